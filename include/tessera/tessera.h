@@ -29,6 +29,7 @@
 #include <tessera/shape.h>
 #include <tessera/status.h>
 #include <tessera/tensor.h>
+#include <tessera/tune.h>
 #include <tessera/version.h>
 
 #endif

@@ -64,6 +64,7 @@ typedef struct tsri_open_options {
   bool profiling;       // events must carry times
   uint64_t timeout_ns;  // limit for waits inside a call; UINT64_MAX: no limit. queue_wait has its own
   bool no_jit;          // CPU: interpret kernels instead of compiling them
+  bool no_timing;       // do not time proposals of vendors' libraries
 } tsri_open_options;
 
 #define TSRI_MAX_FRAGMENT_SIZES 8

@@ -45,9 +45,9 @@ enum { LEAST_PARTS = 4 };
 static void choose_parts(tsri_codegen *gen, bool is_column) {
   const tsri_tuning *tuning = gen->tuning;
   int64_t kept = gen->fused->kept.count, reduced = gen->fused->reduced.count;
-  int64_t busy = is_column && tuning->reduce_wide && kept % 4 == 0 ? kept / 4 : kept;
-  int64_t most = (is_column ? tuning->column_items : tuning->row_parts) / (busy > 0 ? busy : 1);
-  int64_t parts = reduced / (is_column ? tuning->column_part_length : tuning->row_part_length);
+  int64_t busy = is_column && TSRI_TUNED(tuning, reduce_wide) && kept % 4 == 0 ? kept / 4 : kept;
+  int64_t most = (is_column ? TSRI_TUNED(tuning, column_items) : TSRI_TUNED(tuning, row_parts)) / (busy > 0 ? busy : 1);
+  int64_t parts = reduced / (is_column ? TSRI_TUNED(tuning, column_part_length) : TSRI_TUNED(tuning, row_part_length));
   if (parts > most) parts = most;
   if (parts < LEAST_PARTS) return;
   gen->parts = (uint32_t)parts;
@@ -56,7 +56,7 @@ static void choose_parts(tsri_codegen *gen, bool is_column) {
 
 static void choose_reduction(tsri_codegen *gen) {
   const tsri_fused *fused = gen->fused;
-  bool is_many = fused->kept.count >= gen->tuning->column_results;
+  bool is_many = fused->kept.count >= TSRI_TUNED(gen->tuning, column_results);
   bool is_column = fused->reduced.count < TSRI_SHORT_REDUCTION || (!reduces_last_axis(fused->heavy) && is_many);
   gen->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
   if (!is_arg(fused->heavy)) choose_parts(gen, is_column);
@@ -74,13 +74,14 @@ void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_
   } else if (fused->kept.rank <= 1) {
     out->form = TSRI_FORM_FLAT;
   } else {
-    out->form = fused->kept.dims[fused->kept.rank - 1] >= tuning->fused_row ? TSRI_FORM_ROWS : TSRI_FORM_SPREAD;
+    out->form =
+        fused->kept.dims[fused->kept.rank - 1] >= TSRI_TUNED(tuning, fused_row) ? TSRI_FORM_ROWS : TSRI_FORM_SPREAD;
   }
 }
 
 int tsri_codegen_group(const tsri_codegen *gen) {
-  if (!gen->fused->heavy) return gen->tuning->fused_group;
-  return gen->form == TSRI_FORM_COLUMN ? gen->tuning->column_group : gen->tuning->reduce_group;
+  if (!gen->fused->heavy) return TSRI_TUNED(gen->tuning, fused_group);
+  return gen->form == TSRI_FORM_COLUMN ? TSRI_TUNED(gen->tuning, column_group) : TSRI_TUNED(gen->tuning, reduce_group);
 }
 
 void tsri_codegen_groups(const tsri_codegen *gen, uint64_t *out_x, uint64_t *out_y) {
@@ -217,7 +218,8 @@ static tsr_status make_key(tsri_codegen *gen) {
   put_key(gen, UINT32_MAX);  // no key of an embedded kernel begins like this
   put_key(gen,
           (uint32_t)gen->form | (uint32_t)gen->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
-  put_key(gen, gen->lanes);
+  put_key(gen, gen->lanes | (uint32_t)tsri_codegen_group(gen) << 8);
+  if (fused->heavy) put_key(gen, (uint32_t)TSRI_TUNED(gen->tuning, reduce_unroll));
   put_extent_key(gen, &fused->kept);
   if (fused->heavy) put_extent_key(gen, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {

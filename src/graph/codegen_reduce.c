@@ -247,7 +247,7 @@ static void put_wide_steps(const tsri_codegen *gen, const char *r, tsri_builder 
 // so that several loads are in flight together.
 static void put_wide_loop(const tsri_codegen *gen, const char *from, const char *step, const char *r,
                           tsri_builder *builder) {
-  int rounds = gen->tuning->reduce_unroll;
+  int rounds = TSRI_TUNED(gen->tuning, reduce_unroll);
   tsri_builder_add(builder, "    u32 next = %s;\n", from);
   if (rounds > 1) {
     tsri_builder_add(

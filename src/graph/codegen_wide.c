@@ -57,7 +57,8 @@ static size_t narrowest(const tsri_codegen *gen, const lane_axis *lanes) {
 static uint32_t elementwise_lanes(const tsri_codegen *gen, const lane_axis *axis, size_t bytes) {
   // Limit for operators times lanes: text and registers grow with both.
   enum { MOST_COPIES = 96 };
-  uint32_t lanes = (uint32_t)gen->tuning->fused_bytes / (uint32_t)bytes, nodes = gen->fused->fusion->node_count;
+  uint32_t lanes = (uint32_t)TSRI_TUNED(gen->tuning, fused_bytes) / (uint32_t)bytes,
+           nodes = gen->fused->fusion->node_count;
   if (axis->near->rank > 1 && axis->near->dims[axis->axis] % 4 != 0) return 1;
   if (lanes > TSRI_MAX_LANES) lanes = TSRI_MAX_LANES;
   while (lanes > 4 && lanes * nodes > MOST_COPIES) lanes /= 2;
@@ -66,7 +67,7 @@ static uint32_t elementwise_lanes(const tsri_codegen *gen, const lane_axis *axis
 
 uint32_t tsri_codegen_lanes(const tsri_codegen *gen) {
   bool is_reduction = gen->fused->heavy != NULL;
-  bool is_wanted = is_reduction ? gen->tuning->reduce_wide != 0 : gen->tuning->fused_bytes > 0;
+  bool is_wanted = is_reduction ? TSRI_TUNED(gen->tuning, reduce_wide) != 0 : TSRI_TUNED(gen->tuning, fused_bytes) > 0;
   if (!is_wanted || gen->form == TSRI_FORM_HOOK || gen->stage == TSRI_STAGE_TOTAL) return 1;
   lane_axis axis = axis_of(gen);
   if (axis.axis < 0 || gen->output_at % 4 != 0) return 1;

@@ -32,7 +32,7 @@ typedef struct fused_launch {
 static size_t binding_alignment(const fused_launch *launch) {
   enum { WIDE_BYTES = 32 };
   size_t alignment = tsri_binding_alignment(launch->device);
-  return launch->state->tuning.fused_bytes > 0 && alignment < WIDE_BYTES ? WIDE_BYTES : alignment;
+  return TSRI_TUNED(tsri_tuning_of(launch->device), fused_bytes) > 0 && alignment < WIDE_BYTES ? WIDE_BYTES : alignment;
 }
 
 // The input of a reduction over zero elements has no memory: bind a small buffer, which the kernel does not read.
@@ -397,11 +397,11 @@ static bool has_strided_leaf(const tsri_fused *fused) {
 
 static tsr_status run_fused(fused_launch *launch, tsr_buffer *output, int64_t first) {
   log_fusion(launch);
-  tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
+  tsri_codegen_init(&launch->fused, tsri_tuning_of(launch->device), &launch->codegen);
   tsr_status status = launch_fused(launch, output, first);
   if (status != TSR_ERR_UNSUPPORTED || !has_strided_leaf(&launch->fused)) return status;
   status = pack_leaves(launch);
-  tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
+  tsri_codegen_init(&launch->fused, tsri_tuning_of(launch->device), &launch->codegen);
   return status == TSR_OK ? launch_fused(launch, output, first) : status;
 }
 
@@ -472,7 +472,7 @@ static tsr_status run_with_epilogue(fused_launch *launch, tsr_buffer *const *out
   log_fusion(launch);
   tsr_status status = tsri_native_heavy(launch->fused.plan, launch->fused.fusion, outputs[0]);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  tsri_codegen_init(&launch->fused, &launch->state->tuning, &launch->codegen);
+  tsri_codegen_init(&launch->fused, tsri_tuning_of(launch->device), &launch->codegen);
   status = bind_leaves(launch);
   if (status == TSR_OK) status = tsri_codegen_prepare(&launch->codegen);
   tsri_epilogue epilogue = {.codegen = &launch->codegen, .leaves = launch->leaves};

@@ -7,6 +7,7 @@
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/assign.h"
+#include "graph/autotune.h"
 #include "graph/kernels.h"
 #include "graph/move.h"
 #include "graph/trace.h"
@@ -19,6 +20,7 @@
 static void destroy_state(void *memory) {
   tsri_graph_state *state = memory;
   tsri_kernel_cache_destroy(state->kernels);
+  tsri_autotune_destroy(state->autotune);
   tsri_mutex_deinit(&state->lock);
   tsri_free(state);
 }
@@ -39,6 +41,7 @@ tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state
     if (state && state->kernels) {
       tsri_mutex_init(&state->lock);
       tsri_tuning_init(device, &state->tuning);
+      state->autotune = tsri_autotune_create(device);
       device->graph_destroy = destroy_state;
       atomic_store_explicit(&device->graph, state, memory_order_release);
     } else {

@@ -5,9 +5,9 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "graph/assign.h"
+#include "graph/autotune.h"
 #include "graph/dead.h"
 #include "graph/interrupt.h"
-#include "graph/launch.h"
 #include "graph/move.h"
 #include "graph/node.h"
 #include "graph/plan.h"
@@ -74,7 +74,8 @@ static tsr_status run_fusion(tsri_graph_state *state, const tsri_plan *plan, con
   if (fusion->assignment != TSRI_NONE) return tsri_assign_run_fused(state, plan, fusion, garbage);
   tsr_buffer *outputs[TSRI_MAX_RESULTS] = {NULL};
   tsr_status status = create_outputs(root, outputs);
-  if (status == TSR_OK && (root->count > 0 || root->results)) status = tsri_launch_fusion(state, plan, fusion, outputs);
+  if (status == TSR_OK && (root->count > 0 || root->results))
+    status = tsri_autotune_launch(state->autotune, state, plan, fusion, outputs);
   if (status == TSR_OK && root->results) publish_others(state, root, outputs, garbage);
   for (uint32_t i = 1; i < root->result_count && status != TSR_OK; i++) tsr_buffer_release(outputs[i]);
   return publish(state, root, status, outputs[0], garbage);

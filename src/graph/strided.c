@@ -239,7 +239,8 @@ static int turned_step(const piece *part) {
 
 static tsr_status launch_turned(piece *part) {
   const tsri_strided *copy = &part->copy;
-  int last = copy->rank - 1, tile = part->tuning->copy_tile, rows = part->tuning->copy_rows, step = turned_step(part);
+  int last = copy->rank - 1, tile = TSRI_TUNED(part->tuning, copy_tile), rows = TSRI_TUNED(part->tuning, copy_rows),
+      step = turned_step(part);
   if ((size_t)(tile * (tile + 1)) * copy->unit > part->device->limits.shared_bytes) {
     tile = 32;
     rows = 8;
@@ -268,7 +269,7 @@ static tsr_status launch_turned(piece *part) {
 static bool is_wide(const piece *part) {
   const tsri_strided *copy = &part->copy;
   int last = copy->rank - 1;
-  bool fits = last >= 0 && part->tuning->fused_bytes > 0 && copy->from[last] == 1 && copy->to[last] == 1 &&
+  bool fits = last >= 0 && TSRI_TUNED(part->tuning, fused_bytes) > 0 && copy->from[last] == 1 && copy->to[last] == 1 &&
               copy->dims[last] % 4 == 0 && part->at[0] % 4 == 0 && part->at[1] % 4 == 0;
   for (int i = 0; i < last; i++) fits = fits && copy->from[i] % 4 == 0 && copy->to[i] % 4 == 0;
   return fits;
@@ -321,7 +322,7 @@ tsr_status tsri_strided_kernels(const tsri_view *from, tsr_buffer *to, const tsr
   tsri_strided_pieces(&copy, INT64_C(1) << 30, sizes);
   int64_t from_at = from->layout.offset * (int64_t)element / (int64_t)copy.unit;
   int64_t to_at = layout->offset * (int64_t)element / (int64_t)copy.unit;
-  piece part = {.device = to->device, .tuning = &state->tuning};
+  piece part = {.device = to->device, .tuning = tsri_tuning_of(to->device)};
   for (int axis = copy.rank; axis >= 0 && status == TSR_OK;) {
     status = launch_piece(&copy, sizes, places, &part, from->buffer, from_at, to, to_at);
     for (axis = copy.rank - 1; axis >= 0; axis--) {

@@ -3,10 +3,12 @@
 #include "graph/tuning.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
+#include "graph/node.h"
 #include "platform/trust.h"
 
 typedef enum device_kind { KIND_LANES, KIND_SOFT, KIND_GPU, KIND_COUNT } device_kind;
@@ -14,33 +16,29 @@ typedef enum device_kind { KIND_LANES, KIND_SOFT, KIND_GPU, KIND_COUNT } device_
 static const tsri_tuning tables[KIND_COUNT] = {
     [KIND_LANES] =
         {
-#define TSRI_TUNE(name, lanes, soft, gpu, meaning) .name = (lanes),
+#define TSRI_TUNE(name, lanes, soft, gpu, tries, meaning) .name = (lanes),
 #include "graph/tuning.def"
-#undef TSRI_TUNE
         },
     [KIND_SOFT] =
         {
-#define TSRI_TUNE(name, lanes, soft, gpu, meaning) .name = (soft),
+#define TSRI_TUNE(name, lanes, soft, gpu, tries, meaning) .name = (soft),
 #include "graph/tuning.def"
-#undef TSRI_TUNE
         },
     [KIND_GPU] =
         {
-#define TSRI_TUNE(name, lanes, soft, gpu, meaning) .name = (gpu),
+#define TSRI_TUNE(name, lanes, soft, gpu, tries, meaning) .name = (gpu),
 #include "graph/tuning.def"
-#undef TSRI_TUNE
         },
 };
 
 typedef struct tuning_field {
-  const char *name;
+  const char *name, *tries;  // values to try, separated by blanks
   size_t offset;
 } tuning_field;
 
 static const tuning_field fields[] = {
-#define TSRI_TUNE(name, lanes, soft, gpu, meaning) {#name, offsetof(tsri_tuning, name)},
+#define TSRI_TUNE(name, lanes, soft, gpu, tries, meaning) {#name, tries, offsetof(tsri_tuning, name)},
 #include "graph/tuning.def"
-#undef TSRI_TUNE
 };
 
 static int *field_of(tsri_tuning *tuning, const char *name, size_t length) {
@@ -95,4 +93,48 @@ void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
   if (kind != KIND_LANES && changes && !tsri_tuning_change(out_tuning, changes)) {
     tsri_log(TSR_LOG_WARN, "TSR_TUNE: \"%s\" is not a list of name=number with names of tuning.def", changes);
   }
+}
+
+// --- Tuning of single launches --------------------------------------------------------------------------------------
+
+_Static_assert(TSRI_TUNING_ENTRIES <= 64, "an entry has a bit in tsri_tuning_asked");
+_Thread_local uint64_t tsri_tuning_asked;
+static _Thread_local const tsri_tuning *used;
+
+void tsri_tuning_use(const tsri_tuning *tuning) { used = tuning; }
+
+const tsri_tuning *tsri_tuning_of(const tsr_device *device) {
+  return used ? used : &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
+}
+
+static const struct {
+  tsri_tuning_entry entry;
+  const char *changes;
+} sets[] = {
+#define TSRI_TUNE_SET(name, changes) {TSRI_ENTRY_##name, changes},
+#include "graph/tuning.def"
+};
+
+static bool try_set(tsri_tuning_entry entry, int number, char *out_changes, size_t bytes) {
+  for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+    if (sets[i].entry != entry || number-- > 0) continue;
+    snprintf(out_changes, bytes, "%s", sets[i].changes);
+    return true;
+  }
+  return false;
+}
+
+bool tsri_tuning_try(const tsri_tuning *tuning, tsri_tuning_entry entry, int number, char *out_changes, size_t bytes) {
+  const tuning_field *field = &fields[entry];
+  int now = *(const int *)(const void *)((const char *)tuning + field->offset);
+  if (now == 0) return false;
+  for (const char *at = field->tries; *at; at += strspn(at, " ")) {
+    char *end = NULL;
+    long value = strtol(at, &end, 10);
+    at = end;
+    if (value == now || number-- > 0) continue;
+    snprintf(out_changes, bytes, "%s=%ld", field->name, value);
+    return true;
+  }
+  return try_set(entry, number, out_changes, bytes);
 }

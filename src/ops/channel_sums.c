@@ -52,7 +52,7 @@ static channel_cut cut_of(const tsri_kernel_run *run, const channel_order *order
                      .quads = 1};
   while (order->is_last && cut.quads < MOST_QUADS && cut.quads * cut.width < order->channels) cut.quads *= 2;
   cut.across = (order->channels + cut.quads * cut.width - 1) / (cut.quads * cut.width);
-  int64_t wanted = (int64_t)tsri_graph_of(run->device)->tuning.matmul_tiles * GROUPS_PER_TILE / cut.across;
+  int64_t wanted = (int64_t)TSRI_TUNED(tsri_tuning_of(run->device), matmul_tiles) * GROUPS_PER_TILE / cut.across;
   int64_t most = order->rows / ((int64_t)(cut.items / cut.quads) * ROWS_PER_ITEM);
   if (most > MOST_CHUNKS) most = MOST_CHUNKS;
   if (wanted > most) wanted = most;

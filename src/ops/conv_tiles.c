@@ -27,13 +27,13 @@ static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1
 
 bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
   enum { FEW_ROWS = 8, FEW_STEPS = 256, MOST_GROUPS = 65535, LITTLE_WORK = 1 << 17 };
-  const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
+  const tsri_tuning *tuning = tsri_tuning_of(device);
   int64_t k = op->channels * product_of(op->kernel);
   double work = (double)k * (double)op->out_channels * (double)(op->images * product_of(op->windows));
   // A transposed convolution with strides has steps that reach no element of x: tiles take them all the same, items one by one do not.
   bool has_gaps = op->is_transposed && product_of(op->stride) > 1;
   bool is_worth_it = (op->out_channels >= FEW_ROWS || (k >= FEW_STEPS && !has_gaps)) && work >= LITTLE_WORK;
-  return tuning->conv_depth != 0 && tsri_dtype_is_float(dtype) && op->groups <= MOST_GROUPS && is_worth_it;
+  return TSRI_TUNED(tuning, conv_depth) != 0 && tsri_dtype_is_float(dtype) && op->groups <= MOST_GROUPS && is_worth_it;
 }
 
 static int items_of(const conv_tile *tile) { return tile->m / tile->item_m * (tile->n / tile->item_n); }
@@ -48,15 +48,15 @@ static bool fits(const tsr_device *device, const conv_tile *tile, size_t element
 
 // The largest tile that there is enough work for, and whose rows are not mostly empty.
 static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
-  const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
-  const int depth = tuning->conv_depth;
+  const tsri_tuning *tuning = tsri_tuning_of(device);
+  const int depth = TSRI_TUNED(tuning, conv_depth);
   const conv_tile tiles[] = {
       {128, 128, depth, 8, 8}, {64, 64, depth, 4, 4}, {32, 64, depth, 4, 4}, {16, 64, depth, 4, 4}};
   enum { TILES = sizeof tiles / sizeof tiles[0] };
   for (int i = 0; i < TILES - 1; i++) {
     int64_t number = chunks_of(cut->rows, tiles[i].m) * chunks_of(cut->columns, tiles[i].n) * groups;
     bool is_large = tiles[i].item_m > 4;
-    if (is_large && (number < tuning->matmul_tiles || element > sizeof(float))) continue;
+    if (is_large && (number < TSRI_TUNED(tuning, matmul_tiles) || element > sizeof(float))) continue;
     if (cut->rows * 4 >= tiles[i].m * 3 && fits(device, &tiles[i], element)) return tiles[i];
   }
   return tiles[TILES - 1];
@@ -65,10 +65,10 @@ static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int6
 // Splits sums where there are too few tiles for the device, but not into parts of less than a few strips.
 static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
   enum { FEW_STRIPS = 16, GROUPS_PER_TILE = 4, MANY = 2, MOST_PARTIAL = 1 << 24, MOST_Z = 65535 };
-  const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
+  const tsri_tuning *tuning = tsri_tuning_of(device);
   // Few results, as gradients by weights are, cost little to join: their sums are split further.
   int64_t finer = cut->count < FEW_RESULTS ? MANY : 1;
-  int64_t wanted = (int64_t)tuning->matmul_tiles * GROUPS_PER_TILE * finer / (cut->tiles * groups);
+  int64_t wanted = (int64_t)TSRI_TUNED(tuning, matmul_tiles) * GROUPS_PER_TILE * finer / (cut->tiles * groups);
   int64_t most = cut->k * finer / (FEW_STRIPS * cut->tile.depth);
   if (most > MOST_PARTIAL / cut->count) most = MOST_PARTIAL / cut->count;
   if (most > MOST_Z / groups) most = MOST_Z / groups;

@@ -79,14 +79,17 @@ static size_t tile_shared_bytes(const tile *t, size_t element) {
 // The large tile if there are enough of them and the accumulator is no wider than f32; else the small one; else one
 // that fits into the shared memory.
 static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, const product *p, tsr_dtype wide) {
-  tile large = {tuning->matmul_m, tuning->matmul_n, tuning->matmul_depth, tuning->matmul_item_m, tuning->matmul_item_n};
-  tile small = {tuning->matmul_small_m, tuning->matmul_small_n, tuning->matmul_small_depth, tuning->matmul_small_item_m,
-                tuning->matmul_small_item_n};
+  tile large = {TSRI_TUNED(tuning, matmul_m), TSRI_TUNED(tuning, matmul_n), TSRI_TUNED(tuning, matmul_depth),
+                TSRI_TUNED(tuning, matmul_item_m), TSRI_TUNED(tuning, matmul_item_n)};
+  tile small = {TSRI_TUNED(tuning, matmul_small_m), TSRI_TUNED(tuning, matmul_small_n),
+                TSRI_TUNED(tuning, matmul_small_depth), TSRI_TUNED(tuning, matmul_small_item_m),
+                TSRI_TUNED(tuning, matmul_small_item_n)};
   size_t element = tsr_dtype_bytes(wide);
   int64_t tiles = ((p->m + large.m - 1) / large.m) * ((p->n + large.n - 1) / large.n);
   for (int i = 0; i < p->batch_rank; i++) tiles *= p->batch_dims[i];
   size_t room = device->limits.shared_bytes;
-  if (element <= 4 && tiles >= tuning->matmul_tiles && tile_shared_bytes(&large, element) <= room) return large;
+  if (element <= 4 && tiles >= TSRI_TUNED(tuning, matmul_tiles) && tile_shared_bytes(&large, element) <= room)
+    return large;
   return tile_shared_bytes(&small, element) <= room ? small : (tile){32, 32, 8, 4, 4};
 }
 
@@ -95,15 +98,15 @@ static bool reads_both_along_k(const product *p) { return p->a.column == 1 && p-
 // LONG reads along k, so elements should be contiguous there (or there are few columns). The other kernels let
 // neighbouring work items read rows of b.
 static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
-  const tsri_tuning *tuning = &tsri_graph_of((tsr_device *)(uintptr_t)device)->tuning;
+  const tsri_tuning *tuning = tsri_tuning_of(device);
   way chosen = {.method = NAIVE};
-  bool is_gpu = tuning->matmul_blocks != 0, is_thin = p->m < SMALL_SIDE || p->n < SMALL_SIDE;
+  bool is_gpu = TSRI_TUNED(tuning, matmul_blocks) != 0, is_thin = p->m < SMALL_SIDE || p->n < SMALL_SIDE;
   bool reads_along_k = p->b.row == 1 || p->n < SMALL_SIDE;
   bool is_few = p->m * p->n <= FEW_RESULTS && reads_along_k;
   if (p->k >= LONG_SUM && (is_few || (is_gpu && is_thin && reads_both_along_k(p)))) {
     chosen.method = LONG;
-    chosen.group = tuning->gemv_group;
-    chosen.deep = tuning->gemv_unroll;
+    chosen.group = TSRI_TUNED(tuning, gemv_group);
+    chosen.deep = TSRI_TUNED(tuning, gemv_unroll);
     chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank) &&
                                           is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
   } else if (tsri_fragment_tile_choose(device, p, dtype, &chosen.units)) {
@@ -114,8 +117,8 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
   } else if (!is_thin) {
     chosen.method = is_gpu ? BLOCKS : TILED;
     chosen.tile = choose_tile(device, tuning, p, tsri_accumulator(dtype));
-    bool fits = tuning->matmul_steps > 0 && chosen.tile.depth % tuning->matmul_steps == 0;
-    chosen.steps = fits ? tuning->matmul_steps : 1;
+    bool fits = TSRI_TUNED(tuning, matmul_steps) > 0 && chosen.tile.depth % TSRI_TUNED(tuning, matmul_steps) == 0;
+    chosen.steps = fits ? TSRI_TUNED(tuning, matmul_steps) : 1;
     chosen.is_wide_a = is_wide_any(4, &p->a, dtype, p->m, p->k, p->batch_rank);
     chosen.is_wide_b = is_wide_any(4, &p->b, dtype, p->k, p->n, p->batch_rank);
   }

@@ -87,11 +87,12 @@ static int64_t tiles_of(const product *p, int64_t side) {
 }
 
 static tsr_status launch(const tsri_kernel_run *run, const product *p, tsr_buffer *filler) {
-  const tsri_tuning *tuning = &tsri_graph_of(run->device)->tuning;
-  bool is_large = tuning->matmul_m >= LARGE_SIDE;  // whether the device multiplies matrices in such tiles, too
+  const tsri_tuning *tuning = tsri_tuning_of(run->device);
+  bool is_large =
+      TSRI_TUNED(tuning, matmul_m) >= LARGE_SIDE;  // whether the device multiplies matrices in such tiles, too
   tsri_call call;
   if (p->m >= TILE_ROWS && run->input_dtypes[0] != TSR_F64) {
-    is_large = is_large && p->m > SMALL_SIDE && tiles_of(p, LARGE_SIDE) >= tuning->matmul_tiles;
+    is_large = is_large && p->m > SMALL_SIDE && tiles_of(p, LARGE_SIDE) >= TSRI_TUNED(tuning, matmul_tiles);
     int64_t side = is_large ? LARGE_SIDE : SMALL_SIDE;
     tsri_lang_arg shape[2] = {TSRI_CONSTANT("SIDE", side), TSRI_CONSTANT("WG", 256)};
     start(run, p, "product_tiles", shape, filler, &call);

@@ -36,14 +36,15 @@ typedef struct row_shape {
 
 // `offsets` are those of the arrays that are read four elements at a time.
 static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count) {
-  const tsri_tuning *tuning = &tsri_graph_of(run->device)->tuning;
-  int limit = (int)run->device->limits.max_group_size, most = tuning->row_group < limit ? tuning->row_group : limit;
-  row_shape row = {.group = 32, .held = tuning->row_held};
+  const tsri_tuning *tuning = tsri_tuning_of(run->device);
+  int limit = (int)run->device->limits.max_group_size,
+      most = TSRI_TUNED(tuning, row_group) < limit ? TSRI_TUNED(tuning, row_group) : limit;
+  row_shape row = {.group = 32, .held = TSRI_TUNED(tuning, row_held)};
   if (row.held == 0) return row;
   while ((int64_t)row.group * row.held < n && row.group * 2 <= most) row.group *= 2;
   if ((int64_t)row.group * row.held < n) return (row_shape){0};
   while (row.held > 4 && (int64_t)row.group * (row.held / 2) >= n) row.held /= 2;
-  row.is_wide = tuning->row_wide != 0 && row.held % 4 == 0 && !run->epilogue && n % 4 == 0;
+  row.is_wide = TSRI_TUNED(tuning, row_wide) != 0 && row.held % 4 == 0 && !run->epilogue && n % 4 == 0;
   for (int i = 0; i < count; i++) row.is_wide = row.is_wide && offsets[i] % 4 == 0;
   return row;
 }
@@ -53,7 +54,7 @@ static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t 
 // registers: a GPU has enough work-groups, and reads a row together.
 static bool are_lines(const tsri_kernel_run *run, int64_t rows, int64_t n, int64_t inner) {
   enum { SHORT_ROW = 64, MANY_ROWS = 256 };
-  return tsri_graph_of(run->device)->tuning.row_held == 0 && rows >= MANY_ROWS && (n <= SHORT_ROW || inner > 1);
+  return TSRI_TUNED(tsri_tuning_of(run->device), row_held) == 0 && rows >= MANY_ROWS && (n <= SHORT_ROW || inner > 1);
 }
 
 // x converted to a float dtype and contiguous. The caller releases it.

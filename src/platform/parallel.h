@@ -26,6 +26,9 @@ typedef void (*tsri_part)(void *user, int part);
 // fork():    the child creates workers of its own when it needs them, if no other thread of the parent was inside a call.
 void tsri_parallel(int threads, int parts, tsri_part run, void *user);
 
+// Calls of this thread use at most so many threads from now on; 0: no limit.
+void tsri_parallel_limit(int threads);
+
 // Number of worker threads of this process.
 int tsri_parallel_workers(void);
 

@@ -282,8 +282,13 @@ static void dismiss(const job *j) {
   }
 }
 
+static _Thread_local int limit;
+
+void tsri_parallel_limit(int threads) { limit = threads; }
+
 void tsri_parallel(int threads, int parts, tsri_part run, void *user) {
   if (threads > parts) threads = parts;
+  if (limit && threads > limit) threads = limit;
   if (threads <= 1) {
     for (int part = 0; part < parts; part++) run(user, part);
     return;

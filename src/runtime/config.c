@@ -324,6 +324,7 @@ static void fill_fields(tsri_config *c) {
   c->strict = number_of(c, TSRI_SETTING_STRICT) != 0;
   c->eager = number_of(c, TSRI_SETTING_EAGER) != 0;
   c->deterministic = number_of(c, TSRI_SETTING_DETERMINISTIC) != 0;
+  c->tune = (tsri_tune_mode)number_of(c, TSRI_SETTING_TUNE);
   c->checked = number_of(c, TSRI_SETTING_CHECKED) != 0;
   c->mix = (tsri_mix_rule)number_of(c, TSRI_SETTING_MIX);
   c->placement = (tsri_placement_rule)number_of(c, TSRI_SETTING_PLACEMENT);

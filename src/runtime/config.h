@@ -40,6 +40,11 @@
 #define TSRI_PLACEMENT_RULES(X)        \
   X(OFF, off, "where it is asked for") \
   X(MEASURED, measured, "where it is fastest")
+#define TSRI_TUNE_MODES(X)                                                                 \
+  X(AUTO, auto, "what was stored is used; proposals of vendors' libraries are timed once") \
+  X(OFF, off, "nothing is timed, and nothing stored is used")                              \
+  X(QUICK, quick, "each new kind of work is timed for up to 0.3 s, ten seconds in all")    \
+  X(FULL, full, "each new kind of work is timed for up to 5 s")
 
 // TSRI_LISTED(list) is the string "on, off, yes", made of such a list; settings.def uses it.
 #define TSRI_LISTED(list)                     (&list(TSRI_LISTED_WORD)[2])
@@ -57,6 +62,11 @@ typedef enum tsri_placement_rule {
   TSRI_PLACEMENT_RULES(TSRI_X)
 #undef TSRI_X
 } tsri_placement_rule;
+typedef enum tsri_tune_mode {
+#define TSRI_X(name, word, meaning) TSRI_TUNE_MODE_##name,
+  TSRI_TUNE_MODES(TSRI_X)
+#undef TSRI_X
+} tsri_tune_mode;
 
 typedef enum tsri_setting_type {
   TSRI_TYPE_NAME,   // auto, a backend's name, or name:index
@@ -67,6 +77,7 @@ typedef enum tsri_setting_type {
   TSRI_TYPE_DURATION,  // none, or a time
   TSRI_TYPE_THREADS,
   TSRI_TYPE_SIMD,
+  TSRI_TYPE_TUNE,
   TSRI_TYPE_LIBRARIES,  // all, none, or a comma-separated list of names or of -names
   TSRI_TYPE_SWITCH,
   TSRI_TYPE_MIX,
@@ -180,6 +191,7 @@ typedef struct tsri_config {
   bool strict;
   bool eager;
   bool deterministic;
+  tsri_tune_mode tune;
   bool checked;
   tsri_mix_rule mix;
   tsri_placement_rule placement;

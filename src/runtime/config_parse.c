@@ -146,6 +146,13 @@ static bool parse_placement(parse *p) {
   return parse_choice(p, choices, COUNT_OF(choices));
 }
 
+static bool parse_tune(parse *p) {
+#define TSRI_X(name, word, meaning) {#word, TSRI_TUNE_MODE_##name},
+  static const choice choices[] = {TSRI_TUNE_MODES(TSRI_X)};
+#undef TSRI_X
+  return parse_choice(p, choices, COUNT_OF(choices));
+}
+
 static bool parse_level(parse *p) {
 #define TSRI_X(name, lower, text) {#lower, TSR_LOG_##name},
   static const choice choices[] = {TSR_LOG_LEVELS(TSRI_X)};
@@ -419,7 +426,7 @@ static bool (*const parsers[TSRI_TYPE_COUNT])(parse *p) = {
     [TSRI_TYPE_THREADS] = parse_threads,     [TSRI_TYPE_SIMD] = parse_simd,   [TSRI_TYPE_LIBRARIES] = parse_libraries,
     [TSRI_TYPE_SWITCH] = parse_switch,       [TSRI_TYPE_MIX] = parse_mix,     [TSRI_TYPE_LEVEL] = parse_level,
     [TSRI_TYPE_FOLDERS] = parse_text,        [TSRI_TYPE_TEXT] = parse_text,   [TSRI_TYPE_MEGABYTES] = parse_megabytes,
-    [TSRI_TYPE_PLACEMENT] = parse_placement,
+    [TSRI_TYPE_PLACEMENT] = parse_placement, [TSRI_TYPE_TUNE] = parse_tune,
 };
 
 // Returns the start of `text` without surrounding blanks, and sets `*bytes` to its length.

@@ -214,6 +214,7 @@ tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out
   device->mix_is_error = request->mix_is_error;
   device->is_eager = request->is_eager;
   device->is_deterministic = request->is_deterministic;
+  device->tune = request->tune;
   device->is_checked = request->is_checked;
 
   tsr_status status = build(device, request);

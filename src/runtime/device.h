@@ -10,6 +10,7 @@
 #include "backends/backend.h"
 #include "core/object.h"
 #include "platform/platform.h"
+#include "runtime/config.h"
 #include "runtime/pool.h"
 #include "runtime/track.h"
 
@@ -46,6 +47,7 @@ struct tsr_device {
   bool mix_is_error;       // implicit moves are errors
   bool is_eager;           // each operator runs when it is recorded
   bool is_deterministic;   // results have the same bits fused or not
+  tsri_tune_mode tune;     // TSRI_TUNE_MODE_OFF if results must not depend on times
   bool is_checked;         // an index out of range in an index operator is an error
   bool has_faults;         // `backend` is the fault wrapper (backends/fault)
   tsri_device_counters counters;
@@ -69,6 +71,7 @@ typedef struct tsri_open_request {
   uint64_t memory_limit, pool_bytes, pending_bytes, timeout_ns;
   int priority;
   bool strict, mix_is_error, is_eager, is_deterministic, is_checked;
+  tsri_tune_mode tune;
 } tsri_open_request;
 
 // Tries again to close devices that were given up because their work did not end. Call without the registry's lock.

@@ -9,12 +9,23 @@ static bool is_offered(const tsri_native_offer *offer, const tsri_native_op *op)
   return offer->kind == op->kind && (offer->dtypes >> op->dtype & 1u) && has_result && !(op->parts & ~offer->parts);
 }
 
+static _Thread_local bool is_refused, was_taken;
+
+void tsri_native_allow(bool is_allowed) {
+  is_refused = !is_allowed;
+  was_taken = false;
+}
+
+bool tsri_native_was_taken(void) { return was_taken; }
+
 bool tsri_device_takes(const tsr_device *device, const tsri_native_op *op) {
   const tsri_backend *backend = device->backend;
   const tsri_native_offer *offer = backend->native_ops;
-  if (!offer) return false;
+  if (!offer || is_refused) return false;
   while (offer->kind != TSRI_NATIVE_NONE && !is_offered(offer, op)) offer++;
-  return offer->kind != TSRI_NATIVE_NONE && (!backend->has_op || backend->has_op(device->handle, op));
+  bool takes = offer->kind != TSRI_NATIVE_NONE && (!backend->has_op || backend->has_op(device->handle, op));
+  was_taken |= takes;
+  return takes;
 }
 
 void tsri_place_bind(tsri_place *place, const tsr_buffer *buffer) {

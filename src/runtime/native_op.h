@@ -28,4 +28,10 @@ void tsri_native_op_finish(tsri_span *span, tsr_device *device, tsri_queue *queu
 tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
                                       int written_count, int buffer_count);
 
+// Whether the calling thread may use native operators: if not, devices take none. For measurements.
+void tsri_native_allow(bool is_allowed);
+
+// Whether a device took a native operator of the calling thread since the last tsri_native_allow.
+bool tsri_native_was_taken(void);
+
 #endif

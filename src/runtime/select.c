@@ -193,7 +193,8 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
                   .tf32 = resolve_switch(desc->tf32, config->tf32),
                   .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX,
                   .profiling = tsri_profiling(),
-                  .no_jit = !config->jit},
+                  .no_jit = !config->jit,
+                  .no_timing = config->tune == TSRI_TUNE_MODE_OFF},
       .faults = config->faults,
       .memory_limit =
           desc->memory_limit ? desc->memory_limit : tsri_memory_limit_bytes(config->memory_limit, info->total_bytes),
@@ -205,6 +206,7 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
       .mix_is_error = config->mix == TSRI_MIX_ERROR,
       .is_eager = config->eager,
       .is_deterministic = config->deterministic,
+      .tune = config->deterministic ? TSRI_TUNE_MODE_OFF : config->tune,
       .is_checked = resolve_switch(desc->checked, config->checked),
   };
 }

@@ -17,13 +17,14 @@ with() {
     "kernel run") line=(kernel run one.tk "$@" --items 4 4=out) ;;
     estimate) line=(estimate --hidden 64 --intermediate 64 --layers 2 --vocabulary 100 --heads 2 "$@") ;;
     check) line=(check --op neg/f32/odd "$@") ;;
+    tune) line=(tune --show --json "$@") ;;
     bench) line=(bench --op record --repeat 1 "$@") ;;
     demo) line=(demo --json --seconds 0.1 --epochs 0.01 "$@") ;;
     *) line=("$command" "$@") ;;
   esac
 }
 
-for command in devices estimate "kernel run" check bench demo; do
+for command in devices estimate "kernel run" check bench tune demo; do
   claim "$command takes a device in every form, in capitals too"
   for form in "--device cpu" "--device cpu:0" "--backend cpu --device 0" "--backend cpu" "--device CPU:0" \
     "--backend Cpu --device cpu:0"; do

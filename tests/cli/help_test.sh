@@ -16,13 +16,13 @@ done
 
 claim "it lists the commands, the options and the exit codes, and has an example"
 for part in NAME USAGE COMMANDS OPTIONS "EXIT CODES" EXAMPLE \
-  "devices  " "config  " "estimate  " "version  " "help  " "--version" \
+  "devices  " "config  " "tune  " "estimate  " "version  " "help  " "--version" \
   "0  success" "1  " "2  " "3  " "4  "; do
   has "$whole" "$part"
 done
 
 claim "each command has its help, under --help, -h and help COMMAND"
-for command in devices config estimate version help; do
+for command in devices config estimate tune version help; do
   expect 0 "$command" --help
   shown=$out
   has "$out" "tessera $command - "

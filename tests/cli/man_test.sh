@@ -22,7 +22,7 @@ has "$(<"$work/err")" "docs/tessera.1 is stale: run scripts/generate-man"
 
 claim "it has every command with every option of its help, and the exit codes"
 page=$(sed 's/\\-/-/g' "$top/docs/tessera.1")
-for command in devices config estimate kernel "kernel check" "kernel emit" "kernel run" check bench demo version help; do
+for command in devices config estimate kernel "kernel check" "kernel emit" "kernel run" check bench tune demo version help; do
   has "$page" ".SS \"tessera $command\""
   # shellcheck disable=SC2086  # several words
   expect 0 help $command

@@ -66,16 +66,6 @@ static const option_spec options[] = {
 
 // --- What was asked for -------------------------------------------------------------------------------------------------
 
-static bool is_asked_for(const bench_row *row) {
-  char part[128];
-  const char *list = pattern;
-  if (!list) return true;
-  while (pattern_next(&list, part, sizeof part)) {
-    if (pattern_matches(part, row->name)) return true;
-  }
-  return false;
-}
-
 // Rows with the same name differ only in size, so with --size one of them is enough.
 static bool is_repeated(int number) {
   return size_text && number > 0 && strcmp(bench_rows[number].name, bench_rows[number - 1].name) == 0;
@@ -85,7 +75,7 @@ static bool is_repeated(int number) {
 static int choose_rows(const bench_row **rows) {
   int count = 0;
   for (int i = 0; i < bench_row_count; i++) {
-    if (is_asked_for(&bench_rows[i]) && !is_repeated(i)) rows[count++] = &bench_rows[i];
+    if (pattern_list_matches(pattern, bench_rows[i].name) && !is_repeated(i)) rows[count++] = &bench_rows[i];
   }
   return count;
 }

@@ -31,6 +31,7 @@ enum {
   X(kernel)         \
   X(check)          \
   X(bench)          \
+  X(tune)           \
   X(demo)           \
   X(cache)          \
   X(version)        \

@@ -19,3 +19,12 @@ bool pattern_next(const char **list, char *out, size_t bytes) {
   *list += length + ((*list)[length] == ',');
   return true;
 }
+
+bool pattern_list_matches(const char *list, const char *text) {
+  char part[128];
+  if (!list) return true;
+  while (pattern_next(&list, part, sizeof part)) {
+    if (pattern_matches(part, text)) return true;
+  }
+  return false;
+}

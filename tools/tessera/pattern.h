@@ -13,4 +13,7 @@ bool pattern_matches(const char *pattern, const char *text);
 // list. `*list` may be NULL.
 bool pattern_next(const char **list, char *out, size_t bytes);
 
+// Whether the text matches one of the patterns of a list, which commas separate. NULL: no list, everything matches.
+bool pattern_list_matches(const char *list, const char *text);
+
 #endif

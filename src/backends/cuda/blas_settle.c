@@ -6,6 +6,8 @@
 #include "backends/cuda/blas_plan.h"
 #include "backends/cuda/settle.h"
 
+#include <stdio.h>
+
 _Static_assert((int)BLAS_PROPOSALS <= (int)CUDA_MOST_PROPOSALS, "all of cuBLASLt's proposals can be timed");
 
 static bool is_worth_it(const blas_plan *plan) {
@@ -50,7 +52,11 @@ void tsri_cuda_blas_settle(cuda_queue *queue, const cuda_blas *blas, blas_plan *
   }
   timed_product timed = {queue, blas, plan, memory};
   const cuda_proposals proposals = {plan->proposal_count, launch, &timed};
+  char operation[128];
+  const cuda_product *p = &plan->product;
+  snprintf(operation, sizeof operation, "cublaslt product of %lld x %lld x %lld, batch %lld", (long long)p->d.rows,
+           (long long)p->d.cols, (long long)(p->a.is_transposed ? p->a.rows : p->a.cols), (long long)p->batch);
   tsri_cache_key key = key_of(queue->device, plan);
   bool adds_to_itself = plan->product.has_c && memory->c == memory->d;
-  plan->is_settled = tsri_cuda_settle(queue, "cublaslt", &key, &proposals, !adds_to_itself, &plan->chosen);
+  plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, !adds_to_itself, &plan->chosen);
 }

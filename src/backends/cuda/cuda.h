@@ -41,6 +41,7 @@ typedef struct cuda_device {
   cu_device id;
   cu_context context;  // the retained primary context
   char name[TSR_NAME_BYTES];
+  tsr_device_info info;
   char target
       [32];  // the compiler's target: "sm_90" for a cubin, "compute_90" for PTX, which the driver compiles further, "gfx90a"
   char toolset[64];  // target and version of the compiler; part of the keys of the disk cache
@@ -51,11 +52,13 @@ typedef struct cuda_device {
   bool allows_dnn;   // and cuDNN
   atomic_bool is_lost;
   atomic_int pinned_count;  // pieces of pinned memory that the core has (host.c)
-  tsri_mutex library_lock;  // held while cuBLASLt, cuSOLVER or cuDNN is being opened
-  cuda_blas *blas;          // NULL until the first product
-  bool blas_has_failed;     // opening cuBLASLt failed; the reason was logged
-  bool allows_solver;       // the setting `native` permits cuSOLVER
-  cuda_solver *solver;      // NULL until the first matrix that is worth it
+  bool allows_timing;            // proposals of these libraries may be timed
+  struct tsri_choices *choices;  // what that found out (settle.c); NULL until it is needed
+  tsri_mutex library_lock;       // held while cuBLASLt, cuSOLVER, cuDNN or the choices are being opened
+  cuda_blas *blas;               // NULL until the first product
+  bool blas_has_failed;          // opening cuBLASLt failed; the reason was logged
+  bool allows_solver;            // the setting `native` permits cuSOLVER
+  cuda_solver *solver;           // NULL until the first matrix that is worth it
   bool solver_has_failed;
   cuda_dnn *dnn;  // NULL until the first convolution that is large enough
   bool dnn_has_failed;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/common/choices.h"
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/dnn.h"
 #include "core/alloc.h"
@@ -242,6 +243,8 @@ cuda_device *tsri_cuda_device_create(const cuda_vendor *vendor, size_t bytes, in
   device->cu = vendor->cu;
   device->cu->DeviceGet(&device->id, index);
   memcpy(device->name, info->name, sizeof device->name);
+  device->info = *info;
+  device->allows_timing = !options->no_timing;
   device->has_times = options->profiling;
   device->timeout_ns = options->timeout_ns > 0 ? options->timeout_ns : UINT64_MAX;
   return device;
@@ -291,6 +294,7 @@ void tsri_cuda_device_close(tsri_device *device) {
     take_back_context(gpu_device);
     (void)gpu_device->cu->DevicePrimaryCtxRelease(gpu_device->id);
   }
+  tsri_choices_close(gpu_device->choices);
   tsri_mutex_deinit(&gpu_device->library_lock);
   tsri_free(gpu_device);
 }

@@ -2,6 +2,7 @@
 // Opens cuDNN and computes convolutions with it.
 #include "backends/cuda/dnn.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "backends/cuda/dnn_plan.h"
@@ -138,8 +139,13 @@ static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
     const int parts[] = {plan->proposals[i].algorithm, plan->proposals[i].math};
     tsri_cache_key_add(&key, parts, sizeof parts);
   }
+  char operation[128];
+  const cuda_conv *conv = &plan->conv;
+  snprintf(operation, sizeof operation, "cudnn convolution of %lld images, %lld to %lld channels, kernel %lld x %lld",
+           (long long)conv->images, (long long)conv->channels, (long long)conv->out_channels,
+           (long long)conv->kernel[0], (long long)conv->kernel[1]);
   const cuda_proposals proposals = {plan->proposal_count, launch, launched};
-  plan->is_settled = tsri_cuda_settle(queue, "cudnn", &key, &proposals, true, &plan->chosen);
+  plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, true, &plan->chosen);
 }
 
 tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cuda_conv_memory *memory) {

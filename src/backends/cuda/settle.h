@@ -3,6 +3,7 @@
 #ifndef TSRI_CUDA_SETTLE_H
 #define TSRI_CUDA_SETTLE_H
 
+#include "backends/common/choices.h"
 #include "backends/common/disk_cache.h"
 #include "backends/cuda/cuda.h"
 
@@ -15,13 +16,14 @@ typedef struct cuda_proposals {
   void *context;
 } cuda_proposals;
 
-// Looks up what an earlier run of the program stored for `key` in the file family `stem`, or runs each proposal, which waits for the queue, and stores the
-// fastest. False: nothing is known, and nothing could be timed because a graph is being recorded; *out_chosen is then unchanged.
+// Looks up what an earlier run of the program stored for `key`, or runs each proposal, which waits for the queue, and stores the fastest beside other choices of the device
+// (common/choices.h); `operation` is what people see there. False: nothing is known, and nothing could be timed because a graph is being recorded; *out_chosen is then
+// unchanged. If the device was opened without timing, the first proposal is the choice.
 //
 // The proposals must be part of the key, because another version of the library makes others. The device's context must be current. `may_time` is false if
 // running the operator twice would change its result.
-bool tsri_cuda_settle(cuda_queue *queue, const char *stem, const tsri_cache_key *key, const cuda_proposals *proposals,
-                      bool may_time, int *out_chosen);
+bool tsri_cuda_settle(cuda_queue *queue, const char *operation, const tsri_cache_key *key,
+                      const cuda_proposals *proposals, bool may_time, int *out_chosen);
 
 // Limits for timing the proposals for an operator. Tests change them.
 typedef struct cuda_timing {

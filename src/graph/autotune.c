@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// Finds the fastest way to launch a fusion.
+#include "graph/autotune.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/common/choices.h"
+#include "backends/common/contest.h"
+#include "core/alloc.h"
+#include "core/log.h"
+#include "graph/launch.h"
+#include "graph/node.h"
+#include "platform/parallel.h"
+#include "runtime/native_op.h"
+#include "runtime/tape.h"
+
+// How long one kind of work may be tuned, and how long all together.
+typedef struct limits {
+  uint64_t one_ns, all_ns;
+  int rounds;
+} limits;
+static const limits by_mode[] = {
+    [TSRI_TUNE_MODE_QUICK] = {300000000, 10000000000, 2},
+    [TSRI_TUNE_MODE_FULL] = {5000000000, UINT64_MAX, 5},
+};
+
+struct tsri_autotune {
+  tsri_choices *choices;
+  tsri_tune_mode mode;
+  uint64_t spent_ns;
+};
+
+tsri_autotune *tsri_autotune_create(const tsr_device *device) {
+  if (device->tune == TSRI_TUNE_MODE_OFF) return NULL;
+  tsri_autotune *tuner = tsri_calloc(1, sizeof *tuner);
+  if (!tuner) return NULL;
+  tuner->mode = device->tune;
+  tuner->choices = tsri_choices_open(device->backend->name, &device->info);
+  bool has_use = tuner->choices && (tuner->mode != TSRI_TUNE_MODE_AUTO || tsri_choices_count(tuner->choices) > 0);
+  if (has_use) return tuner;
+  tsri_autotune_destroy(tuner);
+  return NULL;
+}
+
+void tsri_autotune_destroy(tsri_autotune *tuner) {
+  if (!tuner) return;
+  tsri_choices_close(tuner->choices);
+  tsri_free(tuner);
+}
+
+tsri_choices *tsri_autotune_choices(const tsri_autotune *tuner) { return tuner->choices; }
+
+// --- Launching by a choice ------------------------------------------------------------------------------------------------
+
+typedef struct work {
+  tsri_graph_state *state;
+  tsr_device *device;
+  const tsri_plan *plan;
+  const tsri_fusion *fusion;
+  tsr_buffer *const *outputs;
+} work;
+
+// Launches the fusion `times` times in the way that `changes` to the usual tuning describe. `*out_asked` (may be NULL) receives the entries that the launch asked for.
+static tsr_status launch(const work *w, const char *changes, int times, uint64_t *out_asked) {
+  tsri_tuning tuning = w->state->tuning;
+  if (!tsri_tuning_change(&tuning, changes)) return TSR_ERR_UNSUPPORTED;
+  tsri_tuning_use(&tuning);
+  tsri_native_allow(tuning.native != 0);
+  tsri_parallel_limit(tuning.threads);
+  tsri_tuning_asked = 0;
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < times && status == TSR_OK; i++) {
+    status = tsri_launch_fusion(w->state, w->plan, w->fusion, w->outputs);
+  }
+  if (out_asked) *out_asked = tsri_tuning_asked | (uint64_t)tsri_native_was_taken() << TSRI_ENTRY_native;
+  tsri_parallel_limit(0);
+  tsri_native_allow(true);
+  tsri_tuning_use(NULL);
+  return status;
+}
+
+// --- Timing ---------------------------------------------------------------------------------------------------------------
+
+// Ways to do the work that are being timed.
+typedef struct trial {
+  const work *work;
+  int times;  // launches per measurement, so that the wait for the device does not count
+  int count;
+  char changes[TSRI_MOST_CONTENDERS][TSRI_CHOICE_BYTES];
+} trial;
+
+static double time_one(void *context, int number) {
+  const trial *t = context;
+  uint64_t start = tsri_clock_ns();
+  tsr_status status = launch(t->work, t->changes[number], t->times, NULL);
+  if (status == TSR_OK) status = tsri_device_wait(t->work->device);
+  return status == TSR_OK ? (double)(tsri_clock_ns() - start) / t->times : -1;
+}
+
+enum { LEAST_GAIN_PERCENT = 97 };  // of the time of the usual way; smaller gains are noise
+
+// A search for the fastest way.
+typedef struct search {
+  tsri_autotune *tuner;
+  const work *work;
+  char name[TSRI_CHOICE_WORK_BYTES];
+  char best[TSRI_CHOICE_BYTES];
+  double usual_ns, best_ns;
+  int times;
+  uint64_t end_ns;
+} search;
+
+static int hold(const search *s, trial *t) {
+  double times[TSRI_MOST_CONTENDERS];
+  uint64_t now = tsri_clock_ns();
+  tsri_contest contest = {.count = t->count,
+                          .run = time_one,
+                          .context = t,
+                          .rounds = by_mode[s->tuner->mode].rounds,
+                          .longest_ns = now < s->end_ns ? s->end_ns - now : 0,
+                          .least_gain = LEAST_GAIN_PERCENT / 100.0};
+  return tsri_contest_hold(&contest, times);
+}
+
+// Adds the best way so far with further changes, unless it is known to be bad or too long to be stored.
+static void add_way(const search *s, trial *t, const char *changes) {
+  if (t->count == TSRI_MOST_CONTENDERS) return;
+  char *to = t->changes[t->count];
+  const char *comma = s->best[0] && changes[0] ? "," : "";
+  int length = snprintf(to, TSRI_CHOICE_BYTES, "%s%s%s", s->best, comma, changes);
+  if (length < TSRI_CHOICE_BYTES && !tsri_choices_is_bad(s->tuner->choices, s->name, to)) t->count++;
+}
+
+static void add_thread_counts(const search *s, trial *t) {
+  for (int threads = 1; threads < s->work->device->info.compute_units; threads *= 2) {
+    char changes[32];
+    snprintf(changes, sizeof changes, "threads=%d", threads);
+    add_way(s, t, changes);
+  }
+}
+
+// Tries other values of one entry beside the best way so far.
+static void try_entry(search *s, tsri_tuning_entry entry) {
+  trial t = {.work = s->work, .times = s->times};
+  char changes[TSRI_CHOICE_BYTES];
+  tsri_tuning tuning = s->work->state->tuning;
+  (void)tsri_tuning_change(&tuning, s->best);
+  add_way(s, &t, "");
+  for (int i = 0; tsri_tuning_try(&tuning, entry, i, changes, sizeof changes); i++) add_way(s, &t, changes);
+  if (entry == TSRI_ENTRY_threads) add_thread_counts(s, &t);
+  if (t.count < 2 || tsri_clock_ns() >= s->end_ns) return;
+  int winner = hold(s, &t);
+  if (winner > 0) memcpy(s->best, t.changes[winner], sizeof s->best);
+}
+
+// --- The search -----------------------------------------------------------------------------------------------------------
+
+// Elements of a result that are compared: the first and the last ones.
+enum { COMPARED_BYTES = 1 << 20 };
+
+// Reads the beginning and the end of the first result. Returns the number of elements, 0 if they cannot be read.
+static size_t read_result(const work *w, char *out) {
+  const tsri_node *root = w->plan->nodes[w->fusion->root].node;
+  size_t element = tsr_dtype_bytes(root->dtype), bytes = (size_t)root->count * element;
+  size_t half = bytes < COMPARED_BYTES / 2 ? bytes : COMPARED_BYTES / 2;
+  if (tsr_buffer_download(w->outputs[0], 0, out, half) != TSR_OK) return 0;
+  if (tsr_buffer_download(w->outputs[0], bytes - half, out + half, half) != TSR_OK) return 0;
+  return 2 * half / element;
+}
+
+// Whether the best way runs and gives the result of the usual one. The caller has just run the usual one.
+static bool is_right(const search *s) {
+  char *usual = tsri_malloc(2 * (size_t)COMPARED_BYTES), *other = usual ? usual + COMPARED_BYTES : NULL;
+  const tsri_node *root = s->work->plan->nodes[s->work->fusion->root].node;
+  size_t count = usual ? read_result(s->work, usual) : 0;
+  bool is_good = count > 0 && launch(s->work, s->best, 1, NULL) == TSR_OK && read_result(s->work, other) == count &&
+                 tsri_results_agree(root->dtype, usual, other, count);
+  tsri_free(usual);
+  return is_good;
+}
+
+// Times the usual way and the best one once more, in turns: the winner of many contests may owe it to noise. Beside other programs times are noisy, too, so it must win nearly
+// every turn, not only have the shortest time.
+static void confirm(search *s) {
+  enum { TURNS = 10, LEAST_TURNS = 6, MOST_LOST = 1 };
+  trial t = {.work = s->work, .times = s->times, .count = 2};
+  snprintf(t.changes[1], sizeof t.changes[1], "%s", s->best);
+  int turns = 0, lost = 0;
+  uint64_t end = tsri_clock_ns() + by_mode[s->tuner->mode].one_ns;
+  s->usual_ns = time_one(&t, 0);
+  s->best_ns = s->best[0] ? time_one(&t, 1) : s->usual_ns;
+  for (; s->best[0] && turns < TURNS && lost <= MOST_LOST && tsri_clock_ns() < end; turns++) {
+    double usual = time_one(&t, 0), other = time_one(&t, 1);
+    lost += usual < 0 || other < 0 || other > usual;
+    if (usual < s->usual_ns) s->usual_ns = usual;
+    if (other < s->best_ns) s->best_ns = other;
+  }
+  if (turns >= LEAST_TURNS && lost <= MOST_LOST && s->best_ns < s->usual_ns * (LEAST_GAIN_PERCENT / 100.0)) return;
+  s->best[0] = 0;
+  s->best_ns = s->usual_ns;
+}
+
+static void store(search *s, bool is_bad) {
+  tsri_choice choice = {.usual_us = s->usual_ns * 1e-3, .chosen_us = s->best_ns * 1e-3, .is_bad = is_bad};
+  memcpy(choice.work, s->name, sizeof choice.work);
+  memcpy(choice.choice, s->best, sizeof choice.choice);
+  tsri_choices_put(s->tuner->choices, &choice);
+}
+
+// Tries the entries that launches ask for, one after the other; what another way asks for, too.
+static void try_all(search *s) {
+  uint64_t tried = 0, asked = 0;
+  bool is_cpu = s->work->device->info.type == TSR_DEVICE_CPU && !s->work->device->info.is_software;
+  if (launch(s->work, s->best, 1, &asked) != TSR_OK) return;
+  if (is_cpu) asked |= UINT64_C(1) << TSRI_ENTRY_threads;
+  for (int entry = TSRI_TUNING_ENTRIES - 1; entry >= 0; entry--) {  // native and threads come first
+    uint64_t bit = UINT64_C(1) << entry, more = 0;
+    if (!(asked & bit) || tried & bit) continue;
+    tried |= bit;
+    try_entry(s, (tsri_tuning_entry)entry);
+    if (launch(s->work, s->best, 1, &more) == TSR_OK) asked |= more;
+  }
+}
+
+// Tunes this kind of work. The results are then those of some way; the caller launches it once more.
+static void tune(tsri_autotune *tuner, const work *w, const char *name) {
+  enum { FAILED_WAYS = 3, MEASURED_NS = 1000000, MOST_TIMES = 64, SHORTEST_NS = 4000 };
+  uint64_t start = tsri_clock_ns();
+  search s = {.tuner = tuner, .work = w, .times = 1, .end_ns = start + by_mode[tuner->mode].one_ns};
+  snprintf(s.name, sizeof s.name, "%s", name);
+  trial usual = {.work = w, .times = 1, .count = 1};
+  (void)time_one(&usual, 0);  // builds its kernels
+  double once = time_one(&usual, 0);
+  if (once < 0) return;
+  if (once < MEASURED_NS) s.times = once * MOST_TIMES < MEASURED_NS ? MOST_TIMES : (int)(MEASURED_NS / once) + 1;
+  for (int attempt = 0; attempt < FAILED_WAYS; attempt++) {
+    s.best[0] = 0;
+    if (once >= SHORTEST_NS) try_all(&s);
+    confirm(&s);
+    if (launch(w, "", 1, NULL) != TSR_OK) return;
+    bool is_good = !s.best[0] || is_right(&s);
+    store(&s, !is_good);
+    if (is_good) break;
+    tsri_log(TSR_LOG_WARN, "tuning: %s by %s gives a wrong result and is not used", s.name, s.best);
+  }
+  tuner->spent_ns += tsri_clock_ns() - start;
+  tsri_log(TSR_LOG_INFO, "tuning: %s: %.1f us, %.1f us by \"%s\"", s.name, s.usual_ns * 1e-3, s.best_ns * 1e-3, s.best);
+}
+
+// Whether the work can be repeated and timed now: nothing is being captured, and there is time left.
+static bool may_tune(const tsri_autotune *tuner, const tsri_plan *plan, const tsri_fusion *fusion) {
+  const tsri_node *root = plan->nodes[fusion->root].node;
+  bool is_asked = tuner->mode == TSRI_TUNE_MODE_QUICK || tuner->mode == TSRI_TUNE_MODE_FULL;
+  return is_asked && root->count > 0 && !tsri_tape_now() && tuner->spent_ns < by_mode[tuner->mode].all_ns;
+}
+
+// Whether a failure is none of the choice's.
+static bool is_the_devices(tsr_status status) {
+  return status == TSR_ERR_DEVICE_LOST || status == TSR_ERR_OUT_OF_MEMORY || status == TSR_ERR_TIMEOUT;
+}
+
+tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, const tsri_plan *plan,
+                                const tsri_fusion *fusion, tsr_buffer *const *outputs) {
+  if (!tuner) return tsri_launch_fusion(state, plan, fusion, outputs);
+  work w = {state, plan->nodes[fusion->root].node->value.device, plan, fusion, outputs};
+  char name[TSRI_CHOICE_WORK_BYTES];
+  tsri_choice choice = {.choice = ""};
+  tsri_autotune_work(plan, fusion, name, sizeof name);
+  bool is_known = tsri_choices_find(tuner->choices, name, &choice);
+  if (!is_known && may_tune(tuner, plan, fusion)) {
+    tune(tuner, &w, name);
+    (void)tsri_choices_find(tuner->choices, name, &choice);
+  }
+  tsr_status status = launch(&w, choice.choice, 1, NULL);
+  if (status == TSR_OK || !choice.choice[0] || is_the_devices(status)) return status;
+  // What ran when it was tuned fails now: the usual way from here on.
+  tsri_log(TSR_LOG_WARN, "tuning: %s by %s fails (%s) and is not used any more", name, choice.choice,
+           tsr_status_name(status));
+  choice.is_bad = true;
+  tsri_choices_put(tuner->choices, &choice);
+  choice.is_bad = false;
+  choice.choice[0] = 0;
+  choice.chosen_us = choice.usual_us;
+  tsri_choices_put(tuner->choices, &choice);
+  return launch(&w, "", 1, NULL);
+}

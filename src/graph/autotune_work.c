@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Names of kinds of work, and the comparison of results.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/autotune.h"
+#include "graph/node.h"
+
+// --- Names --------------------------------------------------------------------------------------------------------------
+
+typedef struct name {
+  char *text;
+  size_t bytes, used;
+} name;
+
+static void add(name *n, const char *text) {
+  size_t room = n->bytes - n->used;
+  int length = snprintf(n->text + n->used, room, "%s", text);
+  n->used += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+// Sizes are rounded up to powers of two, so that a kind is tuned once.
+static void add_shape(name *n, tsr_dtype dtype, const tsr_shape *shape) {
+  add(n, " ");
+  add(n, tsr_dtype_name(dtype));
+  for (int i = 0; i < shape->rank; i++) {
+    char size[24];
+    int64_t rounded = 1;
+    while (rounded < shape->dims[i]) rounded *= 2;
+    snprintf(size, sizeof size, "%s%lld", i ? "x" : " ", (long long)(shape->dims[i] ? rounded : 0));
+    add(n, size);
+  }
+}
+
+// "b": some elements are read more than once, "s": they do not lie side by side.
+static void add_layout(name *n, tsr_dtype dtype, const tsri_layout *layout) {
+  bool is_broadcast = false;
+  add_shape(n, dtype, &layout->shape);
+  for (int i = 0; i < layout->shape.rank; i++) {
+    is_broadcast |= layout->strides[i] == 0 && layout->shape.dims[i] > 1;
+  }
+  if (is_broadcast) add(n, "b");
+  else if (!tsri_layout_is_contiguous(layout)) add(n, "s");
+}
+
+static bool is_member(const tsri_plan *plan, const tsri_fusion *fusion, const tsri_value *value) {
+  uint32_t number = tsri_plan_number(plan, value);
+  return number != TSRI_NONE && &plan->fusions[plan->nodes[number].fusion] == fusion;
+}
+
+void tsri_autotune_work(const tsri_plan *plan, const tsri_fusion *fusion, char *out, size_t bytes) {
+  name n = {out, bytes, 0};
+  out[0] = 0;
+  for (uint32_t i = 0; i < fusion->node_count; i++) {
+    const tsri_node *node = plan->nodes[plan->members[fusion->first + i]].node;
+    add(&n, i ? "+" : "");
+    add(&n, node->op->name);
+    if (node->op->kind != TSRI_OP_REDUCE) continue;
+    char axes[16];
+    snprintf(axes, sizeof axes, "/%x", node->axes);
+    add(&n, axes);
+  }
+  for (uint32_t i = 0; i < fusion->node_count; i++) {
+    const tsri_node *node = plan->nodes[plan->members[fusion->first + i]].node;
+    for (uint32_t k = 0; k < node->input_count; k++) {
+      if (!is_member(plan, fusion, node->inputs[k].value))
+        add_layout(&n, node->inputs[k].dtype, &node->inputs[k].layout);
+    }
+  }
+  const tsri_node *root = plan->nodes[fusion->root].node;
+  add(&n, " to");
+  add_shape(&n, root->dtype, &root->shape);
+}
+
+// --- Results ------------------------------------------------------------------------------------------------------------
+
+// What an element may differ by, as a part of the largest element: sums of many elements in another order, and one rounding.
+static double part_of(tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_F64:
+      return 1e-10;
+    case TSR_F32:
+      return 1e-4;
+    case TSR_F8_E4M3:
+    case TSR_F8_E5M2:
+      return 0.25;
+    default:
+      return 0.01;
+  }
+}
+
+static void widen(tsr_dtype dtype, const char *at, double *out, size_t count) {
+  (void)tsr_convert(TSR_F64, out, dtype, at, count);
+}
+
+bool tsri_results_agree(tsr_dtype dtype, const void *a, const void *b, size_t count) {
+  enum { STRIP = 256 };
+  size_t element = tsr_dtype_bytes(dtype);
+  if (tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT) return memcmp(a, b, count * element) == 0;
+  double x[STRIP], y[STRIP], largest = 0, furthest = 0;
+  for (size_t i = 0; i < count; i += STRIP) {
+    size_t strip = count - i < STRIP ? count - i : STRIP;
+    widen(dtype, (const char *)a + i * element, x, strip);
+    widen(dtype, (const char *)b + i * element, y, strip);
+    for (size_t k = 0; k < strip; k++) {
+      if (x[k] == y[k] || (isnan(x[k]) && isnan(y[k]))) continue;
+      if (!isfinite(x[k]) || !isfinite(y[k])) return false;
+      if (fabs(x[k] - y[k]) > furthest) furthest = fabs(x[k] - y[k]);
+    }
+    for (size_t k = 0; k < strip; k++) {
+      if (isfinite(x[k]) && fabs(x[k]) > largest) largest = fabs(x[k]);
+    }
+  }
+  return furthest <= part_of(dtype) * largest;
+}
