@@ -52,3 +52,8 @@ uint32_t test_sample(uint32_t standard) {
   unsigned long given = text ? strtoul(text, NULL, 10) : 0;
   return given > 0 ? (uint32_t)given : standard;
 }
+
+int test_rounds(int count) {
+  const char *sanitizers = getenv("TSR_TEST_SANITIZE");
+  return sanitizers && *sanitizers ? count / 10 : count;
+}

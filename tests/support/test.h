@@ -92,4 +92,7 @@ uint32_t test_sample(uint32_t standard);
 
 #define CHECK_LAST_ERROR_HAS(part) test_check_has(__FILE__, __LINE__, "tsr_last_error()", tsr_last_error(), (part))
 
+// How often to repeat a check with random numbers: `count` times, or a tenth of that under a sanitizer, which makes each ten times as slow and finds nothing new by repetition.
+int test_rounds(int count);
+
 #endif

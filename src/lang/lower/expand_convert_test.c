@@ -29,7 +29,7 @@ TEST(integers_become_bf16_by_one_rounding) {
     CHECK(tsri_expand_has_convert(TSR_BF16, dtypes[d]));
     tsri_expand_convert(TSR_BF16, (tsri_ir_type){(uint8_t)dtypes[d], 1}, (tsri_expand_options){0}, &x);
     CHECK(!x.has_overflowed);
-    for (int i = 0; i < 200000; i++) {
+    for (int i = 0; i < test_rounds(200000); i++) {
       value from = {.w = i == 0 ? 16842753 : random_integer(i)}, none = {.w = 0};
       uint16_t half = 0;
       float wanted = 0;
@@ -75,7 +75,7 @@ static void check_floats(tsr_dtype to, tsr_dtype from, tsri_expand_options optio
   tsri_expand_convert(to, (tsri_ir_type){(uint8_t)from, 1}, options, &x);
   CHECK(!x.has_overflowed);
   bool gives_float = x.nodes[x.result].type.dtype == TSR_F32;
-  for (int i = 0; i < 20000; i++) {
+  for (int i = 0; i < test_rounds(20000); i++) {
     double number = random_double(i);
     value a = from == TSR_F64 ? (value){.d = number} : (value){.f = (float)number};
     value is = evaluate(&x, a, (value){.w = 0}), wanted = expected(to, from, a);
@@ -121,7 +121,7 @@ TEST(every_half_is_read_and_written_as_tsr_convert_does) {
 TEST(words_become_f32_by_one_rounding) {
   static tsri_expansion x;
   tsri_expand_convert(TSR_F32, (tsri_ir_type){TSR_U32, 1}, (tsri_expand_options){0}, &x);
-  for (int i = 0; i < 100000; i++) {
+  for (int i = 0; i < test_rounds(100000); i++) {
     uint32_t word = i < 64 ? 0xffffffffu << (i / 2) << (i & 1) : (uint32_t)random_integer(i);
     CHECK(evaluate(&x, (value){.w = word}, (value){.w = 0}).f == (float)word);
   }

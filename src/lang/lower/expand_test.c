@@ -83,7 +83,7 @@ static double worst(const function *f, tsr_dtype dtype, bool fma_is_there, doubl
   tsri_expand(f->op, (tsri_ir_type){(uint8_t)dtype, 1}, (tsri_expand_options){.fma = fma_is_there}, &x);
   CHECK(!x.has_overflowed);
   double most = 0;
-  for (int i = 0; i < 20000; i++) {
+  for (int i = 0; i < test_rounds(20000); i++) {
     double low = dtype == TSR_F32 ? f->low : f->low64, high = dtype == TSR_F32 ? f->high : f->high64;
     double a = random_in(low, high), b = random_in(low, high), ulps;
     if (f->op == TSRI_OP_POW) {
@@ -151,7 +151,7 @@ static void check_far(const function *f, tsr_dtype dtype, bool fma_is_there) {
   tsri_expand(f->op, (tsri_ir_type){(uint8_t)dtype, 1}, options, &x);
   CHECK(!x.has_overflowed);
   double most = 0, at = 0;
-  for (int k = 0; k < FAR; k++) {
+  for (int k = 0; k < test_rounds(FAR); k++) {
     double a = k < KNOWN ? known[k] : random_far(dtype, k), error = far_error(f, &x, dtype, a);
     if (error > most) {
       most = error;
@@ -261,7 +261,7 @@ TEST(fma_rounds_once_whatever_the_numbers) {
     CHECK(!x[d].has_overflowed);
     printf("  %s: %u expressions\n", tsr_dtype_name(dtypes[d]), x[d].count - 1);
   }
-  for (int i = 0; i < 300000; i++) {
+  for (int i = 0; i < test_rounds(300000); i++) {
     value a = {.w = random_float_bits(TSR_F32, 0)}, b = {.w = random_float_bits(TSR_F32, 0)},
           product = {.f = a.f * b.f};
     value c = {.w = random_float_bits(TSR_F32, product.u)}, is = evaluate_three(&x[0], a, b, c);
@@ -281,7 +281,7 @@ TEST(fma_of_f32_through_f64_rounds_once_too) {
   static tsri_expansion x;
   tsri_expand(TSRI_OP_FMA, (tsri_ir_type){TSR_F32, 1}, (tsri_expand_options){.f64 = true}, &x);
   CHECK(!x.has_overflowed && x.count < 50);
-  for (int i = 0; i < 300000; i++) {
+  for (int i = 0; i < test_rounds(300000); i++) {
     value a = {.w = random_float_bits(TSR_F32, 0)}, b = {.w = random_float_bits(TSR_F32, 0)};
     value product = {.f = a.f * b.f}, c = {.w = random_float_bits(TSR_F32, product.u)};
     float is = evaluate_three(&x, a, b, c).f, wanted = fmaf(a.f, b.f, c.f);
