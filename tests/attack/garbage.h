@@ -82,6 +82,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(tsr_interrupt_fn, tsr_interrupt_fn)                                      \
   X(tsr_log_fn, tsr_log_fn)                                                  \
   X(tsr_checkpoint_function, tsr_checkpoint_function)                        \
+  X(tsr_tuned_function, tsr_tuned_function)                                  \
   X(tsr_shape, tsr_shape)                                                    \
   X(tsr_grid, tsr_grid)                                                      \
   X(tsr_arg, tsr_arg)                                                        \

@@ -161,6 +161,14 @@ tsr_checkpoint_function give_tsr_checkpoint_function(garbage *g, const char *par
   return is_null ? NULL : negate_first;
 }
 
+static void ignore_tuned(void *context, const tsr_tuned *tuned) { (void)context, (void)tuned; }
+
+tsr_tuned_function give_tsr_tuned_function(garbage *g, const char *parameter) {
+  bool is_null = below(g, 8) == 0;
+  note(g, parameter, "%s", is_null ? "NULL" : "does nothing");
+  return is_null ? NULL : ignore_tuned;
+}
+
 tsr_shape give_tsr_shape(garbage *g, const char *parameter) {
   static const int32_t wrong[] = {-1, 9, INT32_MIN, INT32_MAX};
   char text[TSR_SHAPE_TEXT_BYTES];
