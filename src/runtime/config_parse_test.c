@@ -126,6 +126,7 @@ static const struct {
     {TSRI_SETTING_EAGER, "false", true, 0, 0, NULL},
     {TSRI_SETTING_MIX, "move", true, TSRI_MIX_MOVE, 0, NULL},
     {TSRI_SETTING_MIX, "Error", true, TSRI_MIX_ERROR, 0, "error"},
+    {TSRI_SETTING_TUNE, "Quick", true, TSRI_TUNE_MODE_QUICK, 0, "quick"},
     {TSRI_SETTING_LOG, "off", true, TSR_LOG_OFF, 0, NULL},
     {TSRI_SETTING_LOG, "DEBUG", true, TSR_LOG_DEBUG, 0, "debug"},
     {TSRI_SETTING_PLUGIN_PATH, "none", false, 0, 0, NULL},

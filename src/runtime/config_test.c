@@ -345,6 +345,7 @@ static const struct {
     {TSRI_SETTING_MIX, "stir", "is unknown"},
     {TSRI_SETTING_PLACEMENT, "guessed", "is unknown"},
     {TSRI_SETTING_CACHE_MB, "much", "is not a whole number"},
+    {TSRI_SETTING_TUNE, "fully", "is unknown (did you mean full?)"},
     {TSRI_SETTING_LOG, "loud", "is unknown"},
     {TSRI_SETTING_PLUGIN_PATH, "/a\x01", "has a control character"},
     {TSRI_SETTING_FAULTS, "a\x01", "has a control character"},
