@@ -71,6 +71,11 @@ static void sweep_backend(const char *backend) {
 
 TEST(every_call_may_fail_on_opencl) { sweep_backend("opencl"); }
 TEST(every_call_may_fail_on_vulkan) { sweep_backend("vulkan"); }
+TEST(every_call_may_fail_on_rocm) {
+  const char *missing = test_use_rocm();
+  if (missing) SKIP(missing);
+  sweep_backend("rocm");
+}
 TEST(every_call_may_fail_on_webgpu) {
   const char *missing = test_use_webgpu();
   if (missing) SKIP(missing);

@@ -2,6 +2,7 @@
 // Opening devices for tests.
 #include "support/devices.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "standins/kernels/engine.h"
@@ -60,6 +61,20 @@ const char *test_use_metal(void) {
   setenv("TSRI_METAL_LIB", path, 1);
   return NULL;
 #endif
+}
+
+// The loader finds a library that is loaded already by its name.
+const char *test_use_rocm(void) {
+  static const char *const names[] = {"libamdhip64.so.6", "libhiprtc.so.6", "librocblas.so.4"};
+  const char *folder = getenv("TSR_TEST_STANDIN_DIR");
+  if (HAS_TSAN) return "the thread sanitizer does not know the fibers of the stand-in for ROCm";
+  if (standin_missing()) return standin_missing();
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/hip/%s", folder ? folder : "tests/standins", names[i]);
+    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) return "the stand-in for ROCm is not built here";
+  }
+  return NULL;
 }
 
 static void use_plugins(void) {

@@ -19,6 +19,9 @@ const char *test_use_webgpu(void);
 // Returns NULL, or a sentence that says what is missing.
 const char *test_use_metal(void);
 
+// Makes the stand-in for AMD's GPUs (tests/standins/hip) the one that ROCm finds. Returns NULL, or a sentence that says what is missing.
+const char *test_use_rocm(void);
+
 // Runs `body` on every device that discovery lists, including software ones and stand-ins for GPUs that are not here, on
 // the null backend and on the example plug-in.
 void test_on_every_device(void (*body)(tsr_device *device));
