@@ -62,6 +62,7 @@ use_swiftshader() {
 
 # AMD's GPU by the stand-ins for ROCm's libraries. use_rocm [SWITCH...]: those of tests/standins/README.md.
 use_rocm() {
+  [[ ${TSR_TEST_SANITIZE:-} != *thread* ]] || skip "the thread sanitizer does not know the fibers of the stand-in for ROCm"
   command -v "${TSR_STANDIN_CLANG:-clang-19}" >/dev/null || skip "there is no clang-19 here, which compiles kernel text for the stand-in"
   [[ -e $TSR_TEST_BUILD_DIR/tests/standins/hip/libamdhip64.so.6 ]] || skip "the stand-in for ROCm is not built here"
   export LD_LIBRARY_PATH=$TSR_TEST_BUILD_DIR/tests/standins/hip TSR_STANDIN_HIP="$*"

@@ -7,7 +7,7 @@
 #include "backends/common/fixture_testing.h"
 #include "backends/rocm/rocm.h"
 #include "standins/hip/hip.h"
-#include "standins/kernels/engine.h"
+#include "support/devices.h"
 
 extern const tsri_backend tsri_rocm_backend;
 
@@ -24,7 +24,8 @@ static inline void fixture_use_standin(const char *words) {
   static const char *names[3][2] = {{paths[0], NULL}, {paths[1], NULL}, {paths[2], NULL}};
   static const char *const files[3] = {"libamdhip64.so.6", "libhiprtc.so.6", "librocblas.so.4"};
   const char *folder = getenv("TSR_TEST_STANDIN_DIR");
-  if (standin_missing()) SKIP(standin_missing());
+  const char *missing = test_use_rocm();
+  if (missing) SKIP(missing);
   for (int i = 0; i < 3; i++) {
     standin_hip_switch_fn change = NULL;
     snprintf(paths[i], sizeof paths[i], "%s/hip/%s", folder ? folder : "tests/standins", files[i]);
