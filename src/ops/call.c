@@ -3,6 +3,7 @@
 #include "ops/call.h"
 
 #include "graph/epilogue.h"
+#include "graph/node.h"
 
 static void start(tsri_call *call, tsr_status status) {
   tsri_arguments_init(&call->args, status == TSR_OK ? call->built->kernel : NULL);
@@ -86,6 +87,17 @@ tsr_dtype tsri_call_carrier(const tsr_device *device, tsr_dtype dtype) {
   size_t bytes = tsr_dtype_bytes(dtype);
   tsr_dtype carrier = bytes == 1 ? TSR_U8 : bytes == 2 ? TSR_I16 : bytes == 4 ? TSR_U32 : TSR_I64;
   return (device->limits.dtype_storage >> carrier & 1u) ? carrier : dtype;
+}
+
+const tsri_tuning *tsri_call_tuning(tsr_device *device) {
+  static const tsri_tuning none;
+  tsri_graph_state *state = NULL;
+  return tsri_graph_state_for(device, &state) == TSR_OK ? &state->tuning : &none;
+}
+
+int tsri_call_subgroup(const tsr_device *device, int group) {
+  int size = device->limits.has_subgroup_shuffle ? (int)device->limits.subgroup_size : 0;
+  return size > 0 && group % size == 0 ? size : 0;
 }
 
 tsr_status tsri_call_scratch(tsr_device *device, int64_t count, tsr_dtype dtype, tsr_buffer **out_buffer) {

@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "graph/arguments.h"
 #include "graph/graph.h"
+#include "graph/tuning.h"
 
 // Kernels address elements by u32. The range above this limit is left for the work items by which a launch is rounded
 // up.
@@ -61,6 +62,13 @@ tsr_status tsri_call_check(const char *caller, const tsri_layout *layout);
 // A dtype of the same size for copying elements bit by bit, if the device can store it, so that fewer kernel variants
 // are built; else `dtype` itself.
 tsr_dtype tsri_call_carrier(const tsr_device *device, tsr_dtype dtype);
+
+// How kernels are shaped for the device; all 0 if there is no memory for the device's graph. An operator may call this before it records anything.
+const tsri_tuning *tsri_call_tuning(tsr_device *device);
+
+// SG of kernels that exchange values within subgroups where that is fast: the size of the subgroups of a work-group of `group` items; 0 if it is not, or
+// the work-group is no whole number of them.
+int tsri_call_subgroup(const tsr_device *device, int group);
 
 // Allocates a temporary buffer. Release it after the launch has been queued.
 tsr_status tsri_call_scratch(tsr_device *device, int64_t count, tsr_dtype dtype, tsr_buffer **out_buffer);
