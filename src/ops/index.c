@@ -96,6 +96,78 @@ static tsr_status scatter_add_native(const tsri_kernel_run *run, const tsri_walk
 
 // --- gather ----------------------------------------------------------------------------------------------------------
 
+// How gather's kernel reads: in units of `unit`, which may be several elements or a part of one; `each` neighbours per item.
+typedef struct gather_plan {
+  tsri_walk walk;        // operand 0: x without the axis, 1: the indices
+  int64_t step, offset;  // of x along the axis, and its first element
+  tsr_dtype unit;
+  int each;
+  bool has_rows;  // neighbours have one index and lie side by side in x
+} gather_plan;
+
+static bool all_divide(const tsri_walk *walk, int operand, int64_t by) {
+  bool divide = true;
+  for (int i = 0; i + 1 < walk->rank; i++) divide = divide && walk->strides[operand][i] % by == 0;
+  return divide;
+}
+
+// Units of 32 bits in place of elements of 8, 16 or 64 bits, where rows are whole numbers of them.
+static void widen_units(const tsri_kernel_run *run, gather_plan *p) {
+  size_t bytes = tsr_dtype_bytes(run->dtype);
+  tsri_walk *walk = &p->walk;
+  int last = walk->rank - 1;
+  int64_t parts = 4 / (int64_t)bytes, more = (int64_t)bytes / 4;  // one of them is 0, or both are 1
+  if (parts > 0 && (walk->dims[last] % parts || p->step % parts || p->offset % parts || !all_divide(walk, 0, parts)))
+    return;
+  size_t most = (size_t)TSRI_CALL_MAX_ELEMENTS * sizeof(uint32_t);
+  if (tsr_buffer_bytes(run->inputs[0]) >= most || tsr_buffer_bytes(run->output) >= most) return;
+  int64_t by = parts > 0 ? parts : 1, times = parts > 0 ? 1 : more;
+  for (int i = 0; i < last; i++) walk->strides[0][i] = walk->strides[0][i] / by * times;
+  walk->dims[last] = walk->dims[last] / by * times;
+  walk->count = walk->count / by * times;
+  p->step = p->step / by * times;
+  p->offset = p->offset / by * times;
+  p->unit = TSR_U32;
+}
+
+static void plan_gather(const tsri_kernel_run *run, gather_plan *p) {
+  tsri_walk *walk = &p->walk;
+  int last = walk->rank - 1;
+  bool is_wide = tsri_call_tuning(run->device)->reduce_wide != 0;
+  p->unit = tsri_call_carrier(run->device, run->dtype);
+  p->each = 1;
+  p->has_rows = is_wide && walk->strides[0][last] == 1 && walk->strides[1][last] == 0;
+  if (p->has_rows) {
+    widen_units(run, p);
+    bool is_aligned = p->step % 4 == 0 && p->offset % 4 == 0 && all_divide(walk, 0, 4);
+    if (is_aligned && walk->dims[last] % 4 == 0) p->each = 4;
+  } else if (is_wide && walk->strides[1][last] == 1 && walk->dims[last] % 4 == 0) {
+    if (run->layouts[1].offset % 4 == 0 && all_divide(walk, 1, 4)) p->each = 4;
+  }
+}
+
+static tsr_status launch_gather(const tsri_kernel_run *run, const gather_plan *p, int64_t size) {
+  const tsri_walk *walk = &p->walk;
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_index", "gather",
+      TSRI_WITH(TSRI_TYPE("T", p->unit), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk->rank),
+                TSRI_CONSTANT("EACH", p->each), TSRI_CONSTANT("ROWS", p->has_rows && p->each > 1)));
+  tsri_call_buffer(&call, "x", run->inputs[0], p->unit);
+  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "y", run->output, p->unit);
+  tsri_call_word(&call, "n", walk->count);
+  tsri_call_word(&call, "x_at", p->offset);
+  tsri_call_word(&call, "i_at", run->layouts[1].offset);
+  tsri_call_word(&call, "size", size);
+  tsri_call_word(&call, "step", p->step);
+  tsri_call_word(&call, "inner", walk->strides[0][walk->rank - 1]);
+  tsri_walk_pass_dims(walk, &call);
+  tsri_walk_pass_strides(walk, 0, "a", &call);
+  tsri_walk_pass_strides(walk, 1, "b", &call);
+  return tsri_call_items(&call, walk->count / p->each);
+}
+
 // The indices have the shape of the result. For take (is_list), x is one-dimensional and the result may have any rank.
 tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   const tsri_layout *x = &run->layouts[0], *indices = &run->layouts[1];
@@ -110,27 +182,12 @@ tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   int64_t strides[TSR_MAX_RANK] = {0};
   for (int i = 0; i < x->shape.rank && !is_list; i++) strides[i] = i == axis ? 0 : x->strides[i];
-  tsri_walk walk;
-  tsri_walk_init(&walk, run->shape, 2, (const int64_t *[]){strides, indices->strides});
-  status = gather_native(run, &walk, x->shape.dims[axis], x->strides[axis]);
+  gather_plan plan = {.step = x->strides[axis], .offset = x->offset};
+  tsri_walk_init(&plan.walk, run->shape, 2, (const int64_t *[]){strides, indices->strides});
+  status = gather_native(run, &plan.walk, x->shape.dims[axis], x->strides[axis]);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  tsr_dtype carrier = tsri_call_carrier(run->device, run->dtype);
-  tsri_call call;
-  tsri_call_init(
-      &call, run->device, "op_index", "gather",
-      TSRI_WITH(TSRI_TYPE("T", carrier), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk.rank)));
-  tsri_call_buffer(&call, "x", run->inputs[0], carrier);
-  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(&call, "y", run->output, carrier);
-  tsri_call_word(&call, "n", walk.count);
-  tsri_call_word(&call, "x_at", x->offset);
-  tsri_call_word(&call, "i_at", indices->offset);
-  tsri_call_word(&call, "size", x->shape.dims[axis]);
-  tsri_call_word(&call, "step", x->strides[axis]);
-  tsri_walk_pass_dims(&walk, &call);
-  tsri_walk_pass_strides(&walk, 0, "a", &call);
-  tsri_walk_pass_strides(&walk, 1, "b", &call);
-  return tsri_call_items(&call, walk.count);
+  plan_gather(run, &plan);
+  return launch_gather(run, &plan, x->shape.dims[axis]);
 }
 
 // `indices` must have the shape of the result.
@@ -296,6 +353,7 @@ static tsr_status write_keys(const tsri_kernel_run *run, tsr_buffer *keys) {
   tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
   tsri_call_buffer(&call, "keys", keys, TSR_U32);
   pass_target(run, &walk, &call);
+  tsri_call_word(&call, "outside", run->layouts[0].count);
   return tsri_call_items(&call, walk.count);
 }
 
@@ -308,8 +366,13 @@ static tsr_status sort_keys(const tsri_kernel_run *run, bool is_by_rows, sorted_
   if (status != TSR_OK) return status;
   status = is_by_rows ? write_row_keys(run, keys->keys) : write_keys(run, keys->keys);
   if (status != TSR_OK) return status;
-  tsri_sort sort = {
-      .device = run->device, .dtype = TSR_U32, .x = keys->keys, .rows = 1, .n = count, .order = keys->order};
+  tsri_sort sort = {.device = run->device,
+                    .dtype = TSR_U32,
+                    .x = keys->keys,
+                    .rows = 1,
+                    .n = count,
+                    .keep = count,
+                    .order = keys->order};
   status = tsri_sort_rows_natively(&sort);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   status = tsri_call_scratch(run->device, count, TSR_U32, &keys->sorted);
@@ -317,29 +380,65 @@ static tsr_status sort_keys(const tsri_kernel_run *run, bool is_by_rows, sorted_
   return status == TSR_OK ? tsri_sort_rows(&sort) : status;
 }
 
-static tsr_status join_runs(const tsri_kernel_run *run, bool is_by_rows, const sorted_keys *keys) {
+// Rows of the source that each have a key, as kernels/op_index.tk takes them: single elements are rows with one column.
+typedef struct scatter_rows {
+  int64_t outer, n, inner, size;
+  int64_t outside;            // key of those that go nowhere
+  int64_t each, chunks;       // rows of an item, and items for all rows
+  tsr_buffer *leads, *tails;  // what the items have of runs that begin before or go on after them
+} scatter_rows;
+
+static scatter_rows rows_of(const tsri_kernel_run *run, bool is_by_rows) {
+  enum { FEW = 16, MANY = 64, LONG_RUN = 256 };
   int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
-  int64_t inner = 1, n = run->layouts[1].shape.dims[axis];
-  for (int i = axis + 1; i < run->shape.rank; i++) inner *= run->shape.dims[i];
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", is_by_rows ? "scatter_join_rows" : "scatter_join",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+  scatter_rows rows = {.outer = 1, .n = run->layouts[1].count, .inner = 1, .size = run->layouts[0].count};
+  if (is_by_rows) {
+    rows.n = run->layouts[1].shape.dims[axis];
+    rows.size = run->shape.dims[axis];
+    for (int i = axis + 1; i < run->shape.rank; i++) rows.inner *= run->shape.dims[i];
+    for (int i = 0; i < axis; i++) rows.outer *= run->shape.dims[i];
+  }
+  rows.outside = rows.size;
+  rows.each = rows.n / rows.size >= LONG_RUN ? MANY : FEW;
+  rows.chunks = (rows.n + rows.each - 1) / rows.each;
+  return rows;
+}
+
+static void pass_rows(const tsri_kernel_run *run, const scatter_rows *rows, const sorted_keys *keys, const char *kernel,
+                      tsri_call *call) {
+  tsr_dtype wide = tsri_accumulator(run->dtype);
+  tsri_call_init(call, run->device, "op_index", kernel,
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide),
                            TSRI_CONSTANT("OP", TSRI_GIVEN(run->node, scatter)->combination),
-                           TSRI_CONSTANT("SORTED", keys->sorted != NULL)));
+                           TSRI_CONSTANT("SORTED", keys->sorted != NULL), TSRI_CONSTANT("EACH", rows->each)));
+  tsri_call_buffer(call, "keys", keys->sorted ? keys->sorted : keys->keys, TSR_U32);
+  tsri_call_buffer(call, "order", keys->order, TSR_I32);
+  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_call_buffer(call, "leads", rows->leads, wide);
+  tsri_call_buffer(call, "tails", rows->tails, wide);
+  tsri_call_word(call, "total", rows->outer * rows->chunks * rows->inner);
+  tsri_call_word(call, "chunks", rows->chunks);
+  tsri_call_word(call, "n", rows->n);
+  tsri_call_word(call, "inner", rows->inner);
+  tsri_call_word(call, "size", rows->size);
+  tsri_call_word(call, "outside", rows->outside);
+}
+
+static tsr_status join_runs(const tsri_kernel_run *run, scatter_rows *rows, const sorted_keys *keys) {
+  int64_t items = rows->outer * rows->chunks * rows->inner;
+  tsr_status status = tsri_call_scratch(run->device, items, tsri_accumulator(run->dtype), &rows->leads);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, items, tsri_accumulator(run->dtype), &rows->tails);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  pass_rows(run, rows, keys, "scatter_join", &call);
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "source", run->inputs[2], run->dtype);
-  tsri_call_buffer(&call, "keys", keys->sorted ? keys->sorted : keys->keys, TSR_U32);
-  tsri_call_buffer(&call, "order", keys->order, TSR_I32);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "n", is_by_rows ? n : run->layouts[1].count);
   tsri_call_word(&call, "x_at", run->layouts[0].offset);
   tsri_call_word(&call, "s_at", run->layouts[2].offset);
-  if (is_by_rows) {
-    tsri_call_word(&call, "total", run->layouts[1].count);
-    tsri_call_word(&call, "inner", inner);
-    tsri_call_word(&call, "size", run->shape.dims[axis]);
-  }
-  return tsri_call_items(&call, run->layouts[1].count);
+  status = tsri_call_items(&call, items);
+  if (status != TSR_OK || rows->chunks == 1) return status;
+  pass_rows(run, rows, keys, "scatter_finish", &call);
+  return tsri_call_items(&call, items);
 }
 
 tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
@@ -357,8 +456,11 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   sorted_keys keys = {NULL, NULL, NULL};
   bool is_by_rows = has_one_index_per_row(&run->layouts[1], run->shape, axis);
+  scatter_rows rows = rows_of(run, is_by_rows);
   status = sort_keys(run, is_by_rows, &keys);
-  if (status == TSR_OK) status = join_runs(run, is_by_rows, &keys);
+  if (status == TSR_OK) status = join_runs(run, &rows, &keys);
+  tsr_buffer_release(rows.leads);
+  tsr_buffer_release(rows.tails);
   tsr_buffer_release(keys.keys);
   tsr_buffer_release(keys.sorted);
   tsr_buffer_release(keys.order);

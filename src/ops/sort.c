@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// sort, argsort, topk: by the device's native operator if it has one; else blocks are sorted by counting and then
-// merged in passes (kernels/op_sort.tk).
+// sort, argsort, topk: by the device's native operator if it has one; else short rows by counting (kernels/op_sort.tk), others by radix passes
+// (ops/radix.h).
 
 #include <stdio.h>
 
@@ -10,72 +10,47 @@
 #include "ops/compose.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "ops/radix.h"
 #include "ops/sort.h"
 #include "runtime/native_op.h"
 
 #include <tessera/ops.h>
 
-enum { BLOCK = 32 };
+// Longest row whose elements are placed by counting.
+enum { SHORT_ROW = 64 };
 
-// --- Passes ----------------------------------------------------------------------------------------------------------
-
-// The elements and their original indices, before or after a pass.
-typedef struct run_state {
-  tsr_buffer *values, *order;
-} run_state;
-
-// Runs one pass. `from` NULL: the first pass, which sorts blocks of x.
-static tsr_status pass(const tsri_sort *s, const run_state *from, const run_state *to, int64_t width) {
-  static const char *const kernels[2][2] = {{"sort_blocks", "sort_merge"}, {"order_blocks", "order_merge"}};
-  bool has_order = to->order != NULL;
-  const tsri_lang_arg args[] = {TSRI_TYPE("T", s->dtype), TSRI_CONSTANT("DESCENDING", s->is_descending),
-                                TSRI_CONSTANT("BLOCK", BLOCK)};
+static tsr_status sort_short_rows(const tsri_sort *s) {
+  tsr_buffer *dummy = NULL;  // every parameter needs a buffer, also for what is not wanted
+  tsr_status status = s->values && s->order ? TSR_OK : tsri_call_scratch(s->device, 2, TSR_U32, &dummy);
+  if (status != TSR_OK) return status;
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_sort", kernels[has_order][from != NULL], args, from ? 2 : 3);
-  tsri_call_buffer(&call, "x", from ? from->values : s->x, s->dtype);
-  if (from && has_order) tsri_call_buffer(&call, "from", from->order, TSR_I32);
-  tsri_call_buffer(&call, "values", to->values, s->dtype);
-  if (has_order) tsri_call_buffer(&call, "order", to->order, TSR_I32);
+  tsri_call_init(&call, s->device, "op_sort", "sort_short",
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_CONSTANT("DESCENDING", s->is_descending),
+                           TSRI_CONSTANT("VALUES", s->values != NULL), TSRI_CONSTANT("ORDER", s->order != NULL)));
+  tsri_call_buffer(&call, "x", s->x, s->dtype);
+  tsri_call_buffer(&call, "values", s->values ? s->values : dummy, s->dtype);
+  tsri_call_buffer(&call, "order", s->order ? s->order : dummy, TSR_I32);
   tsri_call_word(&call, "total", s->rows * s->n);
   tsri_call_word(&call, "n", s->n);
-  tsri_call_word(&call, from ? "width" : "x_at", from ? width : s->x_at);
-  return tsri_call_items(&call, s->rows * s->n);
-}
-
-// Passes write alternately to two places; the last one must write to the caller's buffers.
-tsr_status tsri_sort_rows(const tsri_sort *s) {
-  int64_t total = s->rows * s->n;
-  if (total == 0) return TSR_OK;
-  int merges = 0;
-  for (int64_t width = BLOCK; width < s->n; width *= 2) merges++;
-  run_state places[2] = {{s->values, s->order}, {NULL, NULL}};  // places[0]: the caller's buffers
-  tsr_buffer *scratch[3] = {NULL, NULL, NULL};
-  tsr_status status = TSR_OK;
-  if (!s->values) {
-    status = tsri_call_scratch(s->device, total, s->dtype, &scratch[0]);
-    places[0].values = scratch[0];
-  }
-  if (status == TSR_OK && merges > 0) status = tsri_call_scratch(s->device, total, s->dtype, &scratch[1]);
-  if (status == TSR_OK && merges > 0 && s->order) status = tsri_call_scratch(s->device, total, TSR_I32, &scratch[2]);
-  places[1] = (run_state){scratch[1], scratch[2]};
-
-  int at = merges % 2;
-  if (status == TSR_OK) status = pass(s, NULL, &places[at], 0);
-  for (int64_t width = BLOCK; width < s->n && status == TSR_OK; width *= 2, at = 1 - at) {
-    status = pass(s, &places[at], &places[1 - at], width);
-  }
-  for (int i = 0; i < 3; i++) tsr_buffer_release(scratch[i]);
+  tsri_call_word(&call, "keep", s->keep);
+  tsri_call_word(&call, "x_at", s->x_at);
+  status = tsri_call_items(&call, s->rows * s->n);
+  tsr_buffer_release(dummy);
   return status;
 }
 
-// keep: how many elements of each sorted row are wanted. Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
-static tsr_status sort_native(const tsri_sort *s, int64_t keep) {
+tsr_status tsri_sort_rows(const tsri_sort *s) {
+  if (s->rows * s->keep == 0) return TSR_OK;
+  return s->n <= SHORT_ROW || !tsri_radix_takes(s->device, s->dtype) ? sort_short_rows(s) : tsri_radix_sort(s);
+}
+
+tsr_status tsri_sort_rows_natively(const tsri_sort *s) {
   tsr_buffer *to = s->order ? s->order : s->values;
   tsri_native_op op = {.kind = TSRI_NATIVE_SORT, .dtype = s->dtype, .result = s->order ? TSR_I32 : s->dtype};
-  op.parts = keep < s->n ? TSRI_SORT_KEEPS : 0;
+  op.parts = s->keep < s->n ? TSRI_SORT_KEEPS : 0;
   op.is.sort = (tsri_sort_op){.rows = s->rows,
                               .n = s->n,
-                              .keep = keep,
+                              .keep = s->keep,
                               .is_descending = s->is_descending,
                               .wants_order = s->order != NULL,
                               .from.offset = (size_t)s->x_at * tsr_dtype_bytes(s->dtype)};
@@ -85,8 +60,6 @@ static tsr_status sort_native(const tsri_sort *s, int64_t keep) {
 }
 
 // --- Operators -------------------------------------------------------------------------------------------------------
-
-tsr_status tsri_sort_rows_natively(const tsri_sort *s) { return sort_native(s, s->n); }
 
 static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
   const tsri_layout *layout = &run->layouts[0];
@@ -99,11 +72,11 @@ static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
                  .x_at = layout->offset,
                  .rows = layout->count / n,
                  .n = n,
+                 .keep = run->shape.dims[run->shape.rank - 1],  // less than n only if finds_first()
                  .is_descending = TSRI_GIVEN(run->node, sort)->is_descending != 0};
   if (wants_order) s.order = run->output;
   else s.values = run->output;
-  int64_t keep = run->shape.dims[run->shape.rank - 1];  // less than n only if the device takes TSRI_SORT_KEEPS
-  status = sort_native(&s, keep);
+  status = tsri_sort_rows_natively(&s);
   return status == TSR_ERR_UNSUPPORTED ? tsri_sort_rows(&s) : status;
 }
 
@@ -163,13 +136,16 @@ tsr_tensor *tsr_argsort(tsr_tensor *x, int axis, bool descending) {
 }
 
 // Whether the device finds the first `keep` of the sorted elements without sorting all of them.
-static bool has_native_topk(const tsr_tensor *x, int axis, int64_t keep) {
+static bool finds_first(const tsr_tensor *x, int axis, int64_t keep) {
+  tsr_device *device = x->value->device;
   int64_t n = x->layout.shape.dims[axis];
   tsr_dtype dtype = x->dtype == TSR_BOOL ? TSR_U8 : x->dtype;
   tsri_native_op op = {.kind = TSRI_NATIVE_SORT, .dtype = dtype, .result = TSR_I32, .parts = TSRI_SORT_KEEPS};
-  if (keep >= n) return false;
+  if (keep >= n || keep == 0) return false;
   op.is.sort = (tsri_sort_op){.rows = x->layout.count / n, .n = n, .keep = keep, .wants_order = true};
-  return tsri_device_takes(x->value->device, &op);
+  if (tsri_device_takes(device, &op) || n <= SHORT_ROW) return true;
+  bool is_few = n <= tsri_radix_longest_row(device, dtype) || keep <= tsri_radix_most_first(device);
+  return tsri_radix_takes(device, dtype) && is_few;
 }
 
 // Records where the first `keep` of the sorted elements along the axis were.
@@ -177,7 +153,7 @@ static tsr_tensor *order_of_first(tsr_tensor *x, int axis, bool is_descending, i
   const tsri_op *op = TSRI_BODY(argsort);
   tsr_status status = check_axis(op, x, &axis);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  if (has_native_topk(x, axis, keep)) return sorted(op, x, axis, is_descending, keep);
+  if (finds_first(x, axis, keep)) return sorted(op, x, axis, is_descending, keep);
   tsr_tensor *order = tsr_argsort(x, axis, is_descending), *first = tsr_slice(order, axis, 0, keep, 1);
   tsr_release(order);
   return first;

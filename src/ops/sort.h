@@ -10,6 +10,8 @@ typedef struct tsri_sort {
   tsr_dtype dtype;  // any dtype but bool
   tsr_buffer *x;    // `rows` rows of `n` elements, from element `x_at` on
   int64_t rows, n, x_at;
+  int64_t keep;  // how many elements of each sorted row are wanted; below n only as tsri_radix_sort allows
+  int key_bits;  // unsigned integers: upper bits that are 0 need not be sorted; 0: unknown
   bool is_descending;
   tsr_buffer *values;  // gets the sorted elements; NULL: not wanted
   tsr_buffer *order;   // gets the index (i32) each of them had in its row; NULL: not wanted
