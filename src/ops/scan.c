@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Running sums, products, extremes and logarithms of sums: sums and products by the device's native operator if it has one. Else one work item
-// per line if there are many lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum"
-// for all of them.
+// Running sums, products, extremes and logarithms of sums: sums and products by the device's native operator if it has one. Else, on GPUs, rows are scanned
+// in tiles that are read once: a group per row, or a group per tile if groups can wait for each other. Else one work item per line if there are many
+// lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum" for all of them.
 #include "ops/scan.h"
 #include "core/error.h"
 #include "graph/node.h"
@@ -116,6 +116,72 @@ static tsr_status scan_rows(const scan *first) {
   return status;
 }
 
+// --- Rows in tiles, which are read once --------------------------------------------------------------------------------
+
+enum { TILE_GROUP = 256, SHORT_ROW = 128 };
+
+static const tsri_tuning *tuning_of(const scan *s) { return tsri_call_tuning(s->device); }
+
+// Elements of an item: as many as the tuning says and shared memory holds.
+static int tile_items(const scan *s) {
+  int items = tuning_of(s)->scan_items;
+  size_t bytes = tsr_dtype_bytes(tsri_accumulator(s->dtype));
+  if (bytes == 8 && items > 8) items = 8;
+  while (items > 1 &&
+         (size_t)(items * TILE_GROUP * 33 / 32 + TILE_GROUP * 2 + 1) * bytes + 16 > s->device->limits.shared_bytes)
+    items /= 2;
+  return items;
+}
+
+// A group per row, with as many items as have something to do.
+static tsr_status scan_whole_rows(const scan *s) {
+  int most = tile_items(s), items = most < 4 ? most : 4, group = 32;
+  while (group * items < s->n && group < TILE_GROUP) group *= 2;
+  while (group * items < s->n && items < most) items *= 2;
+  tsri_call call;
+  tsri_call_init(&call, s->device, "op_scan", "scan_rows",
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", tsri_accumulator(s->dtype)),
+                           TSRI_CONSTANT("OP", (int64_t)s->combination), TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive),
+                           TSRI_CONSTANT("ITEMS", items), TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, group)),
+                           TSRI_CONSTANT("WG", group)));
+  tsri_call_buffer(&call, "x", s->x, s->dtype);
+  tsri_call_buffer(&call, "y", s->y, s->dtype);
+  tsri_call_word(&call, "rows", s->lines);
+  tsri_call_word(&call, "n", s->n);
+  tsri_call_word(&call, "x_at", s->x_at);
+  return tsri_call_many_groups(&call, s->lines);
+}
+
+// Few long rows: a group per tile, which waits for the sums of the tiles before it.
+static tsr_status scan_chained(const scan *s) {
+  int items = tile_items(s);
+  tsr_dtype wide = tsri_accumulator(s->dtype);
+  int64_t tile = (int64_t)TILE_GROUP * items, tiles = (s->n + tile - 1) / tile, all_tiles = s->lines * tiles;
+  int64_t words = 1 + all_tiles * 2 * (int64_t)(tsr_dtype_bytes(wide) / 2);  // scan_chained explains them
+  tsr_buffer *state = NULL;
+  tsr_status status = tsri_call_scratch(s->device, words, TSR_U32, &state);
+  if (status == TSR_OK) status = tsr_buffer_fill(state, 0, tsr_buffer_bytes(state), &(uint32_t){0}, sizeof(uint32_t));
+  if (status == TSR_OK) {
+    tsri_call call;
+    tsri_call_init(
+        &call, s->device, "op_scan", "scan_chained",
+        TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
+                  TSRI_CONSTANT("ITEMS", items), TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, TILE_GROUP))));
+    tsri_call_buffer(&call, "x", s->x, s->dtype);
+    tsri_call_buffer(&call, "y", s->y, s->dtype);
+    tsri_call_buffer(&call, "state", state, TSR_U32);
+    tsri_call_word(&call, "all_tiles", all_tiles);
+    tsri_call_word(&call, "tiles", tiles);
+    tsri_call_word(&call, "n", s->n);
+    tsri_call_word(&call, "x_at", s->x_at);
+    status = tsri_call_many_groups(&call, all_tiles);
+  }
+  tsr_buffer_release(state);
+  return status;
+}
+
+// --- The operator ----------------------------------------------------------------------------------------------------
+
 static tsri_native_op native_op(tsr_dtype dtype) {
   return (tsri_native_op){.kind = TSRI_NATIVE_SCAN, .dtype = dtype, .result = dtype};
 }
@@ -154,6 +220,11 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   tsr_status status = tsri_call_check(run->node->op->name, layout);
   if (status == TSR_OK) status = scan_native(&s);
   if (status != TSR_ERR_UNSUPPORTED) return status;
+  if (s.inner == 1 && s.n > SHORT_ROW && tuning_of(&s)->scan_items > 0) {
+    int64_t tile = (int64_t)TILE_GROUP * tile_items(&s);
+    if (s.lines >= tuning_of(&s)->scan_rows || s.n <= tile) return scan_whole_rows(&s);
+    if (s.device->limits.begun_groups_progress) return scan_chained(&s);
+  }
   bool is_plain = s.n <= SHORT_LINE || s.lines >= MANY_LINES;
   return is_plain || s.inner > 1 ? scan_lines(&s) : scan_rows(&s);
 }
