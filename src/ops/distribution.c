@@ -36,7 +36,8 @@ static tsr_status run_kernel(const tsri_kernel_run *run, const char *kernel, int
   tsr_status status = tsri_random_count(run, &count);
   if (status != TSR_OK) return status;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_random", kernel, TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  if (each == 4) tsri_random_init(&call, run, kernel);
+  else tsri_call_init(&call, run->device, "op_random", kernel, TSRI_WITH(TSRI_TYPE("T", run->dtype)));
   tsri_random_pass(run, &call, given->seed, count);
   pass(given, &call);
   return tsri_call_items(&call, (count + each - 1) / each);

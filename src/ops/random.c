@@ -9,6 +9,12 @@
 
 #include <tessera/ops.h>
 
+void tsri_random_init(tsri_call *call, const tsri_kernel_run *run, const char *kernel) {
+  bool is_wide = tsri_call_tuning(run->device)->reduce_wide != 0;
+  tsri_call_init(call, run->device, "op_random", kernel,
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("WIDE", is_wide)));
+}
+
 void tsri_random_pass(const tsri_kernel_run *run, tsri_call *call, uint64_t seed, int64_t count) {
   tsri_call_buffer(call, "y", run->output, run->dtype);
   tsri_call_word(call, "n", count);
@@ -29,7 +35,7 @@ tsr_status tsri_run_rand(const tsri_kernel_run *run) {
   tsr_status status = tsri_random_count(run, &count);
   if (status != TSR_OK) return status;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_random", "uniform", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  tsri_random_init(&call, run, "uniform");
   tsri_random_pass(run, &call, TSRI_GIVEN(run->node, random)->seed, count);
   int64_t each = run->dtype == TSR_F64 ? 2 : 4;
   return tsri_call_items(&call, (count + each - 1) / each);
@@ -40,7 +46,7 @@ tsr_status tsri_run_randn(const tsri_kernel_run *run) {
   tsr_status status = tsri_random_count(run, &count);
   if (status != TSR_OK) return status;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_random", "gaussian", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  tsri_random_init(&call, run, "gaussian");
   tsri_random_pass(run, &call, TSRI_GIVEN(run->node, random)->seed, count);
   return tsri_call_items(&call, (count + 3) / 4);
 }

@@ -11,6 +11,9 @@ tsr_status tsri_random_check(const tsri_op *op, tsr_device *device, tsr_dtype dt
 // The number of elements of the result, which kernels can address.
 tsr_status tsri_random_count(const tsri_kernel_run *run, int64_t *out_count);
 
+// Begins a call of a kernel of op_random.tk that stores four elements per item.
+void tsri_random_init(tsri_call *call, const tsri_kernel_run *run, const char *kernel);
+
 // Passes what every kernel of op_random.tk takes: y, n, key_low and key_high.
 void tsri_random_pass(const tsri_kernel_run *run, tsri_call *call, uint64_t seed, int64_t count);
 
