@@ -9,6 +9,7 @@
 #include "ops/axes.h"
 #include "ops/compose.h"
 #include "ops/elementwise.h"
+#include "ops/index_parts.h"
 #include "ops/logsumexp.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
@@ -123,16 +124,15 @@ static tsr_tensor *index_of(const tsri_op *op, tsr_tensor *x, const int *axes, i
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *input = x->dtype == TSR_BOOL ? tsr_cast(x, TSR_U8) : tsr_retain(x);
   if (axis_count == 1) {
-    tsr_tensor *result = tsri_record_reduce(op, TSRI_INDEX_DTYPE, input, over.axes, keep_dims);
-    tsr_release(input);
-    return tsri_tensor_named(op->name, result);
+    int axis = 0;
+    while (!(over.axes >> axis & 1u)) axis++;
+    return tsri_tensor_named(op->name, tsri_then(tsri_index_by_parts(op, input, axis, keep_dims), input));
   }
   tsr_tensor *joined = tsri_then(with_joined_axes(input, &over), input);
   status = tsri_tensor_check(op->name, joined);
   if (status != TSR_OK) return tsri_tensor_named(op->name, joined);
-  tsr_tensor *result =
-      tsri_then(tsri_record_reduce(op, TSRI_INDEX_DTYPE, joined, 1u << (joined->layout.shape.rank - 1), false), joined);
-  if (!keep_dims) return result;
+  tsr_tensor *result = tsri_then(tsri_index_by_parts(op, joined, joined->layout.shape.rank - 1, false), joined);
+  if (!keep_dims) return tsri_tensor_named(op->name, result);
   tsr_tensor *shaped = tsri_then(tsr_reshape(result, shape_with_ones(x->layout.shape, over.axes)), result);
   return tsri_tensor_named(op->name, shaped);
 }

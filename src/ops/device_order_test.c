@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Sorts, scans, indices and arg-reductions of sizes that take each path of their kernels, on every device: compared with the CPU's native operators, bit for bit.
+#include "ops/ops_testing.h"
+
+enum { MOST = 80000 };
+
+static void check_as_on_cpu(const char *what, tsr_tensor *there, tsr_tensor *here) {
+  static unsigned char a[MOST * 4], b[MOST * 4];
+  size_t bytes = (size_t)tsr_tensor_count(here) * tsr_dtype_bytes(tsr_tensor_dtype(here));
+  CHECK_OK(tsr_read(there, a, bytes));
+  CHECK_OK(tsr_read(here, b, bytes));
+  if (memcmp(a, b, bytes) != 0) printf("  %s differs\n", what);
+  CHECK(memcmp(a, b, bytes) == 0);
+}
+
+// Numbers with many ties, some NaN, infinities and both zeros.
+static tsr_tensor *numbers(tsr_device *device, int64_t rows, int64_t n) {
+  static float data[MOST];
+  static const float odd[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f};
+  uint32_t state = 12345;
+  for (int64_t i = 0; i < rows * n; i++) {
+    state = state * 1664525u + 1013904223u;
+    data[i] = state >> 28 == 0 ? odd[(state >> 8) % 5] : (float)((int32_t)(state >> 12) % 3000 - 1500) * 0.37f;
+  }
+  return tsr_from_data(device, TSR_F32, TSR_SHAPE(rows, n), data, (size_t)(rows * n) * sizeof(float));
+}
+
+static void check_first(tsr_tensor *there, tsr_tensor *here, int64_t k) {
+  tsr_tensor *values[2], *indices[2];
+  CHECK_OK(tsr_topk(there, k, 1, true, &values[0], &indices[0]));
+  CHECK_OK(tsr_topk(here, k, 1, true, &values[1], &indices[1]));
+  check_as_on_cpu("topk", values[0], values[1]);
+  check_as_on_cpu("indices of topk", indices[0], indices[1]);
+}
+
+static void orders_agree(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  tsr_tensor *there = numbers(device, 3, 90), *here = numbers(cpu, 3, 90);
+  check_first(there, here, 60);
+  check_as_on_cpu("sort of short rows", tsr_sort(there, 1, true), tsr_sort(here, 1, true));
+  there = numbers(device, 1, 20000), here = numbers(cpu, 1, 20000);
+  check_first(there, here, 60);
+  check_as_on_cpu("argsort", tsr_argsort(there, 1, true), tsr_argsort(here, 1, true));
+  check_as_on_cpu("argmax", tsr_argmax(there, (int[]){1}, 1, false), tsr_argmax(here, (int[]){1}, 1, false));
+  there = numbers(device, 1, 70001), here = numbers(cpu, 1, 70001);
+  check_as_on_cpu("sort", tsr_sort(there, 1, false), tsr_sort(here, 1, false));
+  tsr_scope_end(other);
+  tsr_scope_end(scope);
+  tsr_device_release(cpu);
+}
+TEST(orders_of_long_rows_are_the_same_on_every_device) { test_on_every_device(orders_agree); }
+
+static void check_sums(tsr_device *device, tsr_device *cpu, int64_t rows, int64_t n) {
+  tsr_tensor *sums[2];
+  for (int i = 0; i < 2; i++)
+    sums[i] = tsr_cumsum(tsr_randint(i ? cpu : device, TSR_I32, TSR_SHAPE(rows, n), -9, 9, 5), 1);
+  check_as_on_cpu("cumsum", sums[0], sums[1]);
+}
+
+// Runs of equal targets within an item's share, over several, and over all; rows of columns and single elements.
+static void check_scatter(tsr_device *device, tsr_device *cpu, int64_t n, int64_t columns, int64_t targets) {
+  tsr_tensor *results[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(n, 1), -targets, targets + 1, 8);
+    tsr_tensor *source = tsr_randint(on, TSR_I32, TSR_SHAPE(n, columns), -99, 99, 6);
+    results[i] = tsr_scatter_add(tsr_ones(on, TSR_I32, TSR_SHAPE(targets, columns)), 0,
+                                 tsr_expand(list, TSR_SHAPE(n, columns)), source);
+  }
+  check_as_on_cpu("scatter_add", results[0], results[1]);
+}
+
+// Rows of whole, half and odd numbers of four words.
+static void check_select(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t columns) {
+  tsr_tensor *results[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *table = tsr_randint(on, dtype, TSR_SHAPE(50, columns), 0, 100, 4),
+               *list = tsr_randint(on, TSR_I64, TSR_SHAPE(70), -50, 52, 3);
+    results[i] = tsr_index_select(table, 0, list);
+  }
+  check_as_on_cpu("index_select", results[0], results[1]);
+}
+
+static void sums_and_rows_agree(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  check_sums(device, cpu, 5, 200);
+  check_sums(device, cpu, 7, 5000);
+  check_sums(device, cpu, 1, 70003);
+  check_scatter(device, cpu, 1000, 1, 3);
+  check_scatter(device, cpu, 500, 6, 40);
+  check_select(device, cpu, TSR_I32, 12);
+  check_select(device, cpu, TSR_I16, 7);
+  check_select(device, cpu, TSR_U8, 16);
+  check_select(device, cpu, TSR_I64, 6);
+  tsr_scope_end(other);
+  tsr_scope_end(scope);
+  tsr_device_release(cpu);
+}
+TEST(sums_and_rows_are_the_same_on_every_device) { test_on_every_device(sums_and_rows_agree); }
