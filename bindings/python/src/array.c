@@ -78,6 +78,25 @@ static PyObject *get_shape(PyObject *self, void *unused) {
   (void)unused;
   return tsrpy_shape_tuple(tsr_tensor_shape(tsrpy_tensor_of(self)));
 }
+// x.shape = …: the same memory with another shape, which x alone sees.
+static int set_shape(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  tsr_shape shape;
+  if (!value) {
+    PyErr_SetString(PyExc_AttributeError, "the shape of an array cannot be deleted");
+    return -1;
+  }
+  if (!tsrpy_shape_parse(value, &shape)) return -1;
+  tsr_tensor *own = tsrpy_tensor_of(self), *made = tsr_reshape(own, shape);
+  if (!tsrpy_check(tsr_error(made)) || (tsr_tensor_count(own) > 0 && !tsr_tensor_shares_memory(own, made))) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_AttributeError, "these strides need a copy: use reshape()");
+    tsr_release(made);
+    return -1;
+  }
+  ((tsrpy_array *)self)->tensor = made;
+  tsr_release(own);
+  return 0;
+}
 static PyObject *get_dtype(PyObject *self, void *unused) {
   (void)unused;
   return tsrpy_dtype_object(tsr_tensor_dtype(tsrpy_tensor_of(self)));
@@ -298,8 +317,65 @@ static PyObject *array_shares_memory(PyObject *self, PyObject *other) {
   return PyBool_FromLong(tsr_tensor_shares_memory(tsrpy_tensor_of(self), tsrpy_tensor_of(other)));
 }
 
+// --- Reductions over everything ----------------------------------------------------------------------------------------
+
+// x.sum() and its like without arguments go straight to the operator; with arguments to the functions of tessera/_statistics.py.
+typedef struct reduction {
+  const char *name;
+  tsr_tensor *(*function)(tsr_tensor *x, const int *axes, int count, bool keep_dims);
+  bool keeps_integers;  // its result has the dtype of its input, or bool, for any dtype
+  PyObject *general;
+} reduction;
+
+static reduction reductions[] = {
+    {"sum", tsr_sum, false, NULL}, {"mean", tsr_mean, false, NULL}, {"max", tsr_max, true, NULL},
+    {"min", tsr_min, true, NULL},  {"any", tsr_any, true, NULL},    {"all", tsr_all, true, NULL},
+};
+enum { REDUCTION_COUNT = sizeof reductions / sizeof reductions[0] };
+
+static PyObject *reduce(reduction *r, PyObject *self, PyObject *args, PyObject *keywords) {
+  tsr_tensor *x = tsrpy_tensor_of(self);
+  bool is_plain = PyTuple_Size(args) == 0 && (!keywords || PyDict_Size(keywords) == 0) && tsr_tensor_count(x) > 0;
+  if (is_plain && (r->keeps_integers || tsr_dtype_kind_of(tsr_tensor_dtype(x)) == TSR_KIND_FLOAT)) {
+    tsrpy_note_elements(tsr_tensor_count(x));
+    return tsrpy_array_take(r->function(x, NULL, 0, false));
+  }
+  PyObject *own = PyTuple_Pack(1, self), *all = own ? PySequence_Concat(own, args) : NULL, *result = NULL;
+  if (all) result = PyObject_Call(r->general, all, keywords);
+  Py_XDECREF(own);
+  Py_XDECREF(all);
+  return result;
+}
+
+#define TSRPY_REDUCTION(name, index)                                                  \
+  static PyObject *array_##name(PyObject *self, PyObject *args, PyObject *keywords) { \
+    return reduce(&reductions[index], self, args, keywords);                          \
+  }
+TSRPY_REDUCTION(sum, 0)
+TSRPY_REDUCTION(mean, 1)
+TSRPY_REDUCTION(max, 2)
+TSRPY_REDUCTION(min, 3)
+TSRPY_REDUCTION(any, 4)
+TSRPY_REDUCTION(all, 5)
+#undef TSRPY_REDUCTION
+
+// set_reductions(dict): the functions that take arguments, by name.
+static PyObject *set_reductions(PyObject *module, PyObject *functions) {
+  (void)module;
+  for (int i = 0; i < REDUCTION_COUNT; i++) {
+    PyObject *general = PyDict_Check(functions) ? PyDict_GetItemString(functions, reductions[i].name) : NULL;
+    if (!general) {
+      PyErr_Format(PyExc_KeyError, "%s", reductions[i].name);
+      return NULL;
+    }
+    Py_XDECREF(reductions[i].general);
+    reductions[i].general = Py_NewRef(general);
+  }
+  Py_RETURN_NONE;
+}
+
 static PyGetSetDef properties[] = {
-    {"shape", get_shape, NULL, "The sizes of the axes, a tuple.", NULL},
+    {"shape", get_shape, set_shape, "The sizes of the axes, a tuple.", NULL},
     {"dtype", get_dtype, NULL, "The type of the elements.", NULL},
     {"device", get_device, NULL, "Where the elements are.", NULL},
     {"ndim", get_ndim, NULL, "The number of axes.", NULL},
@@ -318,12 +394,35 @@ static PyMethodDef methods[] = {
      "shares_memory($self, other, /)\n--\n\nWhether writing to one could change the other."},
     {"__dlpack__", (PyCFunction)(void (*)(void))tsrpy_to_dlpack, METH_VARARGS | METH_KEYWORDS, NULL},
     {"__dlpack_device__", tsrpy_dlpack_device, METH_NOARGS, NULL},
+    {"sum", (PyCFunction)(void (*)(void))array_sum, METH_VARARGS | METH_KEYWORDS,
+     "sum($self, /, axis=None, dtype=None, out=None, keepdims=False, *, initial=None, where=None)\n--\n\nThe sum over "
+     "axes; None means all. Integers are added in 64 bits.\n\n>>> tessera.ones(3).sum()"},
+    {"mean", (PyCFunction)(void (*)(void))array_mean, METH_VARARGS | METH_KEYWORDS,
+     "mean($self, /, axis=None, dtype=None, out=None, keepdims=False, *, where=None)\n--\n\nThe mean over axes; None "
+     "means all."},
+    {"max", (PyCFunction)(void (*)(void))array_max, METH_VARARGS | METH_KEYWORDS,
+     "max($self, /, axis=None, out=None, keepdims=False, *, initial=None, where=None)\n--\n\nThe largest element over "
+     "axes."},
+    {"min", (PyCFunction)(void (*)(void))array_min, METH_VARARGS | METH_KEYWORDS,
+     "min($self, /, axis=None, out=None, keepdims=False, *, initial=None, where=None)\n--\n\nThe smallest element over "
+     "axes."},
+    {"any", (PyCFunction)(void (*)(void))array_any, METH_VARARGS | METH_KEYWORDS,
+     "any($self, /, axis=None, out=None, keepdims=False, *, where=None)\n--\n\nWhether any element is not 0."},
+    {"all", (PyCFunction)(void (*)(void))array_all, METH_VARARGS | METH_KEYWORDS,
+     "all($self, /, axis=None, out=None, keepdims=False, *, where=None)\n--\n\nWhether all elements are not 0."},
     {0},
 };
 
-static PyMethodDef functions[] = {{"set_formatter", set_formatter, METH_O, NULL}, {0}};
+static PyMethodDef functions[] = {
+    {"set_formatter", set_formatter, METH_O, NULL},
+    {"set_reductions", set_reductions, METH_O, NULL},
+    {0},
+};
 
-void tsrpy_array_deinit(void) { Py_CLEAR(formatter); }
+void tsrpy_array_deinit(void) {
+  Py_CLEAR(formatter);
+  for (int i = 0; i < REDUCTION_COUNT; i++) Py_CLEAR(reductions[i].general);
+}
 
 bool tsrpy_array_init(PyObject *module) {
   static PyType_Slot slots[80] = {

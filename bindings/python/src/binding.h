@@ -59,7 +59,7 @@ PyObject *tsrpy_device_object(tsr_device *device);
 
 bool tsrpy_wait_init(void);
 
-// Notes that work over so many elements was recorded or queued. INT32_MAX stands for work of unknown length.
+// Notes that work over so many elements was recorded or queued; heavy operators count each element several times. INT32_MAX stands for work of unknown length.
 void tsrpy_note_elements(int64_t count);
 
 // Call before anything that waits for a tensor's elements, or for a device. If much work has been noted since the last wait, and this is the main thread, these run it
@@ -78,7 +78,7 @@ extern PyTypeObject *tsrpy_array_type;
 
 bool tsrpy_array_init(PyObject *module);
 
-// Drops the function of set_printoptions.
+// Drops the functions in Python that methods use.
 void tsrpy_array_deinit(void);
 
 static inline bool tsrpy_is_array(PyObject *object) { return PyObject_TypeCheck(object, tsrpy_array_type); }
@@ -219,6 +219,9 @@ const tsrpy_operator *tsrpy_operator_find(const char *name);
 // Calls an operator with arguments as Python gives them: `count` without a name, then those of `names` (NULL: none). NULL with an exception.
 PyObject *tsrpy_operator_call(const tsrpy_operator *operator, PyObject * const * args, Py_ssize_t count,
                               PyObject *names);
+
+// Says that an operator is element-wise, for the estimate of how long a wait may be.
+void tsrpy_operator_set_light(const tsrpy_operator *operator);
 
 // Two inputs of an element-wise operator. A number beside an array needs no tensor of its own where the operator has a form for numbers. The result as an
 // Array; NULL with an exception.

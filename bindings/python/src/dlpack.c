@@ -19,6 +19,21 @@ static void drop_unused(PyObject *capsule) {
   if (managed && managed->deleter) managed->deleter(managed);
 }
 
+// Whether `dl_device` is None or the host; else false, with an exception.
+static bool is_host(PyObject *device) {
+  int type = DL_CPU, id = 0;
+  if (device != Py_None && !PyArg_ParseTuple(device, "ii", &type, &id)) return false;
+  if (type != DL_CPU) PyErr_SetString(PyExc_BufferError, "arrays go to other libraries through host memory alone");
+  return type == DL_CPU;
+}
+
+// The same elements in memory of their own; a failed tensor if there is none.
+static tsr_tensor *copy_of(tsr_tensor *from) {
+  tsr_tensor *fresh = tsr_zeros(tsr_tensor_device(from), tsr_tensor_dtype(from), tsr_tensor_shape(from));
+  tsr_assign(fresh, from);
+  return fresh;
+}
+
 PyObject *tsrpy_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   static char *words[] = {"stream", "max_version", "dl_device", "copy", NULL};
   PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
@@ -26,8 +41,10 @@ PyObject *tsrpy_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
     return NULL;
   struct DLManagedTensor *managed = NULL;
   tsr_status status;
-  if (!tsrpy_wait_tensor(tsrpy_tensor_of(self), true)) return NULL;
-  Py_BEGIN_ALLOW_THREADS tsr_tensor *given = tsr_retain(tsrpy_tensor_of(self));
+  if (!is_host(device) || !tsrpy_wait_tensor(tsrpy_tensor_of(self), true)) return NULL;
+  bool has_copy = copy == Py_True;
+  Py_BEGIN_ALLOW_THREADS tsr_tensor *given =
+      has_copy ? copy_of(tsrpy_tensor_of(self)) : tsr_retain(tsrpy_tensor_of(self));
   status = tsr_to_dlpack(given, &managed);
   tsr_release(given);
   Py_END_ALLOW_THREADS if (!tsrpy_check(status)) return NULL;

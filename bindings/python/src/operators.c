@@ -16,6 +16,13 @@ typedef struct operator_object {
 
 static PyMethodDef definitions[OPERATOR_COUNT];
 
+// Operators whose time is that of reading and writing their elements. Others may take much longer for each element.
+static bool is_light[OPERATOR_COUNT];
+enum { HEAVY_FACTOR = 64 };
+
+void tsrpy_operator_set_light(const tsrpy_operator *operator) { is_light[operator- operators] = true;
+}
+
 // A call while its arguments are read. Everything in `held` and `memory` is released at its end.
 typedef struct operator_call {
   const tsrpy_operator *operator;
@@ -110,7 +117,8 @@ static tsr_tensor *hold(operator_call *c, tsr_tensor *tensor) {
 // Borrowed, or held by the call. NULL with an exception.
 static tsr_tensor *read_tensor(operator_call *c, PyObject *object) {
   if (tsrpy_is_array(object)) {
-    tsrpy_note_elements(tsr_tensor_count(tsrpy_tensor_of(object)));
+    int64_t count = tsr_tensor_count(tsrpy_tensor_of(object));
+    tsrpy_note_elements(is_light[c->operator- operators] ? count : count * HEAVY_FACTOR);
     return tsrpy_tensor_of(object);
   }
   if (!c->device && !find_device(c)) return NULL;

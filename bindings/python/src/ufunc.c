@@ -112,6 +112,7 @@ static PyObject *make_ufunc(PyObject *module, PyObject *args) {
   ufunc_object *object = PyObject_New(ufunc_object, ufunc_type);
   if (!object) return NULL;
   object->operator= operator;
+  tsrpy_operator_set_light(operator);
   object->name = Py_NewRef(name);
   return (PyObject *)object;
 }

@@ -4,15 +4,15 @@
 // Python handles signals on its main thread, between instructions: while that thread is inside the library, Ctrl-C has to wait. So what may take long is run by another
 // thread, and the main thread waits for that with a lock, which a signal interrupts. The work then ends before its next kernel, in the background, with references of its own.
 //
-// A thread costs about as much as a small kernel, so short work runs on the main thread as always. How much has been recorded since the last wait says which it is.
+// A thread costs as much as a kernel over a million elements, so short work runs on the main thread as always. How much has been recorded since the last wait says which it is.
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "binding.h"
 
-// Elements read and written by recorded work that is done within a few milliseconds on any device.
-enum { SHORT_WORK = 1 << 21 };
+// Elements read and written by recorded work that is done within about a tenth of a second: a gigabyte of float32.
+enum { SHORT_WORK = 1 << 28 };
 
 static atomic_llong recorded;  // elements, since the last wait
 static unsigned long main_thread;

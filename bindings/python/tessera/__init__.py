@@ -7,8 +7,9 @@ Operators record; reading a result (print, float(x), numpy.asarray(x)) runs what
 docs/python.md has all of it.
 """
 import math as _math
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import linalg, nn, ops, optim, random
+from . import linalg, nn, ops, random
 from ._capture import capture
 from ._core import (Array, Device, DeviceError, DType, Error, KernelError, bfloat16, bool, device, float8_e4m3fn, float8_e5m2, float16, float32,
                     float64, int4, int8, int16, int32, int64, ufunc, uint4, uint8, uint16, uint32, uint64)
@@ -16,8 +17,6 @@ from ._core import version as __version__
 from ._creation import (arange, array, asarray, empty, empty_like, eye, from_dlpack, full, full_like, identity, linspace, meshgrid, ones,
                         ones_like, tril, triu, zeros, zeros_like)
 from ._dtypes import astype, can_cast, dtype, finfo, iinfo, isdtype, result_type
-from ._editing import (append, apply_along_axis, array_split, bincount, block, broadcast, copy, copyto, delete, ediff1d, fill_diagonal, histogram,
-                       histogram2d, insert, ndim, place, put, put_along_axis, putmask, resize, rollaxis, shape, size, trim_zeros, vectorize)
 from ._elementwise import (abs, absolute, acos, acosh, add, allclose, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, around,
                            array_equal, array_equiv, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_count, bitwise_invert, bitwise_left_shift,
                            bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, cbrt, ceil, clip, copysign, cos, cosh, deg2rad, degrees, divide,
@@ -27,10 +26,7 @@ from ._elementwise import (abs, absolute, acos, acosh, add, allclose, arccos, ar
                            minimum, mod, modf, multiply, nan_to_num, negative, nextafter, not_equal, positive, pow, power, rad2deg, radians,
                            reciprocal, remainder, right_shift, rint, round, round_, sign, signbit, sin, sinc, sinh, sqrt, square, subtract, tan,
                            tanh, true_divide, trunc)
-from ._files import frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez
 from ._grad import grad, value_and_grad
-from ._grids import (c_, diag_indices, fromfunction, index_exp, indices, ix_, mgrid, ndenumerate, ndindex, ogrid, r_, ravel_multi_index, s_,
-                     tril_indices, triu_indices, unravel_index)
 from ._indexing import get as _get  # noqa: F401  arrays as keys
 from ._info import __array_namespace_info__, devices
 from ._kernel import kernel
@@ -46,13 +42,34 @@ from ._searching import (argsort, argwhere, count_nonzero, nonzero, searchsorted
                          unique_counts, unique_inverse, unique_values, where)
 from ._sets import (argpartition, choose, compress, digitize, extract, flatnonzero, in1d, intersect1d, isin, lexsort, partition, piecewise, select,
                     setdiff1d, setxor1d, union1d)
-from ._signal import (bartlett, blackman, convolve, correlate, gradient, hamming, hanning, interp, pad, polyder, polyfit, polyint, polymul, polyval,
-                      trapezoid, trapz, unwrap, vander)
 from ._statistics import (all, amax, amin, any, argmax, argmin, average, corrcoef, cov, cumprod, cumsum, cumulative_sum, diff, max, mean, median,
                           min, nanargmax, nanargmin, nancumsum, nanmax, nanmean, nanmedian, nanmin, nanpercentile, nanprod, nanquantile, nanstd, nansum,
                           nanvar, percentile, prod, ptp, quantile, std, sum, var)
 from .linalg import cross, dot, inner, kron, matmul, outer, tensordot, trace, vdot, vecdot
 from .ops import einsum as _einsum
+
+if _TYPE_CHECKING:
+    from ._editing import (append, apply_along_axis, array_split, bincount, block, broadcast, copy, copyto, delete, ediff1d, fill_diagonal, histogram,
+                           histogram2d, insert, ndim, place, put, put_along_axis, putmask, resize, rollaxis, shape, size, trim_zeros, vectorize)
+    from ._files import frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez
+    from ._grids import (c_, diag_indices, fromfunction, index_exp, indices, ix_, mgrid, ndenumerate, ndindex, ogrid, r_, ravel_multi_index, s_,
+                         tril_indices, triu_indices, unravel_index)
+    from ._signal import (bartlett, blackman, convolve, correlate, gradient, hamming, hanning, interp, pad, polyder, polyfit, polyint, polymul, polyval,
+                          trapezoid, trapz, unwrap, vander)
+    from ._printing import array2string, get_printoptions, printoptions, set_printoptions
+    from . import lib, optim, testing
+
+# What few programs need is loaded when it is used: module, names.
+_LATER = {
+    "_editing": """append apply_along_axis array_split bincount block broadcast copy copyto delete ediff1d fill_diagonal histogram histogram2d insert
+    ndim place put put_along_axis putmask resize rollaxis shape size trim_zeros vectorize""",
+    "_files": "frombuffer fromfile fromiter fromstring genfromtxt load loadtxt save savetxt savez",
+    "_grids": """c_ diag_indices fromfunction index_exp indices ix_ mgrid ndenumerate ndindex ogrid r_ ravel_multi_index s_ tril_indices
+    triu_indices unravel_index""",
+    "_signal": """bartlett blackman convolve correlate gradient hamming hanning interp pad polyder polyfit polyint polymul polyval trapezoid trapz
+    unwrap vander""",
+    "_printing": "array2string get_printoptions printoptions set_printoptions",
+}
 
 __array_api_version__ = "2023.12"
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
@@ -63,9 +80,9 @@ bool_, True_, False_ = bool, True, False
 __all__ = [
     "__array_api_version__", "__array_namespace_info__", "__version__", "abs", "absolute", "acos", "acosh", "add", "all", "allclose",
     "amax", "amin", "any", "append", "apply_along_axis", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
-    "argmax", "argmin", "argpartition", "argsort", "argwhere", "around", "Array", "array", "array_equal", "array_equiv", "array_repr",
-    "array_split", "array_str", "asanyarray", "asarray", "ascontiguousarray", "asin", "asinh", "astype", "atan", "atan2", "atanh",
-    "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett", "bfloat16", "bincount", "bitwise_and", "bitwise_count",
+    "argmax", "argmin", "argpartition", "argsort", "argwhere", "around", "Array", "array", "array2string", "array_equal", "array_equiv",
+    "array_repr", "array_split", "array_str", "asanyarray", "asarray", "ascontiguousarray", "asin", "asinh", "astype", "atan", "atan2",
+    "atanh", "atleast_1d", "atleast_2d", "atleast_3d", "average", "bartlett", "bfloat16", "bincount", "bitwise_and", "bitwise_count",
     "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman", "block", "bool",
     "bool_", "broadcast", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "byte", "c_", "can_cast", "capture", "cbrt", "ceil",
     "choose", "clip", "column_stack", "complexfloating", "compress", "concat", "concatenate", "convolve", "copy", "copysign", "copyto",
@@ -75,27 +92,28 @@ __all__ = [
     "errstate", "euler_gamma", "exp", "exp2", "expand_dims", "expm1", "extract", "eye", "fabs", "False_", "fill_diagonal", "finfo", "fix",
     "flatnonzero", "flip", "fliplr", "flipud", "float16", "float32", "float64", "float8_e4m3fn", "float8_e5m2", "float_", "float_power",
     "floating", "floor", "floor_divide", "fmax", "fmin", "fmod", "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter",
-    "fromstring", "full", "full_like", "gcd", "generic", "genfromtxt", "geomspace", "grad", "gradient", "greater", "greater_equal", "half",
-    "hamming", "hanning", "heaviside", "histogram", "histogram2d", "hsplit", "hstack", "hypot", "identity", "iinfo", "in1d", "index_exp",
-    "indices", "inexact", "Inf", "inf", "infty", "inner", "insert", "int16", "int32", "int4", "int64", "int8", "int_", "intc", "integer",
-    "interp", "intersect1d", "intp", "invert", "isclose", "iscomplexobj", "isdtype", "isfinite", "isin", "isinf", "isnan", "isneginf",
-    "isposinf", "isrealobj", "isscalar", "issubdtype", "ix_", "kernel", "KernelError", "kron", "lcm", "left_shift", "less", "less_equal",
-    "lexsort", "linalg", "linspace", "load", "loadtxt", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logspace", "longlong", "matmul", "matrix_transpose", "max", "maximum", "may_share_memory",
-    "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "modf", "moveaxis", "multiply", "NAN", "NaN", "nan", "nan_to_num",
-    "nanargmax", "nanargmin", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd",
-    "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex", "negative", "newaxis", "nextafter", "nn", "nonzero", "not_equal",
-    "number", "ogrid", "ones", "ones_like", "ops", "optim", "outer", "pad", "partition", "percentile", "permute_dims", "pi", "piecewise",
-    "place", "polyder", "polyfit", "polyint", "polymul", "polyval", "positive", "pow", "power", "prod", "promote_types", "ptp", "put",
-    "put_along_axis", "putmask", "quantile", "r_", "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "reciprocal",
-    "remainder", "repeat", "reshape", "resize", "result_type", "right_shift", "rint", "roll", "rollaxis", "rot90", "round", "round_",
-    "row_stack", "s_", "save", "savetxt", "savez", "searchsorted", "select", "setdiff1d", "seterr", "setxor1d", "shape", "shares_memory",
-    "short", "sign", "signbit", "signedinteger", "sin", "sinc", "single", "sinh", "size", "sort", "split", "sqrt", "square", "squeeze",
-    "stack", "std", "subtract", "sum", "swapaxes", "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "trace",
-    "transpose", "trapezoid", "trapz", "tri", "tril", "tril_indices", "trim_zeros", "triu", "triu_indices", "True_", "true_divide", "trunc",
-    "ubyte", "ufunc", "uint", "uint16", "uint32", "uint4", "uint64", "uint8", "union1d", "unique", "unique_all", "unique_counts",
-    "unique_inverse", "unique_values", "unravel_index", "unsignedinteger", "unstack", "unwrap", "value_and_grad", "vander", "var", "vdot",
-    "vecdot", "vectorize", "vsplit", "vstack", "where", "zeros", "zeros_like",
+    "fromstring", "full", "full_like", "gcd", "generic", "genfromtxt", "geomspace", "get_printoptions", "grad", "gradient", "greater",
+    "greater_equal", "half", "hamming", "hanning", "heaviside", "histogram", "histogram2d", "hsplit", "hstack", "hypot", "identity",
+    "iinfo", "in1d", "index_exp", "indices", "inexact", "Inf", "inf", "infty", "inner", "insert", "int16", "int32", "int4", "int64", "int8",
+    "int_", "intc", "integer", "interp", "intersect1d", "intp", "invert", "isclose", "iscomplexobj", "isdtype", "isfinite", "isin", "isinf",
+    "isnan", "isneginf", "isposinf", "isrealobj", "isscalar", "issubdtype", "ix_", "kernel", "KernelError", "kron", "lcm",
+    "left_shift", "less", "less_equal", "lexsort", "lib", "linalg", "linspace", "load", "loadtxt", "log", "log10", "log1p", "log2",
+    "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "longlong", "matmul",
+    "matrix_transpose", "max", "maximum", "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "modf",
+    "moveaxis", "multiply", "NAN", "NaN", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumsum", "nanmax", "nanmean", "nanmedian",
+    "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex",
+    "negative", "newaxis", "nextafter", "nn", "nonzero", "not_equal", "number", "ogrid", "ones", "ones_like", "ops", "optim", "outer",
+    "pad", "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "polyder", "polyfit", "polyint", "polymul", "polyval",
+    "positive", "pow", "power", "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
+    "r_", "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "reciprocal", "remainder", "repeat", "reshape", "resize",
+    "result_type", "right_shift", "rint", "roll", "rollaxis", "rot90", "round", "round_", "row_stack", "s_", "save", "savetxt", "savez",
+    "searchsorted", "select", "set_printoptions", "setdiff1d", "seterr", "setxor1d", "shape", "shares_memory", "short", "sign", "signbit",
+    "signedinteger", "sin", "sinc", "single", "sinh", "size", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract",
+    "sum", "swapaxes", "synchronize", "take", "take_along_axis", "tan", "tanh", "tensordot", "testing", "tile", "trace", "transpose",
+    "trapezoid", "trapz", "tri", "tril", "tril_indices", "trim_zeros", "triu", "triu_indices", "True_", "true_divide", "trunc", "ubyte",
+    "ufunc", "uint", "uint16", "uint32", "uint4", "uint64", "uint8", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
+    "unique_values", "unravel_index", "unsignedinteger", "unstack", "unwrap", "value_and_grad", "vander", "var", "vdot", "vecdot",
+    "vectorize", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]
 
 
@@ -112,15 +130,18 @@ def synchronize() -> None:
     device().synchronize()
 
 
-_LATER = dict.fromkeys(("array2string", "get_printoptions", "printoptions", "set_printoptions"), "._printing")
-
-
 def __getattr__(name: str) -> object:
-    """What few programs need is loaded when it is used."""
+    """Loads what is loaded when it is used."""
     import importlib
 
-    if name in ("testing", "lib"):
+    if name in ("lib", "optim", "testing"):
         return importlib.import_module("." + name, __name__)
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name], __name__), name)
+    for module, names in _LATER.items():
+        if name in names.split():
+            found = globals()[name] = getattr(importlib.import_module("." + module, __name__), name)
+            return found
     raise AttributeError(f"module 'tessera' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

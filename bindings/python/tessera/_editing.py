@@ -211,10 +211,9 @@ def histogram(x: Any, bins: Any = 10, range: tuple[float, float] | None = None, 
             return ops.cast(ops.histogram(x, bins, low, high), _core.int64), edges
     else:
         edges = asarray(bins)
-        edges = edges if edges.dtype.kind == "f" else ops.cast(edges, x.dtype)
     counts = _counts(x, ops.cast(edges, result_type(x, edges)), weights)
     if density:
-        counts = counts / (ops.cast(ops.sum(counts), edges.dtype) * ops.diff(edges, 1, 0))
+        counts = counts / (ops.cast(ops.sum(counts), _core.float32) * ops.diff(edges, 1, 0))
     return counts, edges
 
 
@@ -255,8 +254,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Array:
     length = builtins.max(int(ops.max(x)) + 1 if x.size else 0, minlength)
     if not length:
         return ops.zeros((0,), _core.int64, x.device)
-    found = ops.bincount(x, weights, length)
-    return ops.cast(found, _core.int64) if weights is None else found
+    if weights is None:
+        return ops.cast(ops.bincount(x, None, length), _core.int64)
+    weights = asarray(weights)
+    return ops.bincount(x, weights if weights.dtype.kind == "f" else ops.cast(weights, _core.float32), length)
 
 
 def broadcast(*arrays: Any) -> Any:

@@ -137,6 +137,20 @@ def _outer(self: ufunc, a: Any, b: Any) -> Array:
     return self(ops.reshape(a, a.shape + (1,) * b.ndim), b)
 
 
+def _reduceat(self: ufunc, array: Any, indices: Any, axis: int = 0) -> Array:
+    """reduce of the parts that begin at these indices; a part that would begin behind the next one is its first element."""
+    array = asarray(array)
+    starts = asarray(indices).tolist()
+    from ._manipulation import axis_of
+
+    before = (slice(None),) * axis_of(axis, array.ndim)
+    parts = []
+    for i, start in enumerate(starts):
+        stop = starts[i + 1] if i + 1 < len(starts) else array.shape[axis]
+        parts.append(self.reduce(array[before + (slice(start, stop if stop > start else start + 1),)], axis))
+    return ops.stack(parts, axis)
+
+
 _COMBINES = {"add": "add", "multiply": "mul", "maximum": "max", "minimum": "min"}
 
 
@@ -155,7 +169,7 @@ def _at(self: ufunc, a: Array, indices: Any, b: Any = None) -> None:
     set(a, key, b, _COMBINES[self.__name__])
 
 
-for _name, _method in {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer, "at": _at}.items():
+for _name, _method in {"reduce": _reduce, "accumulate": _accumulate, "outer": _outer, "at": _at, "reduceat": _reduceat}.items():
     setattr(ufunc, _name, _method)
 
 

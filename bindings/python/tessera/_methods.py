@@ -214,7 +214,7 @@ _METHODS = {
     "transpose": _transpose, "view": _view,
 }
 for _module, _names in {
-    _statistics: "all any argmax argmin cumprod cumsum max mean min prod ptp std sum var",
+    _statistics: "argmax argmin cumprod cumsum prod ptp std var",
     _manipulation: "ravel repeat squeeze swapaxes",
     _searching: "argsort nonzero searchsorted take",
     _elementwise: "clip round",
@@ -230,4 +230,5 @@ for _name, _property in {
     "real": property(lambda self: self, doc="x itself: there are no complex dtypes."),
 }.items():
     setattr(Array, _name, _property)
+_core.set_reductions({name: getattr(_statistics, name) for name in ("sum", "mean", "max", "min", "any", "all")})
 setattr(Array, "__array_priority__", 1000)  # NumPy leaves its operators on our arrays to us

@@ -93,6 +93,8 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True) -
     """Numbers from start to stop of which each is the one before times the same factor."""
     import math
 
+    if start * stop <= 0:
+        raise ValueError("geomspace: both ends must be numbers other than 0, of one sign")
     steps = linspace(0.0, math.log(stop / start), num, dtype=_core.float64, endpoint=endpoint)
     return ops.cast(start * ops.exp(steps), _core.float32)
 

@@ -205,7 +205,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Arr
 
 def polyval(p: Any, x: Any) -> Array:
     """A polynomial at each x; the coefficient of the highest power comes first."""
-    coefficients, x = _float(p), _float(x)
+    coefficients, x = asarray(p), asarray(x)
     found = ops.zeros(x.shape, result_type(coefficients, x), x.device)
     for i in range(coefficients.size):
         found = found * x + coefficients[i]

@@ -6,6 +6,7 @@
 """
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -14,6 +15,10 @@ from ._core import Array
 from ._creation import _shape, asarray
 
 _MASK = 2**64 - 1
+
+
+def _sizes(size: Any) -> tuple[int, ...]:
+    return () if size is None else _shape(size)
 
 
 def _mixed(number: int) -> int:
@@ -70,6 +75,67 @@ class Generator:
         low, high = (0, low) if high is None else (low, high)
         return self._made("randint", size, low, high + endpoint, dtype=dtype)
 
+    def standard_exponential(self, size: Any = None) -> Any:
+        """Exponential, with mean 1."""
+        return self.exponential(1.0, size)
+
+    def lognormal(self, mean: float = 0.0, sigma: float = 1.0, size: Any = None) -> Any:
+        """The exponential function of a normal number."""
+        return self._of(ops.exp, size, self.normal(mean, sigma, _sizes(size)))
+
+    def laplace(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
+        """Laplace's distribution: exponential to both sides."""
+        u = self.random(_sizes(size)) - 0.5
+        return self._of(lambda x: loc - scale * ops.sign(x) * ops.log1p(-2 * ops.abs(x)), size, u)
+
+    def beta(self, a: float, b: float, size: Any = None) -> Any:
+        """Beta: between 0 and 1, with mean a / (a + b)."""
+        first, second = self.gamma(a, 1.0, _sizes(size)), self.gamma(b, 1.0, _sizes(size))
+        return self._of(lambda x: x / (x + second), size, first)
+
+    def chisquare(self, df: float, size: Any = None) -> Any:
+        """The sum of the squares of so many normal numbers."""
+        return self.gamma(df / 2, 2.0, size)
+
+    def standard_t(self, df: float, size: Any = None) -> Any:
+        """Student's distribution."""
+        spread = self.chisquare(df, _sizes(size))
+        return self._of(lambda x: x / ops.sqrt(spread / df), size, self.standard_normal(_sizes(size)))
+
+    def weibull(self, a: float, size: Any = None) -> Any:
+        """Weibull's distribution: a power of an exponential number."""
+        return self._of(lambda x: x ** (1 / a), size, self.exponential(1.0, _sizes(size)))
+
+    def geometric(self, p: float, size: Any = None) -> Any:
+        """How many tries until the first success of probability p."""
+        return self._of(lambda x: ops.cast(ops.floor(x / -math.log1p(-p)), _core.int64) + 1, size, self.exponential(1.0, _sizes(size)))
+
+    def binomial(self, n: int, p: float, size: Any = None) -> Any:
+        """How many of n tries succeed, each with probability p. Takes time in proportion to n."""
+        shape = _sizes(size)
+        found = ops.zeros(shape, _core.int64)
+        for start in range(0, n, 64):
+            tries = ops.lt(self.random(shape + (min(64, n - start),)), p)
+            found = found + ops.sum(ops.cast(tries, _core.int64), -1)
+        return self._of(lambda x: x, size, found)
+
+    def multivariate_normal(self, mean: Any, cov: Any, size: Any = None) -> Array:
+        """Normal vectors with a mean and a covariance matrix, along the last axis."""
+        mean, cov = asarray(mean, _core.float32), asarray(cov, _core.float32)
+        values, vectors = ops.eigh(cov)
+        root = vectors * ops.sqrt(ops.maximum(values, 0.0))
+        return mean + ops.matmul(self.standard_normal(_sizes(size) + mean.shape), root.T)
+
+    def dirichlet(self, alpha: Any, size: Any = None) -> Array:
+        """Shares that add up to 1, along the last axis."""
+        parts = ops.stack([self.gamma(float(own), 1.0, _sizes(size)) for own in asarray(alpha).tolist()], -1)
+        return parts / ops.sum(parts, -1, True)
+
+    def _of(self, function: Any, size: Any, x: Any) -> Any:
+        """function(x), as a Python number where no size was given."""
+        made = function(x)
+        return made.item() if size is None else made
+
     def permutation(self, x: Any, axis: int = 0) -> Array:
         """The numbers below x in random order, or the elements of an array along an axis."""
         if isinstance(x, int):
@@ -110,6 +176,10 @@ random = random_sample = _shared.random
 uniform, normal, standard_normal, exponential, gamma, poisson = (_shared.uniform, _shared.normal, _shared.standard_normal, _shared.exponential, _shared.gamma,
                                                                  _shared.poisson)
 randint, permutation, shuffle, choice = _shared.integers, _shared.permutation, _shared.shuffle, _shared.choice
+binomial, beta, lognormal, laplace, chisquare, standard_t, weibull, geometric, multivariate_normal, dirichlet = (
+    _shared.binomial, _shared.beta, _shared.lognormal, _shared.laplace, _shared.chisquare, _shared.standard_t, _shared.weibull, _shared.geometric,
+    _shared.multivariate_normal, _shared.dirichlet)
+RandomState = Generator
 
 
 def rand(*shape: int) -> Any:

@@ -99,7 +99,7 @@ class Garbage(unittest.TestCase):
                     "set_printoptions", "tri", "eye", "identity", "tril_indices", "triu_indices", "ndindex"}
         expected = (TypeError, ValueError, OverflowError, NotImplementedError, IndexError, MemoryError, BufferError, AttributeError, KeyError, RecursionError, ts.Error)
         right = 0
-        for module, name in [(module, name) for module in (ts, ts.linalg) for name in vars(module)]:
+        for module, name in [(module, name) for module in (ts, ts.linalg) for name in getattr(module, "__all__", vars(module))]:
             function = getattr(module, name)
             if name.startswith("_") or name in left_out or not callable(function) or inspect.isclass(function):
                 continue

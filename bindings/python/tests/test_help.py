@@ -44,7 +44,8 @@ class Help(unittest.TestCase):
 
     def test_every_public_function_has_a_sentence(self):
         for module in (tessera, tessera.linalg, tessera.random, tessera.nn, tessera.optim, tessera.testing):
-            for name, value in vars(module).items():
+            for name in getattr(module, "__all__", list(vars(module))):
+                value = getattr(module, name)
                 if callable(value) and not name.startswith("_") and not inspect.isclass(value):
                     self.assertTrue((value.__doc__ or "").strip(), f"{module.__name__}.{name}")
 

@@ -40,6 +40,15 @@ class PyTorch(unittest.TestCase):
             self.assertEqual(x.dtype.name, name)
             self.assertTrue(bool((torch.from_dlpack(x) == t).all()))
 
+    def test_copies_are_made_where_they_are_asked_for(self):
+        import torch
+
+        x = ts.zeros(3)
+        torch.from_dlpack(x.__dlpack__(copy=True))[0] = 1
+        self.assertEqual(x.tolist(), [0, 0, 0])
+        with self.assertRaises(BufferError):
+            x.__dlpack__(dl_device=(2, 0))
+
     def test_tensors_with_gradients_are_refused_by_pytorch(self):
         import torch
 
