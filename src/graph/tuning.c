@@ -77,8 +77,8 @@ static const struct {
     // NVIDIA's OpenCL driver (580) limits kernels that keep rows in registers to work-groups of 256 items.
     {"opencl", "row_group=256"},
     // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,
-    // and in other dialects, it is no faster.
-    {"cuda", "gemv_group=32,gemv_unroll=8"},
+    // and in other dialects, it is no faster. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels last.
+    {"cuda", "gemv_group=32,gemv_unroll=8,product_alignment=16,conv_channels_last=1"},
 };
 
 void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
@@ -93,6 +93,8 @@ void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
   if (kind != KIND_LANES && changes && !tsri_tuning_change(out_tuning, changes)) {
     tsri_log(TSR_LOG_WARN, "TSR_TUNE: \"%s\" is not a list of name=number with names of tuning.def", changes);
   }
+  int subgroup_size = tsr_device_subgroup_size(device);
+  if (out_tuning->reduce_team > subgroup_size) out_tuning->reduce_team = subgroup_size;
 }
 
 // --- Tuning of single launches --------------------------------------------------------------------------------------

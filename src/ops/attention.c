@@ -8,6 +8,7 @@
 #include "graph/watch.h"
 #include "ops/attention.h"
 #include "ops/attention_native.h"
+#include "ops/attention_spans.h"
 #include "ops/attention_tiles.h"
 #include "ops/autocast.h"
 #include "ops/call.h"
@@ -25,14 +26,117 @@ static void pass_strides(tsri_call *call, const char *stem, const tsri_layout *l
   tsri_call_words(call, stem, 0, layout->strides, 4);
 }
 
-// Inputs: q, k, v, then those that are given of: the mask expanded to all scores, the slopes, the table of
-// lengths and blocks.
-tsr_status tsri_run_attention(const tsri_kernel_run *run) {
+// Where the inputs after q, k and v are: the mask expanded to all scores, the slopes, the table of lengths and blocks, those that are given in this
+// order. 0, which is q, stands in for what is missing and is not read.
+typedef struct extras {
+  int mask, slopes, table;
+} extras;
+
+static extras find_extras(const tsri_attention_attributes *given) {
+  int next = 3;
+  extras at = {0};
+  if (given->mask != TSRI_MASK_NONE) at.mask = next++;
+  if (given->has_slopes) at.slopes = next++;
+  if (given->has_blocks || given->has_lengths) at.table = next;
+  return at;
+}
+
+// Compile-time parameters of all kernels of op_attention.tk that read inputs.
+#define INPUT_PARAMETERS(run, given, at)                                                                              \
+  TSRI_TYPE("T", (run)->dtype), TSRI_TYPE("M", (run)->input_dtypes[(at).mask]), TSRI_CONSTANT("MASK", (given)->mask), \
+      TSRI_CONSTANT("SLOPES", (given)->has_slopes != 0), TSRI_CONSTANT("CAPPED", (given)->softcap > 0),               \
+      TSRI_CONSTANT("PAGED", (given)->has_blocks != 0), TSRI_CONSTANT("LENGTHS", (given)->has_lengths != 0)
+
+// Their inputs and scalars.
+static void pass_inputs(tsri_call *call, const tsri_kernel_run *run) {
   const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
   const tsri_layout *q = &run->layouts[0], *k = &run->layouts[1], *v = &run->layouts[2];
+  extras at = find_extras(given);
+  tsri_call_buffer(call, "q", run->inputs[0], run->dtype);
+  tsri_call_buffer(call, "k", run->inputs[1], run->dtype);
+  tsri_call_buffer(call, "v", run->inputs[2], run->dtype);
+  tsri_call_buffer(call, "mask", run->inputs[at.mask], run->input_dtypes[at.mask]);
+  tsri_call_buffer(call, "slopes", run->inputs[at.slopes], run->dtype);
+  tsri_call_buffer(call, "table", run->inputs[at.table], TSR_I32);
+  tsri_call_word(call, "heads", run->shape.dims[1]);
+  tsri_call_word(call, "shared_by", run->shape.dims[1] / k->shape.dims[1]);
+  tsri_call_word(call, "queries", run->shape.dims[2]);
+  tsri_call_word(call, "keys", given->keys);
+  tsri_call_word(call, "depth", q->shape.dims[3]);
+  tsri_call_word(call, "q_at", q->offset);
+  tsri_call_word(call, "k_at", k->offset);
+  tsri_call_word(call, "v_at", v->offset);
+  tsri_call_word(call, "m_at", run->layouts[at.mask].offset);
+  tsri_call_word(call, "s_at", run->layouts[at.slopes].offset);
+  tsri_call_word(call, "s_step", run->layouts[at.slopes].strides[0]);
+  pass_strides(call, "q", q);
+  pass_strides(call, "k", k);
+  pass_strides(call, "v", v);
+  pass_strides(call, "m", &run->layouts[at.mask]);
+  tsri_call_word(call, "is_causal", given->is_causal);
+  tsri_call_word(call, "window", given->window);
+  tsri_call_word(call, "block_size", k->shape.dims[2]);
+  tsri_call_word(call, "block_count", k->shape.dims[0]);
+  tsri_call_word(call, "t_at", run->layouts[at.table].offset);
+  tsri_call_words(call, "t", 0, run->layouts[at.table].strides, 2);
+  tsri_call_real(call, "scale", given->scale);
+  tsri_call_real(call, "cap", given->softcap);
+}
+
+static tsr_status run_rows(const tsri_kernel_run *run, int64_t rows) {
+  const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
+  extras at = find_extras(given);
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_attention", "attention",
+                 TSRI_WITH(INPUT_PARAMETERS(run, given, at), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("SIZE", run->shape.dims[3])));
+  pass_inputs(&call, run);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", rows);
+  return tsri_call_items(&call, rows);
+}
+
+static tsr_status run_few(const tsri_kernel_run *run, const tsri_attention_spans *s) {
+  const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
+  int64_t rows = run->shape.dims[0] * run->shape.dims[1] * run->shape.dims[2], size = run->shape.dims[3];
+  extras at = find_extras(given);
+  bool is_strict = given->mask != TSRI_MASK_NONE || (given->is_causal && run->shape.dims[2] > 1);
+  tsr_buffer *parts = NULL;
+  tsr_status status = tsri_call_scratch(run->device, rows * s->splits * (size + 2), TSR_F32, &parts);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_attention", "attention_few",
+      TSRI_WITH(INPUT_PARAMETERS(run, given, at), TSRI_CONSTANT("WIDE", s->is_wide), TSRI_CONSTANT("STRICT", is_strict),
+                TSRI_CONSTANT("ROWS", s->rows), TSRI_CONSTANT("RUNS", s->runs), TSRI_CONSTANT("TEAM", s->team),
+                TSRI_CONSTANT("UNROLL", s->unroll), TSRI_CONSTANT("WG", s->items)));
+  pass_inputs(&call, run);
+  tsri_call_buffer(&call, "parts", parts, TSR_F32);
+  tsri_call_word(&call, "total", s->groups);
+  tsri_call_word(&call, "chunks", s->chunks);
+  tsri_call_word(&call, "splits", s->splits);
+  tsri_call_word(&call, "span", s->span);
+  tsri_call_word(&call, "kv_heads", run->layouts[1].shape.dims[1]);
+  tsri_call_word(&call, "size", size);
+  status = tsri_call_many_groups(&call, s->groups);
+  tsri_call join;
+  tsri_call_init(&join, run->device, "op_attention", "attention_join", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  tsri_call_buffer(&join, "parts", parts, TSR_F32);
+  tsri_call_buffer(&join, "y", run->output, run->dtype);
+  tsri_call_word(&join, "rows", rows);
+  tsri_call_word(&join, "splits", s->splits);
+  tsri_call_word(&join, "size", size);
+  if (status == TSR_OK) status = tsri_call_many_groups(&join, rows);
+  tsr_buffer_release(parts);
+  return status;
+}
+
+// Inputs: q, k and v, and those of find_extras.
+tsr_status tsri_run_attention(const tsri_kernel_run *run) {
+  const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
   int64_t size = run->shape.dims[3], rows = run->shape.dims[0] * run->shape.dims[1] * run->shape.dims[2];
   if (rows == 0 || size == 0) return TSR_OK;
-  if (given->keys == 0 || k->count == 0) return tsri_call_zero(run);
+  if (given->keys == 0 || run->layouts[1].count == 0) return tsri_call_zero(run);
   if (given->is_tiled) return tsri_run_attention_tiles(run);
   tsr_status status = tsri_attention_run_native(run);
   if (status != TSR_ERR_UNSUPPORTED) return status;
@@ -40,49 +144,8 @@ tsr_status tsri_run_attention(const tsri_kernel_run *run) {
   for (int i = 0; i < run->input_count && status == TSR_OK; i++)
     status = tsri_call_check("attention", &run->layouts[i]);
   if (status != TSR_OK) return status;
-  bool has_slopes = given->has_slopes != 0, has_blocks = given->has_blocks != 0, has_lengths = given->has_lengths != 0;
-  int next = 3;  // q stands in for what is missing and is not read
-  int mask = given->mask != TSRI_MASK_NONE ? next++ : 0, slopes = has_slopes ? next++ : 0;
-  int table = has_blocks || has_lengths ? next : 0;
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_attention", "attention",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                           TSRI_TYPE("M", run->input_dtypes[mask]), TSRI_CONSTANT("MASK", given->mask),
-                           TSRI_CONSTANT("SLOPES", has_slopes), TSRI_CONSTANT("CAPPED", given->softcap > 0),
-                           TSRI_CONSTANT("PAGED", has_blocks), TSRI_CONSTANT("LENGTHS", has_lengths),
-                           TSRI_CONSTANT("SIZE", size)));
-  tsri_call_buffer(&call, "q", run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, "k", run->inputs[1], run->dtype);
-  tsri_call_buffer(&call, "v", run->inputs[2], run->dtype);
-  tsri_call_buffer(&call, "mask", run->inputs[mask], run->input_dtypes[mask]);
-  tsri_call_buffer(&call, "slopes", run->inputs[slopes], run->dtype);
-  tsri_call_buffer(&call, "table", run->inputs[table], TSR_I32);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "n", rows);
-  tsri_call_word(&call, "heads", run->shape.dims[1]);
-  tsri_call_word(&call, "shared_by", run->shape.dims[1] / k->shape.dims[1]);
-  tsri_call_word(&call, "queries", run->shape.dims[2]);
-  tsri_call_word(&call, "keys", given->keys);
-  tsri_call_word(&call, "depth", q->shape.dims[3]);
-  tsri_call_word(&call, "q_at", q->offset);
-  tsri_call_word(&call, "k_at", k->offset);
-  tsri_call_word(&call, "v_at", v->offset);
-  tsri_call_word(&call, "m_at", run->layouts[mask].offset);
-  tsri_call_word(&call, "s_at", run->layouts[slopes].offset);
-  tsri_call_word(&call, "s_step", run->layouts[slopes].strides[0]);
-  pass_strides(&call, "q", q);
-  pass_strides(&call, "k", k);
-  pass_strides(&call, "v", v);
-  pass_strides(&call, "m", &run->layouts[mask]);
-  tsri_call_word(&call, "is_causal", given->is_causal);
-  tsri_call_word(&call, "window", given->window);
-  tsri_call_word(&call, "block_size", k->shape.dims[2]);
-  tsri_call_word(&call, "block_count", k->shape.dims[0]);
-  tsri_call_word(&call, "t_at", run->layouts[table].offset);
-  tsri_call_words(&call, "t", 0, run->layouts[table].strides, 2);
-  tsri_call_real(&call, "scale", given->scale);
-  tsri_call_real(&call, "cap", given->softcap);
-  return tsri_call_items(&call, rows);
+  tsri_attention_spans spans;
+  return tsri_attention_divide(run, &spans) ? run_few(run, &spans) : run_rows(run, rows);
 }
 
 // --- Checks ----------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ static const attention_case cases[] = {
     {"plain", CHECK_ALWAYS, P, 2, 3, 3, 5, 7, 11, 13, NO_MASK, {0, {0}}, false, {.scale = 0}, 0, false},
     {"causal", CHECK_ALWAYS, P, 1, 2, 2, 7, 7, 8, 8, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
     {"decode", CHECK_ALWAYS, P, 2, 4, 2, 1, 13, 16, 16, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
+    {"decode-long", CHECK_OFTEN, P, 1, 6, 2, 1, 301, 32, 24, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
     {"causal-longer", CHECK_OFTEN, P, 1, 2, 1, 9, 5, 4, 3, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
     {"window",
      CHECK_OFTEN,
