@@ -39,9 +39,9 @@ static channel_order order_of(const tsri_layout *x) {
   return order;
 }
 
-// How the sums are shared out: a group of items has `quads` x `width` channels and `depth` rows.
+// How the sums are shared out: a group of items has `quads` x `width` channels and `depth` rows, of which an item reads `along` at once.
 typedef struct channel_cut {
-  int items, width, quads;
+  int items, width, along, quads;
   int64_t across, chunks, depth;
 } channel_cut;
 
@@ -49,6 +49,7 @@ static channel_cut cut_of(const tsri_kernel_run *run, const channel_order *order
   enum { MOST_QUADS = 16, ROWS_PER_ITEM = 8, GROUPS_PER_TILE = 8, MOST_CHUNKS = 4096 };
   channel_cut cut = {.items = run->dtype == TSR_F64 ? ITEMS / 2 : ITEMS,
                      .width = order->is_last && is_aligned && order->channels % 4 == 0 ? 4 : 1,
+                     .along = !order->is_last && is_aligned && order->inner % 4 == 0 ? 4 : 1,
                      .quads = 1};
   while (order->is_last && cut.quads < MOST_QUADS && cut.quads * cut.width < order->channels) cut.quads *= 2;
   cut.across = (order->channels + cut.quads * cut.width - 1) / (cut.quads * cut.width);
@@ -58,6 +59,7 @@ static channel_cut cut_of(const tsri_kernel_run *run, const channel_order *order
   if (wanted > most) wanted = most;
   if (wanted < 1) wanted = 1;
   cut.depth = (order->rows + wanted - 1) / wanted;
+  cut.depth = (cut.depth + cut.along - 1) / cut.along * cut.along;
   cut.chunks = (order->rows + cut.depth - 1) / cut.depth;
   return cut;
 }
@@ -74,7 +76,7 @@ static tsr_status add_up(const tsri_kernel_run *run, int x, int g, tsr_buffer *p
       &call, run->device, "op_channels", "channel_parts",
       TSRI_WITH(TSRI_TYPE("X", run->input_dtypes[x]), TSRI_TYPE("G", run->input_dtypes[g]), TSRI_TYPE("A", run->dtype),
                 TSRI_CONSTANT("GRADIENT", is_gradient), TSRI_CONSTANT("LAST", order->is_last),
-                TSRI_CONSTANT("W", cut->width), TSRI_CONSTANT("QUADS", cut->quads),
+                TSRI_CONSTANT("W", cut->width), TSRI_CONSTANT("ALONG", cut->along), TSRI_CONSTANT("QUADS", cut->quads),
                 TSRI_CONSTANT("LANES", cut->items / cut->quads), TSRI_CONSTANT("WG", cut->items)));
   tsri_call_buffer(&call, "x", run->inputs[x], run->input_dtypes[x]);
   tsri_call_buffer(&call, "g", run->inputs[g], run->input_dtypes[g]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Row operators: softmax, log_softmax, layer_norm, rms_norm, with one work-group or one work item per row
-// (kernels/op_rows.tk).
+// Row operators: softmax, log_softmax, layer_norm, rms_norm (kernels/op_rows.tk). By the length of rows, a part of a work-group, a whole one or several of them
+// take a row; columns are taken by one work item each, or by one for each span of them.
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/autocast.h"
@@ -27,26 +27,61 @@ static int group_for(int64_t n) {
   return choice->items;
 }
 
-// How a row is kept in registers: work items of the work-group, and elements per item. held is 0 if the row is too long
-// for that.
+// How a row is kept in registers: work items of the work-group, those of them that share a row, and elements per item. A long row is cut into
+// `spans`, a work-group each. held is 0 if the device keeps no rows in registers.
 typedef struct row_shape {
-  int group, held;
+  int group, team, held;
   bool is_wide;
+  int64_t spans;
 } row_shape;
+
+// SHORT_GROUP: items of a work-group that takes several rows. SPAN_GROUP: of one that takes a span of a row.
+enum { SHORT_GROUP = 128, SPAN_GROUP = 256 };
+
+// A part of a subgroup for a row that it can hold; else the smallest work-group that holds it; else several work-groups.
+static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning, int64_t n) {
+  int limit = (int)device->limits.max_group_size, most = TSRI_TUNED(tuning, row_group) < limit ? TSRI_TUNED(tuning, row_group) : limit;
+  int subgroup = tsr_device_subgroup_size(device), held = TSRI_TUNED(tuning, row_held);
+  if (n <= (int64_t)subgroup * held && subgroup <= SHORT_GROUP && SHORT_GROUP <= limit) {
+    row_shape row = {.group = SHORT_GROUP, .team = 1, .held = held < 4 ? held : 4, .spans = 1};
+    while (row.team < subgroup && (int64_t)row.team * row.held < n) row.team *= 2;
+    while ((int64_t)row.team * row.held < n) row.held += 4;
+    return row;
+  }
+  row_shape row = {.group = 32, .held = held, .spans = 1};
+  while ((int64_t)row.group * held < n && row.group * 2 <= most) row.group *= 2;
+  if ((int64_t)row.group * held < n) {
+    row.group = SPAN_GROUP < most ? SPAN_GROUP : most;
+    row.spans = (n + (int64_t)row.group * held - 1) / ((int64_t)row.group * held);
+  }
+  while (row.spans == 1 && row.held > 4 && (int64_t)row.group * (row.held - 4) >= n) row.held -= 4;
+  row.team = row.group;
+  return row;
+}
 
 // `offsets` are those of the arrays that are read four elements at a time.
 static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count) {
   const tsri_tuning *tuning = tsri_tuning_of(run->device);
-  int limit = (int)run->device->limits.max_group_size,
-      most = TSRI_TUNED(tuning, row_group) < limit ? TSRI_TUNED(tuning, row_group) : limit;
-  row_shape row = {.group = 32, .held = TSRI_TUNED(tuning, row_held)};
-  if (row.held == 0) return row;
-  while ((int64_t)row.group * row.held < n && row.group * 2 <= most) row.group *= 2;
-  if ((int64_t)row.group * row.held < n) return (row_shape){0};
-  while (row.held > 4 && (int64_t)row.group * (row.held / 2) >= n) row.held /= 2;
+  if (TSRI_TUNED(tuning, row_held) == 0) return (row_shape){0};
+  row_shape row = choose_row(run->device, tuning, n);
   row.is_wide = TSRI_TUNED(tuning, row_wide) != 0 && row.held % 4 == 0 && !run->epilogue && n % 4 == 0;
   for (int i = 0; i < count; i++) row.is_wide = row.is_wide && offsets[i] % 4 == 0;
   return row;
+}
+
+#define ROW_CONSTANTS(row) \
+  TSRI_CONSTANT("WIDE", (row).is_wide), TSRI_CONSTANT("HELD", (row).held), TSRI_CONSTANT("WG", (row).group)
+
+// What both passes over the spans of long rows, or of lines that are not contiguous, have in common.
+static void pass_spans(tsri_call *call, const tsri_kernel_run *run, int64_t rows, int64_t n, tsr_buffer *parts,
+                       int64_t spans) {
+  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_call_buffer(call, "parts", parts, tsri_accumulator(run->dtype));
+  tsri_call_word(call, "rows", rows);
+  tsri_call_word(call, "n", n);
+  tsri_call_word(call, "x_at", run->layouts[0].offset);
+  tsri_call_word(call, "spans", spans);
 }
 
 // Whether each row is computed by one work item instead of a work-group: for rows so short that most of a work-group
@@ -80,43 +115,127 @@ static tsr_status softmax_native(const tsri_kernel_run *run, int64_t n, int64_t 
   return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0]}, 2);
 }
 
+// The lines of a softmax: `rows` of `n` elements, `inner` apart.
+typedef struct softmax_lines {
+  const tsri_kernel_run *run;
+  int64_t rows, n, inner;
+  bool is_log;
+} softmax_lines;
+
+static tsr_status softmax_spans(const softmax_lines *s, row_shape row) {
+  tsr_dtype wide = tsri_accumulator(s->run->dtype);
+  tsr_buffer *parts = NULL;
+  tsr_status status = tsri_call_scratch(s->run->device, s->rows * row.spans * 2, wide, &parts);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_row_parts",
+                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", wide), ROW_CONSTANTS(row)));
+  pass_spans(&call, s->run, s->rows, s->n, parts, row.spans);
+  status = tsri_call_many_groups(&call, s->rows * row.spans);
+  tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_row_finish",
+                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", s->is_log),
+                                  ROW_CONSTANTS(row)));
+  pass_spans(&call, s->run, s->rows, s->n, parts, row.spans);
+  if (status == TSR_OK) status = tsri_call_many_groups(&call, s->rows * row.spans);
+  tsr_buffer_release(parts);
+  return status;
+}
+
+static void pass_columns(tsri_call *call, const softmax_lines *s) {
+  tsr_shape shape = s->run->layouts[0].shape;
+  tsri_call_word(call, "inner", s->inner);
+  tsri_call_word(call, "last", shape.dims[shape.rank - 1]);
+}
+
+static tsr_status softmax_held_columns(const softmax_lines *s) {
+  int held = 4;
+  while (held < s->n) held *= 2;
+  tsri_call call;
+  tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_columns",
+                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
+                                  TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("HELD", held)));
+  tsri_call_buffer(&call, "x", s->run->inputs[0], s->run->dtype);
+  tsri_call_buffer(&call, "y", s->run->output, s->run->dtype);
+  tsri_call_word(&call, "rows", s->rows);
+  tsri_call_word(&call, "n", s->n);
+  tsri_call_word(&call, "x_at", s->run->layouts[0].offset);
+  pass_columns(&call, s);
+  return tsri_call_items(&call, s->rows);
+}
+
+// As softmax_spans, one work item for each line and span. Spans are so many that all items together keep the device busy.
+static tsr_status softmax_column_spans(const softmax_lines *s) {
+  enum { SHORTEST_SPAN = 32 };
+  tsr_dtype wide = tsri_accumulator(s->run->dtype);
+  int64_t items = tsri_graph_of(s->run->device)->tuning.column_items, wanted = (items + s->rows - 1) / s->rows;
+  int64_t most = (s->n + SHORTEST_SPAN - 1) / SHORTEST_SPAN, spans = wanted < most ? wanted : most;
+  int64_t span = (s->n + spans - 1) / spans;
+  spans = (s->n + span - 1) / span;
+  tsr_buffer *parts = NULL;
+  tsr_status status = tsri_call_scratch(s->run->device, s->rows * spans * 2, wide, &parts);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  for (int pass = 0; pass < 2 && status == TSR_OK; pass++) {
+    const tsri_lang_arg args[] = {TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", s->is_log)};
+    tsri_call_init_hooked(&call, s->run, "op_rows", pass ? "softmax_column_finish" : "softmax_column_parts", args,
+                          pass ? 3 : 2);
+    pass_spans(&call, s->run, s->rows, s->n, parts, spans);
+    pass_columns(&call, s);
+    tsri_call_word(&call, "span", span);
+    status = tsri_call_items(&call, s->rows * spans);
+  }
+  tsr_buffer_release(parts);
+  return status;
+}
+
+// Lines that are kept in registers by a part of a work-group or by one, a line each.
+static tsr_status softmax_held(const softmax_lines *s, row_shape row) {
+  tsri_call call;
+  tsri_call_init_hooked(
+      &call, s->run, "op_rows", "softmax_held",
+      TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
+                TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("TEAM", row.team), ROW_CONSTANTS(row)));
+  tsri_call_buffer(&call, "x", s->run->inputs[0], s->run->dtype);
+  tsri_call_buffer(&call, "y", s->run->output, s->run->dtype);
+  tsri_call_word(&call, "rows", s->rows);
+  tsri_call_word(&call, "n", s->n);
+  tsri_call_word(&call, "x_at", s->run->layouts[0].offset);
+  return tsri_call_items(&call, s->rows * row.team);
+}
+
+// One work item or one work-group for a line, which is read several times.
+static tsr_status softmax_plain(const softmax_lines *s) {
+  bool is_line = are_lines(s->run, s->rows, s->n, s->inner);
+  const tsri_lang_arg args[] = {TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
+                                TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("WG", group_for(s->n))};
+  tsri_call call;
+  tsri_call_init_hooked(&call, s->run, "op_rows", is_line ? "softmax_lines" : "softmax", args, is_line ? 3 : 4);
+  tsri_call_buffer(&call, "x", s->run->inputs[0], s->run->dtype);
+  tsri_call_buffer(&call, "y", s->run->output, s->run->dtype);
+  tsri_call_word(&call, "rows", s->rows);
+  tsri_call_word(&call, "n", s->n);
+  tsri_call_word(&call, "x_at", s->run->layouts[0].offset);
+  pass_columns(&call, s);
+  return is_line ? tsri_call_items(&call, s->rows) : tsri_call_many_groups(&call, s->rows);
+}
+
 tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check("softmax", layout);
   if (status != TSR_OK || layout->count == 0) return status;
   int axis = (int)TSRI_GIVEN(run->node, softmax)->axis;
-  int64_t n = layout->shape.dims[axis], rows = layout->count / n, inner = 1;
-  for (int i = axis + 1; i < layout->shape.rank; i++) inner *= layout->shape.dims[i];
-  row_shape held = inner == 1 ? shape_row(run, n, &layout->offset, 1) : (row_shape){0};
-  tsr_dtype wide = tsri_accumulator(run->dtype);
-  bool is_log = TSRI_GIVEN(run->node, softmax)->is_log != 0;
-  status = softmax_native(run, n, inner, is_log);
+  softmax_lines s = {.run = run,
+                     .n = layout->shape.dims[axis],
+                     .rows = layout->count / layout->shape.dims[axis],
+                     .inner = 1,
+                     .is_log = TSRI_GIVEN(run->node, softmax)->is_log != 0};
+  for (int i = axis + 1; i < layout->shape.rank; i++) s.inner *= layout->shape.dims[i];
+  status = softmax_native(run, s.n, s.inner, s.is_log);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  tsri_call call;
-  bool is_line = are_lines(run, rows, n, inner);
-  if (is_line) {
-    tsri_call_init_hooked(&call, run, "op_rows", "softmax_lines",
-                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", is_log)));
-  } else if (held.held) {
-    tsri_call_init_hooked(&call, run, "op_rows", "softmax_held",
-                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", is_log),
-                                    TSRI_CONSTANT("WIDE", held.is_wide), TSRI_CONSTANT("HELD", held.held),
-                                    TSRI_CONSTANT("WG", held.group)));
-  } else {
-    tsri_call_init_hooked(&call, run, "op_rows", "softmax",
-                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", is_log),
-                                    TSRI_CONSTANT("WG", group_for(n))));
-  }
-  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "rows", rows);
-  tsri_call_word(&call, "n", n);
-  if (!held.held) {
-    tsri_call_word(&call, "inner", inner);
-    tsri_call_word(&call, "last", layout->shape.dims[layout->shape.rank - 1]);
-  }
-  tsri_call_word(&call, "x_at", layout->offset);
-  return is_line ? tsri_call_items(&call, rows) : tsri_call_many_groups(&call, rows);
+  row_shape row = shape_row(run, s.n, &layout->offset, 1);
+  if (row.held == 0) return softmax_plain(&s);
+  if (s.inner > 1) return s.n <= 4 * row.held ? softmax_held_columns(&s) : softmax_column_spans(&s);
+  return row.spans > 1 ? softmax_spans(&s, row) : softmax_held(&s, row);
 }
 
 static tsr_tensor *softmax_along(const void *user, tsr_tensor *x, int axis) {
@@ -178,52 +297,85 @@ static tsr_status norm_native(const tsri_kernel_run *run, const tsri_norm_attrib
   return tsri_device_run_op(run->device, &op, buffers, 4);
 }
 
+// The inputs of a norm: `weight` and `bias` are the numbers of theirs. If there is none, x is bound instead and not read.
+typedef struct norm_rows {
+  const tsri_kernel_run *run;
+  const tsri_norm_attributes *given;
+  int weight, bias;
+  int64_t rows, n;
+} norm_rows;
+
+#define NORM_CONSTANTS(r)                                                                                         \
+  TSRI_TYPE("T", (r)->run->dtype), TSRI_TYPE("A", tsri_accumulator((r)->run->dtype)),                             \
+      TSRI_CONSTANT("CENTRE", (r)->given->is_centred != 0), TSRI_CONSTANT("WEIGHT", (r)->given->has_weight != 0), \
+      TSRI_CONSTANT("BIAS", (r)->given->has_bias != 0)
+
+static void pass_norm(tsri_call *call, const norm_rows *r) {
+  tsri_call_buffer(call, "weight", r->run->inputs[r->weight], r->run->dtype);
+  tsri_call_buffer(call, "bias", r->run->inputs[r->bias], r->run->dtype);
+  tsri_call_word(call, "w_at", r->run->layouts[r->weight].offset);
+  tsri_call_word(call, "b_at", r->run->layouts[r->bias].offset);
+  tsri_call_real(call, "eps", r->given->eps);
+}
+
+static tsr_status norm_spans(const norm_rows *r, row_shape row) {
+  tsr_dtype wide = tsri_accumulator(r->run->dtype);
+  tsr_buffer *parts = NULL;
+  tsr_status status = tsri_call_scratch(r->run->device, r->rows * row.spans * 2, wide, &parts);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_row_parts",
+                        TSRI_WITH(TSRI_TYPE("T", r->run->dtype), TSRI_TYPE("A", wide),
+                                  TSRI_CONSTANT("CENTRE", r->given->is_centred != 0), ROW_CONSTANTS(row)));
+  pass_spans(&call, r->run, r->rows, r->n, parts, row.spans);
+  status = tsri_call_many_groups(&call, r->rows * row.spans);
+  tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_row_finish",
+                        TSRI_WITH(NORM_CONSTANTS(r), ROW_CONSTANTS(row)));
+  pass_spans(&call, r->run, r->rows, r->n, parts, row.spans);
+  pass_norm(&call, r);
+  if (status == TSR_OK) status = tsri_call_many_groups(&call, r->rows * row.spans);
+  tsr_buffer_release(parts);
+  return status;
+}
+
+// A work item for each row, or several for a row that they keep in registers or read several times.
+static tsr_status norm_once(const norm_rows *r, row_shape row) {
+  bool is_line = row.held == 0 && are_lines(r->run, r->rows, r->n, 1);
+  tsri_call call;
+  if (is_line) {
+    tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_lines", TSRI_WITH(NORM_CONSTANTS(r)));
+  } else if (row.held) {
+    tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_held",
+                          TSRI_WITH(NORM_CONSTANTS(r), TSRI_CONSTANT("TEAM", row.team), ROW_CONSTANTS(row)));
+  } else {
+    row.team = group_for(r->n);
+    tsri_call_init_hooked(&call, r->run, "op_rows", "normalise",
+                          TSRI_WITH(NORM_CONSTANTS(r), TSRI_CONSTANT("WG", row.team)));
+  }
+  tsri_call_buffer(&call, "x", r->run->inputs[0], r->run->dtype);
+  tsri_call_buffer(&call, "y", r->run->output, r->run->dtype);
+  tsri_call_word(&call, "rows", r->rows);
+  tsri_call_word(&call, "n", r->n);
+  tsri_call_word(&call, "x_at", r->run->layouts[0].offset);
+  pass_norm(&call, r);
+  return tsri_call_items(&call, is_line ? r->rows : r->rows * row.team);
+}
+
 // Inputs: x, then weight and bias if there are any.
 tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check("norm", layout);
   if (status != TSR_OK || layout->count == 0) return status;
   const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
-  bool has_weight = given->has_weight != 0, has_bias = given->has_bias != 0;
-  int weight = has_weight ? 1 : 0,
-      bias = has_bias ? weight + 1 : 0;  // if there is none, x is bound instead and not read
-  status = norm_native(run, given, weight, bias);
+  norm_rows r = {.run = run, .given = given, .n = layout->shape.dims[layout->shape.rank - 1]};
+  r.weight = given->has_weight ? 1 : 0;
+  r.bias = given->has_bias ? r.weight + 1 : 0;
+  r.rows = layout->count / r.n;
+  status = norm_native(run, given, r.weight, r.bias);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
-  const int64_t offsets[] = {layout->offset, run->layouts[weight].offset, run->layouts[bias].offset};
-  row_shape held = shape_row(run, n, offsets, 3);
-  tsr_dtype wide = tsri_accumulator(run->dtype);
-  bool is_centred = given->is_centred != 0;
-  tsri_call call;
-  bool is_line = are_lines(run, rows, n, 1);
-  if (is_line) {
-    tsri_call_init_hooked(
-        &call, run, "op_rows", "normalise_lines",
-        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("CENTRE", is_centred),
-                  TSRI_CONSTANT("WEIGHT", has_weight), TSRI_CONSTANT("BIAS", has_bias)));
-  } else if (held.held) {
-    tsri_call_init_hooked(&call, run, "op_rows", "normalise_held",
-                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide),
-                                    TSRI_CONSTANT("CENTRE", is_centred), TSRI_CONSTANT("WEIGHT", has_weight),
-                                    TSRI_CONSTANT("BIAS", has_bias), TSRI_CONSTANT("WIDE", held.is_wide),
-                                    TSRI_CONSTANT("HELD", held.held), TSRI_CONSTANT("WG", held.group)));
-  } else {
-    tsri_call_init_hooked(&call, run, "op_rows", "normalise",
-                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide),
-                                    TSRI_CONSTANT("CENTRE", is_centred), TSRI_CONSTANT("WEIGHT", has_weight),
-                                    TSRI_CONSTANT("BIAS", has_bias), TSRI_CONSTANT("WG", group_for(n))));
-  }
-  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, "weight", run->inputs[weight], run->dtype);
-  tsri_call_buffer(&call, "bias", run->inputs[bias], run->dtype);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "rows", rows);
-  tsri_call_word(&call, "n", n);
-  tsri_call_word(&call, "x_at", layout->offset);
-  tsri_call_word(&call, "w_at", run->layouts[weight].offset);
-  tsri_call_word(&call, "b_at", run->layouts[bias].offset);
-  tsri_call_real(&call, "eps", given->eps);
-  return is_line ? tsri_call_items(&call, rows) : tsri_call_many_groups(&call, rows);
+  const int64_t offsets[] = {layout->offset, run->layouts[r.weight].offset, run->layouts[r.bias].offset};
+  row_shape row = shape_row(run, r.n, offsets, 3);
+  return row.spans > 1 ? norm_spans(&r, row) : norm_once(&r, row);
 }
 
 static tsr_status check_row(const tsri_op *op, const char *what, const tsr_tensor *x, const tsr_tensor *row) {

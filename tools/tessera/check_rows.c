@@ -133,13 +133,15 @@ static const row_case cases[] = {
     {"offset", CHECK_OFTEN, CHECK_OFFSET, {2, {7, 13}}, 1},
     {"257", CHECK_OFTEN, CHECK_PLAIN, {2, {3, 257}}, 1},
     {"long", CHECK_HEAVY, CHECK_PLAIN, {2, {2, 10007}}, 1},
+    {"longer", CHECK_HEAVY, CHECK_PLAIN, {2, {2, 40009}}, 1},
     {"many", CHECK_HEAVY, CHECK_PLAIN, {2, {1031, 33}}, 1},
     {"first", CHECK_ALWAYS, CHECK_PLAIN, {2, {19, 7}}, 0},
+    {"first-long", CHECK_HEAVY, CHECK_PLAIN, {2, {521, 9}}, 0},
     {"middle", CHECK_OFTEN, CHECK_PLAIN, {3, {5, 11, 3}}, 1},
     {"middle-permuted", CHECK_OFTEN, CHECK_PERMUTED, {3, {5, 11, 3}}, -2},
 };
 
-enum { CASE_COUNT = sizeof cases / sizeof cases[0], LAST_AXIS_COUNT = CASE_COUNT - 3 };
+enum { CASE_COUNT = sizeof cases / sizeof cases[0], LAST_AXIS_COUNT = CASE_COUNT - 4 };
 
 static void run_softmaxes(check_run *run, tsr_dtype dtype, tsr_tensor *(*call)(tsr_tensor *, int),
                           row_reference reference) {
