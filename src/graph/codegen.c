@@ -54,12 +54,25 @@ static void choose_parts(tsri_codegen *gen, bool is_column) {
   gen->stage = TSRI_STAGE_PARTS;
 }
 
+// The team for rows that are shorter than a work-group: an item reads some four elements, the largest team up to TEAM_ROUNDS times as many.
+static uint32_t choose_team(const tsri_codegen *gen) {
+  enum { LEAST = 8, EACH = 4, TEAM_ROUNDS = 4, MOST_ITEMS = 1 << 30 };
+  int64_t reduced = gen->fused->reduced.count, most = TSRI_TUNED(gen->tuning, reduce_team);
+  if (most < 4 || reduced < LEAST || reduced > most * EACH * TEAM_ROUNDS) return 0;
+  if (!reduces_last_axis(gen->fused->heavy) || gen->fused->kept.count > MOST_ITEMS / most) return 0;
+  int64_t team = 2;
+  while (team < most && team * EACH < reduced) team *= 2;
+  return (uint32_t)team;
+}
+
 static void choose_reduction(tsri_codegen *gen) {
   const tsri_fused *fused = gen->fused;
+  gen->team = choose_team(gen);
   bool is_many = fused->kept.count >= TSRI_TUNED(gen->tuning, column_results);
-  bool is_column = fused->reduced.count < TSRI_SHORT_REDUCTION || (!reduces_last_axis(fused->heavy) && is_many);
+  bool is_column =
+      (fused->reduced.count < TSRI_SHORT_REDUCTION && gen->team == 0) || (!reduces_last_axis(fused->heavy) && is_many);
   gen->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
-  if (!is_arg(fused->heavy)) choose_parts(gen, is_column);
+  if (!is_arg(fused->heavy) && gen->team == 0) choose_parts(gen, is_column);
 }
 
 void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_codegen *out) {
@@ -87,9 +100,10 @@ int tsri_codegen_group(const tsri_codegen *gen) {
 void tsri_codegen_groups(const tsri_codegen *gen, uint64_t *out_x, uint64_t *out_y) {
   const tsri_extent *kept = &gen->fused->kept;
   uint64_t items = (uint64_t)kept->count, size = (uint64_t)tsri_codegen_group(gen);
-  *out_y = gen->stage == TSRI_STAGE_PARTS ? gen->parts : 1;
+  bool is_in_parts = gen->stage == TSRI_STAGE_PARTS;
+  *out_y = is_in_parts ? gen->parts : 1;
   if (gen->form == TSRI_FORM_ROW) {
-    *out_x = items;
+    *out_x = gen->team ? (items * gen->team + size - 1) / size : items;
     return;
   }
   if (gen->form == TSRI_FORM_ROWS) {
@@ -97,6 +111,10 @@ void tsri_codegen_groups(const tsri_codegen *gen, uint64_t *out_x, uint64_t *out
     *out_y = (uint64_t)kept->count / items;
   }
   items = (items + gen->lanes - 1) / gen->lanes;
+  if (is_in_parts) {  // the items of all parts one after the other
+    items *= gen->parts;
+    *out_y = 1;
+  }
   *out_x = (items + size - 1) / size;
 }
 
@@ -163,6 +181,7 @@ static bool list_params(tsri_codegen *gen) {
     if (gen->stage == TSRI_STAGE_PARTS) {
       int64_t part = (fused->reduced.count + gen->parts - 1) / gen->parts;
       fits = fits && add_word(gen, (part + 3) / 4 * 4, "c", -1, -1);
+      if (gen->form == TSRI_FORM_COLUMN) fits = fits && add_word(gen, gen->parts, "slices", -1, -1);
     }
     fits = fits && (is_total || add_extent(gen, &fused->reduced, TSRI_INNER, "e", "u"));
   }
@@ -218,8 +237,7 @@ static tsr_status make_key(tsri_codegen *gen) {
   put_key(gen, UINT32_MAX);  // no key of an embedded kernel begins like this
   put_key(gen,
           (uint32_t)gen->form | (uint32_t)gen->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
-  put_key(gen, gen->lanes | (uint32_t)tsri_codegen_group(gen) << 8);
-  if (fused->heavy) put_key(gen, (uint32_t)TSRI_TUNED(gen->tuning, reduce_unroll));
+  put_key(gen, gen->lanes | gen->team << 8);
   put_extent_key(gen, &fused->kept);
   if (fused->heavy) put_extent_key(gen, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {

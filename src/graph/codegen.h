@@ -9,14 +9,14 @@
 #include "graph/tuning.h"
 #include "lang/ir/ir.h"
 
-// Reductions of fewer elements than this are computed sequentially, by one work item per result.
+// Reductions of fewer elements than this are computed sequentially, by one work item per result, unless a team shares them.
 enum { TSRI_SHORT_REDUCTION = 32 };
 
 typedef enum tsri_form {
   TSRI_FORM_FLAT,    // element-wise, one axis: one work item per element
   TSRI_FORM_ROWS,    // element-wise: work items along the last axis, each loops over the other axes
   TSRI_FORM_SPREAD,  // element-wise: one work item per element, which computes its index on every axis
-  TSRI_FORM_ROW,     // reduction: one work-group per result; its items share the reduced axes
+  TSRI_FORM_ROW,     // reduction: one work-group, or a team of its items, per result; they share the reduced axes
   TSRI_FORM_COLUMN,  // reduction: one work item per result
   TSRI_FORM_HOOK     // in the load and store hooks of an operator's own kernel (epilogue.h)
 } tsri_form;
@@ -45,6 +45,8 @@ typedef struct tsri_codegen {
   tsri_reduce_stage stage;
   // How many parts a reduction in two stages has.
   uint32_t parts;
+  // TSRI_FORM_ROW: work items that share a result, a part of a subgroup. 0: the whole work-group.
+  uint32_t team;
   // Leaf i begins at element base[i] of its binding; has_base[i] is false if that is 0.
   bool has_base[TSRI_MAX_LEAVES];
   uint32_t base[TSRI_MAX_LEAVES];

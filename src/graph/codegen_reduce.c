@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernel text of reductions: one work-group or one work item per result, in one stage or two.
+// Kernel text of reductions: one work-group, a team of its items, or one work item per result, in one stage or two.
 #include "graph/codegen.h"
 
 // How a reduction combines values: the statement that adds x to acc, and the operation that combines the results of a
@@ -161,7 +161,7 @@ static void put_start(const tsri_codegen *gen, tsri_builder *builder) {
 static void put_result(const tsri_codegen *gen, const char *value, tsri_builder *builder, const char *indent) {
   const tsri_node *heavy = gen->fused->heavy;
   if (gen->stage == TSRI_STAGE_PARTS) {
-    tsri_builder_add(builder, "%sy[group.y * n + o] = %s(%s);\n", indent, tsr_dtype_name(tsri_codegen_part_dtype(gen)),
+    tsri_builder_add(builder, "%sy[slice * n + o] = %s(%s);\n", indent, tsr_dtype_name(tsri_codegen_part_dtype(gen)),
                      value);
     return;
   }
@@ -178,10 +178,10 @@ static void put_result(const tsri_codegen *gen, const char *value, tsri_builder 
 
 // --- Forms ----------------------------------------------------------------------------------------------------------
 
-// Declares first and last, the range of r that this work-group reduces: all of it, or one part.
+// Declares first and last, the range of r that is reduced to one value: all of it, or one part, `slice`.
 static void put_range(const tsri_codegen *gen, tsri_builder *builder) {
   if (gen->stage == TSRI_STAGE_PARTS) {
-    tsri_builder_add(builder, "    u32 first = min(group.y * c, m);\n    u32 last = min(first + c, m);\n");
+    tsri_builder_add(builder, "    u32 first = min(slice * c, m);\n    u32 last = min(first + c, m);\n");
   } else {
     tsri_builder_add(builder, "    u32 first = 0u;\n    u32 last = m;\n");
   }
@@ -194,6 +194,26 @@ static void put_group_product(const tsri_codegen *gen, tsri_builder *builder) {
                    "    products[local.x] = acc;\n    barrier();\n    %s whole = 1;\n"
                    "    for (u32 k = 0u; k < WG; k += 1u) { whole = whole * products[k]; }\n",
                    tsri_codegen_type(work_dtype(gen)));
+}
+
+// Combines what the items of a team have, which all get it.
+static void put_team_value(const tsri_codegen *gen, tsri_builder *builder) {
+  tsr_dtype dtype = work_dtype(gen);
+  const char *type = tsri_codegen_type(dtype), *each = "unroll for (u32 step = 1; step < TEAM; step *= 2)";
+  tsri_reduce reduce = gen->fused->heavy->op->reduce;
+  if (is_arg(gen)) {
+    const char *pick = reduce == TSRI_REDUCE_ARGMAX ? "max" : "min";
+    bool is_float = tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT;
+    tsri_builder_add(builder,
+                     "    %s best = acc;\n    %s best = %s(best, subgroup_shuffle_xor(best, step));\n"
+                     "    bool has = acc == best%s;\n    u32 whole = select(has, at, 0xffffffffu);\n"
+                     "    %s whole = min(whole, subgroup_shuffle_xor(whole, step));\n",
+                     type, each, pick, is_float ? " || (isnan(acc) && isnan(best))" : "", each);
+    return;
+  }
+  tsri_builder_add(builder, "    %s {\n      %s x = %s;\n      %s\n    }\n    %s whole = acc;\n", each, type,
+                   dtype == TSR_BOOL ? "subgroup_shuffle_xor(u32(acc), step) != 0u" : "subgroup_shuffle_xor(acc, step)",
+                   combinations[reduce].step, type);
 }
 
 static void put_group_value(const tsri_codegen *gen, tsri_builder *builder) {
@@ -286,36 +306,65 @@ static void put_wide_row(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    u32 stop = first + (last - first) / 4u * 4u;\n");
   put_wide_start(gen, builder);
   put_wide_reset(gen, builder);
-  put_wide_loop(gen, "first + local.x * 4u", "WG * 4u", "r + lane", builder);
+  put_wide_loop(gen, "first + member * 4u", "TEAM * 4u", "r + lane", builder);
   put_join_lanes(gen, builder);
   if (gen->fused->reduced.rank != 1) return;
-  tsri_builder_add(builder, "    for (u32 r = stop + local.x; r < last; r += WG) {\n");
+  tsri_builder_add(builder, "    for (u32 r = stop + member; r < last; r += TEAM) {\n");
   put_value(gen, builder, "      ");
   put_step(gen, "r", builder, "      ");
   tsri_builder_add(builder, "    }\n");
 }
 
+// Declares o, the result, and member and TEAM, the items that share it. `is_own` is an expression: the item has a result. Items of a team
+// that have none compute the last result as well, as all items must take part when a team joins its values.
+static const char *put_row_start(const tsri_codegen *gen, tsri_builder *builder) {
+  if (gen->team) {
+    tsri_builder_add(builder,
+                     "  const u32 TEAM = %u;\n  u32 number = ((group.y * groups.x + group.x) * WG + local.x) / TEAM;\n"
+                     "  u32 o = min(number, n - 1u);\n  u32 member = local.x %% TEAM;\n  {\n",
+                     gen->team);
+    return "member == 0u && number < n";
+  }
+  tsri_builder_add(builder, "  const u32 TEAM = WG;\n  u32 member = local.x;\n%s  if (o < n) {\n",
+                   gen->stage == TSRI_STAGE_PARTS ? "  u32 o = group.x;\n  u32 slice = group.y;\n"
+                                                  : "  u32 o = group.y * groups.x + group.x;\n");
+  return "member == 0u";
+}
+
 static void put_row(const tsri_codegen *gen, tsri_builder *builder) {
-  bool is_product = gen->fused->heavy->op->reduce == TSRI_REDUCE_PROD;
+  bool is_product = gen->fused->heavy->op->reduce == TSRI_REDUCE_PROD && !gen->team;
   if (is_product) tsri_builder_add(builder, "  shared %s products[WG];\n", tsri_codegen_type(work_dtype(gen)));
-  tsri_builder_add(
-      builder, gen->stage == TSRI_STAGE_PARTS ? "  u32 o = group.x;\n" : "  u32 o = group.y * groups.x + group.x;\n");
-  tsri_builder_add(builder, "  if (o < n) {\n");
+  const char *is_own = put_row_start(gen, builder);
   if (gen->stage != TSRI_STAGE_TOTAL) put_row_starts(gen, builder);
   put_range(gen, builder);
   if (gen->lanes > 1) {
     put_wide_row(gen, builder);
   } else {
     put_start(gen, builder);
-    tsri_builder_add(builder, "    for (u32 r = first + local.x; r < last; r += WG) {\n");
+    tsri_builder_add(builder, "    for (u32 r = first + member; r < last; r += TEAM) {\n");
     put_value(gen, builder, "      ");
     put_step(gen, "r", builder, "      ");
     tsri_builder_add(builder, "    }\n");
   }
-  put_group_value(gen, builder);
-  tsri_builder_add(builder, "    if (local.x == 0u) {\n");
+  if (gen->team) put_team_value(gen, builder);
+  else put_group_value(gen, builder);
+  tsri_builder_add(builder, "    if (%s) {\n", is_own);
   put_result(gen, "whole", builder, "      ");
   tsri_builder_add(builder, "    }\n  }\n");
+}
+
+// Declares o, the first of the item's `lanes` results, and opens the block of items that have one. Items of all parts are numbered one after the
+// other, so that few results fill work-groups, too.
+static void put_column_start(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_builder_add(builder, "  u32 number = group.y * (groups.x * WG) + global.x;\n");
+  if (gen->stage == TSRI_STAGE_PARTS) {
+    tsri_builder_add(builder,
+                     "  u32 cells = n / %uu;\n  u32 slice = number / cells;\n  u32 o = number %% cells * %uu;\n"
+                     "  if (slice < slices) {\n",
+                     gen->lanes, gen->lanes);
+  } else {
+    tsri_builder_add(builder, "  u32 o = number * %uu;\n  if (o < n) {\n", gen->lanes);
+  }
 }
 
 static const char *column_result(const tsri_codegen *gen, bool is_sum) {
@@ -326,9 +375,7 @@ static const char *column_result(const tsri_codegen *gen, bool is_sum) {
 static void put_wide_column(const tsri_codegen *gen, tsri_builder *builder) {
   bool is_sum = gen->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
   const char *type = tsri_codegen_type(work_dtype(gen));
-  tsri_builder_add(builder, gen->stage == TSRI_STAGE_PARTS
-                                ? "  u32 o = global.x * 4u;\n  if (o < n) {\n"
-                                : "  u32 o = (group.y * (groups.x * WG) + global.x) * 4u;\n  if (o < n) {\n");
+  put_column_start(gen, builder);
   put_row_starts(gen, builder);
   put_range(gen, builder);
   put_wide_start(gen, builder);
@@ -361,9 +408,7 @@ static void put_wide_column(const tsri_codegen *gen, tsri_builder *builder) {
 // stretch and the number of stretches, not with the length of the whole.
 static void put_column(const tsri_codegen *gen, tsri_builder *builder) {
   bool is_sum = gen->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
-  tsri_builder_add(builder, gen->stage == TSRI_STAGE_PARTS ? "  u32 o = global.x;\n"
-                                                           : "  u32 o = group.y * (groups.x * WG) + global.x;\n");
-  tsri_builder_add(builder, "  if (o < n) {\n");
+  put_column_start(gen, builder);
   if (gen->stage != TSRI_STAGE_TOTAL) put_row_starts(gen, builder);
   put_range(gen, builder);
   if (is_sum) {
