@@ -253,16 +253,16 @@ static tsr_shape result_shape(const convolution *c) {
 
 // --- Recording -------------------------------------------------------------------------------------------------------
 
-// Whether the device of x convolves natively if the weights are in memory as the layout `w` says.
-static bool is_native_with(const convolution *c, const tsr_tensor *x, const tsri_layout *w, const tsr_tensor *bias,
-                           tsr_shape shape, tsr_dtype dtype) {
-  if (x->layout.count == 0 || w->count == 0 || c->out_channels == 0) return false;
+// Whether the device convolves natively if x and the weights are in memory as the layouts `x` and `w` say.
+static bool is_native_with(const convolution *c, const tsr_device *device, const tsri_layout *x, const tsri_layout *w,
+                           const tsr_tensor *bias, tsr_shape shape, tsr_dtype dtype) {
+  if (x->count == 0 || w->count == 0 || c->out_channels == 0) return false;
   tsri_native_op op = {.kind = TSRI_NATIVE_CONV, .dtype = dtype, .result = dtype};
-  op.is.conv = tsri_conv_describe(&c->given, &x->layout, w, bias ? &bias->layout : NULL, shape, dtype);
+  op.is.conv = tsri_conv_describe(&c->given, x, w, bias ? &bias->layout : NULL, shape, dtype);
   for (int i = 0; i < shape.rank; i++) {
     if (shape.dims[i] == 0) return false;
   }
-  return tsri_device_takes(x->value->device, &op);
+  return tsri_device_takes(device, &op);
 }
 
 // The weights as `dtype`. If the channels of x are its last axis, and the device convolves natively only if those of the weights are so in memory, they are put in that
@@ -273,19 +273,23 @@ static tsr_tensor *weights_as(const convolution *c, const tsr_tensor *x, tsr_ten
   if (!c->given.is_last || cast->status != TSR_OK || x->status != TSR_OK) return cast;
   tsri_layout turned = tsri_conv_weight_layout(cast->layout.shape, true);
   bool is_as_wanted = cast->value->device != x->value->device ||
-                      is_native_with(c, x, &cast->layout, bias, shape, dtype) ||
-                      !is_native_with(c, x, &turned, bias, shape, dtype);
+                      is_native_with(c, x->value->device, &x->layout, &cast->layout, bias, shape, dtype) ||
+                      !is_native_with(c, x->value->device, &x->layout, &turned, bias, shape, dtype);
   if (is_as_wanted) return cast;
   tsr_tensor *last = tsr_moveaxis(cast, 1, -1), *copy = tsr_contiguous(last);
   return tsri_then(tsri_then(tsri_then(tsr_moveaxis(copy, -1, 1), copy), last), cast);
 }
 
+static tsr_dtype dtype_of(const convolution *c, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias) {
+  tsr_dtype dtype = tsri_promote(x->dtype, weight->dtype);
+  if (bias) dtype = tsri_promote(dtype, bias->dtype);
+  return tsri_autocast(c->op, dtype);
+}
+
 static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
   const tsri_op *op = c->op;
   tsr_shape shape = result_shape(c);
-  tsr_dtype dtype = tsri_promote(x->dtype, weight->dtype);
-  if (bias) dtype = tsri_promote(dtype, bias->dtype);
-  dtype = tsri_autocast(op, dtype);
+  tsr_dtype dtype = dtype_of(c, x, weight, bias);
   tsr_tensor *inputs[3] = {tsr_cast(x, dtype), NULL, bias ? tsr_cast(bias, dtype) : NULL};
   inputs[1] = weights_as(c, inputs[0], weight, inputs[2], shape, dtype);
   int count = bias ? 3 : 2;
@@ -300,6 +304,28 @@ static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weigh
   return tsri_tensor_named(op->name, result);
 }
 
+// Whether the device convolves natively with channels last in memory: libraries have the faster kernels for these. The result then stays so in memory, so that
+// the next convolution needs no copy of it.
+static bool prefers_last(const convolution *c, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias) {
+  tsri_graph_state *state = NULL;
+  if (tsri_graph_state_for(x->value->device, &state) != TSR_OK || !state->tuning.conv_channels_last) return false;
+  convolution turned = *c;
+  turned.given.is_last = true;
+  tsri_layout x_last = tsri_conv_weight_layout(c->x, true), w_last = tsri_conv_weight_layout(c->w, true);
+  return !c->given.is_last && is_native_with(&turned, x->value->device, &x_last, &w_last, bias, result_shape(&turned),
+                                             dtype_of(c, x, weight, bias));
+}
+
+// Convolves with channels last in memory; the result is seen with its channels as axis 1.
+static tsr_tensor *record_last(convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
+  c->given.is_last = true;
+  tsr_tensor *last = tsr_moveaxis(x, 1, -1), *packed = tsr_contiguous(last), *seen = tsr_moveaxis(packed, -1, 1);
+  tsr_status status = tsri_tensor_check(c->op->name, seen);
+  tsr_tensor *result = status == TSR_OK ? record(c, seen, weight, bias) : tsri_tensor_fail(status);
+  tsri_release_all((tsr_tensor *[]){last, packed, seen}, 3);
+  return tsri_then(tsr_moveaxis(result, -1, 1), result);
+}
+
 // x has its channels as axis 1.
 static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias,
                             const tsr_conv_desc *desc) {
@@ -310,7 +336,8 @@ static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, t
   if (status == TSR_OK) status = check_desc(c, desc);
   if (status == TSR_OK) status = check_channels(c, bias);
   if (status == TSR_OK) status = measure(c, desc);
-  return status == TSR_OK ? record(c, x, weight, bias) : tsri_tensor_fail(status);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return prefers_last(c, x, weight, bias) ? record_last(c, x, weight, bias) : record(c, x, weight, bias);
 }
 
 static tsr_tensor *start(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias,

@@ -12,17 +12,22 @@
 #include "ops/fragment_tile.h"
 #include "ops/matmul_f8.h"
 #include "ops/matmul_i8.h"
+#include "ops/matmul_padded.h"
 #include "ops/operators.h"
 #include "ops/product.h"
 #include "ops/promote.h"
 
 // --- Choosing the kernel ---------------------------------------------------------------------------------------------
 
-typedef enum method { NAIVE, LONG, TILED, BLOCKS, FRAGMENTS } method;
+typedef enum method { NAIVE, LONG, SKINNY, TILED, BLOCKS, FRAGMENTS } method;
 
-// Thresholds for the choice. TILED, BLOCKS and FRAGMENTS compute a tile of results per work-group, LONG one result per
-// work-group, NAIVE one result per work item.
+// Thresholds for the choice. TILED, BLOCKS and FRAGMENTS compute a tile of results per work-group, LONG some results of a column per
+// work-group, SKINNY some of neighbouring columns, NAIVE one result per work item.
 enum { SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, NAIVE_GROUP = 64 };
+
+// SKINNY: SKINNY_COLUMNS items of a work-group of SKINNY_GROUP have four columns each, and share the sums with the others. MOST_ROWS: rows of a that a
+// work-group of LONG or SKINNY takes at a time.
+enum { SKINNY_GROUP = 256, SKINNY_COLUMNS = 8, MOST_ROWS = 8 };
 
 // A tile of the result (m x n), the depth of its strips, and the part of the tile that a work item computes.
 typedef struct tile {
@@ -35,8 +40,9 @@ typedef struct way {
   tsri_fragment_tile units;  // of FRAGMENTS
   int steps;                 // of BLOCKS: unrolled steps of a strip
   int group, deep;           // of LONG: work-group size, and loads before their values are used
+  int rows;                  // of LONG and SKINNY
   bool is_wide_a,
-      is_wide_b;  // whether a and b are read several elements at a time: four by LONG and BLOCKS, eight by FRAGMENTS
+      is_wide_b;  // whether a and b are read several elements at a time: four by LONG, SKINNY and BLOCKS, eight by FRAGMENTS
 } way;
 
 typedef tsri_product_op product;
@@ -95,6 +101,19 @@ static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, con
 
 static bool reads_both_along_k(const product *p) { return p->a.column == 1 && p->b.row == 1; }
 
+// Rows of a that are multiplied at a time: a power of two, so that there are few kernels.
+static int rows_at_once(const product *p) {
+  int rows = 1;
+  while (rows < p->m && rows < MOST_ROWS) rows *= 2;
+  return rows;
+}
+
+// Few rows times a matrix whose rows are contiguous: to read the matrix takes the time. Matrix units are faster from MOST_ROWS rows on.
+static bool is_skinny(const tsr_device *device, const product *p, bool has_units) {
+  return p->m < (has_units ? MOST_ROWS + 1 : SMALL_SIDE) && p->n >= 4 * SKINNY_COLUMNS && p->k >= 4 * SKINNY_COLUMNS &&
+         p->b.column == 1 && device->limits.max_group_size >= SKINNY_GROUP;
+}
+
 // LONG reads along k, so elements should be contiguous there (or there are few columns). The other kernels let
 // neighbouring work items read rows of b.
 static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
@@ -105,10 +124,16 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
   bool is_few = p->m * p->n <= FEW_RESULTS && reads_along_k;
   if (p->k >= LONG_SUM && (is_few || (is_gpu && is_thin && reads_both_along_k(p)))) {
     chosen.method = LONG;
+    chosen.rows = is_gpu ? rows_at_once(p) : 1;
     chosen.group = TSRI_TUNED(tuning, gemv_group);
     chosen.deep = TSRI_TUNED(tuning, gemv_unroll);
     chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank) &&
                                           is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
+  } else if (is_gpu && is_skinny(device, p, tsri_fragment_tile_choose(device, p, dtype, &chosen.units))) {
+    chosen.method = SKINNY;
+    chosen.rows = rows_at_once(p);
+    chosen.is_wide_a = is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank);
+    chosen.is_wide_b = is_wide(&p->b, dtype, p->b.column, p->n, p->b.row, p->batch_rank);
   } else if (tsri_fragment_tile_choose(device, p, dtype, &chosen.units)) {
     enum { RUN = 8 };  // as in the kernel
     chosen.method = FRAGMENTS;
@@ -223,9 +248,16 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
                                       TSRI_CONSTANT("B_ALONG_N", p->b.column == 1), TSRI_CONSTANT("DEPTH", t->depth)));
       break;
     case LONG:
-      tsri_call_init_hooked(call, run, "op_matmul", "matmul_long",
-                            TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WIDE", how->is_wide_a),
-                                      TSRI_CONSTANT("DEEP", how->deep), TSRI_CONSTANT("WG", how->group)));
+      tsri_call_init_hooked(
+          call, run, "op_matmul", "matmul_long",
+          TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WIDE", how->is_wide_a), TSRI_CONSTANT("DEEP", how->deep),
+                    TSRI_CONSTANT("ROWS", how->rows), TSRI_CONSTANT("WG", how->group)));
+      break;
+    case SKINNY:
+      tsri_call_init_hooked(call, run, "op_matmul", "matmul_skinny",
+                            TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WIDE_A", how->is_wide_a),
+                                      TSRI_CONSTANT("WIDE_B", how->is_wide_b), TSRI_CONSTANT("ROWS", how->rows),
+                                      TSRI_CONSTANT("COLUMNS", SKINNY_COLUMNS), TSRI_CONSTANT("WG", SKINNY_GROUP)));
       break;
     default:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_naive",
@@ -240,8 +272,11 @@ static void groups_for(const tsr_device *device, const product *p, const way *ho
   } else if (how->method == TILED || how->method == BLOCKS) {
     *out_x = (p->n + how->tile.n - 1) / how->tile.n;
     *out_y = (p->m + how->tile.m - 1) / how->tile.m;
+  } else if (how->method == SKINNY) {
+    *out_x = (p->n + SKINNY_COLUMNS * 4 - 1) / (SKINNY_COLUMNS * 4);
+    *out_y = (p->m + how->rows - 1) / how->rows;
   } else {
-    int64_t items = p->m * p->n;
+    int64_t items = how->method == LONG ? (p->m + how->rows - 1) / how->rows * p->n : p->m * p->n;
     tsri_call_fold(device, how->method == LONG ? items : (items + NAIVE_GROUP - 1) / NAIVE_GROUP, out_x, out_y);
   }
 }
@@ -293,8 +328,10 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
 
 // --- The operator ----------------------------------------------------------------------------------------------------
 
-// By a native operator for another dtype and conversions. TSR_ERR_UNSUPPORTED, without a message, if there is none.
+// By a native operator for another dtype and conversions, or for padded copies. TSR_ERR_UNSUPPORTED, without a message, if there is none.
 static tsr_status run_in_parts(const tsri_kernel_run *run, const tsri_native_op *op) {
+  tsr_status status = tsri_matmul_padded(run, *op);
+  if (status != TSR_ERR_UNSUPPORTED || run->epilogue) return status;
   if (run->dtype == TSR_I8) return tsri_matmul_i8(run, *op);
   return tsri_dtype_is_f8(run->dtype) ? tsri_matmul_f8(run, *op) : TSR_ERR_UNSUPPORTED;
 }
@@ -308,7 +345,7 @@ tsr_status tsri_run_matmul(const tsri_kernel_run *run) {
   for (int i = 0; i < run->input_count && status == TSR_OK; i++) status = tsri_call_check("matmul", &run->layouts[i]);
   if (status == TSR_OK) status = tsri_call_check("matmul", &result);
   if (status != TSR_OK || result.count == 0) return status;
-  status = has_terms && !run->epilogue ? run_in_parts(run, &op) : TSR_ERR_UNSUPPORTED;
+  status = has_terms ? run_in_parts(run, &op) : TSR_ERR_UNSUPPORTED;
   if (status != TSR_ERR_UNSUPPORTED) return status;
   tsr_buffer *filler = NULL;
   status = tsri_call_scratch(run->device, 1, run->dtype, &filler);

@@ -4,6 +4,7 @@
 
 #include "graph/node.h"
 #include "ops/matmul_f8.h"
+#include "ops/matmul_padded.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "runtime/native_op.h"
@@ -98,11 +99,13 @@ bool tsri_product_i8_sums(tsri_native_op *op, unsigned *out_copies) {
   return true;
 }
 
-// Products of i8 are sums in i32 where the device has no operator that keeps the low bytes itself; products of f8 have f32 results.
+// Products of i8 are sums in i32 where the device has no operator that keeps the low bytes itself; products of f8 have f32 results. Those that are
+// computed from padded copies run as a kernel does, which makes the copies.
 bool tsri_describe_product(const tsri_node *node, tsri_native_op *out_op) {
   unsigned copies = 0;
   if (!tsri_product_of(node, out_op)) return false;
   if (tsri_dtype_is_f8(node->dtype)) return tsri_product_f8_wide(out_op);
+  if (tsri_product_wants_padding(node->value.device, out_op)) return false;
   return node->dtype != TSR_I8 || tsri_device_takes(node->value.device, out_op) ||
          tsri_product_i8_sums(out_op, &copies);
 }

@@ -142,6 +142,8 @@ static const matmul_case matmuls[] = {
     {"empty-rows", CHECK_OFTEN, {2, {0, 5}}, {2, {5, 3}}, P, P},
     {"empty-inner", CHECK_OFTEN, {2, {4, 0}}, {2, {0, 3}}, P, P},
     {"empty-batch", CHECK_OFTEN, {3, {0, 4, 2}}, {2, {2, 3}}, P, P},
+    {"few-rows", CHECK_OFTEN, {2, {5, 70}}, {2, {70, 45}}, P, P},
+    {"few-rows-wide", CHECK_HEAVY, {2, {11, 68}}, {2, {68, 72}}, P, P},
     {"65", CHECK_HEAVY, {2, {65, 67}}, {2, {67, 66}}, P, P},
     {"tiles", CHECK_HEAVY, {2, {129, 65}}, {2, {65, 131}}, T, P},
     {"long", CHECK_HEAVY, {2, {3, 4099}}, {2, {4099, 2}}, P, T},

@@ -13,12 +13,9 @@
 // product.
 enum { LEAST_WORK = 1 << 18 };
 
-// The dtypes for which cuBLASLt has a bias and activations. For f64 it has only the factors alpha and beta, for i8 not
+// The dtypes for which cuBLASLt has a bias and activations, and which cuDNN convolves by the GPU's matrix units (f32 as TF32). For f64 it has only the factors alpha and beta, for i8 not
 // even those.
 enum { NARROW = 1u << TSR_F32 | 1u << TSR_F16 | 1u << TSR_BF16 };
-
-// What cuDNN convolves by the GPU's matrix units.
-enum { HALVES = 1u << TSR_F16 | 1u << TSR_BF16 };
 
 const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = NARROW | 1u << TSR_F64, .parts = TSRI_PRODUCT_SCALED},
@@ -29,8 +26,8 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_F16, .results = 1u << TSR_F32},
     {.kind = TSRI_NATIVE_FACTOR, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
     {.kind = TSRI_NATIVE_SOLVE, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
-    {.kind = TSRI_NATIVE_CONV, .dtypes = HALVES},
-    {.kind = TSRI_NATIVE_CONV_WEIGHT, .dtypes = HALVES},
+    {.kind = TSRI_NATIVE_CONV, .dtypes = NARROW},
+    {.kind = TSRI_NATIVE_CONV_WEIGHT, .dtypes = NARROW},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -123,6 +120,8 @@ bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   cuda_device *gpu_device = cuda_device_of(device);
   cuda_conv conv;
   if (is_conv(op)) {
+    // Without TF32 our own tiles are faster in f32.
+    if (op->dtype == TSR_F32 && !gpu_device->allows_tf32) return false;
     return gpu_device->allows_dnn && tsri_cuda_describe_conv(op, &conv) && tsri_cuda_has_conv(gpu_device, &conv);
   }
   cuda_product product;
