@@ -101,12 +101,8 @@ static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, con
 
 static bool reads_both_along_k(const product *p) { return p->a.column == 1 && p->b.row == 1; }
 
-// Rows of a that are multiplied at a time: a power of two, so that there are few kernels.
-static int rows_at_once(const product *p) {
-  int rows = 1;
-  while (rows < p->m && rows < MOST_ROWS) rows *= 2;
-  return rows;
-}
+// Rows of a that are multiplied at a time.
+static int rows_at_once(const product *p) { return p->m < MOST_ROWS ? (int)p->m : MOST_ROWS; }
 
 // Few rows times a matrix whose rows are contiguous: to read the matrix takes the time. Matrix units are faster from MOST_ROWS rows on.
 static bool is_skinny(const tsr_device *device, const product *p, bool has_units) {
