@@ -120,7 +120,7 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
   bool is_few = p->m * p->n <= FEW_RESULTS && reads_along_k;
   if (p->k >= LONG_SUM && (is_few || (is_gpu && is_thin && reads_both_along_k(p)))) {
     chosen.method = LONG;
-    chosen.rows = is_gpu ? rows_at_once(p) : 1;
+    chosen.rows = is_gpu && p->m < p->n ? rows_at_once(p) : 1;  // a tall a has enough rows for a work-group each
     chosen.group = TSRI_TUNED(tuning, gemv_group);
     chosen.deep = TSRI_TUNED(tuning, gemv_unroll);
     chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank) &&
