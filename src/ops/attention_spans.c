@@ -34,7 +34,8 @@ bool tsri_attention_divide(const tsri_kernel_run *run, tsri_attention_spans *s) 
   int64_t sharing = run->shape.dims[1] / k->shape.dims[1] * run->shape.dims[2];
   *s = (tsri_attention_spans){.items = ITEMS};
   if (run->dtype == TSR_F64 || device->limits.max_group_size < ITEMS) return false;
-  if (device->info.is_software && run->dtype != TSR_F32) return false;  // their drivers compile such kernels for seconds
+  if (device->info.is_software && run->dtype != TSR_F32)
+    return false;  // their drivers compile such kernels for seconds
   if (!shape_team(device, depth > size ? depth : size, s)) return false;
   s->is_wide = is_wide(q) && is_wide(k) && is_wide(v);
   // Powers of two, so that items share the scores of a step evenly.
@@ -43,7 +44,7 @@ bool tsri_attention_divide(const tsri_kernel_run *run, tsri_attention_spans *s) 
   s->unroll = device->info.is_software ? 1 : s->runs > 2 ? 2 : 4;
   s->chunks = quotient_up(sharing, s->rows);
   int64_t groups = run->shape.dims[0] * k->shape.dims[1] * s->chunks, step = ITEMS / s->team * s->unroll;
-  int64_t wanted = quotient_up(tsri_graph_of(run->device)->tuning.attention_groups, groups);
+  int64_t wanted = quotient_up(TSRI_TUNED(tsri_tuning_of(run->device), attention_groups), groups);
   int64_t splits = smaller(smaller(wanted, MOST_SPLITS), quotient_up(keys, step));
   s->span = quotient_up(quotient_up(keys, splits), step) * step;
   s->splits = quotient_up(keys, s->span);

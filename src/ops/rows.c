@@ -40,7 +40,8 @@ enum { SHORT_GROUP = 128, SPAN_GROUP = 256 };
 
 // A part of a subgroup for a row that it can hold; else the smallest work-group that holds it; else several work-groups.
 static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning, int64_t n) {
-  int limit = (int)device->limits.max_group_size, most = TSRI_TUNED(tuning, row_group) < limit ? TSRI_TUNED(tuning, row_group) : limit;
+  int limit = (int)device->limits.max_group_size,
+      most = TSRI_TUNED(tuning, row_group) < limit ? TSRI_TUNED(tuning, row_group) : limit;
   int subgroup = tsr_device_subgroup_size(device), held = TSRI_TUNED(tuning, row_held);
   if (n <= (int64_t)subgroup * held && subgroup <= SHORT_GROUP && SHORT_GROUP <= limit) {
     row_shape row = {.group = SHORT_GROUP, .team = 1, .held = held < 4 ? held : 4, .spans = 1};
@@ -167,7 +168,7 @@ static tsr_status softmax_held_columns(const softmax_lines *s) {
 static tsr_status softmax_column_spans(const softmax_lines *s) {
   enum { SHORTEST_SPAN = 32 };
   tsr_dtype wide = tsri_accumulator(s->run->dtype);
-  int64_t items = tsri_graph_of(s->run->device)->tuning.column_items, wanted = (items + s->rows - 1) / s->rows;
+  int64_t items = TSRI_TUNED(tsri_tuning_of(s->run->device), column_items), wanted = (items + s->rows - 1) / s->rows;
   int64_t most = (s->n + SHORTEST_SPAN - 1) / SHORTEST_SPAN, spans = wanted < most ? wanted : most;
   int64_t span = (s->n + spans - 1) / spans;
   spans = (s->n + span - 1) / span;
