@@ -55,7 +55,7 @@ static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning,
     row.group = SPAN_GROUP < most ? SPAN_GROUP : most;
     row.spans = (n + (int64_t)row.group * held - 1) / ((int64_t)row.group * held);
   }
-  while (row.spans == 1 && row.held > 4 && (int64_t)row.group * (row.held - 4) >= n) row.held -= 4;
+  while (row.held > 4 && row.group * row.spans * (row.held - 4) >= n) row.held -= 4;
   row.team = row.group;
   return row;
 }
