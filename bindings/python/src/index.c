@@ -128,8 +128,18 @@ static PyObject *key_tuple(PyObject *key, bool *out_is_basic) {
   return tuple;
 }
 
+// x[3] and x[1:5], the most frequent keys, without a tuple.
+static PyObject *subscript_one(PyObject *self, PyObject *item) {
+  viewer v = {.tensor = tsr_retain(tsrpy_tensor_of(self))};
+  if (PySlice_Check(item) ? take_slice(&v, item) : take_whole(&v, item)) return tsrpy_array_take(v.tensor);
+  tsr_release(v.tensor);
+  return NULL;
+}
+
 PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
   bool is_basic_key;
+  bool is_one = PySlice_Check(key) || (PyLong_Check(key) && !PyBool_Check(key));
+  if (is_one && tsr_tensor_shape(tsrpy_tensor_of(self)).rank > 0) return subscript_one(self, key);
   PyObject *tuple = key_tuple(key, &is_basic_key), *result = NULL;
   if (!tuple) return NULL;
   if (is_basic_key) {
