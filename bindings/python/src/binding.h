@@ -243,11 +243,12 @@ bool tsrpy_numbers_init(void);
 // x == y and so on.
 PyObject *tsrpy_compare(PyObject *a, PyObject *b, int how);
 
-// --- grad.c, capture.c, kernel.c, train.c: what modules in Python make functions of -------------------------------------------
+// --- grad.c, capture.c, kernel.c, train.c, profile.c: what modules in Python make functions of -------------------------------------------
 
 bool tsrpy_grad_init(PyObject *module);
 bool tsrpy_capture_init(PyObject *module);
 bool tsrpy_kernel_init(PyObject *module);
 bool tsrpy_train_init(PyObject *module);
+bool tsrpy_profile_init(PyObject *module);
 
 #endif

@@ -57,6 +57,7 @@ if _TYPE_CHECKING:
     from ._signal import (bartlett, blackman, convolve, correlate, gradient, hamming, hanning, interp, pad, polyder, polyfit, polyint, polymul, polyval,
                           trapezoid, trapz, unwrap, vander)
     from ._printing import array2string, get_printoptions, printoptions, set_printoptions
+    from ._profile import label, profile
     from . import lib, optim, testing
 
 # What few programs need is loaded when it is used: module, names.
@@ -68,6 +69,7 @@ _LATER = {
     triu_indices unravel_index""",
     "_signal": """bartlett blackman convolve correlate gradient hamming hanning interp pad polyder polyfit polyint polymul polyval trapezoid trapz
     unwrap vander""",
+    "_profile": "label profile",
     "_printing": "array2string get_printoptions printoptions set_printoptions",
 }
 
@@ -96,7 +98,7 @@ __all__ = [
     "greater_equal", "half", "hamming", "hanning", "heaviside", "histogram", "histogram2d", "hsplit", "hstack", "hypot", "identity",
     "iinfo", "in1d", "index_exp", "indices", "inexact", "Inf", "inf", "infty", "inner", "insert", "int16", "int32", "int4", "int64", "int8",
     "int_", "intc", "integer", "interp", "intersect1d", "intp", "invert", "isclose", "iscomplexobj", "isdtype", "isfinite", "isin", "isinf",
-    "isnan", "isneginf", "isposinf", "isrealobj", "isscalar", "issubdtype", "ix_", "kernel", "KernelError", "kron", "lcm",
+    "isnan", "isneginf", "isposinf", "isrealobj", "isscalar", "issubdtype", "ix_", "kernel", "KernelError", "kron", "label", "lcm",
     "left_shift", "less", "less_equal", "lexsort", "lib", "linalg", "linspace", "load", "loadtxt", "log", "log10", "log1p", "log2",
     "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "longlong", "matmul",
     "matrix_transpose", "max", "maximum", "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "modf",
@@ -104,7 +106,7 @@ __all__ = [
     "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex",
     "negative", "newaxis", "nextafter", "nn", "nonzero", "not_equal", "number", "ogrid", "ones", "ones_like", "ops", "optim", "outer",
     "pad", "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "polyder", "polyfit", "polyint", "polymul", "polyval",
-    "positive", "pow", "power", "printoptions", "prod", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
+    "positive", "pow", "power", "printoptions", "prod", "profile", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
     "r_", "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "reciprocal", "remainder", "repeat", "reshape", "resize",
     "result_type", "right_shift", "rint", "roll", "rollaxis", "rot90", "round", "round_", "row_stack", "s_", "save", "savetxt", "savez",
     "searchsorted", "select", "set_printoptions", "setdiff1d", "seterr", "setxor1d", "shape", "shares_memory", "short", "sign", "signbit",
