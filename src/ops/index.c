@@ -373,6 +373,8 @@ static tsr_status sort_keys(const tsri_kernel_run *run, bool is_by_rows, sorted_
                     .n = count,
                     .keep = count,
                     .order = keys->order};
+  // Keys are rows of the axis or elements of the result, or the number after the last for what goes nowhere.
+  for (int64_t last = is_by_rows ? run->shape.dims[axis] : run->layouts[0].count; last > 0; last /= 2) sort.key_bits++;
   status = tsri_sort_rows_natively(&sort);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   status = tsri_call_scratch(run->device, count, TSR_U32, &keys->sorted);

@@ -157,7 +157,7 @@ static tsr_status scan_chained(const scan *s) {
   int items = tile_items(s);
   tsr_dtype wide = tsri_accumulator(s->dtype);
   int64_t tile = (int64_t)TILE_GROUP * items, tiles = (s->n + tile - 1) / tile, all_tiles = s->lines * tiles;
-  int64_t words = 1 + all_tiles * 2 * (int64_t)(tsr_dtype_bytes(wide) / 2);  // scan_chained explains them
+  int64_t words = 1 + all_tiles * 3 * (int64_t)(tsr_dtype_bytes(wide) / 2);  // scan_chained explains them
   tsr_buffer *state = NULL;
   tsr_status status = tsri_call_scratch(s->device, words, TSR_U32, &state);
   if (status == TSR_OK) status = tsr_buffer_fill(state, 0, tsr_buffer_bytes(state), &(uint32_t){0}, sizeof(uint32_t));
