@@ -304,9 +304,11 @@ static tsr_kernel *build_product(const char *defines) {
   snprintf(copy, sizeof copy, "%s", defines);
   for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) list[count++] = word;
   tsr_kernel *kernel = NULL;
-  CHECK_OK(tsr_kernel_build(
-      &(tsr_kernel_desc){.source = tsri_embedded_text("op_product", NULL), .defines = list, .define_count = count},
-      &kernel));
+  CHECK_OK(tsr_kernel_build(&(tsr_kernel_desc){.source = tsri_embedded_text("op_product", NULL),
+                                               .kernel = "matmul_fragments",
+                                               .defines = list,
+                                               .define_count = count},
+                            &kernel));
   return kernel;
 }
 
