@@ -7,10 +7,10 @@
 #include "graph/graph.h"
 #include "ops/compose.h"
 #include "ops/packed.h"
-#include "runtime/queue.h"
+#include "ops/transfer.h"
 #include "runtime/sharing.h"
 
-static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, const void *data, size_t bytes) {
+tsr_status tsri_transfer_check(const char *caller, const tsr_tensor *tensor, const void *data, size_t bytes) {
   tsr_status status = tsri_tensor_check(caller, tensor);
   if (status != TSR_OK) return status;
   size_t wanted = (size_t)tensor->layout.count * tsr_dtype_bytes(tensor->dtype);
@@ -23,19 +23,14 @@ static tsr_status check_transfer(const char *caller, const tsr_tensor *tensor, c
   return TSR_OK;
 }
 
-// Whether it is a usable tensor of i4 or u4, which is transferred as its bytes.
-static bool is_packed(const tsr_tensor *tensor) {
-  return tsri_tensor_is_usable(tensor) && tsri_dtype_is_packed(tensor->dtype);
-}
-
 tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
-  if (is_packed(tensor)) {
+  if (tsri_transfer_is_packed(tensor)) {
     tsr_tensor *stored = tsri_packed_bytes(tensor);
     tsr_status read = tsr_read(stored, out_data, bytes);
     tsr_release(stored);
     return read;
   }
-  tsr_status status = check_transfer("read", tensor, out_data, bytes);
+  tsr_status status = tsri_transfer_check("read", tensor, out_data, bytes);
   if (status == TSR_OK) status = tsri_graph_run(tensor);
   if (status != TSR_OK) return status;
   tsri_view view = tsri_view_of(tensor);
@@ -43,7 +38,7 @@ tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
 }
 
 tsr_status tsr_evaluate(tsr_tensor *tensor) {
-  if (is_packed(tensor)) {
+  if (tsri_transfer_is_packed(tensor)) {
     tsr_tensor *stored = tsri_packed_bytes(tensor);
     tsr_status evaluated = tsr_evaluate(stored);
     tsr_release(stored);
@@ -53,7 +48,7 @@ tsr_status tsr_evaluate(tsr_tensor *tensor) {
   return status == TSR_OK ? tsri_graph_run(tensor) : status;
 }
 
-static tsr_status check_target(const char *caller, const tsr_tensor *target) {
+tsr_status tsri_target_check(const char *caller, const tsr_tensor *target) {
   const tsr_buffer *buffer = tsri_tensor_buffer(target);
   if (buffer && buffer->is_read_only) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: the memory was imported as read-only; copy the tensor first",
@@ -65,81 +60,20 @@ static tsr_status check_target(const char *caller, const tsr_tensor *target) {
 }
 
 tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {
-  if (is_packed(tensor)) {
+  if (tsri_transfer_is_packed(tensor)) {
     tsr_tensor *stored = tsri_packed_bytes(tensor);
     tsr_status written = tsr_write(stored, data, bytes);
     tsr_release(stored);
     return written;
   }
-  tsr_status status = check_transfer("write", tensor, data, bytes);
+  tsr_status status = tsri_transfer_check("write", tensor, data, bytes);
   if (status == TSR_OK) status = tsri_graph_before_write(tensor);
   if (status != TSR_OK || bytes == 0) return status;
   tsri_view view = tsri_view_of(tensor);
-  status = check_target("write", tensor);
+  status = tsri_target_check("write", tensor);
   if (status != TSR_OK) return status;
   return tsri_write_elements(&view, data);
 }
-
-// --- Without waiting --------------------------------------------------------------------------------------------------
-
-// Ends a transfer that was queued on the track. If there is no event for it, it is waited for.
-static tsr_status announce(tsr_device *device, int track, bool is_delivered, tsr_status status, tsr_event **out_event) {
-  if (status != TSR_OK || !out_event) return status;
-  status = tsri_event_create(device, track, is_delivered, out_event);
-  if (status != TSR_OK) (void)tsri_device_wait(device);
-  return status;
-}
-
-static tsr_status queue_write(tsr_tensor *tensor, const void *data, size_t bytes) {
-  tsr_status status = tsri_graph_before_write(tensor);
-  if (status != TSR_OK || bytes == 0) return status;
-  tsri_view view = tsri_view_of(tensor);
-  status = check_target("write_async", tensor);
-  return status == TSR_OK ? tsri_write_elements_queued(&view, data) : status;
-}
-
-tsr_status tsr_write_async(tsr_queue *queue, tsr_tensor *tensor, const void *data, size_t bytes,
-                           tsr_event **out_event) {
-  if (out_event) *out_event = NULL;
-  if (is_packed(tensor)) {
-    tsr_tensor *stored = tsri_packed_bytes(tensor);
-    tsr_status written = tsr_write_async(queue, stored, data, bytes, out_event);
-    tsr_release(stored);
-    return written;
-  }
-  int track = 0;
-  tsr_status status = check_transfer("write_async", tensor, data, bytes);
-  if (status == TSR_OK) status = tsri_queue_track("write_async", queue, tensor->value->device, &track);
-  if (status != TSR_OK) return status;
-  tsr_device *device = tensor->value->device;
-  tsri_track_entry before = tsri_track_enter(device, track);
-  status = queue_write(tensor, data, bytes);
-  tsri_track_leave(before);
-  return announce(device, track, false, status, out_event);
-}
-
-tsr_status tsr_read_async(tsr_queue *queue, tsr_tensor *tensor, void *out_data, size_t bytes, tsr_event **out_event) {
-  if (out_event) *out_event = NULL;
-  if (is_packed(tensor)) {
-    tsr_tensor *stored = tsri_packed_bytes(tensor);
-    tsr_status read = tsr_read_async(queue, stored, out_data, bytes, out_event);
-    tsr_release(stored);
-    return read;
-  }
-  int track = 0;
-  tsr_status status = check_transfer("read_async", tensor, out_data, bytes);
-  if (status == TSR_OK) status = tsri_queue_track("read_async", queue, tensor->value->device, &track);
-  if (status == TSR_OK) status = tsri_graph_run(tensor);
-  if (status != TSR_OK) return status;
-  tsr_device *device = tensor->value->device;
-  tsri_view view = tsri_view_of(tensor);
-  tsri_track_entry before = tsri_track_enter(device, track);
-  status = tsri_read_elements_queued(&view, out_data);
-  tsri_track_leave(before);
-  return announce(device, track, !tsri_host_is_direct(device, out_data, bytes), status, out_event);
-}
-
-// --- Assigning and moving ---------------------------------------------------------------------------------------------
 
 // Moves `source` to the target's device, taking over its reference. The mix rule does not choose the device here: the
 // target decides.
@@ -156,7 +90,7 @@ static tsr_tensor *bring_to(tsr_tensor *source, tsr_tensor *target) {
 static tsr_status check_assign(const tsr_tensor *target, const tsr_tensor *source, tsri_layout *out_expanded) {
   tsr_status status = tsri_tensor_check("assign", target);
   if (status == TSR_OK) status = tsri_tensor_check("assign", source);
-  if (status == TSR_OK) status = check_target("assign", target);
+  if (status == TSR_OK) status = tsri_target_check("assign", target);
   if (status != TSR_OK || tsri_layout_expand(&source->layout, target->layout.shape, out_expanded) == TSR_OK)
     return status;
   char from[TSR_SHAPE_TEXT_BYTES], to[TSR_SHAPE_TEXT_BYTES];
@@ -181,7 +115,7 @@ tsr_status tsr_assign(tsr_tensor *target, tsr_tensor *source) {
 }
 
 tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {
-  if (is_packed(tensor)) {
+  if (tsri_transfer_is_packed(tensor)) {
     tsr_tensor *stored = tsri_packed_bytes(tensor), *moved = tsri_then(tsr_to(stored, device), stored);
     return tsri_packed_of(moved, tensor->dtype, tensor->packed_last);
   }
@@ -194,7 +128,7 @@ tsr_tensor *tsr_to(tsr_tensor *tensor, tsr_device *device) {
 }
 
 tsr_tensor *tsr_contiguous(tsr_tensor *tensor) {
-  if (is_packed(tensor)) {
+  if (tsri_transfer_is_packed(tensor)) {
     tsr_tensor *stored = tsri_packed_bytes(tensor), *whole = tsri_then(tsr_contiguous(stored), stored);
     return tsri_packed_of(whole, tensor->dtype, tensor->packed_last);
   }

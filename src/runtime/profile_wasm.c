@@ -60,3 +60,9 @@ void tsri_profile_opened(tsr_device *device, const char *rejected) {
 }
 
 void tsri_profile_closing(tsr_device *device) { (void)device; }
+
+// In messages of failed waits; names of all kinds would be for the profiler alone.
+const char *tsri_native_kind_name(tsri_native_kind kind) {
+  (void)kind;
+  return "a native operator";
+}
