@@ -51,7 +51,7 @@ typedef struct cuda_device {
   bool allows_blas;  // the setting `native` permits cuBLASLt
   bool allows_dnn;   // and cuDNN
   atomic_bool is_lost;
-  atomic_int pinned_count;  // pieces of pinned memory that the core has (host.c)
+  atomic_int pinned_count;       // pieces of pinned memory that the core has (host.c)
   bool allows_timing;            // proposals of these libraries may be timed
   struct tsri_choices *choices;  // what that found out (settle.c); NULL until it is needed
   tsri_mutex library_lock;       // held while cuBLASLt, cuSOLVER, cuDNN or the choices are being opened

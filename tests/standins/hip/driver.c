@@ -234,7 +234,8 @@ HIP(hipEventDestroy, (cu_event event)) {
 HIP(hipEventRecord, (cu_event event, cu_stream stream))
 WORK(EventRecord(event, stream))
 HIP(hipEventQuery, (cu_event event))
-WORK(EventQuery(event)) HIP(hipEventSynchronize, (cu_event event)) WORK(EventSynchronize(event))
+WORK(EventQuery(event))
+HIP(hipEventSynchronize, (cu_event event)) WORK(EventSynchronize(event))
     HIP(hipEventElapsedTime, (float *ms, cu_event from, cu_event to)) WORK(EventElapsedTime(ms, from, to))
 
     // --- Graphs ---------------------------------------------------------------------------------------------------------

@@ -135,11 +135,15 @@ STANDIN_INLINE float standin_wide(short x) { return __uint_as_float((unsigned)(u
 
 // Sum i of an item is that of row `row_of(lane, i)` and column lane % 16. An item shows its elements of both factors, of which
 // `parts` items hold one line.
-template <class E, unsigned N, unsigned S> struct standin_product {
+template <class E, unsigned N, unsigned S>
+struct standin_product {
   typedef E factor __attribute__((ext_vector_type(N)));
   typedef float sum __attribute__((ext_vector_type(S)));
-  struct shown { factor a, b; };
-  template <class R> static sum of(unsigned line, factor a, factor b, sum c, R row_of) {
+  struct shown {
+    factor a, b;
+  };
+  template <class R>
+  static sum of(unsigned line, factor a, factor b, sum c, R row_of) {
     shown mine = {a, b};
     const unsigned char *slots = standin_now->exchange(line, &mine, sizeof mine);
     const unsigned lane = __lane_id();
@@ -158,12 +162,16 @@ template <class E, unsigned N, unsigned S> struct standin_product {
 
 #define STANDIN_UNIT(element, n, sums, row, a, b, c) \
   standin_product<element, n, sums>::of(__LINE__, a, b, c, [](unsigned lane, unsigned i) { return row; })
-#define __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c, x, y, z) STANDIN_UNIT(_Float16, 4, 4, 4 * (lane / 16) + i, a, b, c)
-#define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, x, y, z) STANDIN_UNIT(short, 4, 4, 4 * (lane / 16) + i, a, b, c)
-#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c) STANDIN_UNIT(_Float16, 16, 8, 2 * i + lane / 16, a, b, c)
+#define __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, c, x, y, z) \
+  STANDIN_UNIT(_Float16, 4, 4, 4 * (lane / 16) + i, a, b, c)
+#define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(a, b, c, x, y, z) \
+  STANDIN_UNIT(short, 4, 4, 4 * (lane / 16) + i, a, b, c)
+#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(a, b, c)  STANDIN_UNIT(_Float16, 16, 8, 2 * i + lane / 16, a, b, c)
 #define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(a, b, c) STANDIN_UNIT(short, 16, 8, 2 * i + lane / 16, a, b, c)
-#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a, b, c) STANDIN_UNIT(_Float16, 8, 8, 8 * (lane / 16) + i, a, b, c)
-#define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(a, b, c) STANDIN_UNIT(short, 8, 8, 8 * (lane / 16) + i, a, b, c)
+#define __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(a, b, c) \
+  STANDIN_UNIT(_Float16, 8, 8, 8 * (lane / 16) + i, a, b, c)
+#define __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(a, b, c) \
+  STANDIN_UNIT(short, 8, 8, 8 * (lane / 16) + i, a, b, c)
 
 // --- Calling a kernel: arguments[i] is the address of a value ---
 
