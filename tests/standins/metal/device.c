@@ -8,6 +8,8 @@
 
 #pragma GCC diagnostic ignored "-Wcast-function-type"
 
+enum { PAGE = 4096 };
+
 // --- Buffers --------------------------------------------------------------------------------------------------------------
 
 static void end_buffer(id self) {
@@ -41,13 +43,15 @@ static buffer *make_buffer(gpu *device, size_t bytes, unsigned long options, voi
   b->is_private = options == 32;
   if (options != 0 && options != 32) misuse("a buffer with the options %lu", options);
   b->is_foreign = foreign != NULL;
-  b->data = foreign ? foreign : malloc(bytes);
+  void *own = NULL;
+  if (!foreign && posix_memalign(&own, PAGE, bytes) != 0) own = NULL;  // Metal's buffers begin with a page
+  b->data = foreign ? foreign : own;
   __atomic_add_fetch(&device->allocated, bytes, __ATOMIC_RELAXED);
   if (!b->data) {
     drop(&b->base);
     return NULL;
   }
-  if (!foreign) memset(b->data, 0xcd, bytes < 4096 ? bytes : 4096);  // contents start undefined
+  if (!foreign) memset(b->data, 0xcd, bytes < PAGE ? bytes : PAGE);  // contents start undefined
   return b;
 }
 
