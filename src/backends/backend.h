@@ -107,8 +107,6 @@ typedef struct tsri_limits {
   // Products of matrix fragments that the emitter can write for the device's matrix units, the largest first.
   uint32_t fragment_count;
   tsr_fragment_size fragments[TSRI_MAX_FRAGMENT_SIZES];
-  // A work-group that has begun goes on running while other work-groups wait for it in a loop. False is always safe, but scans are slower.
-  bool begun_groups_progress;
   uint32_t max_held_fragments;  // sums that a subgroup may keep in fragments before results go wrong; 0: no limit
   // Queued work begins only when a batch of commands is submitted, at a wait or later: the profiler then also records an
   // event before each piece of work.

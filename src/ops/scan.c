@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Running sums, products, extremes and logarithms of sums: sums and products by the device's native operator if it has one. Else, on GPUs, rows are scanned
-// in tiles that are read once: a group per row, or a group per tile if groups can wait for each other. Else one work item per line if there are many
+// in tiles: a group per row, which is read once, or for a part of a row, whose sum another launch has computed. Else one work item per line if there are many
 // lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum" for all of them.
 #include "ops/scan.h"
 #include "core/error.h"
@@ -116,7 +116,7 @@ static tsr_status scan_rows(const scan *first) {
   return status;
 }
 
-// --- Rows in tiles, which are read once --------------------------------------------------------------------------------
+// --- Rows in tiles ---------------------------------------------------------------------------------------------------
 
 enum { TILE_GROUP = 256, SHORT_ROW = 128 };
 
@@ -133,50 +133,73 @@ static int tile_items(const scan *s) {
   return items;
 }
 
-// A group per row, with as many items as have something to do.
-static tsr_status scan_whole_rows(const scan *s) {
-  int most = tile_items(s), items = most < 4 ? most : 4, group = 32;
-  while (group * items < s->n && group < TILE_GROUP) group *= 2;
-  while (group * items < s->n && items < most) items *= 2;
-  tsri_call call;
-  tsri_call_init(&call, s->device, "op_scan", "scan_rows",
-                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", tsri_accumulator(s->dtype)),
-                           TSRI_CONSTANT("OP", (int64_t)s->combination), TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive),
-                           TSRI_CONSTANT("ITEMS", items), TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, group)),
-                           TSRI_CONSTANT("WG", group)));
-  tsri_call_buffer(&call, "x", s->x, s->dtype);
-  tsri_call_buffer(&call, "y", s->y, s->dtype);
-  tsri_call_word(&call, "rows", s->lines);
-  tsri_call_word(&call, "n", s->n);
-  tsri_call_word(&call, "x_at", s->x_at);
-  return tsri_call_many_groups(&call, s->lines);
+// Rows in `parts` parts of `length` elements, one group each; `parts` is 1 for whole rows.
+typedef struct row_parts {
+  int64_t parts, length;
+  tsr_buffer *offsets;  // what each part begins with; NULL: with nothing
+} row_parts;
+
+static void pass_parts(const scan *s, const row_parts *p, tsri_call *call) {
+  tsri_call_buffer(call, "x", s->x, s->dtype);
+  tsri_call_word(call, "all_parts", s->lines * p->parts);
+  tsri_call_word(call, "parts", p->parts);
+  tsri_call_word(call, "length", p->length);
+  tsri_call_word(call, "n", s->n);
+  tsri_call_word(call, "x_at", s->x_at);
 }
 
-// Few long rows: a group per tile, which waits for the sums of the tiles before it.
-static tsr_status scan_chained(const scan *s) {
-  int items = tile_items(s);
+// Groups have as many items as have something to do.
+static tsr_status scan_parts(const scan *s, const row_parts *p) {
+  int most = tile_items(s), items = most < 4 ? most : 4, group = 32;
+  while (group * items < p->length && group < TILE_GROUP) group *= 2;
+  while (group * items < p->length && items < most) items *= 2;
   tsr_dtype wide = tsri_accumulator(s->dtype);
-  int64_t tile = (int64_t)TILE_GROUP * items, tiles = (s->n + tile - 1) / tile, all_tiles = s->lines * tiles;
-  int64_t words = 1 + all_tiles * 3 * (int64_t)(tsr_dtype_bytes(wide) / 2);  // scan_chained explains them
-  tsr_buffer *state = NULL;
-  tsr_status status = tsri_call_scratch(s->device, words, TSR_U32, &state);
-  if (status == TSR_OK) status = tsr_buffer_fill(state, 0, tsr_buffer_bytes(state), &(uint32_t){0}, sizeof(uint32_t));
+  tsri_call call;
+  tsri_call_init(&call, s->device, "op_scan", "scan_rows",
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
+                           TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive), TSRI_CONSTANT("OFFSETS", p->offsets != NULL),
+                           TSRI_CONSTANT("ITEMS", items), TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, group)),
+                           TSRI_CONSTANT("WG", group)));
+  pass_parts(s, p, &call);
+  tsri_call_buffer(&call, "offsets", p->offsets ? p->offsets : s->x, wide);
+  tsri_call_buffer(&call, "y", s->y, s->dtype);
+  return tsri_call_many_groups(&call, s->lines * p->parts);
+}
+
+static tsr_status scan_whole_rows(const scan *s) { return scan_parts(s, &(row_parts){.parts = 1, .length = s->n}); }
+
+static tsr_status sum_parts(const scan *s, const row_parts *p, tsr_buffer *totals) {
+  tsr_dtype wide = tsri_accumulator(s->dtype);
+  tsri_call call;
+  tsri_call_init(&call, s->device, "op_scan", "scan_part_sums",
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
+                           TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, TILE_GROUP))));
+  pass_parts(s, p, &call);
+  tsri_call_buffer(&call, "totals", totals, wide);
+  return tsri_call_many_groups(&call, s->lines * p->parts);
+}
+
+// Few long rows: the sums of parts of each row, their running sums, and then the parts, which begin with those.
+static tsr_status scan_in_parts(const scan *s) {
+  int64_t tile = (int64_t)TILE_GROUP * tile_items(s), wanted = 2 * (int64_t)tuning_of(s)->row_parts / s->lines;
+  row_parts p = {.length = s->n / (wanted > 0 ? wanted : 1)};
+  p.length = (p.length + tile - 1) / tile * tile;
+  p.parts = (s->n + p.length - 1) / p.length;
+  tsr_dtype wide = tsri_accumulator(s->dtype);
+  tsr_buffer *totals = NULL;
+  tsr_status status = tsri_call_scratch(s->device, s->lines * p.parts, wide, &totals);
+  if (status == TSR_OK) status = tsri_call_scratch(s->device, s->lines * p.parts, wide, &p.offsets);
+  if (status == TSR_OK) status = sum_parts(s, &p, totals);
   if (status == TSR_OK) {
-    tsri_call call;
-    tsri_call_init(
-        &call, s->device, "op_scan", "scan_chained",
-        TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
-                  TSRI_CONSTANT("ITEMS", items), TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, TILE_GROUP))));
-    tsri_call_buffer(&call, "x", s->x, s->dtype);
-    tsri_call_buffer(&call, "y", s->y, s->dtype);
-    tsri_call_buffer(&call, "state", state, TSR_U32);
-    tsri_call_word(&call, "all_tiles", all_tiles);
-    tsri_call_word(&call, "tiles", tiles);
-    tsri_call_word(&call, "n", s->n);
-    tsri_call_word(&call, "x_at", s->x_at);
-    status = tsri_call_many_groups(&call, all_tiles);
+    scan sums = {.device = s->device, .x = totals, .y = p.offsets, .lines = s->lines, .n = p.parts, .inner = 1};
+    sums.dtype = wide;
+    sums.combination = s->combination;
+    sums.is_exclusive = true;
+    status = scan_whole_rows(&sums);
   }
-  tsr_buffer_release(state);
+  if (status == TSR_OK) status = scan_parts(s, &p);
+  tsr_buffer_release(totals);
+  tsr_buffer_release(p.offsets);
   return status;
 }
 
@@ -222,8 +245,8 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   if (status != TSR_ERR_UNSUPPORTED) return status;
   if (s.inner == 1 && s.n > SHORT_ROW && tuning_of(&s)->scan_items > 0) {
     int64_t tile = (int64_t)TILE_GROUP * tile_items(&s);
-    if (s.lines >= tuning_of(&s)->scan_rows || s.n <= tile) return scan_whole_rows(&s);
-    if (s.device->limits.begun_groups_progress) return scan_chained(&s);
+    bool is_busy = s.lines >= tuning_of(&s)->scan_rows || s.n <= tile;
+    return is_busy ? scan_whole_rows(&s) : scan_in_parts(&s);
   }
   bool is_plain = s.n <= SHORT_LINE || s.lines >= MANY_LINES;
   return is_plain || s.inner > 1 ? scan_lines(&s) : scan_rows(&s);

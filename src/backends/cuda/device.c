@@ -180,7 +180,6 @@ tsri_limits tsri_cuda_common_limits(uint64_t total_bytes) {
       .dtype_arithmetic = all,
       .has_subgroups = true,
       .has_subgroup_shuffle = true,
-      .begun_groups_progress = true,
       .has_exact_divide = true,
       .has_exact_fma = true,
       .has_storage16 = true,

@@ -265,7 +265,6 @@ static tsri_limits limits_of(cl_device_id id) {
       .dtype_storage = always | 1u << TSR_F16 | 1u << TSR_BF16,  // f16 is loaded by vload_half, bf16 as 16-bit
                                                                  // integers
       .dtype_arithmetic = always,
-      .begun_groups_progress = ask_number(id, CL_DEVICE_VENDOR_ID) == 0x10DE,  // NVIDIA's do; others are not known to
       .has_exact_divide = (ask_floats(id, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) & 2) != 0,
       .has_exact_fma = (ask_floats(id, CL_FP_FMA) & 2) != 0,
       .keeps_denormals = ask_floats(id, CL_FP_DENORM),
