@@ -198,8 +198,7 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   node->tape = tsri_tape_id();
   node->traced = 0;
   node->label = tsri_profiling() ? tsri_profile_label() : 0;
-  node->track = (uint8_t)tsri_track_now(device);
-  node->previous = node->next = node->dying_next = NULL;  // shape and count are set by link_node
+  node->previous = node->next = node->dying_next = NULL;  // shape, count and track are set by link_node
   node->input_count = input_count;
   node->keeper_count = 0;
   node->result_count = result_count;
@@ -240,6 +239,7 @@ static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *ou
   }
   node->shape = layout->shape;
   node->count = layout->count;
+  node->track = (uint8_t)tsri_track_now(device);
   node->pass = 0;
   if (tsri_watching) {
     node->pass = tsri_recording_pass;

@@ -23,7 +23,6 @@ struct tsr_buffer {
   uint64_t tape;      // the tape that was open when it was created, which holds one reference to it; 0: none
   // A write that fails half-way may leave it half-written: nobody reads it then. Assignments to it need no copy (graph/assign.h).
   bool may_tear;
-  tsri_usage usage;                     // of imported memory; blocks of the pool have their own (tsri_block)
   void (*release_foreign)(void *user);  // NULL unless imported
   void *foreign;
 };

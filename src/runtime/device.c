@@ -35,7 +35,7 @@ enum { MOMENT_NS = 5 * 1000 * 1000 };
 
 static tsr_status wait_locked(tsr_device *device, uint64_t timeout_ns) {
   tsr_status status = tsri_tracks_wait(device, timeout_ns);
-  device->is_overdue = tsri_is_still_running(device, status);
+  atomic_store_explicit(&device->is_overdue, tsri_is_still_running(device, status), memory_order_relaxed);
   if (status == TSR_OK) tsri_stage_free_kept(device);
   return status;
 }

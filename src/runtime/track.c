@@ -29,8 +29,7 @@ void tsri_track_unbind(tsri_binding_link *link) {
   if (*at) *at = link->outer;
 }
 
-int tsri_track_now(const tsr_device *device) {
-  if (!tsri_has_tracks()) return 0;
+int tsri_track_find(const tsr_device *device) {
   if (entered.device == device) return entered.track;
   for (const tsri_binding_link *link = bound; link; link = link->outer) {
     if (link->device == device) return link->track;
@@ -38,15 +37,10 @@ int tsri_track_now(const tsr_device *device) {
   return 0;
 }
 
-tsri_track_entry tsri_track_enter(const tsr_device *device, int track) {
-  if (!tsri_has_tracks()) return (tsri_track_entry){0};
+tsri_track_entry tsri_track_exchange(const tsr_device *device, int track) {
   tsri_track_entry before = entered;
   entered = (tsri_track_entry){device, track};
   return before;
-}
-
-void tsri_track_leave(tsri_track_entry before) {
-  if (tsri_has_tracks()) entered = before;
 }
 
 // --- Creating ---------------------------------------------------------------------------------------------------------
@@ -103,12 +97,7 @@ tsr_status tsri_track_follow(tsr_device *device, tsri_track *later, int earlier,
   return status;
 }
 
-static tsri_usage *usage_of(tsr_buffer *buffer) {
-  if (buffer->whole) buffer = buffer->whole;
-  return buffer->block ? &buffer->block->usage : &buffer->usage;
-}
-
-// Memory that others reach through other buffers (DLPack) has several usages: its commands wait for all tracks.
+// Memory that others reach through other buffers (DLPack), as all imported memory, has no usage: its commands wait for all tracks.
 static tsr_status follow_all(tsr_device *device, tsri_track *track) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < TSRI_MAX_TRACKS && status == TSR_OK; i++) {
@@ -129,8 +118,9 @@ tsr_status tsri_track_touch(tsr_device *device, tsr_buffer *buffer, bool is_writ
   if (has_one(device) || !buffer->handle) return TSR_OK;
   tsri_track *track = device->current;
   uint8_t index = (uint8_t)(track - device->tracks);
-  if (tsri_buffer_is_shared(buffer)) return follow_all(device, track);
-  tsri_usage *usage = usage_of(buffer);
+  if (buffer->whole) buffer = buffer->whole;
+  if (!buffer->block || tsri_buffer_is_shared(buffer)) return follow_all(device, track);
+  tsri_usage *usage = &buffer->block->usage;
   tsr_status status = usage->written ? tsri_track_follow(device, track, usage->writer, usage->written) : TSR_OK;
   if (status == TSR_OK && is_written) status = follow_readers(device, track, usage);
   if (status != TSR_OK) return status;
@@ -187,13 +177,20 @@ static tsr_status overdue(const tsr_device *device, uint64_t timeout_ns) {
                    (double)timeout_ns / 1e6);
 }
 
-static tsr_status finish_wait(tsr_device *device, tsri_track *track, uint64_t timeout_ns) {
-  tsr_status status = device->backend->queue_wait(track->handle, timeout_ns);
-  if (status == TSR_OK) tsri_track_ended(track, track->queued);
-  else status = name_suspects(track, status);
+static tsr_status has_failed(tsr_device *device, tsri_track *track, tsr_status status) {
+  status = name_suspects(track, status);
   // Names of work that has ended may be freed from now on.
   if (!tsri_is_still_running(device, status)) track->waited = track->queued;
   return status;
+}
+
+static tsr_status finish_wait(tsr_device *device, tsri_track *track, uint64_t timeout_ns) {
+  tsr_status status = device->backend->queue_wait(track->handle, timeout_ns);
+  if (status != TSR_OK) return has_failed(device, track, status);
+  track->waited = track->queued;
+  if (has_one(device)) atomic_store_explicit(&track->done, track->queued, memory_order_relaxed);
+  else tsri_track_ended(track, track->queued);
+  return TSR_OK;
 }
 
 // Polls the track's event without the lock, so that other threads can queue work meanwhile. `*out_done`: it has happened. An error
@@ -233,7 +230,11 @@ tsr_status tsri_track_wait(tsr_device *device, tsri_track *track, uint64_t timeo
 }
 
 tsr_status tsri_tracks_wait(tsr_device *device, uint64_t timeout_ns) {
-  if (has_one(device)) return tsri_track_wait(device, &device->tracks[0], timeout_ns);
+  tsri_track *first_track = &device->tracks[0];
+  if (has_one(device)) {  // the short way, since every read waits
+    return tsri_profiling() ? tsri_track_wait(device, first_track, timeout_ns)
+                            : finish_wait(device, first_track, timeout_ns);
+  }
   tsr_status first = TSR_OK;
   for (int i = 0; i < TSRI_MAX_TRACKS; i++) {
     if (!device->tracks[i].handle) continue;

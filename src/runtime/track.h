@@ -87,19 +87,26 @@ typedef struct tsri_binding_link {
 void tsri_track_bind(tsri_binding_link *link);
 void tsri_track_unbind(tsri_binding_link *link);
 
-// Number of the track that the calling thread queues on.
-int tsri_track_now(const tsr_device *device);
+// Whether any device of the process has, or had, several tracks.
+extern atomic_bool tsri_tracks_are_used;
+static inline bool tsri_has_tracks(void) { return atomic_load_explicit(&tsri_tracks_are_used, memory_order_relaxed); }
 
-// Until tsri_track_leave, the calling thread queues its work for `device` on this track. Both cost nothing while no device has several tracks.
+// Number of the track that the calling thread queues on.
+int tsri_track_find(const tsr_device *device);
+static inline int tsri_track_now(const tsr_device *device) { return tsri_has_tracks() ? tsri_track_find(device) : 0; }
+
+// Until tsri_track_leave, the calling thread queues its work for `device` on this track. Called for every operator that runs, so
+// both are a comparison while no device has several tracks.
 typedef struct tsri_track_entry {
   const tsr_device *device;
   int track;
 } tsri_track_entry;
-tsri_track_entry tsri_track_enter(const tsr_device *device, int track);
-void tsri_track_leave(tsri_track_entry before);
-
-// Whether any device of the process has, or had, several tracks.
-extern atomic_bool tsri_tracks_are_used;
-static inline bool tsri_has_tracks(void) { return atomic_load_explicit(&tsri_tracks_are_used, memory_order_relaxed); }
+tsri_track_entry tsri_track_exchange(const tsr_device *device, int track);
+static inline tsri_track_entry tsri_track_enter(const tsr_device *device, int track) {
+  return tsri_has_tracks() ? tsri_track_exchange(device, track) : (tsri_track_entry){0};
+}
+static inline void tsri_track_leave(tsri_track_entry before) {
+  if (tsri_has_tracks()) (void)tsri_track_exchange(before.device, before.track);
+}
 
 #endif

@@ -5,18 +5,13 @@
 
 atomic_bool tsri_tracks_are_used;
 
-int tsri_track_now(const tsr_device *device) {
+int tsri_track_find(const tsr_device *device) {
   (void)device;
   return 0;
 }
 
-tsri_track_entry tsri_track_enter(const tsr_device *device, int track) {
-  (void)device;
-  (void)track;
-  return (tsri_track_entry){0};
-}
+tsri_track_entry tsri_track_exchange(const tsr_device *device, int track) { return (tsri_track_entry){device, track}; }
 
-void tsri_track_leave(tsri_track_entry before) { (void)before; }
 void tsri_track_bind(tsri_binding_link *link) { (void)link; }
 void tsri_track_unbind(tsri_binding_link *link) { (void)link; }
 
