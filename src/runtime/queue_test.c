@@ -207,7 +207,7 @@ TEST(captures_run_on_the_queue_that_is_bound) {
   tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(N), data, N * sizeof *data);
   tsr_capture *step = NULL;
   CHECK_OK(tsr_capture_begin(device));
-  tsr_tensor *sum = tsr_add(x, x), *y = tsr_sqrt(tsr_mul(sum, sum));
+  tsr_tensor *sum = tsr_add(x, x), *square = tsr_mul(sum, sum), *y = tsr_sqrt(square);
   CHECK_OK(tsr_capture_end(&y, 1, &step));
   for (int i = 0; i < 12; i++) {
     float *next = numbers((float)i);
@@ -219,6 +219,7 @@ TEST(captures_run_on_the_queue_that_is_bound) {
     free(next);
   }
   tsr_capture_release(step);
+  tsr_release(square);
   tsr_release(sum);
   tsr_release(y);
   tsr_release(x);

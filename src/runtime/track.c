@@ -117,11 +117,11 @@ static tsr_status follow_readers(tsr_device *device, tsri_track *track, const ts
 tsr_status tsri_track_touch(tsr_device *device, tsr_buffer *buffer, bool is_written) {
   if (has_one(device) || !buffer->handle) return TSR_OK;
   tsri_track *track = device->current;
-  uint8_t index = (uint8_t)(track - device->tracks);
+  uint32_t index = (uint32_t)(track - device->tracks);
   if (buffer->whole) buffer = buffer->whole;
   if (!buffer->block || tsri_buffer_is_shared(buffer)) return follow_all(device, track);
   tsri_usage *usage = &buffer->block->usage;
-  tsr_status status = usage->written ? tsri_track_follow(device, track, usage->writer, usage->written) : TSR_OK;
+  tsr_status status = usage->written ? tsri_track_follow(device, track, (int)usage->writer, usage->written) : TSR_OK;
   if (status == TSR_OK && is_written) status = follow_readers(device, track, usage);
   if (status != TSR_OK) return status;
   if (is_written) {
@@ -142,7 +142,8 @@ void tsri_track_count(tsr_device *device, const char *name) {
 bool tsri_usage_is_busy(tsr_device *device, const tsri_usage *usage) {
   if (!usage->written && !usage->readers) return false;
   int now = tsri_track_now(device);
-  if (usage->written && usage->writer != now && usage->written > atomic_load(&device->tracks[usage->writer].done)) {
+  if (usage->written && usage->writer != (uint32_t)now &&
+      usage->written > atomic_load(&device->tracks[usage->writer].done)) {
     return true;
   }
   for (int i = 0; usage->readers >> i; i++) {

@@ -11,22 +11,22 @@
 enum { TSRI_MAX_TRACKS = 8 };
 
 typedef struct tsri_usage {
-  uint8_t readers;                 // bit t: track t has read the memory since it was last written
-  uint8_t writer;                  // the track of the last write
+  uint32_t readers;                // bit t: track t has read the memory since it was last written
+  uint32_t writer;                 // the track of the last write
   uint64_t written;                // number of the command that wrote it; 0: none is known
   uint64_t read[TSRI_MAX_TRACKS];  // number of the last command that read it, for each track in `readers`
 } tsri_usage;
 
-static inline void tsri_usage_read_by(tsri_usage *usage, uint8_t track, uint64_t number) {
+static inline void tsri_usage_read_by(tsri_usage *usage, uint32_t track, uint64_t number) {
   if (!(usage->readers >> track & 1u) || usage->read[track] < number) usage->read[track] = number;
-  usage->readers |= (uint8_t)(1u << track);
+  usage->readers |= 1u << track;
 }
 
 // Makes `into` the usage of both pieces of memory, which become one. Both are free: the next command writes to them, so it waits
 // for readers and writers alike.
 static inline void tsri_usage_join(tsri_usage *into, const tsri_usage *from) {
   if (from->written) tsri_usage_read_by(into, from->writer, from->written);
-  for (uint8_t t = 0; from->readers >> t; t++) {
+  for (uint32_t t = 0; from->readers >> t; t++) {
     if (from->readers >> t & 1u) tsri_usage_read_by(into, t, from->read[t]);
   }
 }
