@@ -54,6 +54,7 @@ function(tessera_library_sources out)
     list(FILTER found EXCLUDE REGEX "/src/saved/(again|attributes|expression|format|load|names|place|save|write)[a-z_]*\\.c$|/graph/trace\\.c$") # pages have no files; trace_wasm.c in place of trace.c
     list(FILTER found EXCLUDE REGEX "/cpu/jit/|/cpu/lapack/") # jit_wasm.c and lapack_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/cpu/later\\.c$|/runtime/track\\.c$") # later_wasm.c and track_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/lang/emit/(c|spirv)/|/lang/emit/dialects\\.c$") # dialects_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/runtime/profile/|/graph/profiled\\.c$") # profile_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/graph/(autotune|autotune_work|tuned)\\.c$|/common/(choices|contest)\\.c$") # autotune_wasm.c in their place
   endif()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of emitters, and what all of them share: checking options, filling parameters, reading the report.
+// What all emitters share: finding one, checking options, filling parameters, reading the report.
 #include "lang/emit/emit.h"
 
 #include <inttypes.h>
@@ -20,22 +20,11 @@
 #include "lang/lower/pairs.h"
 #include "lang/lower/uniform_conditions.h"
 
-const tsri_emitter tsri_emitters[] = {
-#define TSRI_X(name, title, form, suffix) \
-  {#name, title, TSRI_EMIT_##form, suffix, &tsri_emit_defaults_##name, tsri_emit_##name},
-    TSRI_DIALECTS(TSRI_X)
-#undef TSRI_X
-        {0}};
-
-#define TSRI_X(name, title, form, suffix) " " #name
-static const char emitter_names[] = TSRI_DIALECTS(TSRI_X);
-#undef TSRI_X
-
 const tsri_emitter *tsri_emitter_find(const char *name) {
   for (const tsri_emitter *emitter = tsri_emitters; emitter->name; emitter++) {
     if (strcmp(emitter->name, name) == 0) return emitter;
   }
-  (void)TSRI_FAIL(TSR_ERR_NOT_FOUND, "there is no kernel dialect '%s'; known:%s", name, emitter_names);
+  (void)TSRI_FAIL(TSR_ERR_NOT_FOUND, "there is no kernel dialect '%s'; known:%s", name, tsri_emitter_names);
   return NULL;
 }
 
@@ -52,17 +41,9 @@ static bool offers(const tsri_emit_options *options, const tsri_ir_fragment *f) 
   return false;
 }
 
-// What tells whether the dialect can write a kernel's fragments for matrix units; NULL: it cannot write any.
-static bool (*writer_of(const tsri_emitter *emitter))(const tsri_kernel *, const tsri_emit_options *) {
-  if (emitter->emit == tsri_emit_spirv) return tsri_emit_fragments_spirv;
-  if (emitter->emit == tsri_emit_hip) return tsri_emit_fragments_hip;
-  if (emitter->emit == tsri_emit_metal) return tsri_emit_fragments_metal;
-  return emitter->emit == tsri_emit_cuda ? tsri_emit_fragments_cuda : NULL;
-}
-
 // In checked mode every index is tested, which the hardware does not do.
 static bool has_hardware(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options) {
-  bool (*can_write)(const tsri_kernel *, const tsri_emit_options *) = writer_of(emitter);
+  tsri_fragment_test can_write = tsri_emit_fragment_test(emitter);
   if (kernel->is_checked || !can_write || !can_write(kernel, options)) return false;
   for (uint32_t i = 0; i < kernel->fragment_count; i++) {
     if (!offers(options, &kernel->fragments[i])) return false;
@@ -89,7 +70,7 @@ tsr_status tsri_emit_lower(const tsri_emitter *emitter, const tsri_kernel *kerne
 
 // Whether 64-bit integers are made of words.
 static bool lacks_i64(const tsri_emitter *emitter, const tsri_emit_options *options) {
-  return emitter->emit == tsri_emit_wgsl || (emitter->emit == tsri_emit_spirv && !options->i64);
+  return emitter->emit == tsri_emit_wgsl || (strcmp(emitter->name, "spirv") == 0 && !options->i64);
 }
 
 // Where barriers must not stand under conditions, neither may collectives: those made of statements are made to fit.

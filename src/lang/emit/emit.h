@@ -109,14 +109,19 @@ typedef struct tsri_emitter {
 TSRI_DIALECTS(TSRI_X)
 #undef TSRI_X
 
-// Whether these dialects can write the kernel's fragments for matrix units, all of which `options->fragments` has.
+// Whether a dialect can write the kernel's fragments for matrix units, all of which `options->fragments` has.
+typedef bool (*tsri_fragment_test)(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_spirv(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_hip(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_metal(const tsri_kernel *kernel, const tsri_emit_options *options);
 
-// In the order of TSRI_DIALECTS; the one after the last has no name.
+// The emitters of this library (dialects.c; in web pages dialects_wasm.c), in the order of TSRI_DIALECTS; the one after the last has no name. tsri_emitter_names: each after a blank.
 extern const tsri_emitter tsri_emitters[];
+extern const char tsri_emitter_names[];
+
+// The test of a dialect that can write fragments; NULL: it cannot write any.
+tsri_fragment_test tsri_emit_fragment_test(const tsri_emitter *emitter);
 
 // NULL if there is none of that name; then tsr_last_error() lists the names.
 const tsri_emitter *tsri_emitter_find(const char *name);
