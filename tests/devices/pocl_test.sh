@@ -6,6 +6,6 @@ set -euo pipefail
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_pocl
-check_sample opencl 120
+check_sample opencl 200
 check_gradients opencl 1
 check_examples opencl

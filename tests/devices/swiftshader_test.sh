@@ -7,10 +7,10 @@ set -euo pipefail
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_swiftshader
-check_sample vulkan 30
+check_sample vulkan 60
 grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the gaps are not listed"
 check_gradients vulkan 5
-check_validated 60
+check_validated 120
 
 # refuses DTYPE INSTEAD
 refuses() {
