@@ -136,7 +136,11 @@ tsr_status tsri_track_touch(tsr_device *device, tsr_buffer *buffer, bool is_writ
 
 void tsri_track_count(tsr_device *device, const char *name) {
   tsri_track *track = device->current;
-  track->names[++track->queued % TSRI_TRACK_NAMES] = name;
+  char *copy = track->names[++track->queued % TSRI_TRACK_NAMES];
+  size_t bytes = 0;
+  while (bytes + 1 < TSRI_TRACK_NAME_BYTES && name[bytes]) bytes++;
+  memcpy(copy, name, bytes);
+  copy[bytes] = 0;
 }
 
 bool tsri_usage_is_busy(tsr_device *device, const tsri_usage *usage) {
@@ -180,7 +184,6 @@ static tsr_status overdue(const tsr_device *device, uint64_t timeout_ns) {
 
 static tsr_status has_failed(tsr_device *device, tsri_track *track, tsr_status status) {
   status = name_suspects(track, status);
-  // Names of work that has ended may be freed from now on.
   if (!tsri_is_still_running(device, status)) track->waited = track->queued;
   return status;
 }

@@ -17,7 +17,7 @@
 #include "backends/backend.h"
 #include "runtime/usage.h"
 
-enum { TSRI_TRACK_NAMES = 8 };
+enum { TSRI_TRACK_NAMES = 8, TSRI_TRACK_NAME_BYTES = 24 };
 
 typedef struct tsri_track {
   tsri_queue *handle;     // NULL: not created yet
@@ -28,8 +28,8 @@ typedef struct tsri_track {
   _Atomic uint64_t done;  // every command up to this one has ended. Read without the lock
   uint64_t awaited
       [TSRI_MAX_TRACKS];  // for each other track: its newest command that this track waits for, or has waited for
-  const char *names
-      [TSRI_TRACK_NAMES];  // of the newest commands, command n at n % TSRI_TRACK_NAMES. They live as long as queued work
+  // Names of the newest commands, command n at n % TSRI_TRACK_NAMES. Copies, cut if they are longer: a kernel may be gone while its work still runs.
+  char names[TSRI_TRACK_NAMES][TSRI_TRACK_NAME_BYTES];
 } tsri_track;
 
 // Queues wait for the work of others on the device with backend->event_record and event_await.
