@@ -231,12 +231,12 @@ HIP(hipEventDestroy, (cu_event event)) {
   return code ? code : count(CUDA->EventDestroy(event), -1);
 }
 
-HIP(hipEventRecord, (cu_event event, cu_stream stream))
-WORK(EventRecord(event, stream))
-HIP(hipEventQuery, (cu_event event))
-WORK(EventQuery(event))
+// clang-format off
+HIP(hipEventRecord, (cu_event event, cu_stream stream)) WORK(EventRecord(event, stream))
+HIP(hipEventQuery, (cu_event event)) WORK(EventQuery(event))
 HIP(hipEventSynchronize, (cu_event event)) WORK(EventSynchronize(event))
-    HIP(hipEventElapsedTime, (float *ms, cu_event from, cu_event to)) WORK(EventElapsedTime(ms, from, to))
+HIP(hipEventElapsedTime, (float *ms, cu_event from, cu_event to)) WORK(EventElapsedTime(ms, from, to))
+    // clang-format on
 
     // --- Graphs ---------------------------------------------------------------------------------------------------------
 
