@@ -11,4 +11,6 @@ int *__error(void);
 #define EEXIST 17
 #define EACCES 13
 
+#define ETIMEDOUT 60
+
 #endif

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 void *malloc(size_t);
+void *calloc(size_t, size_t);
 void free(void *);
 char *getenv(const char *);
 char *realpath(const char *, char *);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 typedef unsigned int uid_t;
 typedef unsigned int gid_t;
+typedef int pid_t;
+pid_t getpid(void);
 uid_t getuid(void);
 uid_t geteuid(void);
 gid_t getgid(void);

@@ -10,8 +10,10 @@ struct stat {
   mode_t st_mode;
   uid_t st_uid;
   gid_t st_gid;
+  long long st_size;
   struct timespec st_mtimespec;
 };
+int utimensat(int, const char *, const struct timespec[2], int);
 #define st_mtime   st_mtimespec.tv_sec
 #define S_IFMT     0170000
 #define S_ISREG(m) (((m)&S_IFMT) == 0100000)
