@@ -90,7 +90,11 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
 // Waits for the device and frees everything on it, also of a half-built device. Returns false and frees nothing if work
 // is still running after the time-out; if that is known already, it waits a moment only. A wait that fails in another way leaves nothing running.
 static bool drain(tsr_device *device) {
-  if (device->has_faults) tsri_fault_disarm(device->handle);  // work whose status was faked may still be running
+  if (device->has_faults) {
+    // Work whose status was faked may still be running, and a faked time-out says nothing about it.
+    tsri_fault_disarm(device->handle);
+    atomic_store(&device->is_overdue, false);
+  }
   if (device->track_count > 0 && tsri_is_still_running(device, tsri_device_settle(device))) return false;
   tsri_profile_closing(device);
   tsri_late_finish(device);
