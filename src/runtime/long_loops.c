@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "lang/lang.h"
+#include "runtime/stage.h"
 #include "runtime/tape.h"
 
 enum {
@@ -154,6 +155,17 @@ static tsr_status check_time(const cutting *c) {
                    c->built->kernel->name, (unsigned long long)(limit / 1000000));
 }
 
+// Reads whether an item has stopped. Through a stage: a copy that timed out may still be written to when this function has returned.
+static tsr_status read_report(const cutting *c, uint32_t *out_stopped) {
+  uint32_t *report = tsri_stage_create(sizeof *report);
+  if (!report)
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its report", c->built->kernel->name);
+  tsr_status status = tsr_buffer_download(c->state, 0, report, sizeof *report);
+  if (status == TSR_OK) *out_stopped = *report;
+  tsri_stage_release(c->device, report, status);
+  return status;
+}
+
 // Launches one part repeatedly until no work item reports that it has stopped early.
 static tsr_status run_part(cutting *c, const uint32_t groups[3]) {
   uint32_t has_stopped = 0, none = 0;
@@ -161,7 +173,7 @@ static tsr_status run_part(cutting *c, const uint32_t groups[3]) {
   do {
     tsr_status status = tsr_buffer_fill(c->state, 0, sizeof none, &none, sizeof none);
     if (status == TSR_OK) status = tsri_built_launch(c->device, c->built, groups, c->arguments, c->block);
-    if (status == TSR_OK) status = tsr_buffer_download(c->state, 0, &has_stopped, sizeof has_stopped);
+    if (status == TSR_OK) status = read_report(c, &has_stopped);
     if (status == TSR_OK && has_stopped) status = check_time(c);
     if (status != TSR_OK) return status;
     *c->again = 1;
