@@ -14,8 +14,11 @@ static int work_count;
 enum { MOST_DEVICES = 8 };
 
 static cu_context contexts[MOST_DEVICES];
-static _Thread_local int current;         // as hipGetDevice tells it
-static _Thread_local cu_context entered;  // that this thread has pushed
+
+// initial-exec: the default for a shared library is a function call at each use.
+#define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
+PER_THREAD int current;         // as hipGetDevice tells it
+PER_THREAD cu_context entered;  // that this thread has pushed
 
 // A second device is the first one again where the driver has only one.
 static int context_of(int device, cu_context *out_context) {

@@ -19,7 +19,15 @@ typedef struct standin_cuda {
 } standin_cuda;
 #undef STANDIN_ENTRY
 
-const standin_cuda *standin_hip_cuda(void);  // opened at first use; exits if there is none
+const standin_cuda *standin_hip_open_cuda(void);  // exits if there is none
+extern const standin_cuda *standin_hip_opened;    // NULL until then
+
+// Every call of HIP's asks for this driver and for the switches, so both are inline: forwarding a launch should cost
+// little beside the launch.
+static inline const standin_cuda *standin_hip_cuda(void) {
+  const standin_cuda *cuda = __atomic_load_n(&standin_hip_opened, __ATOMIC_ACQUIRE);
+  return cuda ? cuda : standin_hip_open_cuda();
+}
 
 // A library beside this one, or on the loader's path. Exits if there is none of these names, which NULL ends.
 void *standin_hip_open(const char *const *names);
@@ -37,7 +45,13 @@ typedef struct standin_switches {
   int generation;        // changes with each call of standin_hip_switch
 } standin_switches;
 
-const standin_switches *standin_hip_switches(void);
+const standin_switches *standin_hip_read_switches(void);  // from the environment
+extern const standin_switches *standin_hip_known;         // NULL until then
+
+static inline const standin_switches *standin_hip_switches(void) {
+  const standin_switches *known = __atomic_load_n(&standin_hip_known, __ATOMIC_ACQUIRE);
+  return known ? known : standin_hip_read_switches();
+}
 
 typedef void (*standin_hip_switch_fn)(const char *words);  // exported as standin_hip_switch; counters begin anew
 

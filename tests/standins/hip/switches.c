@@ -13,7 +13,7 @@
 
 static standin_switches switches;
 static int generation;
-static bool is_read;
+const standin_switches *standin_hip_known;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // Wavefronts of gfx9 and older have 64 items, newer ones 32.
@@ -38,14 +38,13 @@ static void read_words(const char *words) {
   for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) read_word(word);
   switches.wave = wave_of(switches.gfx);
   switches.generation = ++generation;
-  __atomic_store_n(&is_read, true, __ATOMIC_RELEASE);
+  __atomic_store_n(&standin_hip_known, &switches, __ATOMIC_RELEASE);
 }
 
-const standin_switches *standin_hip_switches(void) {
-  if (__atomic_load_n(&is_read, __ATOMIC_ACQUIRE)) return &switches;
+const standin_switches *standin_hip_read_switches(void) {
   pthread_mutex_lock(&lock);
   const char *words = getenv("TSR_STANDIN_HIP");
-  if (!is_read) read_words(words ? words : "");
+  if (!standin_hip_known) read_words(words ? words : "");
   pthread_mutex_unlock(&lock);
   return &switches;
 }
@@ -76,6 +75,7 @@ void *standin_hip_open(const char *const *names) {
 }
 
 static standin_cuda cuda;
+const standin_cuda *standin_hip_opened;
 
 static void open_cuda(void) {
   const char *real = getenv("TSR_STANDIN_CUDA");  // "libcuda.so.1"
@@ -98,8 +98,9 @@ static void open_cuda(void) {
   state()->memory_bytes = (size_t)4 << 30;
 }
 
-const standin_cuda *standin_hip_cuda(void) {
+const standin_cuda *standin_hip_open_cuda(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, open_cuda);
+  __atomic_store_n(&standin_hip_opened, &cuda, __ATOMIC_RELEASE);
   return &cuda;
 }
