@@ -57,14 +57,16 @@ static void set_seed(uint64_t seed) {
 
 // --- The attack -----------------------------------------------------------------------------------------------------------
 
+static double standard_seconds(void) { return number_from("TSR_TEST_ATTACK_SECONDS", 10); }
+
 // Runs programs until the time is over. On the CPU every eighth program uses an eager device; elsewhere every second
 // one, because there are few kernels of single operators, and they are soon built.
-static void attack(const char *backend, int thread_count) {
+static void attack(const char *backend, int thread_count, double seconds) {
   arena lazy, eager;
   if (!arena_open(&lazy, backend, false) || !arena_open(&eager, backend, true)) {
     test_fail(__FILE__, __LINE__, "%s: %s", backend, tsr_last_error());
   }
-  double seconds = number_from("TSR_TEST_ATTACK_SECONDS", 10), start = now();
+  double start = now();
   uint64_t first = (uint64_t)number_from("TSR_TEST_SEED", 1), seed = first;
   uint64_t every = strcmp(backend, "cpu") == 0 ? 8 : 2;
   bool is_good = true;
@@ -95,11 +97,17 @@ static void attack_if_there(const char *backend, const char *sentence) {
   tsr_status status = tsr_device_open(&(tsr_device_desc){.backend = backend}, &device);
   tsr_device_release(device);
   if (status == TSR_ERR_UNAVAILABLE) SKIP(sentence);
-  attack(backend, 1);
+  attack(backend, 1, standard_seconds());
 }
 
-TEST(random_programs_agree_with_the_model) { attack(chosen_backend(), 1); }
-TEST(random_programs_on_threads_agree_with_the_model) { attack(chosen_backend(), 3); }
+// GPUs that tests/standins runs on the CPU: a tenth of the time.
+static void attack_standin(const char *backend, const char *missing) {
+  if (missing) SKIP(missing);
+  attack(backend, 1, standard_seconds() / 10);
+}
+
+TEST(random_programs_agree_with_the_model) { attack(chosen_backend(), 1, standard_seconds()); }
+TEST(random_programs_on_threads_agree_with_the_model) { attack(chosen_backend(), 3, standard_seconds()); }
 TEST(random_programs_on_opencl_agree_with_the_model) { attack_if_there("opencl", "there is no OpenCL device here"); }
 TEST(random_programs_on_vulkan_agree_with_the_model) { attack_if_there("vulkan", "there is no Vulkan device here"); }
 
@@ -108,3 +116,6 @@ TEST(random_programs_on_webgpu_agree_with_the_model) {
   if (missing) SKIP(missing);
   attack_if_there("webgpu", "there is no WebGPU device here");
 }
+
+TEST(random_programs_on_rocm_agree_with_the_model) { attack_standin("rocm", test_use_rocm()); }
+TEST(random_programs_on_metal_agree_with_the_model) { attack_standin("metal", test_use_metal()); }

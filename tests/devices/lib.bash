@@ -94,6 +94,15 @@ check_examples() {
   done
 }
 
+# check_graphs BACKEND FEW MANY: random graphs give the same fused and eager; MANY of them where all cases are wanted.
+check_graphs() {
+  local count=$2
+  [[ -z ${TSR_TEST_SAMPLE:-} ]] || count=$3
+  TSR_TEST_BACKEND=$1 TSR_TEST_GRAPHS=$count "$TSR_TEST_BUILD_DIR/tests/conformance_random_graph_test" >"$work/out" 2>"$work/err" ||
+    fail "random graphs fail on $1"
+  grep ' graphs from seed' "$work/out"
+}
+
 # check_sample BACKEND ONE_IN [OPTION...]: the conformance run on a sample.
 check_sample() {
   local backend=$1 sample=${TSR_TEST_SAMPLE:-$2}

@@ -76,6 +76,11 @@ TEST(every_call_may_fail_on_rocm) {
   if (missing) SKIP(missing);
   sweep_backend("rocm");
 }
+TEST(every_call_may_fail_on_metal) {
+  const char *missing = test_use_metal();
+  if (missing) SKIP(missing);
+  sweep_backend("metal");
+}
 TEST(every_call_may_fail_on_webgpu) {
   const char *missing = test_use_webgpu();
   if (missing) SKIP(missing);

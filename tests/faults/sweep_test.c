@@ -68,8 +68,14 @@ static void sweep_backend(const char *backend, bool has_native_copy) {
 TEST(every_copy_wait_and_launch_may_fail_on_the_cpu) { sweep_backend("cpu", true); }
 TEST(every_copy_wait_and_launch_may_fail_on_the_null_device) { sweep_backend("null", false); }
 TEST(every_copy_wait_and_launch_may_fail_with_metal) {
-  if (test_use_metal()) SKIP(test_use_metal());
+  const char *missing = test_use_metal();
+  if (missing) SKIP(missing);
   sweep_backend("metal", true);
+}
+TEST(every_copy_wait_and_launch_may_fail_with_rocm) {
+  const char *missing = test_use_rocm();
+  if (missing) SKIP(missing);
+  sweep_backend("rocm", true);
 }
 
 TEST(an_allocation_that_fails_once_is_tried_again_after_trimming) {
