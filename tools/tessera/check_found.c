@@ -176,10 +176,13 @@ static void run_bincount(check_run *run, tsr_dtype dtype, int i, bool has_weight
   for (int64_t k = 0; k < x->count; k++) largest = x->values[k].whole > largest ? x->values[k].whole : largest;
   if (length == 0) size = largest + 1;
   check_expected *wanted = check_expect(run, has_weights ? TSR_F32 : TSR_I32, TSR_SHAPE(size));
+  if (has_weights) wanted->magnitudes = check_alloc(run, (size_t)size, sizeof(double));
+  wanted->terms = x->count;
   for (int64_t k = 0; k < x->count; k++) {
     int64_t at = x->values[k].whole;
     if (at < 0 || at >= size) continue;
-    if (has_weights) wanted->values[at].real = (float)(wanted->values[at].real + weights->values[k].real);
+    if (has_weights) wanted->values[at].real += weights->values[k].real;
+    if (has_weights) wanted->magnitudes[at] += fabs(weights->values[k].real);
     else wanted->values[at].whole++;
   }
   if (length == 0) check_waits(run);
