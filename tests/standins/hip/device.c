@@ -39,6 +39,7 @@ static void start_anew(const standin_switches *s) {
   if (known == s->generation) return;
   known = s->generation;
   work_count = 0;
+  if (is_lost) standin_hip_forget();
   is_lost = false;
 }
 

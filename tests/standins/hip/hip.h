@@ -57,6 +57,7 @@ typedef void (*standin_hip_switch_fn)(const char *words);  // exported as standi
 
 // What must be free again when all devices are closed: exported as standin_hip_live.
 typedef int (*standin_hip_live_fn)(void);
+void standin_hip_forget(void);  // what a lost device had, which it could not free
 
 // Makes the device of this thread current in the CUDA driver. Returns a code.
 int standin_hip_enter(void);
