@@ -5,7 +5,17 @@
 set(standin_folder "${PROJECT_SOURCE_DIR}/tests/standins/kernels")
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
   add_library(standin_kernels STATIC
-    "${standin_folder}/fiber.c" "${standin_folder}/module.c" "${standin_folder}/run.c")
+    "${standin_folder}/compiler.c" "${standin_folder}/fiber.c" "${standin_folder}/module.c" "${standin_folder}/run.c")
+  # Loaded into clang, so without a sanitizer.
+  add_library(standin_server MODULE "${standin_folder}/server.c")
+  set_target_properties(standin_server PROPERTIES
+    PREFIX "" OUTPUT_NAME compiler_server LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/standins")
+  target_include_directories(standin_server PRIVATE tests)
+  target_compile_options(standin_server PRIVATE -fno-sanitize=all)
+  target_link_options(standin_server PRIVATE -fno-sanitize=all)
+  target_link_libraries(standin_server PRIVATE ${CMAKE_DL_LIBS})
+  tessera_set_warnings(standin_server)
+  add_dependencies(standin_kernels standin_server)
 else()
   add_library(standin_kernels STATIC "${standin_folder}/absent.c")
 endif()
@@ -13,7 +23,8 @@ set_target_properties(standin_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON C_
 target_include_directories(standin_kernels PUBLIC tests)
 target_link_libraries(standin_kernels PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_definitions(standin_kernels PRIVATE
-  "STANDIN_INCLUDE=\"${standin_folder}/include\"" "STANDIN_CACHE=\"${PROJECT_BINARY_DIR}/tests/standins/cache\"")
+  "STANDIN_INCLUDE=\"${standin_folder}/include\"" "STANDIN_SERVER=\"${PROJECT_BINARY_DIR}/tests/standins/compiler_server.so\""
+  "STANDIN_CACHE=\"${PROJECT_BINARY_DIR}/tests/standins/cache\"")
 if(TESSERA_SANITIZE MATCHES "thread") # which does not know these fibers
   target_compile_options(standin_kernels PRIVATE -fno-sanitize=thread)
 endif()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "standins/kernels/engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -163,6 +164,27 @@ TEST(text_that_does_not_compile_gives_the_compilers_words) {
   CHECK(!standin_build(&source, log_text, sizeof log_text));
   CHECK_STR_HAS(log_text, "nothing_of_that_name");
   CHECK_STR_HAS(log_text, ":7:");
+}
+
+// Nothing of these texts is in the cache, whose folder is new.
+TEST(a_forked_process_compiles_for_itself) {
+  char folder[] = "/tmp/tessera-engine-XXXXXX", command[64];
+  if (standin_missing()) SKIP(standin_missing());
+  CHECK(mkdtemp(folder));
+  setenv("TSR_STANDIN_CACHE", folder, 1);
+  standin_release(build("metal", METAL("x[0] = 1;")));
+  pid_t child = fork();
+  if (child == 0) {
+    standin_source source = {.dialect = "metal", .text = METAL("x[0] = 2;")};
+    _exit(standin_build(&source, log_text, sizeof log_text) ? 0 : 1);
+  }
+  standin_release(build("metal", METAL("x[0] = 3;")));
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK_EQ_INT(status, 0);
+  unsetenv("TSR_STANDIN_CACHE");
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  CHECK_EQ_INT(system(command), 0);
 }
 
 // The sanitizer ends the process: in a child, whose words come through a pipe.

@@ -3,17 +3,13 @@
 #include "standins/kernels/module.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+#include "standins/kernels/compiler.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZER_OPTIONS "-fsanitize=address -mllvm -asan-use-after-return=never"
@@ -29,8 +25,9 @@ extern char **environ;
 #define PROCESSOR_OPTIONS ""
 #endif
 
+// Without optimising: most kernels of a test run once, over few elements.
 #define OPTIONS                                                                                         \
-  "-c -x c++ -std=c++17 -O1 -w -fPIC -fno-exceptions -fno-rtti -ffp-contract=off -fno-strict-aliasing " \
+  "-c -x c++ -std=c++17 -O0 -w -fPIC -fno-exceptions -fno-rtti -ffp-contract=off -fno-strict-aliasing " \
   "-fno-math-errno "                                                                                    \
   "-fvisibility=hidden " PROCESSOR_OPTIONS " " SANITIZER_OPTIONS
 
@@ -204,24 +201,7 @@ static void make_folder(const char *path) {
 
 // --- The compiler ---------------------------------------------------------------------------------------------------
 
-enum { MOST_OPTIONS = 64 };
-
-// Runs the compiler or the linker with its messages in `log_path`. 0: it is done.
-static int run_program(char *const *arguments, const char *log_path) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, log_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = 0;
-  int code = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (code != 0) return code;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return errno;
-  }
-  return status;
-}
+enum { MOST_OPTIONS = STANDIN_MOST_ARGUMENTS - 10 };
 
 static int split(char *options, char **arguments, int count) {
   for (char *word = strtok_r(options, " ", &options); word && count < MOST_OPTIONS;
@@ -230,7 +210,8 @@ static int split(char *options, char **arguments, int count) {
   return count;
 }
 
-// Clang starts itself once more if it is told to link, which takes longer than both.
+// Clang starts itself once more if it is told to link, which takes longer than both. The linker is not told of libm, whose
+// script it would read each time: load() makes its functions known.
 static bool compile_and_link(const char *stem, const text *source, const char *more, const char *messages) {
   char input[1200], object[1200], output[1200], include[1100], fixed[] = OPTIONS;
   char *more_copy = strdup(more), *arguments[MOST_OPTIONS + 10] = {(char *)(uintptr_t)compiler()};
@@ -244,9 +225,9 @@ static bool compile_and_link(const char *stem, const text *source, const char *m
   arguments[count++] = "-o";
   arguments[count++] = object;
   arguments[count++] = input;
-  char *const link[] = {"ld", "-shared", "-o", output, object, "-lm", NULL};
-  bool is_built =
-      write_file(input, source) && run_program(arguments, messages) == 0 && run_program(link, messages) == 0;
+  char *const link[] = {"ld", "-shared", "-o", output, object, NULL};
+  bool is_built = write_file(input, source) && standin_run_compiler(arguments, messages) == 0 &&
+                  standin_run_program(link, messages) == 0;
   (void)unlink(input), (void)unlink(object);
   free(more_copy);
   return is_built;
@@ -276,6 +257,7 @@ static bool compile(const text *source, const char *more, const char *library, c
 static standin_module *load(const char *library, char *log, size_t log_bytes) {
   standin_module *module = calloc(1, sizeof *module);
   if (!module) abort();
+  (void)dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
   module->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   void *entries_symbol = module->library ? dlsym(module->library, "standin_entries") : NULL;
   void *bind_symbol = module->library ? dlsym(module->library, "standin_bind") : NULL;
