@@ -54,6 +54,11 @@
   .event_elapsed = tsri_##name##_event_elapsed, .program_create = tsri_##name##_program_create,     \
   .program_destroy = tsri_##name##_program_destroy, .launch = tsri_##name##_launch
 
+// The first entries of a backend whose programs are text in this dialect.
+#define TSRI_TEXT_BACKEND(id, its_title, its_dialect)                                            \
+  .abi = TSRI_BACKEND_ABI, .table_bytes = sizeof(tsri_backend), .name = #id, .title = its_title, \
+  .code_forms = TSRI_CODE_TEXT, .dialect = its_dialect
+
 #define TSRI_DRIVER_ENTRIES(name) TSRI_DEVICE_ENTRIES(name), TSRI_WORK_ENTRIES(name)
 
 #endif

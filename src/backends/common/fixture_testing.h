@@ -72,6 +72,14 @@ static inline tsri_program *fixture_build(const fixture *f, tsri_code code) {
   return program;
 }
 
+// Building it fails with TSR_ERR_BUILD and a message that has these words.
+static inline void fixture_check_refused(const fixture *f, tsri_code code, const char *words) {
+  tsri_program *program = NULL;
+  CHECK_STATUS(f->backend->program_create(f->device, &code, &program), TSR_ERR_BUILD);
+  CHECK_LAST_ERROR_HAS(words);
+  CHECK(program == NULL);
+}
+
 // --- Kernels ------------------------------------------------------------------------------------------------------------
 
 typedef struct fixture_kernel {

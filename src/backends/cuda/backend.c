@@ -8,12 +8,7 @@ static tsr_status cuda_start(const tsri_host *host) {
 }
 
 const tsri_backend tsri_cuda_backend = {
-    .abi = TSRI_BACKEND_ABI,
-    .table_bytes = sizeof(tsri_backend),
-    .name = "cuda",
-    .title = "CUDA",
-    .code_forms = TSRI_CODE_TEXT,
-    .dialect = "cuda",
+    TSRI_TEXT_BACKEND(cuda, "CUDA", "cuda"),
     .start = cuda_start,
     .stop = tsri_cuda_stop,
     TSRI_DEVICE_ENTRIES(cuda),

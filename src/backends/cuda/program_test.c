@@ -38,17 +38,13 @@ TEST(a_launch_reads_offsets_and_parameters) {
 TEST(a_text_that_does_not_compile_gives_the_compilers_log) {
   fixture f = fixture_open();
   tsri_code code = fixture_code("bad", "#error no", 0, 0, "-fmad=false");
-  tsri_program *program = NULL;
-  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
-  CHECK_LAST_ERROR_HAS("bad: NVRTC cannot build it for sm_90");
+  fixture_check_refused(&f, code, "bad: NVRTC cannot build it for sm_90");
   CHECK_LAST_ERROR_HAS("kernel.cu(1): error: #error directive");
   code = fixture_code("missing", "no such kernel", 0, 0, "-fmad=false");
-  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
-  CHECK_LAST_ERROR_HAS("the kernel missing");
+  fixture_check_refused(&f, code, "the kernel missing");
   code = axpy_code();
   code.local[0] = 2048;
-  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
-  CHECK_LAST_ERROR_HAS("groups of 2048 items");
+  fixture_check_refused(&f, code, "groups of 2048 items");
   fixture_close(&f);
 }
 

@@ -3,12 +3,7 @@
 #include "backends/metal/metal.h"
 
 const tsri_backend tsri_metal_backend = {
-    .abi = TSRI_BACKEND_ABI,
-    .table_bytes = sizeof(tsri_backend),
-    .name = "metal",
-    .title = "Metal",
-    .code_forms = TSRI_CODE_TEXT,
-    .dialect = "metal",
+    TSRI_TEXT_BACKEND(metal, "Metal", "metal"),
     .start = tsri_metal_start,
     .stop = tsri_metal_stop,
     TSRI_DRIVER_ENTRIES(metal),

@@ -62,36 +62,28 @@ TEST(parameters_above_four_kibibytes_arrive) {
 
 TEST(a_build_that_fails_shows_the_compilers_log) {
   fixture f = fixture_open();
-  tsri_program *program = NULL;
   tsri_code code = fixture_code(
       "broken", HEAD "[[kernel]] void broken(device float *x [[buffer(0)]]" IDS "  x[0] = not_declared;\n}\n", 1, 0,
       "");
-  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
-  CHECK_LAST_ERROR_HAS("not_declared");
-  CHECK(program == NULL);
+  fixture_check_refused(&f, code, "not_declared");
   fixture_close(&f);
 }
 
 TEST(code_beyond_metals_limits_is_refused) {
   fixture f = fixture_open();
-  tsri_program *program = NULL;
   tsri_code code = fixture_code("other", axpy_text, 2, 8, "");
-  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
-  CHECK_LAST_ERROR_HAS("no kernel of this name");
+  fixture_check_refused(&f, code, "no kernel of this name");
   code = fixture_code("axpy", axpy_text, 31, 8, "");
-  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
-  CHECK_LAST_ERROR_HAS("at most 31");
+  fixture_check_refused(&f, code, "at most 31");
   code = fixture_code("axpy", axpy_text, 2, 8, "");
   code.shared_bytes = 64 << 10;
-  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
-  CHECK_LAST_ERROR_HAS("shared memory");
+  fixture_check_refused(&f, code, "shared memory");
   code = fixture_code("axpy", axpy_text, 2, 8, "");
   code.local[1] = 32;
-  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
-  CHECK_LAST_ERROR_HAS("at most 1024");
+  fixture_check_refused(&f, code, "at most 1024");
   code = fixture_code("axpy", axpy_text, 2, 8, "");
   code.form = TSRI_CODE_WORDS;
-  CHECK_STATUS(f.backend->program_create(f.device, &code, &program), TSR_ERR_BUILD);
+  fixture_check_refused(&f, code, "source text only");
   fixture_close(&f);
 }
 

@@ -11,12 +11,7 @@ static tsr_status opencl_start(const tsri_host *host) {
 }
 
 const tsri_backend tsri_opencl_backend = {
-    .abi = TSRI_BACKEND_ABI,
-    .table_bytes = sizeof(tsri_backend),
-    .name = "opencl",
-    .title = "OpenCL",
-    .code_forms = TSRI_CODE_TEXT,
-    .dialect = "opencl",
+    TSRI_TEXT_BACKEND(opencl, "OpenCL", "opencl"),
     .start = opencl_start,
     .stop = tsri_opencl_stop,
     TSRI_DRIVER_ENTRIES(opencl),

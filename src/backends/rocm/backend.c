@@ -8,12 +8,7 @@ static tsr_status rocm_start(const tsri_host *host) {
 }
 
 const tsri_backend tsri_rocm_backend = {
-    .abi = TSRI_BACKEND_ABI,
-    .table_bytes = sizeof(tsri_backend),
-    .name = "rocm",
-    .title = "ROCm",
-    .code_forms = TSRI_CODE_TEXT,
-    .dialect = "hip",
+    TSRI_TEXT_BACKEND(rocm, "ROCm", "hip"),
     .start = rocm_start,
     .stop = tsri_rocm_stop,
     TSRI_DEVICE_ENTRIES(rocm),

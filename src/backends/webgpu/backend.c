@@ -3,12 +3,7 @@
 #include "backends/webgpu/webgpu.h"
 
 const tsri_backend tsri_webgpu_backend = {
-    .abi = TSRI_BACKEND_ABI,
-    .table_bytes = sizeof(tsri_backend),
-    .name = "webgpu",
-    .title = "WebGPU",
-    .code_forms = TSRI_CODE_TEXT,
-    .dialect = "wgsl",
+    TSRI_TEXT_BACKEND(webgpu, "WebGPU", "wgsl"),
     .start = tsri_webgpu_start,
     .stop = tsri_webgpu_stop,
     TSRI_DRIVER_ENTRIES(webgpu),
