@@ -44,14 +44,15 @@ typedef struct job {
 
 struct worker {
   _Alignas(CACHE_LINE) atomic_int state;
-  // Threads that wait on `changed`: the worker, the caller that waits for it, or for a moment both, while one of them
-  // leaves.
-  atomic_int sleepers;
+  atomic_int sleepers;  // threads that wait for either condition; 0 saves a system call
   job *job;
   int order;  // number among the job's threads; the caller is 0
   pthread_t thread;
   pthread_mutex_t lock;
-  pthread_cond_t changed;
+  // One condition for each direction, so that no two threads ever wait for the same one: glibc before 2.41 may lose a
+  // signal if a second thread begins to wait while the first is leaving (its bug 25847).
+  pthread_cond_t has_work;   // the worker waits
+  pthread_cond_t has_ended;  // the caller waits
 };
 
 static struct {
@@ -91,17 +92,17 @@ static int core_count(void) {
 // If there are more threads than cores, a spinning thread may keep the thread it waits for from running.
 static bool may_spin(void) { return atomic_load_explicit(&pool.worker_count, memory_order_relaxed) < core_count(); }
 
-static void sleep_until(worker *w, bool (*is_over)(int state)) {
+static void sleep_until(worker *w, pthread_cond_t *changed, bool (*is_over)(int state)) {
   pthread_mutex_lock(&w->lock);
   // This increments `sleepers` before it reads `state`; wake() reads `sleepers` after `state` was changed. So at least
   // one of the two sees the other's change.
   atomic_fetch_add(&w->sleepers, 1);
-  while (!is_over(atomic_load(&w->state))) pthread_cond_wait(&w->changed, &w->lock);
+  while (!is_over(atomic_load(&w->state))) pthread_cond_wait(changed, &w->lock);
   atomic_fetch_sub(&w->sleepers, 1);
   pthread_mutex_unlock(&w->lock);
 }
 
-static void await(worker *w, bool (*is_over)(int state)) {
+static void await(worker *w, pthread_cond_t *changed, bool (*is_over)(int state)) {
   enum { LOOKS = 16 };  // checks of the state between two readings of the clock
   if (may_spin()) {
     uint64_t end = tsri_clock_ns() + SPIN_NS;
@@ -112,17 +113,18 @@ static void await(worker *w, bool (*is_over)(int state)) {
       }
     } while (tsri_clock_ns() < end);
   }
-  sleep_until(w, is_over);
+  sleep_until(w, changed, is_over);
 }
 
-// Call after a change of state: wakes the thread that waits for it. If another thread still counts as a sleeper, it has
-// been woken already.
-static void wake(worker *w) {
+// Call after a change of state: wakes the thread that waits for it, if there is one.
+static void wake(worker *w, pthread_cond_t *changed) {
   if (atomic_load(&w->sleepers) == 0) return;
   pthread_mutex_lock(&w->lock);  // waits until the sleeper is inside pthread_cond_wait
+  pthread_cond_signal(changed);
   pthread_mutex_unlock(&w->lock);
-  pthread_cond_signal(&w->changed);
 }
+
+static void wake_worker(worker *w) { wake(w, &w->has_work); }
 
 static bool change(worker *w, int from, int to) { return atomic_compare_exchange_strong(&w->state, &from, to); }
 
@@ -138,7 +140,8 @@ static bool claim(job *j, int part) {
 // Threads are woken along a binary tree, each by the one above it: waking takes some microseconds, too long for one
 // thread to wake all.
 static void wake_next(const job *j, int order) {
-  for (int next = 2 * order + 1; next <= 2 * order + 2 && next <= j->helper_count; next++) wake(j->helpers[next - 1]);
+  for (int next = 2 * order + 1; next <= 2 * order + 2 && next <= j->helper_count; next++)
+    wake_worker(j->helpers[next - 1]);
 }
 
 // Each thread first runs its own share of the parts, from first to last, then helps with the other shares, from last to
@@ -157,12 +160,12 @@ static void take_parts(job *j, int order) {
 static void *run_worker(void *user) {
   worker *w = user;
   for (;;) {
-    await(w, has_orders);
+    await(w, &w->has_work, has_orders);
     if (change(w, ASSIGNED, RUNNING)) {
       wake_next(w->job, w->order);
       take_parts(w->job, w->order);
       atomic_store(&w->state, DONE);
-      wake(w);
+      wake(w, &w->has_ended);
     } else if (atomic_load(&w->state) == STOPPED) {
       return NULL;
     }
@@ -175,7 +178,8 @@ static void init_worker(worker *w) {
   atomic_init(&w->state, FREE);
   atomic_init(&w->sleepers, 0);
   pthread_mutex_init(&w->lock, NULL);
-  pthread_cond_init(&w->changed, NULL);
+  pthread_cond_init(&w->has_work, NULL);
+  pthread_cond_init(&w->has_ended, NULL);
 }
 
 // A child of fork() has a copy of the records but none of the threads. A lock may have been held by a thread that does
@@ -242,7 +246,7 @@ __attribute__((destructor)) static void stop_workers(void) {
   for (int i = 0; i < count; i++) {
     worker *w = &pool.workers[i];
     if (!change(w, FREE, STOPPED)) continue;
-    wake(w);
+    wake_worker(w);
     pthread_join(w->thread, NULL);
   }
 }
@@ -277,7 +281,7 @@ static void dismiss(const job *j) {
   for (int i = 0; i < j->helper_count; i++) {
     worker *w = j->helpers[i];
     if (change(w, ASSIGNED, FREE)) continue;
-    await(w, is_done);
+    await(w, &w->has_ended, is_done);
     atomic_store(&w->state, FREE);
   }
 }
