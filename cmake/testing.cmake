@@ -55,7 +55,12 @@ set(test_environment
   "TSR_TEST_BAD_PLUGIN_DIR=${TESSERA_TEST_PLUGIN_DIR}"
   "TSR_TEST_FAKE_DIR=${PROJECT_BINARY_DIR}/tests/fakes"
   "TSR_TEST_STANDIN_DIR=${PROJECT_BINARY_DIR}/tests/standins"
+  # Compiling kernels is most of the time that software drivers take, even more so under a sanitizer: what they keep
+  # is shared by all builds.
+  "POCL_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/pocl"
+  "MESA_SHADER_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/mesa"
   "PYTHONDONTWRITEBYTECODE=1")
+file(MAKE_DIRECTORY "${PROJECT_SOURCE_DIR}/build/drivers/pocl" "${PROJECT_SOURCE_DIR}/build/drivers/mesa")
 if(CMAKE_CROSSCOMPILING)
   list(APPEND test_environment "TSR_TEST_CC=${CMAKE_C_COMPILER}")
 else()

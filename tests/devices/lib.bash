@@ -123,7 +123,7 @@ check_gradients() {
   check_sample "$1" 1000 --grad "${part[@]}"
 }
 
-# check_validated ONE_IN: Vulkan under the Khronos validation layer with synchronisation validation. Any message fails. Not
+# check_validated ONE_IN [OPTION...]: Vulkan under the Khronos validation layer with synchronisation validation. Any message fails. Not
 # under a sanitizer, which would call what the layer keeps until the process ends a leak of ours.
 check_validated() {
   [[ -z ${TSR_TEST_SANITIZE:-} ]] || return 0
@@ -131,7 +131,7 @@ check_validated() {
     printf 'the validation layer is not installed (package vulkan-validationlayers)\n'
     return
   fi
-  TSRI_VULKAN_VALIDATION=1 TESSERA_LOG=info check_sample vulkan "$1"
+  TSRI_VULKAN_VALIDATION=1 TESSERA_LOG=info check_sample vulkan "$@"
   grep -q 'the validation layer is on' "$work/err" || fail "the validation layer was not on"
   if grep -q 'vulkan validation:' "$work/err"; then fail "the validation layer objects"; fi
 }

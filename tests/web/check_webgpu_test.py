@@ -6,7 +6,7 @@ import os
 from browser import all_cases_pass, run_claims
 
 # One case of so many, and at least one of each operator: building a kernel takes SwiftShader 20 ms. 1 for all.
-SAMPLE = os.environ.get("TSR_TEST_WEB_SAMPLE", "40")
+SAMPLE = os.environ.get("TSR_TEST_WEB_SAMPLE", "100")
 
 
 def a_sample_of_the_cases_passes_on_webgpu(browser):

@@ -14,7 +14,7 @@
 typedef struct compiled {
   fixture *f;
   emit_sample sample;
-  uint32_t emitted, built, refused;
+  uint32_t emitted, taken, built, refused;
 } compiled;
 
 static void compile_one(const tsri_kernel *kernel, compiled *c, const tsri_emitted *emitted) {
@@ -44,7 +44,8 @@ static void emit_one(const tsri_kernel *kernel, void *context) {
     return;
   }
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &c->f->emit, &emitted));
-  if (emit_sample_takes(&c->sample, kernel)) compile_one(kernel, c, &emitted);
+  // Building a pipeline takes SwiftShader a third of a second; Dawn's null backend reads all texts below.
+  if (emit_sample_takes(&c->sample, kernel) && c->taken++ % test_sample(4) == 0) compile_one(kernel, c, &emitted);
   tsri_emitted_deinit(&emitted);
   c->emitted++;
 }
@@ -54,7 +55,7 @@ static void compile_all(fixture *f) {
   uint32_t count = emit_each_kernel(emit_one, &c);
   printf("  %u kernels, %u of them compiled; %u refused for want of f64\n", c.emitted, c.built, c.refused);
   CHECK_EQ_UINT(c.emitted + c.refused, count);
-  CHECK(c.built >= 100);
+  CHECK(c.built >= 40);
 }
 
 TEST(every_kernel_compiles_as_wgsl) {
