@@ -373,11 +373,16 @@ static void run_kernel(tsr_device *device, const kernel_case *t) {
 
 static void products_of_each_kind(tsr_device *device) {
   static const kernel_case cases[] = {
-      {{64, 64, 64, 1, false, false}, 1, 0, "WIDE_A=1 WIDE_B=1 WIDE_Y=1 EDGES=0"},
-      {{64, 64, 32, 2, true, true}, 1, 0, "WIDE_A=1 WIDE_B=1 WIDE_Y=1 EDGES=0 A_COLUMNS=1 B_COLUMNS=1"},
+      {{64, 64, 64, 1, false, false}, 1, 0, "WIDE_A=1 WIDE_B=1 WIDE_Y=1 EDGES=0 TAIL=0"},
+      {{64, 64, 32, 2, true, true}, 1, 0, "WIDE_A=1 WIDE_B=1 WIDE_Y=1 EDGES=0 TAIL=0 A_COLUMNS=1 B_COLUMNS=1"},
       {{40, 72, 40, 2, false, false}, 1, 0, "WIDE_A=1 WIDE_B=1 WIDE_Y=1"},
       {{40, 24, 48, 1, true, true}, 0.5, 2, "WIDE_A=1 WIDE_B=1 A_COLUMNS=1 B_COLUMNS=1 SCALED=1"},
+      {{40, 72, 64, 2, false, false}, 1, 0, "WIDE_A=1 WIDE_B=1 WIDE_Y=1 TAIL=0"},
+      {{40, 24, 32, 1, true, true}, 1, 0, "WIDE_A=1 WIDE_B=1 A_COLUMNS=1 B_COLUMNS=1 TAIL=0"},
+      {{64, 64, 40, 1, false, true}, 1, 0, "WIDE_A=1 WIDE_B=1 B_COLUMNS=1 EDGES=0"},
       {{17, 70, 33, 2, false, false}, 1, 0, "WA=i16 WB=i16"},
+      {{17, 70, 32, 1, false, false}, 1, 0, "WA=i16 WB=i16 TAIL=0"},
+      {{33, 66, 64, 1, true, true}, 1, 0, "WA=i16 WB=i16 A_COLUMNS=1 B_COLUMNS=1 TAIL=0"},
       {{33, 66, 19, 1, true, true}, 1, 0, "WA=i16 WB=i16 A_COLUMNS=1 B_COLUMNS=1"},
       {{31, 40, 50, 1, false, false}, 2, 0, "WA=i16 WIDE_B=1 WIDE_Y=1 SCALED=1"},
       {{32, 64, 8, 1, true, false}, 1, 0, "WIDE_A=1 WB=i16 A_COLUMNS=1"},

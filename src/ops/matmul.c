@@ -201,7 +201,7 @@ static void pass_strides(const product *p, const batch_part *part, tsri_call *ca
 
 static void start_fragments(const tsri_kernel_run *run, const product *p, const way *how, tsri_call *call) {
   const tsri_fragment_tile *t = &how->units;
-  bool has_edges = p->m % t->tile_m != 0 || p->n % t->tile_n != 0 || p->k % t->depth != 0;
+  bool has_edges = p->m % t->tile_m != 0 || p->n % t->tile_n != 0;
   tsri_call_init_hooked(
       call, run, "op_product", "matmul_fragments",
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("WA", carrier(run->dtype, how, how->is_wide_a)),
@@ -210,10 +210,11 @@ static void start_fragments(const tsri_kernel_run *run, const product *p, const 
                 TSRI_CONSTANT("WIDE_B", how->is_wide_b),
                 TSRI_CONSTANT("WIDE_Y", !run->epilogue && p->beta == 0 && p->n % 4 == 0),
                 TSRI_CONSTANT("A_COLUMNS", t->a_by_columns), TSRI_CONSTANT("B_COLUMNS", t->b_by_columns),
-                TSRI_CONSTANT("EDGES", has_edges), TSRI_CONSTANT("M", t->fragment.m), TSRI_CONSTANT("N", t->fragment.n),
-                TSRI_CONSTANT("K", t->fragment.k), TSRI_CONSTANT("PART_M", t->part_m),
-                TSRI_CONSTANT("PART_N", t->part_n), TSRI_CONSTANT("BM", t->tile_m), TSRI_CONSTANT("BN", t->tile_n),
-                TSRI_CONSTANT("DEPTH", t->depth), TSRI_CONSTANT("SG", t->subgroup_size)));
+                TSRI_CONSTANT("EDGES", has_edges), TSRI_CONSTANT("TAIL", p->k % t->depth != 0),
+                TSRI_CONSTANT("M", t->fragment.m), TSRI_CONSTANT("N", t->fragment.n), TSRI_CONSTANT("K", t->fragment.k),
+                TSRI_CONSTANT("PART_M", t->part_m), TSRI_CONSTANT("PART_N", t->part_n), TSRI_CONSTANT("BM", t->tile_m),
+                TSRI_CONSTANT("BN", t->tile_n), TSRI_CONSTANT("DEPTH", t->depth),
+                TSRI_CONSTANT("SG", t->subgroup_size)));
 }
 
 // Compile-time arguments that the other kernels have.
