@@ -1016,7 +1016,7 @@ TSR_API tsr_tensor *tsr_irfft(tsr_tensor *x, int64_t size, const int *axes, int 
 TSR_API tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, double stop, int64_t count);
 
 // Random numbers from a counter (Philox4x32-10): the same seed, dtype and shape give the same bits on every device.
-// rand: uniform, 0 included and 1 not. randn: normal, mean 0, deviation 1, at most 6.4 (f64 carries f32's precision).
+// rand: uniform, 0 included and 1 not. randn: normal, mean 0, deviation 1, at most 6.7 (f64 carries f32's precision).
 // Float dtypes only.
 
 // uniform random numbers, 0 included and 1 not

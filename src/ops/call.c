@@ -73,6 +73,12 @@ tsr_status tsri_call_items(tsri_call *call, int64_t items) {
   return tsri_call_many_groups(call, (items + size - 1) / size);
 }
 
+tsr_status tsri_call_rounds(tsri_call *call, int64_t items) {
+  if (call->args.status != TSR_OK) return call->args.status;
+  int64_t rounds = tsri_call_tuning(call->device)->item_rounds;
+  return tsri_call_items(call, (items + rounds - 1) / rounds);
+}
+
 tsr_status tsri_call_check(const char *caller, const tsri_layout *layout) {
   int64_t low = 0, high = 0;
   tsri_layout_span(layout, &low, &high);

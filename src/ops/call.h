@@ -49,6 +49,9 @@ void tsri_call_words(tsri_call *call, const char *stem, int first, const int64_t
 // Launches `items` work items, in work-groups of the kernel's size in x, folded into y if there are many; or x * y * z
 // work-groups. Launches nothing if a number is 0. Returns the first failure.
 tsr_status tsri_call_items(tsri_call *call, int64_t items);
+
+// As tsri_call_items for a kernel whose items do the work of ROUNDS, which the tuning's item_rounds is.
+tsr_status tsri_call_rounds(tsri_call *call, int64_t items);
 tsr_status tsri_call_groups(tsri_call *call, int64_t x, int64_t y, int64_t z);
 
 // Launches at least `groups` work-groups, folded into x and y. The kernel numbers them group.y * groups.x + group.x and

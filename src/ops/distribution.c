@@ -40,7 +40,8 @@ static tsr_status run_kernel(const tsri_kernel_run *run, const char *kernel, int
   else tsri_call_init(&call, run->device, "op_random", kernel, TSRI_WITH(TSRI_TYPE("T", run->dtype)));
   tsri_random_pass(run, &call, given->seed, count);
   pass(given, &call);
-  return tsri_call_items(&call, (count + each - 1) / each);
+  return each == 4 ? tsri_call_rounds(&call, (count + each - 1) / each)
+                   : tsri_call_items(&call, (count + each - 1) / each);
 }
 
 tsr_status tsri_run_exponential(const tsri_kernel_run *run) {

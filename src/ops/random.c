@@ -10,9 +10,10 @@
 #include <tessera/ops.h>
 
 void tsri_random_init(tsri_call *call, const tsri_kernel_run *run, const char *kernel) {
-  bool is_wide = tsri_call_tuning(run->device)->reduce_wide != 0;
+  const tsri_tuning *tuning = tsri_call_tuning(run->device);
   tsri_call_init(call, run->device, "op_random", kernel,
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("WIDE", is_wide)));
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("WIDE", tuning->reduce_wide != 0),
+                           TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
 }
 
 void tsri_random_pass(const tsri_kernel_run *run, tsri_call *call, uint64_t seed, int64_t count) {
@@ -38,7 +39,7 @@ tsr_status tsri_run_rand(const tsri_kernel_run *run) {
   tsri_random_init(&call, run, "uniform");
   tsri_random_pass(run, &call, TSRI_GIVEN(run->node, random)->seed, count);
   int64_t each = run->dtype == TSR_F64 ? 2 : 4;
-  return tsri_call_items(&call, (count + each - 1) / each);
+  return tsri_call_rounds(&call, (count + each - 1) / each);
 }
 
 tsr_status tsri_run_randn(const tsri_kernel_run *run) {
@@ -48,7 +49,7 @@ tsr_status tsri_run_randn(const tsri_kernel_run *run) {
   tsri_call call;
   tsri_random_init(&call, run, "gaussian");
   tsri_random_pass(run, &call, TSRI_GIVEN(run->node, random)->seed, count);
-  return tsri_call_items(&call, (count + 3) / 4);
+  return tsri_call_rounds(&call, (count + 3) / 4);
 }
 
 tsr_status tsri_run_randint(const tsri_kernel_run *run) {
@@ -56,14 +57,16 @@ tsr_status tsri_run_randint(const tsri_kernel_run *run) {
   tsr_status status = tsri_random_count(run, &count);
   if (status != TSR_OK) return status;
   const tsri_random_attributes *given = TSRI_GIVEN(run->node, random);
+  const tsri_tuning *tuning = tsri_call_tuning(run->device);
   tsri_call call;
   tsri_call_init(&call, run->device, "op_random", "whole",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("V", tsri_accumulator(run->dtype))));
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("V", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
   tsri_random_pass(run, &call, TSRI_GIVEN(run->node, random)->seed, count);
   tsri_call_word(&call, "range_low", (int64_t)(given->range & UINT32_MAX));
   tsri_call_word(&call, "range_high", (int64_t)(given->range >> 32));
   tsri_call_word(&call, "least", given->least);
-  return tsri_call_items(&call, (count + 1) / 2);
+  return tsri_call_rounds(&call, (count + 1) / 2);
 }
 
 static tsr_status check_dtype(const tsri_op *op, tsr_dtype dtype, bool wants_float) {

@@ -56,8 +56,15 @@ double check_normal(uint32_t word) {
   return word & 1 ? -x : x;
 }
 
+// Two words make two numbers: the coordinates of a point at the distance sqrt(-2 * log(u)), in a direction that 23 bits and three of exchange and sign say.
 static double normal_at(int64_t i, uint64_t seed) {
-  return check_normal(check_philox((uint32_t)(i / 4), 0, 1, seed).at[i % 4]);
+  check_words w = check_philox((uint32_t)(i / 4), 0, 1, seed);
+  uint32_t word = w.at[i % 4 / 2 * 2], direction = w.at[i % 4 / 2 * 2 + 1];
+  double angle = ldexp(2.0 * (direction >> 9) + 1, -24) * (3.14159265358979323846 / 4);
+  double distance = sqrt(-2 * log(check_fraction(word)));
+  bool is_first = i % 2 == 0, is_turned = (direction & 4) != 0, is_negative = direction >> (is_first ? 0 : 1) & 1u;
+  double x = distance * (is_first != is_turned ? sin(angle) : cos(angle));
+  return is_negative ? -x : x;
 }
 
 static const tsr_shape random_shapes[] = {{1, {0}}, {0, {0}}, {1, {1}}, {2, {7, 19}}, {1, {4097}}, {1, {100003}}};
