@@ -276,18 +276,19 @@ static bool is_wide(const piece *part) {
 }
 
 static tsr_status launch_elements(piece *part) {
-  enum { GROUP = 256 };
   const tsri_strided *copy = &part->copy;
+  int group = TSRI_TUNED(part->tuning, item_group), rounds = TSRI_TUNED(part->tuning, item_rounds);
   int rank = copy->rank <= 1 ? 1 : copy->rank <= 2 ? 2 : copy->rank <= 4 ? 4 : 8;
   int64_t count = 1, wide = is_wide(part) ? 4 : 1;
   for (int i = 0; i < copy->rank; i++) count *= copy->dims[i];
-  tsr_status status = begin(part, "copy_elements",
-                            TSRI_WITH(TSRI_TYPE("T", carrier_of(copy->unit)), TSRI_CONSTANT("RANK", rank),
-                                      TSRI_CONSTANT("WIDE", wide == 4), TSRI_CONSTANT("WG", GROUP)));
+  tsr_status status =
+      begin(part, "copy_elements",
+            TSRI_WITH(TSRI_TYPE("T", carrier_of(copy->unit)), TSRI_CONSTANT("RANK", rank),
+                      TSRI_CONSTANT("WIDE", wide == 4), TSRI_CONSTANT("ROUNDS", rounds), TSRI_CONSTANT("WG", group)));
   if (status != TSR_OK) return status;
   put(part, "n", count);
   put_axes(part, copy->rank, rank, TSR_MAX_RANK);
-  return launch(part, (uint64_t)((count / wide + GROUP - 1) / GROUP));
+  return launch(part, (uint64_t)((count / wide + group * rounds - 1) / (group * rounds)));
 }
 
 // Launches the piece whose first unit is at `places` on the axes.

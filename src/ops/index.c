@@ -148,11 +148,13 @@ static void plan_gather(const tsri_kernel_run *run, gather_plan *p) {
 
 static tsr_status launch_gather(const tsri_kernel_run *run, const gather_plan *p, int64_t size) {
   const tsri_walk *walk = &p->walk;
+  const tsri_tuning *tuning = tsri_call_tuning(run->device);
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_index", "gather",
       TSRI_WITH(TSRI_TYPE("T", p->unit), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk->rank),
-                TSRI_CONSTANT("EACH", p->each), TSRI_CONSTANT("ROWS", p->has_rows && p->each > 1)));
+                TSRI_CONSTANT("EACH", p->each), TSRI_CONSTANT("QUADS", p->has_rows && p->each > 1),
+                TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
   tsri_call_buffer(&call, "x", run->inputs[0], p->unit);
   tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
   tsri_call_buffer(&call, "y", run->output, p->unit);
@@ -165,7 +167,7 @@ static tsr_status launch_gather(const tsri_kernel_run *run, const gather_plan *p
   tsri_walk_pass_dims(walk, &call);
   tsri_walk_pass_strides(walk, 0, "a", &call);
   tsri_walk_pass_strides(walk, 1, "b", &call);
-  return tsri_call_items(&call, walk->count / p->each);
+  return tsri_call_rounds(&call, walk->count / p->each);
 }
 
 // The indices have the shape of the result. For take (is_list), x is one-dimensional and the result may have any rank.
