@@ -40,12 +40,19 @@ static bool reduces_last_axis(const tsri_node *heavy) {
 
 enum { LEAST_PARTS = 4 };
 
+// Items of a reduction by columns, which have four results each where they read four elements at a time.
+static int64_t column_items(const tsri_codegen *gen) {
+  int64_t kept = gen->fused->kept.count;
+  int64_t items = TSRI_TUNED(gen->tuning, reduce_wide) && kept % 4 == 0 ? kept / 4 : kept;
+  return items > 0 ? items : 1;
+}
+
 // Cuts a long reduction with few results into parts: enough to keep the device busy, each long enough to be worth a
 // work-group.
 static void choose_parts(tsri_codegen *gen, bool is_column) {
   const tsri_tuning *tuning = gen->tuning;
   int64_t kept = gen->fused->kept.count, reduced = gen->fused->reduced.count;
-  int64_t busy = is_column && TSRI_TUNED(tuning, reduce_wide) && kept % 4 == 0 ? kept / 4 : kept;
+  int64_t busy = is_column ? column_items(gen) : kept;
   int64_t most = (is_column ? TSRI_TUNED(tuning, column_items) : TSRI_TUNED(tuning, row_parts)) / (busy > 0 ? busy : 1);
   int64_t parts = reduced / (is_column ? TSRI_TUNED(tuning, column_part_length) : TSRI_TUNED(tuning, row_part_length));
   if (parts > most) parts = most;
@@ -65,6 +72,19 @@ static uint32_t choose_team(const tsri_codegen *gen) {
   return (uint32_t)team;
 }
 
+// Items of a group that share the rows of each result, where there are too few results to keep the device busy and too few rows for parts.
+static uint32_t choose_slices(const tsri_codegen *gen) {
+  enum { LEAST_ROWS = 16, MOST_SLICES = 8 };
+  const tsri_fused *fused = gen->fused;
+  tsr_dtype dtype = is_arg(fused->heavy) ? fused->heavy->inputs[0].as : fused->heavy->dtype;
+  if (!TSRI_TUNED(gen->tuning, reduce_wide) || dtype == TSR_BOOL || reduces_last_axis(fused->heavy)) return 1;
+  int64_t items = column_items(gen), busy = TSRI_TUNED(gen->tuning, column_items);
+  uint32_t slices = 1;
+  while (slices < MOST_SLICES && items * slices < busy && fused->reduced.count / (2 * slices) >= LEAST_ROWS)
+    slices *= 2;
+  return slices;
+}
+
 static void choose_reduction(tsri_codegen *gen) {
   const tsri_fused *fused = gen->fused;
   gen->team = choose_team(gen);
@@ -73,6 +93,7 @@ static void choose_reduction(tsri_codegen *gen) {
       (fused->reduced.count < TSRI_SHORT_REDUCTION && gen->team == 0) || (!reduces_last_axis(fused->heavy) && is_many);
   gen->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
   if (!is_arg(fused->heavy) && gen->team == 0) choose_parts(gen, is_column);
+  gen->slices = is_column && gen->stage == TSRI_STAGE_WHOLE ? choose_slices(gen) : 1;
 }
 
 void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_codegen *out) {
@@ -93,7 +114,12 @@ void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_
 }
 
 int tsri_codegen_group(const tsri_codegen *gen) {
-  if (!gen->fused->heavy) return TSRI_TUNED(gen->tuning, fused_group);
+  if (!gen->fused->heavy) {
+    // Small groups of items that have one element each do too little: a GPU needs longer to begin them than its memory does.
+    enum { LEAST_SCALAR = 256 };
+    int group = TSRI_TUNED(gen->tuning, fused_group);
+    return gen->lanes == 1 && TSRI_TUNED(gen->tuning, fused_bytes) > 0 && group < LEAST_SCALAR ? LEAST_SCALAR : group;
+  }
   return gen->form == TSRI_FORM_COLUMN ? TSRI_TUNED(gen->tuning, column_group) : TSRI_TUNED(gen->tuning, reduce_group);
 }
 
@@ -115,6 +141,7 @@ void tsri_codegen_groups(const tsri_codegen *gen, uint64_t *out_x, uint64_t *out
     items *= gen->parts;
     *out_y = 1;
   }
+  if (gen->form == TSRI_FORM_COLUMN) items *= gen->slices;
   *out_x = (items + size - 1) / size;
 }
 
@@ -237,7 +264,7 @@ static tsr_status make_key(tsri_codegen *gen) {
   put_key(gen, UINT32_MAX);  // no key of an embedded kernel begins like this
   put_key(gen,
           (uint32_t)gen->form | (uint32_t)gen->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
-  put_key(gen, gen->lanes | gen->team << 8);
+  put_key(gen, gen->lanes | gen->team << 8 | gen->slices << 16);
   put_key(gen, (uint32_t)tsri_codegen_group(gen) |
                    (fused->heavy ? (uint32_t)TSRI_TUNED(gen->tuning, reduce_unroll) << 16 : 0));
   put_extent_key(gen, &fused->kept);

@@ -47,6 +47,8 @@ typedef struct tsri_codegen {
   uint32_t parts;
   // TSRI_FORM_ROW: work items that share a result, a part of a subgroup. 0: the whole work-group.
   uint32_t team;
+  // TSRI_FORM_COLUMN: work items of a group that share the rows of a result, one after the other. 1: one item has all.
+  uint32_t slices;
   // Leaf i begins at element base[i] of its binding; has_base[i] is false if that is 0.
   bool has_base[TSRI_MAX_LEAVES];
   uint32_t base[TSRI_MAX_LEAVES];

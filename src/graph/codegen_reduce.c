@@ -178,9 +178,12 @@ static void put_result(const tsri_codegen *gen, const char *value, tsri_builder 
 
 // --- Forms ----------------------------------------------------------------------------------------------------------
 
+static bool has_slices(const tsri_codegen *gen) { return gen->form == TSRI_FORM_COLUMN && gen->slices > 1; }
+
 // Declares first and last, the range of r that is reduced to one value: all of it, or one part, `slice`.
 static void put_range(const tsri_codegen *gen, tsri_builder *builder) {
-  if (gen->stage == TSRI_STAGE_PARTS) {
+  if (has_slices(gen)) tsri_builder_add(builder, "    u32 c = (m + %uu) / %uu;\n", gen->slices - 1, gen->slices);
+  if (gen->stage == TSRI_STAGE_PARTS || has_slices(gen)) {
     tsri_builder_add(builder, "    u32 first = min(slice * c, m);\n    u32 last = min(first + c, m);\n");
   } else {
     tsri_builder_add(builder, "    u32 first = 0u;\n    u32 last = m;\n");
@@ -353,9 +356,26 @@ static void put_row(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
+// Slices: items that share a result are WG / slices apart. Those beyond the last result compute it as well, since all must reach the barrier before
+// slices are joined.
+static void put_sliced_start(const tsri_codegen *gen, tsri_builder *builder) {
+  const char *type = tsri_codegen_type(work_dtype(gen));
+  tsri_builder_add(builder, "  const u32 ACROSS = WG / %uu;\n  shared %s others[WG * %uu];\n", gen->slices, type,
+                   gen->lanes);
+  if (is_arg(gen)) tsri_builder_add(builder, "  shared u32 others_at[WG * %uu];\n", gen->lanes);
+  tsri_builder_add(builder,
+                   "  u32 number = (group.y * groups.x + group.x) * ACROSS + local.x %% ACROSS;\n"
+                   "  u32 slice = local.x / ACROSS;\n  u32 o = min(number, n / %uu - 1u) * %uu;\n  {\n",
+                   gen->lanes, gen->lanes);
+}
+
 // Declares o, the first of the item's `lanes` results, and opens the block of items that have one. Items of all parts are numbered one after the
 // other, so that few results fill work-groups, too.
 static void put_column_start(const tsri_codegen *gen, tsri_builder *builder) {
+  if (has_slices(gen)) {
+    put_sliced_start(gen, builder);
+    return;
+  }
   tsri_builder_add(builder, "  u32 number = group.y * (groups.x * WG) + global.x;\n");
   if (gen->stage == TSRI_STAGE_PARTS) {
     tsri_builder_add(builder,
@@ -365,6 +385,34 @@ static void put_column_start(const tsri_codegen *gen, tsri_builder *builder) {
   } else {
     tsri_builder_add(builder, "  u32 o = number * %uu;\n  if (o < n) {\n", gen->lanes);
   }
+}
+
+// Joins the values of the slices, in order, which item `slice` 0 of each result then has in `values` and, for argmax and argmin, `places`; `lane` is the
+// index of both, or nothing. Opens the block of those items.
+static void put_join_slices(const tsri_codegen *gen, const char *values, const char *places, tsri_builder *builder) {
+  const char *lane = gen->lanes > 1 ? "[lane]" : "", *type = tsri_codegen_type(work_dtype(gen));
+  if (!has_slices(gen)) return;
+  const char *each = gen->lanes > 1 ? "unroll for (u32 lane = 0; lane < 4; lane++)" : "";
+  const char *at = gen->lanes > 1 ? "lane * WG + " : "";
+  tsri_builder_add(builder, "    %s {\n      others[%slocal.x] = %s%s;\n", each, at, values, lane);
+  if (is_arg(gen)) tsri_builder_add(builder, "      others_at[%slocal.x] = %s%s;\n", at, places, lane);
+  tsri_builder_add(builder,
+                   "    }\n    barrier();\n    if (slice == 0u && number < n / %uu) {\n"
+                   "    for (u32 s = 1u; s < %uu; s += 1u) {\n    %s {\n"
+                   "      u32 from = %ss * ACROSS + local.x;\n      %s x = others[from];\n      %s joined = %s%s;\n",
+                   gen->lanes, gen->slices, each, at, type, type, values, lane);
+  if (is_arg(gen)) tsri_builder_add(builder, "      u32 joined_at = %s%s;\n", places, lane);
+  tsri_builder_add(builder, "      {\n      %s acc = joined;\n", type);
+  if (is_arg(gen)) tsri_builder_add(builder, "      u32 at = joined_at;\n");
+  put_step(gen, "others_at[from]", builder, "      ");
+  tsri_builder_add(builder, "      joined = acc;\n%s      }\n      %s%s = joined;\n",
+                   is_arg(gen) ? "      joined_at = at;\n" : "", values, lane);
+  if (is_arg(gen)) tsri_builder_add(builder, "      %s%s = joined_at;\n", places, lane);
+  tsri_builder_add(builder, "    }\n    }\n");
+}
+
+static void put_column_end(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_builder_add(builder, has_slices(gen) ? "  }\n  }\n" : "  }\n");
 }
 
 static const char *column_result(const tsri_codegen *gen, bool is_sum) {
@@ -394,6 +442,7 @@ static void put_wide_column(const tsri_codegen *gen, tsri_builder *builder) {
     put_wide_reset(gen, builder);
     put_wide_loop(gen, "first", "1u", "r", builder);
   }
+  put_join_slices(gen, is_sum ? "totals" : "accs", "ats", builder);
   tsri_builder_add(builder, "    u32 start = o;\n    unroll for (u32 lane = 0; lane < 4; lane++) {\n");
   tsri_builder_add(builder, "    u32 o = start + lane;\n    %s %s = %s[lane];\n", is_arg(gen) ? "u32" : type,
                    column_result(gen, is_sum),
@@ -401,7 +450,8 @@ static void put_wide_column(const tsri_codegen *gen, tsri_builder *builder) {
                    : is_sum    ? "totals"
                                : "accs");
   put_result(gen, column_result(gen, is_sum), builder, "    ");
-  tsri_builder_add(builder, "    }\n  }\n");
+  tsri_builder_add(builder, "    }\n");
+  put_column_end(gen, builder);
 }
 
 // Sums add up stretches of 64 elements and then the stretches' sums: so the rounding error grows with the length of a
@@ -427,8 +477,9 @@ static void put_column(const tsri_codegen *gen, tsri_builder *builder) {
   put_step(gen, "r", builder, "      ");
   tsri_builder_add(builder, "    }\n");
   if (is_sum) tsri_builder_add(builder, "    total = total + acc;\n    }\n");
+  put_join_slices(gen, is_sum ? "total" : "acc", "at", builder);
   put_result(gen, column_result(gen, is_sum), builder, "    ");
-  tsri_builder_add(builder, "  }\n");
+  put_column_end(gen, builder);
 }
 
 void tsri_codegen_reduce_text(const tsri_codegen *gen, tsri_builder *builder) {

@@ -323,6 +323,7 @@ static tsr_status launch_reduced_pieces(fused_launch *launch, tsr_buffer *output
       tsri_buffer_create_temporary(launch->device, (size_t)((uint64_t)pieces * each * count) * element, &parts);
   launch->codegen.stage = TSRI_STAGE_PARTS;
   launch->codegen.team = 0;
+  launch->codegen.slices = 1;
   launch->codegen.parts = (uint32_t)each;
   for (int64_t i = 0; i < pieces && status == TSR_OK; i++) {
     fused_launch piece = cut_piece(launch, false, i * steps, all - i * steps < steps ? all - i * steps : steps);

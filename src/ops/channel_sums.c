@@ -161,6 +161,10 @@ static bool has_groups(tsr_device *device) {
          device->limits.max_group_size >= ITEMS;
 }
 
+bool tsri_channel_one_pass(const tsr_tensor *x) {
+  return tsri_dtype_is_float(x->dtype) && has_groups(x->value->device);
+}
+
 tsr_tensor *tsri_along_channels(tsr_tensor *channels, tsr_dtype dtype, int rank) {
   tsr_shape shape = {.rank = rank};
   for (int i = 0; i < rank; i++) shape.dims[i] = i == 1 ? tsr_tensor_shape(channels).dims[0] : 1;
@@ -187,7 +191,7 @@ tsri_channel_numbers tsri_channel_statistics(tsr_tensor *x, double eps) {
   const tsri_op *op = &tsri_op_channel_statistics;
   tsr_dtype wide = tsri_accumulator(tsri_promote_float(x->dtype));
   tsri_channel_numbers found;
-  if (tsri_dtype_is_float(x->dtype) && has_groups(x->value->device)) {
+  if (tsri_channel_one_pass(x)) {
     tsr_tensor *input = packed(x);
     tsr_tensor *table = tsri_record_kernel(op, x->value->device, wide, TSR_SHAPE(3, x->layout.shape.dims[1]), &input, 1,
                                            TSRI_GIVE(op, channels, .eps = eps));
@@ -212,7 +216,7 @@ void tsri_channel_slopes(tsr_tensor *g, tsr_tensor *x, tsr_tensor *mean, tsr_ten
   int rank = x->layout.shape.rank;
   tsr_device *device = x->value->device;
   channel_order a = order_of(&g->layout), b = order_of(&x->layout);
-  if (tsri_dtype_is_float(x->dtype) && has_groups(device)) {
+  if (tsri_channel_one_pass(x)) {
     bool is_same = a.is_packed && b.is_packed && a.is_last == b.is_last;
     tsr_tensor *inputs[4] = {is_same ? tsr_retain(g) : tsr_contiguous(g), is_same ? tsr_retain(x) : tsr_contiguous(x),
                              mean, scale};

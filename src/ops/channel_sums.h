@@ -26,6 +26,9 @@ typedef struct tsri_channel_numbers {
 } tsri_channel_numbers;
 tsri_channel_numbers tsri_channel_statistics(tsr_tensor *x, double eps);
 
+// Whether statistics of x, a packed tensor of floats, are made in one pass over memory: where groups of items read it together.
+bool tsri_channel_one_pass(const tsr_tensor *x);
+
 // `mean` and `scale` are numbers of the channels of x. Caller releases both results.
 void tsri_channel_slopes(tsr_tensor *g, tsr_tensor *x, tsr_tensor *mean, tsr_tensor *scale, tsr_tensor **out_first,
                          tsr_tensor **out_second);

@@ -12,6 +12,16 @@
 
 enum { LEAST_LENGTH = 64, LEAST_LINE = 1024 };  // elements of a part, and of a line that is worth it
 
+// `most` parts of n elements, or fewer, but no less than half as many, if that makes parts that are read four elements at a time, or at least leaves no rest.
+static int64_t even_parts(int64_t n, int64_t most) {
+  int64_t even = most;
+  for (int64_t parts = most; parts >= 2 && parts >= most / 2; parts--) {
+    if (n % (4 * parts) == 0) return parts;
+    if (n % parts == 0 && n % even != 0) even = parts;
+  }
+  return even;
+}
+
 // Parts of each line of x along `axis`; 1: it is not divided.
 static int64_t parts_of(const tsr_tensor *x, int axis) {
   const tsri_tuning *tuning = tsri_call_tuning(x->value->device);
@@ -19,9 +29,11 @@ static int64_t parts_of(const tsr_tensor *x, int axis) {
   int64_t n = shape.dims[axis], results = x->layout.count / (n > 0 ? n : 1), inner = 1;
   for (int i = axis + 1; i < shape.rank; i++) inner *= shape.dims[i];
   if (tuning->reduce_wide == 0 || n < LEAST_LINE || shape.rank == TSR_MAX_RANK || results == 0) return 1;
-  int64_t wanted = (inner > 1 ? tuning->column_items : tuning->row_parts) / results, most = n / LEAST_LENGTH;
+  // Along columns an item has four of them, where it can read four at a time.
+  int64_t items = inner > 1 && inner % 4 == 0 ? (results + 3) / 4 : results;
+  int64_t wanted = (inner > 1 ? tuning->column_items : tuning->row_parts) / items, most = n / LEAST_LENGTH;
   int64_t parts = wanted < most ? wanted : most;
-  return parts < 2 ? 1 : parts;
+  return parts < 2 ? 1 : even_parts(n, parts);
 }
 
 // Element-wise first + which * length: the index in the whole line.

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "ops/autocast.h"
 #include "ops/axes.h"
+#include "ops/channel_sums.h"
 #include "ops/compose.h"
 #include "ops/elementwise.h"
 #include "ops/index_parts.h"
@@ -169,13 +170,58 @@ tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
   return tsri_tensor_named("mean", divided_sum(x, &over, keep_dims, (double)over.count, dtype));
 }
 
+// x as [reduced, kept, reduced]: true if the kept axes are neighbours. Axes of size 1 belong to either side.
+static bool as_channels(const tsr_tensor *x, const reduction *over, tsr_shape *out_shape) {
+  enum { BEFORE, KEPT, AFTER };
+  int part = BEFORE;
+  *out_shape = TSR_SHAPE(1, 1, 1);
+  for (int i = 0; i < x->layout.shape.rank; i++) {
+    int64_t size = x->layout.shape.dims[i];
+    bool is_reduced = over->axes >> i & 1u;
+    if (size == 1) continue;
+    if (part == BEFORE && !is_reduced) part = KEPT;
+    if (part == KEPT && is_reduced) part = AFTER;
+    if (part == AFTER && !is_reduced) return false;
+    out_shape->dims[part] *= size;
+  }
+  return true;
+}
+
+static tsr_shape shape_without(tsr_shape from, uint32_t axes, bool keep_dims) {
+  tsr_shape shape = {.rank = 0};
+  for (int i = 0; i < from.rank; i++) {
+    bool is_reduced = axes >> i & 1u;
+    if (!is_reduced || keep_dims) shape.dims[shape.rank++] = is_reduced ? 1 : from.dims[i];
+  }
+  return shape;
+}
+
+// The variance of long stretches of memory in one pass, as that of channels. NULL: x is not of that kind, or the device reads it twice.
+static tsr_tensor *variance_in_one_pass(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor,
+                                        tsr_dtype dtype) {
+  enum { LEAST = 1024, MOST_CHANNELS = 65535 };
+  tsr_shape shape;
+  if (over->count < LEAST || x->layout.count > INT32_MAX || !tsri_layout_is_contiguous(&x->layout)) return NULL;
+  if (!as_channels(x, over, &shape) || shape.dims[1] > MOST_CHANNELS || !tsri_channel_one_pass(x)) return NULL;
+  tsr_tensor *channels = tsr_reshape(x, shape);
+  // eps only keeps the scale, which is not used, and its gradient finite.
+  tsri_channel_numbers found = tsri_channel_statistics(channels, 1);
+  double factor = (double)over->count / divisor;
+  tsr_tensor *scaled = tsri_elementwise_to(TSRI_OPERATOR_mul_scalar, dtype, &found.variance, &factor);
+  tsri_release_all((tsr_tensor *[]){channels, found.mean, found.variance, found.scale}, 4);
+  return tsri_then(tsr_reshape(scaled, shape_without(x->layout.shape, over->axes, keep_dims)), scaled);
+}
+
 // The sum of (x - mean)^2, divided by count - correction, as `dtype`.
 static tsr_tensor *variance(tsr_tensor *x, const reduction *over, bool keep_dims, double correction, tsr_dtype dtype) {
   tsr_dtype wide = tsri_accumulator(tsri_promote_float(x->dtype));
+  double divisor = fmax((double)over->count - correction, 0);
+  tsr_tensor *found = variance_in_one_pass(x, over, keep_dims, divisor, dtype);
+  if (found) return found;
   tsr_tensor *mean = divided_sum(x, over, true, (double)over->count, wide);
   tsr_tensor *centred = tsri_then(tsri_elementwise_to(TSRI_OPERATOR_sub, wide, (tsr_tensor *[]){x, mean}, NULL), mean);
   tsr_tensor *squares = tsri_then(tsr_square(centred), centred);
-  return tsri_then(divided_sum(squares, over, keep_dims, fmax((double)over->count - correction, 0), dtype), squares);
+  return tsri_then(divided_sum(squares, over, keep_dims, divisor, dtype), squares);
 }
 
 tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction) {

@@ -199,3 +199,65 @@ static void check_negated(tsr_device *device) {
 }
 
 TEST(least_and_most_of_negated_integers) { test_on_every_device(check_negated); }
+
+// --- Columns that several items share, and variances in one pass ------------------------------------------------------
+
+enum { OUTER = 3, ROWS = 100, COLUMNS = 8 };  // enough rows for several items, too few for parts
+
+static float column_number(int i, int j, int k) { return (float)((i * 37 + j * 53 + k * 11) % 101 - 50); }
+
+static void check_columns(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_scope *scope = tsr_scope_begin(device);
+  for (int width = COLUMNS; width >= COLUMNS - 1; width--) {  // four columns to an item, and one
+    float numbers[OUTER * ROWS * COLUMNS], sums[OUTER * COLUMNS], most[OUTER * COLUMNS];
+    int32_t places[OUTER * COLUMNS];
+    for (int e = 0; e < OUTER * ROWS * width; e++)
+      numbers[e] = column_number(e / (ROWS * width), e / width % ROWS, e % width);
+    numbers[(ROWS + 40) * width + 2] = NAN;
+    tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(OUTER, ROWS, width), numbers,
+                                  (size_t)(OUTER * ROWS * width) * sizeof *numbers);
+    size_t bytes = (size_t)(OUTER * width) * sizeof(float);
+    CHECK_OK(tsr_read(tsr_sum(x, TSR_AXES(1), false), sums, bytes));
+    CHECK_OK(tsr_read(tsr_max(x, TSR_AXES(1), false), most, bytes));
+    CHECK_OK(tsr_read(tsr_argmax(x, TSR_AXES(1), false), places, bytes));
+    for (int e = 0; e < OUTER * width; e++) {
+      float sum = 0, largest = -INFINITY;
+      int place = 0;
+      for (int j = 0; j < ROWS; j++) {
+        float v = numbers[(e / width * ROWS + j) * width + e % width];
+        sum += v;
+        if (v > largest || (isnan(v) && !isnan(largest))) place = j;
+        largest = isnan(largest) || v <= largest ? largest : v;
+      }
+      CHECK(isnan(sum) ? isnan(sums[e]) && isnan(most[e]) : sums[e] == sum && most[e] == largest);
+      CHECK_EQ_INT(places[e], place);
+    }
+  }
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(columns_that_several_items_share) { test_on_every_device(check_columns); }
+
+// Long lines with a large mean: along the last axis, the first, both around a kept one, and all of them.
+static void check_variances(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  enum { SIDE = 1030, WIDTH = 3 };
+  static float numbers[WIDTH * SIDE];
+  tsr_scope *scope = tsr_scope_begin(device);
+  for (int i = 0; i < WIDTH * SIDE; i++) numbers[i] = 1000 + (float)(i % 2 ? 1 : -1) * (float)(1 + i / SIDE);
+  tsr_tensor *rows = tsr_from_data(device, TSR_F32, TSR_SHAPE(WIDTH, SIDE), numbers, sizeof numbers);
+  tsr_tensor *columns = tsr_contiguous(tsr_transpose(rows, 0, 1)),
+             *around = tsr_reshape(columns, TSR_SHAPE(SIDE, WIDTH, 1));
+  CHECK_VALUES(tsr_var(rows, TSR_AXES(1), false, 0), TSR_F32, TSR_SHAPE(WIDTH), 1e-5, 1, 4, 9);
+  CHECK_VALUES(tsr_var(columns, TSR_AXES(0), true, 0), TSR_F32, TSR_SHAPE(1, WIDTH), 1e-5, 1, 4, 9);
+  CHECK_VALUES(tsr_std(around, TSR_AXES(0, 2), false, 0), TSR_F32, TSR_SHAPE(WIDTH), 1e-5, 1, 2, 3);
+  CHECK_VALUES(tsr_var(rows, NULL, 0, false, 0), TSR_F32, TSR_SCALAR, 1e-4, 14.0 / 3);
+  CHECK_VALUES(tsr_var(rows, TSR_AXES(1), false, SIDE - 1), TSR_F32, TSR_SHAPE(WIDTH), 1e-2, SIDE, 4 * SIDE, 9 * SIDE);
+  numbers[5] = INFINITY;
+  tsr_tensor *broken = tsr_from_data(device, TSR_F32, TSR_SHAPE(WIDTH, SIDE), numbers, sizeof numbers);
+  CHECK_VALUES(tsr_isnan(tsr_var(broken, TSR_AXES(1), false, 1)), TSR_BOOL, TSR_SHAPE(WIDTH), 0, 1, 0, 0);
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(variances_of_long_lines) { test_on_every_device(check_variances); }
