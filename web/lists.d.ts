@@ -193,6 +193,7 @@ export interface Operators {
   conv(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
   conv_integer(x: Tensor, weight: Tensor, x_zero_point: Tensor | null, weight_zero_point: Tensor | null, desc?: ConvDesc): Tensor;
   conv_transpose(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
+  copy(tensor: Tensor): Tensor;
   copysign(a: Tensor, b: Tensor): Tensor;
   cos(x: Tensor): Tensor;
   cosh(x: Tensor): Tensor;
@@ -484,6 +485,7 @@ export interface TensorOperators {
   conv(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
   conv_integer(weight: Tensor, x_zero_point: Tensor | null, weight_zero_point: Tensor | null, desc?: ConvDesc): Tensor;
   conv_transpose(weight: Tensor, bias: Tensor | null, desc?: ConvDesc): Tensor;
+  copy(): Tensor;
   copysign(b: Tensor): Tensor;
   cos(): Tensor;
   cosh(): Tensor;

@@ -55,6 +55,7 @@ export const operators = {
   conv: 'tensor x, tensor weight, tensor bias, conv_desc desc',
   conv_integer: 'tensor x, tensor weight, tensor x_zero_point, tensor weight_zero_point, conv_desc desc',
   conv_transpose: 'tensor x, tensor weight, tensor bias, conv_desc desc',
+  copy: 'tensor tensor',
   copysign: 'tensor a, tensor b',
   cos: 'tensor x',
   cosh: 'tensor x',

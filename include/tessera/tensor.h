@@ -79,6 +79,26 @@ TSR_API tsr_tensor *tsr_permute(tsr_tensor *tensor, const int *axes, int axis_co
 #define TSR_END INT64_MAX
 TSR_API tsr_tensor *tsr_slice(tsr_tensor *tensor, int axis, int64_t start, int64_t stop, int64_t step);
 
+// One item of a key such as Python's x[3, 2:8:2, None].
+typedef enum tsr_key_kind {
+  TSR_KEY_RANGE,  // elements `start` to `stop` of an axis by `step`, as in tsr_slice
+  TSR_KEY_AT,     // element `start` of an axis, which the view does not have; a negative one counts from the end
+  TSR_KEY_NEW     // a new axis of size 1
+} tsr_key_kind;
+typedef struct tsr_key {
+  tsr_key_kind kind;
+  int64_t start, stop, step;
+} tsr_key;
+#define TSR_AT(index)          ((tsr_key){TSR_KEY_AT, (index), 0, 0})
+#define TSR_RANGE(start, stop) ((tsr_key){TSR_KEY_RANGE, (start), (stop), 1})
+#define TSR_NEW_AXIS           ((tsr_key){TSR_KEY_NEW, 0, 0, 0})
+
+// The view that a key names, whose items are about the tensor's axes in their order; axes behind the last item are whole. `items` is borrowed
+// for the call: tsr_view(x, (tsr_key[]){TSR_AT(3), TSR_RANGE(2, 8)}, 2).
+//
+// Errors: TSR_ERR_SHAPE (an index out of bounds, more items than axes), TSR_ERR_INVALID_ARGUMENT (a step of 0).
+TSR_API tsr_tensor *tsr_view(tsr_tensor *tensor, const tsr_key *items, int item_count);
+
 // Broadcasts to `shape`: axes of size 1, and missing leading axes, are repeated by a stride of 0. A size of -1 keeps
 // the tensor's.
 TSR_API tsr_tensor *tsr_expand(tsr_tensor *tensor, tsr_shape shape);
@@ -96,6 +116,9 @@ TSR_API tsr_tensor *tsr_flip(tsr_tensor *tensor, int axis);
 // A view of the tensor if it is contiguous, else a contiguous copy. The copy is recorded like an operator: it is made
 // when it is needed, from the elements as they are now, and may be fused into another operator's kernel.
 TSR_API tsr_tensor *tsr_contiguous(tsr_tensor *tensor);
+
+// The elements in memory of their own, contiguous. The copy is recorded like an operator: it is made when it is needed, from the elements as they are now.
+TSR_API tsr_tensor *tsr_copy(tsr_tensor *tensor);
 
 // Moving and reading.
 
@@ -118,6 +141,10 @@ TSR_API tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes);
 //         (NULL), those of tsr_read. Then `*out_value` is 0.
 TSR_API tsr_status tsr_item(tsr_tensor *tensor, double *out_value);
 TSR_API tsr_status tsr_item_int(tsr_tensor *tensor, int64_t *out_value);
+
+// Copies the bytes of the element at an index, if it is there to be read: computed, in memory that the host addresses, and no queued work can still change it. The index has a
+// number for each axis; negative ones count from the end. False: it is not, or the index is wrong; tsr_item of a tsr_view then reads it, or says what is wrong.
+TSR_API bool tsr_peek(const tsr_tensor *tensor, const int64_t *index, int axis_count, void *out_element);
 
 // Queues everything the tensor needs and returns without waiting; reading, or tsr_device_synchronize, waits.
 //
@@ -147,6 +174,18 @@ TSR_API tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes)
 //          tensor's own, TSR_ERR_OUT_OF_MEMORY. Then the target keeps its elements. A failure of the write itself is
 //          returned by the call that makes it run.
 TSR_API tsr_status tsr_assign(tsr_tensor *target, tsr_tensor *source);
+
+// As tsr_assign of one number, converted like tsr_convert does; tsr_fill_int is exact for integers beyond 2^53. A few elements that the host can write at once, and
+// that no recorded operator still has to read, are written at once.
+//
+// Errors: those of tsr_assign.
+TSR_API tsr_status tsr_fill(tsr_tensor *target, double value);
+TSR_API tsr_status tsr_fill_int(tsr_tensor *target, int64_t value);
+
+// As tsr_fill of the element at an index (see tsr_peek), with the bytes of an element.
+//
+// Errors: TSR_ERR_SHAPE (the index), those of tsr_assign.
+TSR_API tsr_status tsr_assign_at(tsr_tensor *target, const int64_t *index, int axis_count, const void *element);
 
 // Whether both have the same dtype, shape and element values (NaN equals nothing, -0 equals 0). Tensors on two devices
 // are compared on the more compatible one, as for all operators (docs/architecture.md, "Mixed devices").

@@ -3,7 +3,6 @@
 #include "core/layout.h"
 
 #include <string.h>
-#include <tessera/tensor.h>
 
 #include "core/alloc.h"
 #include "core/error.h"
@@ -182,18 +181,20 @@ tsr_status tsri_layout_permute(const tsri_layout *layout, const int *axes, int a
     return TSRI_FAIL(TSR_ERR_SHAPE, "permute: %d axes given for a tensor of rank %d", axis_count,
                      (int)layout->shape.rank);
   }
-  tsri_layout view = *layout;
+  int from[TSR_MAX_RANK];
   unsigned seen = 0;
   for (int i = 0; i < axis_count; i++) {
-    int axis = 0;
-    tsr_status status = tsri_axis("permute", axes[i], axis_count, &axis);
+    tsr_status status = tsri_axis("permute", axes[i], axis_count, &from[i]);
     if (status != TSR_OK) return status;
-    if (seen & (1u << axis)) return TSRI_FAIL(TSR_ERR_SHAPE, "permute: axis %d is named twice", axis);
-    seen |= 1u << axis;
-    view.shape.dims[i] = layout->shape.dims[axis];
-    view.strides[i] = layout->strides[axis];
+    if (seen & (1u << from[i])) return TSRI_FAIL(TSR_ERR_SHAPE, "permute: axis %d is named twice", from[i]);
+    seen |= 1u << from[i];
   }
-  *out_view = view;
+  tsri_layout before = *layout;  // which may be `*out_view`
+  *out_view = before;
+  for (int i = 0; i < axis_count; i++) {
+    out_view->shape.dims[i] = before.shape.dims[from[i]];
+    out_view->strides[i] = before.strides[from[i]];
+  }
   return TSR_OK;
 }
 
@@ -216,33 +217,115 @@ static int64_t from_start(int64_t position, int64_t size) {
   return position < 0 ? (position < -size ? -1 : position + size) : position;
 }
 
+// How many elements of an axis start:stop:step names, and which is the first. `step` is not 0.
+static int64_t count_in_range(int64_t size, int64_t start, int64_t stop, int64_t step, int64_t *out_first) {
+  if (step > 0) {
+    int64_t first = clamp(from_start(start, size), 0, size), end = clamp(from_start(stop, size), 0, size);
+    *out_first = first;
+    if (step == 1) return end > first ? end - first : 0;  // most slices: no division
+    return end > first ? (end - first - 1) / step + 1 : 0;
+  }
+  int64_t stride = step == INT64_MIN ? INT64_MAX : -step, first = clamp(from_start(start, size), -1, size - 1);
+  int64_t end = stop == TSR_END ? -1 : clamp(from_start(stop, size), -1, size - 1);
+  *out_first = first;
+  return first > end ? (first - end - 1) / stride + 1 : 0;
+}
+
+static tsr_status fail_step(const char *caller) {
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: step is 0; it may be positive or negative", caller);
+}
+
 tsr_status tsri_layout_slice(const tsri_layout *layout, int axis, int64_t start, int64_t stop, int64_t step,
                              tsri_layout *out_view) {
   int at = 0;
   tsr_status status = tsri_axis("slice", axis, layout->shape.rank, &at);
   if (status != TSR_OK) return status;
-  if (step == 0) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "slice: step is 0; it may be positive or negative");
-
-  int64_t size = layout->shape.dims[at], first = 0, count = 0;
-  if (step > 0) {
-    first = clamp(from_start(start, size), 0, size);
-    int64_t end = clamp(from_start(stop, size), 0, size);
-    if (end > first) count = (end - first - 1) / step + 1;
-  } else {
-    int64_t stride = step == INT64_MIN ? INT64_MAX : -step;
-    first = clamp(from_start(start, size), -1, size - 1);
-    int64_t end = stop == TSR_END ? -1 : clamp(from_start(stop, size), -1, size - 1);
-    if (first > end) count = (first - end - 1) / stride + 1;
-  }
-
-  tsri_layout view = *layout;
-  view.shape.dims[at] = count;
-  view.count = 1;
-  for (int i = 0; i < view.shape.rank; i++) view.count *= view.shape.dims[i];
-  if (count > 0) view.offset += first * layout->strides[at];
+  if (step == 0) return fail_step("slice");
+  int64_t first = 0, stride = layout->strides[at];
+  int64_t count = count_in_range(layout->shape.dims[at], start, stop, step, &first);
+  *out_view = *layout;
+  out_view->shape.dims[at] = count;
+  out_view->count = 1;
+  for (int i = 0; i < out_view->shape.rank; i++) out_view->count *= out_view->shape.dims[i];
+  if (count > 0) out_view->offset += first * stride;
   // With at most one element the stride is not used, and step times stride might overflow.
-  if (count > 1) view.strides[at] = layout->strides[at] * step;
-  *out_view = view;
+  if (count > 1) out_view->strides[at] = stride * step;
+  return TSR_OK;
+}
+
+// Checks one item, which is about axis `axis` unless it makes a new one.
+static tsr_status check_item(const tsri_layout *layout, int axis, const tsr_key *item) {
+  if (item->kind == TSR_KEY_NEW) return TSR_OK;
+  if (item->kind == TSR_KEY_RANGE) return item->step ? TSR_OK : fail_step("view");
+  if (item->kind != TSR_KEY_AT) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "view: an item is of no known kind");
+  if (axis >= layout->shape.rank) return TSR_OK;  // check_key says so
+  int64_t size = layout->shape.dims[axis], index = item->start;
+  if (index >= -size && index < size) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_SHAPE, "view: index %lld is out of bounds for axis %d with size %lld", (long long)index,
+                   axis, (long long)size);
+}
+
+// Checks that a key has axes for its items, and room for new ones.
+static tsr_status check_key(const tsri_layout *layout, const tsr_key *items, int count) {
+  int used = 0, made = 0, rank = layout->shape.rank;
+  if (count < 0 || (count > 0 && !items)) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "view: no items, or %d", count);
+  for (int i = 0; i < count; i++) {
+    tsr_status status = check_item(layout, used, &items[i]);
+    if (status != TSR_OK) return status;
+    used += items[i].kind != TSR_KEY_NEW;
+    made += items[i].kind != TSR_KEY_AT;
+  }
+  if (used > rank) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "view: too many items: %d are about axes, of which the tensor has %d", used, rank);
+  }
+  if (made + rank - used > TSR_MAX_RANK) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "view: a tensor has at most %d axes", TSR_MAX_RANK);
+  }
+  return TSR_OK;
+}
+
+// The stride of a new axis before `axis`: any would do, and this one keeps a contiguous layout contiguous for other libraries.
+static int64_t stride_before(const tsri_layout *layout, int axis) {
+  if (axis >= layout->shape.rank) return 1;
+  int64_t size = layout->shape.dims[axis];
+  return layout->strides[axis] * (size > 1 ? size : 1);
+}
+
+// Applies a range or an index to axis `from` of `layout`, of which the view keeps axis `to`, or none.
+static void take_item(const tsri_layout *layout, int from, const tsr_key *item, tsri_layout *view, int to) {
+  int64_t size = layout->shape.dims[from], stride = layout->strides[from], first = item->start;
+  if (item->kind == TSR_KEY_AT) {
+    view->offset += (first < 0 ? first + size : first) * stride;
+    return;
+  }
+  int64_t count = count_in_range(size, item->start, item->stop, item->step, &first);
+  view->shape.dims[to] = count;
+  view->strides[to] = count > 1 ? stride * item->step : stride;
+  if (count > 0) view->offset += first * stride;
+}
+
+tsr_status tsri_layout_view(const tsri_layout *layout, const tsr_key *items, int count, tsri_layout *out_view) {
+  tsr_status status = check_key(layout, items, count);
+  if (status != TSR_OK) return status;
+  // Written in place: wide loads of what was just stored piece by piece would stall.
+  out_view->offset = layout->offset;
+  int from = 0, to = 0;
+  for (int i = 0; i < count; i++) {
+    if (items[i].kind == TSR_KEY_NEW) {
+      out_view->shape.dims[to] = 1;
+      out_view->strides[to++] = stride_before(layout, from);
+    } else {
+      take_item(layout, from++, &items[i], out_view, to);
+      to += items[i].kind == TSR_KEY_RANGE;
+    }
+  }
+  for (; from < layout->shape.rank; from++, to++) {
+    out_view->shape.dims[to] = layout->shape.dims[from];
+    out_view->strides[to] = layout->strides[from];
+  }
+  out_view->shape.rank = to;
+  out_view->count = 1;
+  for (int i = 0; i < to; i++) out_view->count *= out_view->shape.dims[i];
   return TSR_OK;
 }
 
@@ -319,8 +402,7 @@ tsr_status tsri_layout_unsqueeze(const tsri_layout *layout, int axis, tsri_layou
   memmove(view.shape.dims + at + 1, view.shape.dims + at, (size_t)(rank - at) * sizeof view.shape.dims[0]);
   memmove(view.strides + at + 1, view.strides + at, (size_t)(rank - at) * sizeof view.strides[0]);
   view.shape.dims[at] = 1;
-  // An axis of one element may have any stride; this one keeps a contiguous layout contiguous for other libraries.
-  view.strides[at] = at < rank ? layout->strides[at] * (layout->shape.dims[at] > 1 ? layout->shape.dims[at] : 1) : 1;
+  view.strides[at] = stride_before(layout, at);
   view.shape.rank = rank + 1;
   *out_view = view;
   return TSR_OK;

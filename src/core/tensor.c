@@ -41,7 +41,7 @@ static char *copy_last_error(void) {
 
 static void destroy(tsr_tensor *tensor) {
   tsri_value_let_go(tensor->value);
-  tsri_free(tensor->message);
+  if (tensor->message) tsri_free(tensor->message);
   tensor->value = NULL;
   tensor->message = NULL;
   tsri_object_destroy(&tensor->object);
@@ -53,6 +53,17 @@ static tsr_tensor *adopt(tsr_tensor *tensor) {
   return fail_out_of_memory();
 }
 
+// Copies the axes that there are, size by size: most layouts were just written that way, and wide loads of such memory stall. The others are 0 already.
+static void copy_layout(tsri_layout *to, const tsri_layout *from) {
+  to->shape.rank = from->shape.rank;
+  for (int i = 0; i < from->shape.rank; i++) {
+    to->shape.dims[i] = from->shape.dims[i];
+    to->strides[i] = from->strides[i];
+  }
+  to->offset = from->offset;
+  to->count = from->count;
+}
+
 tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout *layout) {
   tsr_tensor *tensor = tsri_object_create(TSRI_OBJECT_TENSOR, sizeof *tensor);
   if (!tensor) {
@@ -61,7 +72,7 @@ tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout
   }
   tensor->value = value;
   tensor->dtype = dtype;
-  tensor->layout = *layout;
+  copy_layout(&tensor->layout, layout);
   return adopt(tensor);
 }
 

@@ -67,6 +67,14 @@ void tsri_value_let_go(tsri_value *value) {
     give_up(value, TENSOR_REF + 1);
     return;
   }
+  // While other tensors hold the value, nothing ends with this one: both counts are lowered in one step.
+  uint_fast64_t refs = atomic_load_explicit(&value->refs, memory_order_relaxed);
+  while (refs >> 32 > 1) {
+    if (atomic_compare_exchange_weak_explicit(&value->refs, &refs, refs - (TENSOR_REF + 1), memory_order_acq_rel,
+                                              memory_order_relaxed)) {
+      return;
+    }
+  }
   bool is_last = atomic_fetch_sub_explicit(&value->refs, TENSOR_REF, memory_order_acq_rel) >> 32 == 1;
   if (is_last) tsri_value_release(atomic_exchange(&value->latest, NULL));
   give_up(value, 1);

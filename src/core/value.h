@@ -52,6 +52,12 @@ static inline uint32_t tsri_value_refs(const tsri_value *value) {
   return (uint32_t)atomic_load_explicit(&((tsri_value *)value)->refs, memory_order_acquire);
 }
 
+// Whether tensors hold all references: no recorded operator will still read the value.
+static inline bool tsri_value_has_tensors_only(const tsri_value *value) {
+  uint64_t refs = atomic_load_explicit(&((tsri_value *)value)->refs, memory_order_acquire);
+  return refs >> 32 == (uint32_t)refs;
+}
+
 // The buffer with the elements; NULL while pending.
 static inline tsr_buffer *tsri_value_buffer(const tsri_value *value) {
   return atomic_load_explicit(&((tsri_value *)value)->buffer, memory_order_acquire);

@@ -1,11 +1,69 @@
 // SPDX-License-Identifier: MIT
-// tsr_item and tsr_item_int: read a tensor with one element.
+// Single numbers: read (tsr_item, tsr_peek) and written (tsr_fill, tsr_assign_at).
+//
+// Where the host has the memory and nothing is queued, an element is read and written in place: a copy through the device's queue would take longer by far.
 #include <inttypes.h>
+#include <string.h>
 
 #include "core/error.h"
+#include "core/strided.h"
 #include "core/tensor.h"
+#include "graph/graph.h"
+#include "graph/watch.h"
 #include "ops/promote.h"
+#include "ops/transfer.h"
+#include "runtime/buffer.h"
+#include "runtime/sharing.h"
 #include "runtime/stage.h"
+#include "runtime/tape.h"
+
+// The element at `offset` of the tensor's memory, where the host can read it now; NULL: it cannot, or has to compute it first.
+static void *element_at(const tsr_tensor *tensor, int64_t offset) {
+  tsr_buffer *buffer = tsri_value_is_assigned(tensor->value) ? NULL : tsri_tensor_buffer(tensor);
+  char *host = buffer ? tsri_buffer_host_now(buffer) : NULL;
+  return host ? host + (size_t)offset * tsr_dtype_bytes(tensor->dtype) : NULL;
+}
+
+static void *first_element(const tsr_tensor *tensor) { return element_at(tensor, tensor->layout.offset); }
+
+// Where in the tensor's memory the element at an index is; false: there is none.
+static bool find_element(const tsri_layout *layout, const int64_t *index, int axis_count, int64_t *out_offset) {
+  if (axis_count != layout->shape.rank || (axis_count > 0 && !index)) return false;
+  *out_offset = layout->offset;
+  for (int i = 0; i < axis_count; i++) {
+    int64_t size = layout->shape.dims[i], at = index[i] < 0 ? index[i] + size : index[i];
+    if (at < 0 || at >= size) return false;
+    *out_offset += at * layout->strides[i];
+  }
+  return true;
+}
+
+// --- Reading ---------------------------------------------------------------------------------------------------------
+
+// Reads the element through the device's queue.
+static tsr_status read_copy(const char *caller, tsr_tensor *tensor, tsr_dtype as, void *out_value) {
+  void *element =
+      tsri_stage_create(tsr_dtype_bytes(tensor->dtype));  // not the stack: after a time-out the driver may still write
+  if (!element) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for an element", caller);
+  tsr_status status = tsr_read(tensor, element, tsr_dtype_bytes(tensor->dtype));
+  if (status == TSR_OK) status = tsr_convert(as, out_value, tensor->dtype, element, 1);
+  tsri_stage_release(tensor->value->device, element, status);
+  return status;
+}
+
+static tsr_status read_element(const char *caller, tsr_tensor *tensor, tsr_dtype as, void *out_value) {
+  tsr_status status = tsri_graph_run(tensor);
+  if (status != TSR_OK) return status;
+  const void *element = first_element(tensor);
+  if (!element) return read_copy(caller, tensor, as, out_value);
+  if (tensor->dtype == TSR_F32 && as == TSR_F64) {  // most reads
+    float number = 0;
+    memcpy(&number, element, sizeof number);
+    *(double *)out_value = (double)number;
+    return TSR_OK;
+  }
+  return tsr_convert(as, out_value, tensor->dtype, element, 1);
+}
 
 // Reads the element and converts it to type `as`.
 static tsr_status read_one(const char *caller, tsr_tensor *tensor, tsr_dtype as, void *out_value) {
@@ -20,17 +78,12 @@ static tsr_status read_one(const char *caller, tsr_tensor *tensor, tsr_dtype as,
     return TSRI_FAIL(TSR_ERR_DTYPE, "%s: takes integers and bool, not %s; tsr_item reads floats", caller,
                      tsr_dtype_name(tensor->dtype));
   }
-  void *element =
-      tsri_stage_create(tsr_dtype_bytes(tensor->dtype));  // not the stack: after a time-out the driver may still write
-  if (!element) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for an element", caller);
-  status = tsr_read(tensor, element, tsr_dtype_bytes(tensor->dtype));
-  if (status == TSR_OK) status = tsr_convert(as, out_value, tensor->dtype, element, 1);
+  status = read_element(caller, tensor, as, out_value);
   if (status == TSR_OK && as == TSR_I64 && tensor->dtype == TSR_U64 && *(int64_t *)out_value < 0) {
     status = TSRI_FAIL(TSR_ERR_DTYPE, "%s: %" PRIu64 " does not fit int64_t; tsr_read reads u64", caller,
                        (uint64_t) * (int64_t *)out_value);
     *(int64_t *)out_value = 0;
   }
-  tsri_stage_release(tensor->value->device, element, status);
   return status;
 }
 
@@ -45,3 +98,82 @@ tsr_status tsr_item_int(tsr_tensor *tensor, int64_t *out_value) {
   *out_value = 0;
   return read_one("item_int", tensor, TSR_I64, out_value);
 }
+
+bool tsr_peek(const tsr_tensor *tensor, const int64_t *index, int axis_count, void *out_element) {
+  int64_t offset = 0;
+  bool is_right = tsri_tensor_is_usable(tensor) && out_element && !tsri_dtype_is_packed(tensor->dtype) &&
+                  find_element(&tensor->layout, index, axis_count, &offset);
+  const void *element = is_right ? element_at(tensor, offset) : NULL;
+  if (element) memcpy(out_element, element, tsr_dtype_bytes(tensor->dtype));
+  return element != NULL;
+}
+
+// --- Writing ---------------------------------------------------------------------------------------------------------
+
+// Whether nobody but tensors of this value sees the memory, and nobody records or captures what happens to it.
+static bool is_written_alone(const tsr_tensor *target) {
+  const tsr_buffer *buffer = tsri_tensor_buffer(target);
+  if (!buffer || buffer->whole || buffer->is_read_only || tsri_buffer_is_shared(buffer)) return false;
+  bool is_only = atomic_load_explicit(&((tsr_buffer *)(uintptr_t)buffer)->object.refs, memory_order_acquire) == 1;
+  return is_only && tsri_value_has_tensors_only(target->value) && !tsri_watching && !tsri_tape_now();
+}
+
+// Elements that the calling thread writes sooner than an assignment is recorded and run.
+enum { MOST_AT_ONCE = 1024 };
+
+static tsr_status fill_in_place(const tsr_tensor *target, void *first, tsr_dtype dtype, const void *value) {
+  if (target->layout.count == 1) return tsr_convert(target->dtype, first, dtype, value, 1);
+  unsigned char element[8];
+  tsr_status status = tsr_convert(target->dtype, element, dtype, value, 1);
+  if (status == TSR_OK && target->layout.count > 0) status = tsri_target_check("fill", target);
+  if (status != TSR_OK) return status;
+  tsri_layout to = target->layout, from = {.shape = target->layout.shape, .count = target->layout.count};
+  to.offset = 0;
+  tsri_strided_copy(first, &to, element, &from, tsr_dtype_bytes(target->dtype));
+  return TSR_OK;
+}
+
+static tsr_status fill(tsr_tensor *target, tsr_dtype dtype, const void *value) {
+  tsr_status status = tsri_tensor_check("fill", target);
+  if (status != TSR_OK) return status;
+  void *first = target->layout.count <= MOST_AT_ONCE ? first_element(target) : NULL;
+  if (first && is_written_alone(target)) return fill_in_place(target, first, dtype, value);
+  tsr_device *device = target->value->device;
+  tsr_tensor *number = dtype == TSR_F64 ? tsr_full(device, target->dtype, TSR_SCALAR, *(const double *)value)
+                                        : tsr_full_int(device, target->dtype, TSR_SCALAR, *(const int64_t *)value);
+  status = tsr_assign(target, number);
+  tsr_release(number);
+  return status;
+}
+
+// Checks an index that has no element, or is that of an element which cannot be written at once, and assigns through a view.
+static tsr_status assign_view(tsr_tensor *target, const int64_t *index, int axis_count, const void *element) {
+  if (axis_count != target->layout.shape.rank || (axis_count > 0 && !index)) {
+    return TSRI_FAIL(TSR_ERR_SHAPE, "assign_at: an index of %d numbers; the tensor has %d axes", axis_count,
+                     (int)target->layout.shape.rank);
+  }
+  tsr_key items[TSR_MAX_RANK];
+  for (int i = 0; i < axis_count; i++) items[i] = TSR_AT(index[i]);
+  tsr_tensor *view = tsri_tensor_named("assign_at", tsr_view(target, items, axis_count));
+  tsr_tensor *source =
+      tsr_from_data(target->value->device, target->dtype, TSR_SCALAR, element, tsr_dtype_bytes(target->dtype));
+  tsr_status status = tsr_assign(view, source);
+  tsr_release(source);
+  tsr_release(view);
+  return status;
+}
+
+tsr_status tsr_assign_at(tsr_tensor *target, const int64_t *index, int axis_count, const void *element) {
+  int64_t offset = 0;
+  tsr_status status = tsri_tensor_check("assign_at", target);
+  if (status == TSR_OK && !element) status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "assign_at: element is NULL");
+  if (status != TSR_OK) return status;
+  bool is_there = find_element(&target->layout, index, axis_count, &offset);
+  void *place = is_there && is_written_alone(target) ? element_at(target, offset) : NULL;
+  if (!place) return assign_view(target, index, axis_count, element);
+  memcpy(place, element, tsr_dtype_bytes(target->dtype));
+  return TSR_OK;
+}
+
+tsr_status tsr_fill(tsr_tensor *target, double value) { return fill(target, TSR_F64, &value); }
+tsr_status tsr_fill_int(tsr_tensor *target, int64_t value) { return fill(target, TSR_I64, &value); }

@@ -139,6 +139,17 @@ tsr_tensor *tsr_contiguous(tsr_tensor *tensor) {
   return tsri_record_copy(tensor, &packed);
 }
 
+tsr_tensor *tsr_copy(tsr_tensor *tensor) {
+  if (tsri_transfer_is_packed(tensor)) {
+    tsr_tensor *stored = tsri_packed_bytes(tensor), *whole = tsri_then(tsr_copy(stored), stored);
+    return tsri_packed_of(whole, tensor->dtype, tensor->packed_last);
+  }
+  tsr_status status = tsri_tensor_check("copy", tensor);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_layout packed = tsri_packed_layout(&tensor->layout);
+  return tsri_record_copy(tensor, &packed);
+}
+
 bool tsr_tensor_shares_memory(const tsr_tensor *a, const tsr_tensor *b) {
   if (!tsri_tensor_is_usable(a) || !tsri_tensor_is_usable(b)) return false;
   if (a->value == b->value) return true;

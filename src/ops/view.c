@@ -46,6 +46,32 @@ tsr_tensor *tsr_slice(tsr_tensor *tensor, int axis, int64_t start, int64_t stop,
   return finish(tensor, status, &view);
 }
 
+// A key of a packed tensor, item by item: those functions say what they refuse.
+static tsr_tensor *view_packed(tsr_tensor *tensor, const tsr_key *items, int count) {
+  tsr_tensor *view = tsri_tensor_view(tensor, &tensor->layout);
+  for (int i = 0, axis = 0; i < count; i++) {
+    const tsr_key *item = &items[i];
+    if (item->kind == TSR_KEY_RANGE) {
+      view = tsri_then(tsr_slice(view, axis++, item->start, item->stop, item->step), view);
+    } else if (item->kind == TSR_KEY_NEW) {
+      view = tsri_then(tsr_unsqueeze(view, axis++), view);
+    } else {
+      int64_t stop = item->start == -1 ? TSR_END : item->start + 1;
+      view = tsri_then(tsr_slice(view, axis, item->start, stop, 1), view);
+      view = tsri_then(tsr_squeeze(view, axis), view);
+    }
+  }
+  return tsri_tensor_named("view", view);
+}
+
+tsr_tensor *tsr_view(tsr_tensor *tensor, const tsr_key *items, int item_count) {
+  tsri_layout view;
+  tsr_status status = tsri_tensor_check_any("view", tensor);
+  if (status == TSR_OK) status = tsri_layout_view(&tensor->layout, items, item_count, &view);
+  if (status == TSR_OK && tsri_dtype_is_packed(tensor->dtype)) return view_packed(tensor, items, item_count);
+  return finish(tensor, status, &view);
+}
+
 tsr_tensor *tsr_expand(tsr_tensor *tensor, tsr_shape shape) {
   tsri_layout view;
   tsr_status status = tsri_tensor_check("expand", tensor);

@@ -53,3 +53,35 @@ TEST(rot90_four_times_changes_nothing) {
   CHECK_FAILS(tsr_rot90(x, 1, 1, 1), TSR_ERR_INVALID_ARGUMENT, "rot90: axis 1 is named twice");
   finish();
 }
+
+TEST(view_takes_a_key_of_indices_ranges_and_new_axes) {
+  begin();
+  tsr_tensor *x = count_up(TSR_I32, TSR_SHAPE(2, 3, 4));
+  CHECK_VALUES(tsr_view(x, (tsr_key[]){TSR_AT(-1), TSR_RANGE(1, TSR_END), TSR_AT(2)}, 3), TSR_I32, TSR_SHAPE(2), 0, 18,
+               22);
+  tsr_key backwards[] = {TSR_AT(0), TSR_AT(1), {TSR_KEY_RANGE, TSR_END, TSR_END, -2}};
+  CHECK_VALUES(tsr_view(x, backwards, 3), TSR_I32, TSR_SHAPE(2), 0, 7, 5);
+  tsr_tensor *wider = tsr_view(x, (tsr_key[]){TSR_NEW_AXIS, TSR_AT(1), TSR_NEW_AXIS}, 3);
+  CHECK_EQ_INT(tsr_tensor_shape(wider).rank, 4);
+  CHECK_EQ_INT(tsr_tensor_shape(wider).dims[3], 4);
+  CHECK(tsr_tensor_shares_memory(wider, x) && tsr_tensor_is_contiguous(wider));
+  CHECK_EMPTY(tsr_view(x, (tsr_key[]){TSR_RANGE(5, 1)}, 1), TSR_I32, TSR_SHAPE(0, 3, 4));
+  CHECK_EQ_INT(tsr_tensor_count(tsr_view(x, NULL, 0)), 24);
+  finish();
+}
+
+TEST(view_refuses_a_key_that_the_tensor_has_no_axes_for) {
+  begin();
+  tsr_tensor *x = count_up(TSR_I32, TSR_SHAPE(2, 3));
+  CHECK_FAILS(tsr_view(x, (tsr_key[]){TSR_AT(0), TSR_AT(0), TSR_AT(0)}, 3), TSR_ERR_SHAPE, "too many items");
+  CHECK_FAILS(tsr_view(x, (tsr_key[]){TSR_AT(0), TSR_AT(3)}, 2), TSR_ERR_SHAPE,
+              "index 3 is out of bounds for axis 1 with size 3");
+  CHECK_FAILS(tsr_view(x, (tsr_key[]){TSR_AT(-3)}, 1), TSR_ERR_SHAPE, "index -3 is out of bounds");
+  CHECK_FAILS(tsr_view(x, (tsr_key[]){{TSR_KEY_RANGE, 0, 1, 0}}, 1), TSR_ERR_INVALID_ARGUMENT, "step is 0");
+  CHECK_FAILS(tsr_view(x, (tsr_key[]){{(tsr_key_kind)7, 0, 1, 1}}, 1), TSR_ERR_INVALID_ARGUMENT, "no known kind");
+  CHECK_FAILS(tsr_view(x, NULL, 1), TSR_ERR_INVALID_ARGUMENT, "no items");
+  tsr_key many[7];
+  for (int i = 0; i < 7; i++) many[i] = TSR_NEW_AXIS;
+  CHECK_FAILS(tsr_view(x, many, 7), TSR_ERR_SHAPE, "at most 8 axes");
+  finish();
+}

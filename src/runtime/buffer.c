@@ -178,6 +178,14 @@ void *tsr_buffer_host(tsr_buffer *buffer) {
   return memory ? memory + buffer->offset : NULL;
 }
 
+// A profile shows copies between the device and the host, and faults occur in them: then they are made.
+void *tsri_buffer_host_now(tsr_buffer *buffer) {
+  const tsr_device *device = buffer->device;
+  if (!device->limits.runs_at_once || device->has_faults || tsri_profiling()) return NULL;
+  if (atomic_load_explicit(&tsri_tracks_are_used, memory_order_acquire)) return NULL;
+  return tsr_buffer_host(buffer);
+}
+
 tsr_status tsri_buffer_map(tsr_buffer *buffer, void **out_memory) {
   *out_memory = tsr_buffer_host(buffer);
   return *out_memory ? tsri_device_wait(buffer->device) : TSR_OK;

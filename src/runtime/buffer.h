@@ -54,6 +54,9 @@ void tsri_buffer_give_memory(tsr_buffer *buffer);
 tsr_status tsri_buffer_queue_upload(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes);
 tsr_status tsri_buffer_queue_download(tsr_buffer *buffer, size_t offset, void *out_data, size_t bytes);
 
+// The buffer's bytes, if the host can address them and no queued work can still use them; NULL: wait, or copy.
+void *tsri_buffer_host_now(tsr_buffer *buffer);
+
 // As tsr_buffer_copy, for ranges that have been checked and `bytes` above 0. Is not counted as a move.
 tsr_status tsri_buffer_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes);
 

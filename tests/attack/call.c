@@ -32,6 +32,17 @@ static tsr_tensor *call_create(tsr_device *device, const step *s, const void *da
   }
 }
 
+// By tsr_slice, or by a key of which the last item is the slice. For a stop of -1 ("before the first element") both take TSR_END.
+static tsr_tensor *call_slice(const step *s, tsr_tensor *x) {
+  int axis = s->axes[0], rank = tsr_tensor_shape(x).rank, at = axis < 0 ? axis + rank : axis;
+  int64_t start = s->numbers[0], stop = s->numbers[1] < 0 ? TSR_END : s->numbers[1], stride = s->numbers[2];
+  if (start % 2 == 0 || at < 0 || at >= rank) return tsr_slice(x, axis, start, stop, stride);
+  tsr_key key[TSR_MAX_RANK];
+  for (int i = 0; i < at; i++) key[i] = TSR_RANGE(0, TSR_END);
+  key[at] = (tsr_key){.kind = TSR_KEY_RANGE, .start = start, .stop = stop, .step = stride};
+  return tsr_view(x, key, at + 1);
+}
+
 static tsr_tensor *call_view(const step *s, tsr_tensor *x) {
   switch (s->kind) {
     case STEP_reshape:
@@ -42,8 +53,8 @@ static tsr_tensor *call_view(const step *s, tsr_tensor *x) {
       return tsr_transpose(x, s->axes[0], s->axes[1]);
     case STEP_permute:
       return tsr_permute(x, s->axes, s->axis_count);
-    case STEP_slice:  // for a stop of -1 ("before the first element") tsr_slice takes TSR_END
-      return tsr_slice(x, s->axes[0], s->numbers[0], s->numbers[1] < 0 ? TSR_END : s->numbers[1], s->numbers[2]);
+    case STEP_slice:
+      return call_slice(s, x);
     case STEP_squeeze:
       return tsr_squeeze(x, s->axes[0]);
     case STEP_unsqueeze:

@@ -123,6 +123,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(const int *, const_int_p)                                                \
   X(const int64_t *, const_int64_t_p)                                        \
   X(const tsr_arg *, const_tsr_arg_p)                                        \
+  X(const tsr_key *, const_tsr_key_p)                                        \
   X(const tsr_device_desc *, const_tsr_device_desc_p)                        \
   X(const tsr_kernel_desc *, const_tsr_kernel_desc_p)                        \
   X(const tsr_save_desc *, const_tsr_save_desc_p)                            \

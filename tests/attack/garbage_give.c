@@ -497,6 +497,22 @@ const tsr_arg *give_const_tsr_arg_p(garbage *g, const char *parameter) {
   return g->args;
 }
 
+const tsr_key *give_const_tsr_key_p(garbage *g, const char *parameter) {
+  static tsr_key items[GARBAGE_LIST];
+  if (is_nothing(g, 8)) {
+    note(g, parameter, "NULL");
+    return NULL;
+  }
+  for (int i = 0; i < GARBAGE_LIST; i++) {
+    items[i] = (tsr_key){.kind = (tsr_key_kind)(below(g, 12) ? below(g, 3) : below(g, 1000)),
+                         .start = any_size(g),
+                         .stop = any_size(g),
+                         .step = any_size(g)};
+  }
+  note(g, parameter, "{kind %d from %lld, …}", (int)items[0].kind, (long long)items[0].start);
+  return items;
+}
+
 // --- Descriptions -----------------------------------------------------------------------------------------------------------
 
 const tsr_device_desc *give_const_tsr_device_desc_p(garbage *g, const char *parameter) {
