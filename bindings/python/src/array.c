@@ -8,26 +8,32 @@
 
 PyTypeObject *tsrpy_array_type;
 
-PyObject *tsrpy_array_take(tsr_tensor *tensor) {
+tsrpy_array *tsrpy_array_new(tsr_tensor *tensor) {
+  tsrpy_array *array = PyObject_New(tsrpy_array, tsrpy_array_type);
+  if (array) array->tensor = tensor;
+  return array;
+}
+
+static PyObject *take(tsr_tensor *tensor) {
   tsr_status status = tsr_error(tensor);
   tsrpy_array *array = NULL;
-  if (status != TSR_OK) {
-    tsrpy_raise(status);
-  } else {
-    array = PyObject_New(tsrpy_array, tsrpy_array_type);
-  }
-  if (!array) {
-    tsr_release(tensor);
-    return NULL;
-  }
-  array->tensor = tensor;
-  tsrpy_note_elements(tsr_tensor_count(tensor));
+  if (status != TSR_OK) tsrpy_raise(status);
+  else array = tsrpy_array_new(tensor);
+  if (!array) tsr_release(tensor);
   return (PyObject *)array;
+}
+
+PyObject *tsrpy_view_take(tsr_tensor *view) { return view ? take(view) : NULL; }
+
+PyObject *tsrpy_array_take(tsr_tensor *tensor) {
+  PyObject *array = take(tensor);
+  if (array) tsrpy_note_elements(tsr_tensor_count(tensor));
+  return array;
 }
 
 static void array_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
-  tsr_release(tsrpy_tensor_of(self));
+  tsr_release(((tsrpy_array *)self)->tensor);
   PyObject_Free(self);
   Py_DECREF(type);
 }
@@ -137,10 +143,35 @@ static Py_ssize_t array_length(PyObject *self) {
   return -1;
 }
 
+static int rank_of(PyObject *self) { return tsrpy_is_element(self) ? 0 : tsr_tensor_shape(tsrpy_tensor_of(self)).rank; }
+
+static PyObject *array_iterate(PyObject *self) {
+  if (rank_of(self) > 0) return PySeqIter_New(self);
+  PyErr_SetString(PyExc_TypeError, "an array without axes cannot be iterated over");
+  return NULL;
+}
+
 // --- As Python numbers -----------------------------------------------------------------------------------------------
 
+// The bytes of the only element, if they can be had without a wait: what is there is read without giving up the GIL, which would take longer than the reading.
+static bool peek(PyObject *self, tsr_dtype *out_dtype, unsigned char bits[8]) {
+  const tsrpy_array *array = (const tsrpy_array *)self;
+  if (!array->tensor) {
+    *out_dtype = array->dtype;
+    memcpy(bits, array->bits, sizeof array->bits);
+    return true;
+  }
+  if (!tsr_peek(array->tensor, NULL, 0, bits)) return false;
+  *out_dtype = tsr_tensor_dtype(array->tensor);
+  return true;
+}
+
 // Both wait. False with an exception.
-static bool read_float(tsr_tensor *tensor, double *out_value) {
+static bool read_float(PyObject *self, double *out_value) {
+  tsr_dtype dtype;
+  unsigned char bits[8];
+  if (peek(self, &dtype, bits)) return tsrpy_bits_float(dtype, bits, out_value);
+  tsr_tensor *tensor = tsrpy_tensor_of(self);
   tsr_status status;
   if (!tsrpy_wait_tensor(tensor, true)) return false;
   Py_BEGIN_ALLOW_THREADS status = tsr_item(tensor, out_value);
@@ -148,7 +179,11 @@ static bool read_float(tsr_tensor *tensor, double *out_value) {
 }
 
 // u64 as its bits, which Python then reads without a sign.
-static bool read_whole(tsr_tensor *tensor, int64_t *out_value) {
+static bool read_whole(PyObject *self, int64_t *out_value) {
+  tsr_dtype dtype;
+  unsigned char bits[8];
+  if (peek(self, &dtype, bits)) return tsrpy_bits_whole(dtype, bits, out_value);
+  tsr_tensor *tensor = tsrpy_tensor_of(self);
   tsr_status status;
   if (!tsrpy_wait_tensor(tensor, true)) return false;
   Py_BEGIN_ALLOW_THREADS tsr_tensor *signed_bits =
@@ -158,15 +193,14 @@ static bool read_whole(tsr_tensor *tensor, int64_t *out_value) {
   Py_END_ALLOW_THREADS return tsrpy_check(status);
 }
 
-static PyObject *only_item(PyObject *self) {
-  tsr_tensor *tensor = tsrpy_tensor_of(self);
-  tsr_dtype dtype = tsr_tensor_dtype(tensor);
+PyObject *tsrpy_only_item(PyObject *self) {
+  tsr_dtype dtype = tsrpy_is_element(self) ? ((tsrpy_array *)self)->dtype : tsr_tensor_dtype(tsrpy_tensor_of(self));
   if (tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT) {
     double value = 0;
-    return read_float(tensor, &value) ? PyFloat_FromDouble(value) : NULL;
+    return read_float(self, &value) ? PyFloat_FromDouble(value) : NULL;
   }
   int64_t value = 0;
-  if (!read_whole(tensor, &value)) return NULL;
+  if (!read_whole(self, &value)) return NULL;
   if (dtype == TSR_BOOL) return PyBool_FromLong(value != 0);
   return dtype == TSR_U64 ? PyLong_FromUnsignedLongLong((uint64_t)value) : PyLong_FromLongLong(value);
 }
@@ -174,16 +208,16 @@ static PyObject *only_item(PyObject *self) {
 // item(), item(3) of all elements in row-major order, item(0, 2).
 static PyObject *array_item(PyObject *self, PyObject *args) {
   Py_ssize_t count = PyTuple_Size(args);
-  if (count == 0) return only_item(self);
+  if (count == 0) return tsrpy_only_item(self);
   PyObject *from = NULL, *element = NULL, *item = NULL;
-  if (count == 1 && PyLong_Check(PyTuple_GetItem(args, 0))) {
+  if (count == 1 && PyLong_Check(PyTuple_GetItem(args, 0)) && rank_of(self) != 1) {
     from = tsrpy_array_take(tsr_reshape(tsrpy_tensor_of(self), TSR_SHAPE(-1)));
   } else {
     from = Py_NewRef(self);
     if (count == 1) args = PyTuple_GetItem(args, 0);
   }
   if (from) element = tsrpy_subscript(from, args);
-  if (element) item = only_item(element);
+  if (element) item = tsrpy_only_item(element);
   Py_XDECREF(from);
   Py_XDECREF(element);
   return item;
@@ -191,44 +225,41 @@ static PyObject *array_item(PyObject *self, PyObject *args) {
 
 // Elements can be keys of dicts, as NumPy's can: an array without axes has the hash of its number.
 static Py_hash_t array_hash(PyObject *self) {
-  if (tsr_tensor_shape(tsrpy_tensor_of(self)).rank > 0) {
+  if (rank_of(self) > 0) {
     PyErr_SetString(PyExc_TypeError, "unhashable: an array with axes can be changed");
     return -1;
   }
-  PyObject *item = only_item(self);
+  PyObject *item = tsrpy_only_item(self);
   Py_hash_t hash = item ? PyObject_Hash(item) : -1;
   Py_XDECREF(item);
   return hash;
 }
 
 static int array_bool(PyObject *self) {
-  int64_t count = tsr_tensor_count(tsrpy_tensor_of(self));
-  if (count != 1) {
+  if (!tsrpy_is_element(self) && tsr_tensor_count(tsrpy_tensor_of(self)) != 1) {
     PyErr_SetString(PyExc_ValueError,
                     "the truth value of an array with other than one element is ambiguous: use any() or all()");
     return -1;
   }
-  PyObject *item = only_item(self);
-  int is_true = item ? PyObject_IsTrue(item) : -1;
-  Py_XDECREF(item);
-  return is_true;
+  double value = 0;  // no number but 0 becomes 0 in this
+  return read_float(self, &value) ? value != 0 : -1;
 }
 
 static PyObject *array_float(PyObject *self) {
   double value = 0;
-  return read_float(tsrpy_tensor_of(self), &value) ? PyFloat_FromDouble(value) : NULL;
+  return read_float(self, &value) ? PyFloat_FromDouble(value) : NULL;
 }
 
 static PyObject *array_int(PyObject *self) {
-  PyObject *item = only_item(self), *whole = item ? PyNumber_Long(item) : NULL;
+  PyObject *item = tsrpy_only_item(self), *whole = item ? PyNumber_Long(item) : NULL;
   Py_XDECREF(item);
   return whole;
 }
 
 static PyObject *array_index(PyObject *self) {
-  tsr_tensor *tensor = tsrpy_tensor_of(self);
-  tsr_dtype_kind kind = tsr_dtype_kind_of(tsr_tensor_dtype(tensor));
-  if ((kind == TSR_KIND_INT || kind == TSR_KIND_UINT) && tsr_tensor_shape(tensor).rank == 0) return only_item(self);
+  tsr_dtype dtype = tsrpy_is_element(self) ? ((tsrpy_array *)self)->dtype : tsr_tensor_dtype(tsrpy_tensor_of(self));
+  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  if ((kind == TSR_KIND_INT || kind == TSR_KIND_UINT) && rank_of(self) == 0) return tsrpy_only_item(self);
   PyErr_SetString(PyExc_TypeError, "only integer arrays without axes can be used as an index");
   return NULL;
 }
@@ -307,6 +338,18 @@ static PyObject *array_evaluate(PyObject *self, PyObject *unused) {
   if (!tsrpy_wait_tensor(tsrpy_tensor_of(self), false)) return NULL;
   Py_BEGIN_ALLOW_THREADS status = tsr_evaluate(tsrpy_tensor_of(self));
   Py_END_ALLOW_THREADS return tsrpy_check(status) ? Py_NewRef(self) : NULL;
+}
+
+// Elements are always in row-major order, whatever `order` says.
+static PyObject *array_copy(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)args;
+  Py_ssize_t name_count = names ? PyTuple_Size(names) : 0;
+  bool is_order = name_count == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), "order") == 0;
+  if (count + name_count > 1 || (name_count == 1 && !is_order)) {
+    PyErr_SetString(PyExc_TypeError, "copy takes an order, and nothing else");
+    return NULL;
+  }
+  return tsrpy_array_take(tsr_copy(tsrpy_tensor_of(self)));
 }
 
 static PyObject *array_shares_memory(PyObject *self, PyObject *other) {
@@ -388,6 +431,18 @@ static PyGetSetDef properties[] = {
 static PyMethodDef methods[] = {
     {"item", array_item, METH_VARARGS,
      "item($self, *index)\n--\n\nThe only element, or one at an index, as a Python number. Waits for it."},
+    {"reshape", TSRPY_FAST(tsrpy_reshape),
+     "reshape($self, /, *shape, order='C')\n--\n\nThe same elements with another shape: reshape(2, 3) or reshape((2, "
+     "3)). With order='F' the first axis goes fastest."},
+    {"ravel", TSRPY_FAST(tsrpy_ravel),
+     "ravel($self, /, order='C')\n--\n\nAll elements in row-major order along one axis; with order='F' the first axis "
+     "goes fastest."},
+    {"astype", TSRPY_FAST(tsrpy_astype),
+     "astype($self, /, dtype, order='K', casting='unsafe', subok=True, copy=True)\n--\n\nThe elements converted to a "
+     "dtype."},
+    {"tolist", TSRPY_FAST(tsrpy_tolist),
+     "tolist($self, /)\n--\n\nThe elements as nested lists of Python numbers. Waits for them."},
+    {"copy", TSRPY_FAST(array_copy), "copy($self, /, order=None)\n--\n\nThe same elements in memory of their own."},
     {"evaluate", array_evaluate, METH_NOARGS,
      "evaluate($self, /)\n--\n\nQueues everything the array needs, without waiting. Returns the array."},
     {"shares_memory", array_shares_memory, METH_O,
@@ -431,6 +486,7 @@ bool tsrpy_array_init(PyObject *module) {
       {Py_tp_str, array_str},
       {Py_tp_repr, array_repr},
       {Py_tp_richcompare, tsrpy_compare},
+      {Py_tp_iter, array_iterate},
       {Py_tp_hash, array_hash},
       {Py_tp_getset, properties},
       {Py_tp_methods, methods},

@@ -16,6 +16,9 @@
 
 #define TSRPY_MODULE "tessera"
 
+// A function of a PyMethodDef that takes its arguments as a vectorcall has them.
+#define TSRPY_FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL | METH_KEYWORDS
+
 // --- errors.c: statuses as exceptions --------------------------------------------------------------------------------
 
 // Adds tessera.Error, DeviceError and KernelError to the module.
@@ -71,7 +74,11 @@ bool tsrpy_wait_device(tsr_device *device);
 // --- array.c: the type Array -----------------------------------------------------------------------------------------
 
 typedef struct tsrpy_array {
-  PyObject_HEAD tsr_tensor *tensor;  // never NULL, never failed
+  PyObject_HEAD tsr_tensor
+      *tensor;  // never failed, unless host memory is out; NULL: an element (element.c), which the rest describes
+  tsr_device *device;  // of an element; borrowed, since devices stay open
+  tsr_dtype dtype;
+  unsigned char bits[8];  // its bytes
 } tsrpy_array;
 
 extern PyTypeObject *tsrpy_array_type;
@@ -82,10 +89,31 @@ bool tsrpy_array_init(PyObject *module);
 void tsrpy_array_deinit(void);
 
 static inline bool tsrpy_is_array(PyObject *object) { return PyObject_TypeCheck(object, tsrpy_array_type); }
-static inline tsr_tensor *tsrpy_tensor_of(PyObject *array) { return ((tsrpy_array *)array)->tensor; }
+
+// An Array that is a number, without a tensor.
+static inline bool tsrpy_is_element(PyObject *object) {
+  return tsrpy_is_array(object) && !((tsrpy_array *)object)->tensor;
+}
+
+// The tensor of an element, made now. It may have failed: operators pass that on.
+tsr_tensor *tsrpy_element_tensor(tsrpy_array *element);
+
+static inline tsr_tensor *tsrpy_tensor_of(PyObject *array) {
+  tsr_tensor *tensor = ((tsrpy_array *)array)->tensor;
+  return tensor ? tensor : tsrpy_element_tensor((tsrpy_array *)array);
+}
+
+// The only element as a Python number; waits for it. NULL with an exception.
+PyObject *tsrpy_only_item(PyObject *self);
+
+// An Array over `tensor`, which may be NULL and is not taken over on failure: then NULL with an exception.
+tsrpy_array *tsrpy_array_new(tsr_tensor *tensor);
 
 // An Array that owns `tensor`, which is taken over in any case. If the tensor has failed, or is NULL: NULL, with its error as exception.
 PyObject *tsrpy_array_take(tsr_tensor *tensor);
+
+// The same for a view, which computes nothing. NULL: there is an exception already.
+PyObject *tsrpy_view_take(tsr_tensor *view);
 
 // The shape as a tuple of int.
 PyObject *tsrpy_shape_tuple(tsr_shape shape);
@@ -104,6 +132,13 @@ tsr_dtype tsrpy_number_dtype_beside(PyObject *number, tsr_dtype dtype);
 
 // A tensor of rank 0. Numbers that an integer dtype does not hold are an OverflowError. The caller releases it; NULL with an exception.
 tsr_tensor *tsrpy_number_tensor(tsr_device *device, tsr_dtype dtype, PyObject *number);
+
+// The bytes of a number in a dtype, or of an element that has that dtype. False without an exception: it is neither, or the dtype has no bytes of its own; with one: it
+// does not fit.
+bool tsrpy_number_bits(tsr_dtype dtype, PyObject *object, unsigned char bits[8]);
+
+// Sets every element of a view to a number, which is converted to its dtype as tsrpy_number_tensor does. False with an exception.
+bool tsrpy_fill(tsr_tensor *view, PyObject *number);
 
 // Any array-like as a tensor: an Array, a number, nested sequences of them, or an object with a buffer. `dtype` TSR_DTYPE_COUNT means the one that the data has.
 // The caller releases it; NULL with an exception.
@@ -131,6 +166,44 @@ PyObject *tsrpy_set_advanced_indexing(PyObject *module, PyObject *args);
 
 // Drops them.
 void tsrpy_index_deinit(void);
+
+// --- element.c: x[3] as a number -------------------------------------------------------------------------------------
+
+// Around what records: elements are then views.
+void tsrpy_recording_begin(void);
+void tsrpy_recording_end(void);
+
+// The element at an index, if the index has a number for each axis and the element can be read at once. NULL: not so, or with an exception.
+PyObject *tsrpy_element_now(tsr_tensor *tensor, const int64_t *index, int axis_count);
+
+// The same for any right index, computed first; NULL with an exception.
+PyObject *tsrpy_element_at(tsr_tensor *tensor, const int64_t *index, int axis_count);
+
+// True if the status is TSR_OK; else false, with an IndexError for what is wrong with an index.
+bool tsrpy_raise_index(tsr_status status);
+
+// The number that the bytes of an element are; u64 as its bits. False with an exception.
+bool tsrpy_bits_float(tsr_dtype dtype, const void *bits, double *out_value);
+bool tsrpy_bits_whole(tsr_dtype dtype, const void *bits, int64_t *out_value);
+
+typedef enum tsrpy_arithmetic { TSRPY_ADD, TSRPY_SUBTRACT, TSRPY_MULTIPLY, TSRPY_DIVIDE } tsrpy_arithmetic;
+
+// Of two operands, of which at least one is an element. NULL: it is an operator's business, or there is an exception.
+PyObject *tsrpy_element_compute(tsrpy_arithmetic how, PyObject *left, PyObject *right);
+PyObject *tsrpy_element_compare(int how, PyObject *left, PyObject *right);
+
+// --- methods.c: what small programs call all the time ------------------------------------------------------------------
+
+bool tsrpy_methods_init(PyObject *module);
+
+// Drops the functions in Python.
+void tsrpy_methods_deinit(void);
+
+// Methods of Array.
+PyObject *tsrpy_reshape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *tsrpy_ravel(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 
 // --- operators.c: every operator as a function -----------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ static PyObject *capture_begin(PyObject *module, PyObject *device_object) {
   (void)module;
   tsr_device *device = tsrpy_device_parse(device_object);
   if (!device || !tsrpy_check(tsr_capture_begin(device))) return NULL;
+  tsrpy_recording_begin();
   Py_RETURN_NONE;
 }
 
@@ -26,6 +27,7 @@ static PyObject *capture_begin(PyObject *module, PyObject *device_object) {
 static PyObject *capture_drop(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
+  tsrpy_recording_end();
   tsr_capture_end(NULL, 0, NULL);
   Py_RETURN_NONE;
 }
@@ -34,9 +36,11 @@ static PyObject *capture_end(PyObject *module, PyObject *outputs) {
   (void)module;
   Py_ssize_t count = PyList_Check(outputs) ? PyList_Size(outputs) : 0;
   tsr_tensor **tensors = PyMem_Calloc((size_t)count + 1, sizeof *tensors);
+  tsrpy_recording_end();
   capture_object *object = tensors ? PyObject_New(capture_object, capture_type) : NULL;
   if (!object) {
     PyMem_Free(tensors);
+    tsr_capture_end(NULL, 0, NULL);
     return PyErr_NoMemory();
   }
   object->capture = NULL;

@@ -60,6 +60,41 @@ tsr_tensor *tsrpy_number_tensor(tsr_device *device, tsr_dtype dtype, PyObject *n
   return NULL;
 }
 
+bool tsrpy_number_bits(tsr_dtype dtype, PyObject *object, unsigned char bits[8]) {
+  if (tsrpy_is_element(object)) {
+    const tsrpy_array *element = (const tsrpy_array *)object;
+    memcpy(bits, element->bits, sizeof element->bits);
+    return element->dtype == dtype;
+  }
+  if (!tsrpy_is_number(object) || tsr_dtype_bytes(dtype) == 0) return false;
+  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  if (kind == TSR_KIND_FLOAT || PyFloat_Check(object)) {
+    double value = PyFloat_AsDouble(object);
+    if (value == -1 && PyErr_Occurred()) return false;
+    if (dtype == TSR_F32) return memcpy(bits, &(float){(float)value}, sizeof(float)), true;
+    return tsrpy_check(tsr_convert(dtype, bits, TSR_F64, &value, 1));
+  }
+  int64_t value = kind == TSR_KIND_BOOL ? PyObject_IsTrue(object) : 0;
+  if (kind != TSR_KIND_BOOL && !fits(dtype, object, &value)) return false;
+  return tsrpy_check(tsr_convert(dtype, bits, TSR_I64, &value, 1));
+}
+
+bool tsrpy_fill(tsr_tensor *view, PyObject *number) {
+  tsr_dtype dtype = tsr_tensor_dtype(view);
+  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  if (kind == TSR_KIND_FLOAT || PyFloat_Check(number)) {
+    double value = PyFloat_AsDouble(number);
+    return !(value == -1 && PyErr_Occurred()) && tsrpy_check(tsr_fill(view, value));
+  }
+  int64_t bits = kind == TSR_KIND_BOOL ? PyObject_IsTrue(number) : 0;
+  if (kind != TSR_KIND_BOOL && !fits(dtype, number, &bits)) return false;
+  if (dtype != TSR_U64 || bits >= 0) return tsrpy_check(tsr_fill_int(view, bits));
+  tsr_tensor *large = tsrpy_number_tensor(tsr_tensor_device(view), dtype, number);
+  tsr_status status = large ? tsr_assign(view, large) : TSR_OK;
+  tsr_release(large);
+  return large && tsrpy_check(status);
+}
+
 // --- Nested sequences ------------------------------------------------------------------------------------------------
 
 typedef struct reader {

@@ -6,12 +6,14 @@ static PyObject *grad_begin(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
   if (!tsrpy_check(tsr_grad_begin())) return NULL;
+  tsrpy_recording_begin();
   Py_RETURN_NONE;
 }
 
 static PyObject *grad_end(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
+  tsrpy_recording_end();
   if (!tsrpy_check(tsr_grad_end())) return NULL;
   Py_RETURN_NONE;
 }

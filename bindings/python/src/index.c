@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // x[…] with whole numbers, slices, Ellipsis and None: views. Keys with arrays, lists or bools go to tessera/_indexing.py.
+#include <string.h>
+
 #include "binding.h"
 
 static PyObject *advanced_get, *advanced_set;
@@ -30,144 +32,183 @@ static bool has_bool_dtype(PyObject *item) {
   return is_bool;
 }
 
-static bool is_whole(PyObject *item) {
-  if (PyLong_Check(item)) return !PyBool_Check(item);
-  return PyIndex_Check(item) && !PySequence_Check(item) && !has_bool_dtype(item);
-}
+static bool is_whole(PyObject *item) { return PyIndex_Check(item) && !PySequence_Check(item) && !has_bool_dtype(item); }
 
 static bool is_basic(PyObject *item) {
+  if (PyLong_Check(item)) return !PyBool_Check(item);
   return item == Py_Ellipsis || item == Py_None || PySlice_Check(item) || (is_whole(item) && !tsrpy_is_array(item));
 }
 
-// A view while the key is gone through; it takes over each tensor it replaces.
-typedef struct viewer {
+// A key while it is read, for tsr_view.
+enum { MAX_ITEMS = 2 * TSR_MAX_RANK };
+typedef struct reader {
   tsr_tensor *tensor;
-  int axis;  // of the view, which the next item is about
-} viewer;
+  tsr_key items[MAX_ITEMS];
+  int count;
+} reader;
 
-static void replace(viewer *v, tsr_tensor *next) {
-  tsr_release(v->tensor);
-  v->tensor = next;
-}
-
-static bool take_whole(viewer *v, PyObject *item) {
-  tsr_shape shape = tsr_tensor_shape(v->tensor);
-  Py_ssize_t index = PyNumber_AsSsize_t(item, PyExc_IndexError), size = (Py_ssize_t)shape.dims[v->axis];
-  if (index == -1 && PyErr_Occurred()) return false;
-  if (index < -size || index >= size) {
-    PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d with size %zd", index, v->axis, size);
+static bool add_item(reader *r, tsr_key item) {
+  if (r->count == MAX_ITEMS) {
+    PyErr_Format(PyExc_IndexError, "too many indices: %d are the most", MAX_ITEMS);
     return false;
   }
-  if (index < 0) index += size;
-  replace(v, tsr_slice(v->tensor, v->axis, index, index + 1, 1));
-  replace(v, tsr_squeeze(v->tensor, v->axis));
+  r->items[r->count++] = item;
   return true;
 }
 
-static bool take_slice(viewer *v, PyObject *item) {
-  tsr_shape shape = tsr_tensor_shape(v->tensor);
+static bool read_whole(reader *r, PyObject *item) {
+  Py_ssize_t index = PyLong_Check(item) ? PyLong_AsSsize_t(item) : PyNumber_AsSsize_t(item, PyExc_IndexError);
+  if (index == -1 && PyErr_Occurred()) {
+    PyErr_Format(PyExc_IndexError, "index %R is out of bounds", item);
+    return false;
+  }
+  return add_item(r, TSR_AT(index));
+}
+
+// Python's slices mean what the library's ranges do, but that a stop beyond the end of a slice that goes backwards leaves nothing.
+static bool read_slice(reader *r, PyObject *item) {
   Py_ssize_t start, stop, step;
   if (PySlice_Unpack(item, &start, &stop, &step) < 0) return false;
-  Py_ssize_t count = PySlice_AdjustIndices((Py_ssize_t)shape.dims[v->axis], &start, &stop, step);
-  if (count == 0) {
-    replace(v, tsr_slice(v->tensor, v->axis, 0, 0, 1));
-  } else if (count != shape.dims[v->axis] || step != 1) {
-    replace(v, tsr_slice(v->tensor, v->axis, start, stop < 0 ? TSR_END : stop, step));
-  }
-  v->axis++;
-  return true;
+  if (step < 0 && stop == TSR_END) stop--;
+  return add_item(r, (tsr_key){TSR_KEY_RANGE, start, stop, step});
 }
 
-static bool take_item(viewer *v, PyObject *item, int skipped) {
-  if (item == Py_Ellipsis) return v->axis += skipped, true;
-  if (item == Py_None) {
-    replace(v, tsr_unsqueeze(v->tensor, v->axis++));
-    return true;
-  }
-  return PySlice_Check(item) ? take_slice(v, item) : take_whole(v, item);
-}
-
-// How many axes the Ellipsis stands for; -1 with an exception if the key has too many items.
-static int axes_skipped(PyObject *key, Py_ssize_t count, int rank) {
+// Whole axes in place of an Ellipsis, of a key that has `count` items.
+static bool read_ellipsis(reader *r, PyObject *key, Py_ssize_t count) {
   int used = 0, ellipses = 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     PyObject *item = PyTuple_GetItem(key, i);
     used += item != Py_Ellipsis && item != Py_None;
     ellipses += item == Py_Ellipsis;
   }
-  if (ellipses <= 1 && used <= rank) return rank - used;
   if (ellipses > 1) {
     PyErr_SetString(PyExc_IndexError, "an index can only have a single ellipsis ('...')");
-  } else {
-    PyErr_Format(PyExc_IndexError, "too many indices: the array has %d axes, but %d were indexed", rank, used);
+    return false;
   }
-  return -1;
+  int skipped = tsr_tensor_shape(r->tensor).rank - used;
+  bool is_read = true;
+  for (int i = 0; i < skipped && is_read; i++) is_read = add_item(r, TSR_RANGE(0, TSR_END));
+  return is_read;
 }
 
-// The view that a tuple of basic items names, which the caller releases; NULL with an exception.
-static tsr_tensor *basic_view(tsr_tensor *tensor, PyObject *key) {
+static bool read_tuple(reader *r, PyObject *key) {
   Py_ssize_t count = PyTuple_Size(key);
-  int skipped = axes_skipped(key, count, tsr_tensor_shape(tensor).rank);
-  if (skipped < 0) return NULL;
-  viewer v = {.tensor = tsr_retain(tensor)};
-  bool is_right = true;
-  for (Py_ssize_t i = 0; is_right && i < count; i++) {
-    is_right = take_item(&v, PyTuple_GetItem(key, i), skipped) && tsrpy_check(tsr_error(v.tensor));
+  bool is_read = true;
+  for (Py_ssize_t i = 0; i < count && is_read; i++) {
+    PyObject *item = PyTuple_GetItem(key, i);
+    if (item == Py_Ellipsis) is_read = read_ellipsis(r, key, count);
+    else if (item == Py_None) is_read = add_item(r, TSR_NEW_AXIS);
+    else is_read = PySlice_Check(item) ? read_slice(r, item) : read_whole(r, item);
   }
-  if (is_right) return v.tensor;
-  tsr_release(v.tensor);
+  return is_read;
+}
+
+// The view of the items; what the library refuses is an IndexError.
+static tsr_tensor *view_of(const reader *r) {
+  tsr_tensor *view = tsr_view(r->tensor, r->items, r->count);
+  if (tsrpy_raise_index(tsr_error(view))) return view;
+  tsr_release(view);
   return NULL;
 }
 
-// The key as a tuple; `*out_is_basic`: without arrays, lists and bools.
-static PyObject *key_tuple(PyObject *key, bool *out_is_basic) {
-  PyObject *tuple = PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
-  *out_is_basic = true;
-  Py_ssize_t count = tuple ? PyTuple_Size(tuple) : 0;
-  for (Py_ssize_t i = 0; i < count; i++) *out_is_basic &= is_basic(PyTuple_GetItem(tuple, i));
-  return tuple;
+// x[3] and x[1:5], the most frequent keys, need no tuple.
+static bool is_one(PyObject *key) { return PySlice_Check(key) || (PyLong_Check(key) && !PyBool_Check(key)); }
+
+// The view that a key names: one item (is_one), or a tuple of basic items. The caller releases it; NULL with an exception.
+static tsr_tensor *view_by(tsr_tensor *tensor, PyObject *key) {
+  reader r;
+  r.tensor = tensor;
+  r.count = 0;
+  bool is_read = PyTuple_Check(key)   ? read_tuple(&r, key)
+                 : PySlice_Check(key) ? read_slice(&r, key)
+                                      : read_whole(&r, key);
+  return is_read ? view_of(&r) : NULL;
 }
 
-// x[3] and x[1:5], the most frequent keys, without a tuple.
-static PyObject *subscript_one(PyObject *self, PyObject *item) {
-  viewer v = {.tensor = tsr_retain(tsrpy_tensor_of(self))};
-  if (PySlice_Check(item) ? take_slice(&v, item) : take_whole(&v, item)) return tsrpy_array_take(v.tensor);
-  tsr_release(v.tensor);
-  return NULL;
+// Reads a key of whole numbers alone: how many there are, or 0 if the key is something else.
+static int read_numbers(PyObject *key, int64_t *index) {
+  bool is_tuple = PyTuple_Check(key);
+  Py_ssize_t count = is_tuple ? PyTuple_Size(key) : 1;
+  if (count > TSR_MAX_RANK) return 0;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *item = is_tuple ? PyTuple_GetItem(key, i) : key;
+    int overflow = 0;
+    if (!PyLong_Check(item) || PyBool_Check(item)) return 0;
+    index[i] = PyLong_AsLongLongAndOverflow(item, &overflow);
+    if (overflow) return 0;
+  }
+  return (int)count;
+}
+
+static bool is_basic_tuple(PyObject *tuple) {
+  Py_ssize_t count = PyTuple_Size(tuple);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (!is_basic(PyTuple_GetItem(tuple, i))) return false;
+  }
+  return true;
+}
+
+static PyObject *key_tuple(PyObject *key) { return PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key); }
+
+// x[mask] with a mask of x's shape, and x[indices] with integers, without Python in between. NULL without an exception: the key is something else.
+static PyObject *choose(tsr_tensor *x, tsr_tensor *key) {
+  tsr_dtype dtype = tsr_tensor_dtype(key);
+  tsr_shape shape = tsr_tensor_shape(x), wanted = tsr_tensor_shape(key);
+  if (tsr_tensor_device(x) != tsr_tensor_device(key) || shape.rank == 0 || wanted.rank == 0) return NULL;
+  if (dtype == TSR_BOOL) {
+    if (shape.rank != wanted.rank || memcmp(shape.dims, wanted.dims, (size_t)shape.rank * sizeof shape.dims[0]) != 0) {
+      return NULL;
+    }
+    tsr_tensor *chosen = NULL;
+    if (!tsrpy_wait_tensor(key, true)) return NULL;
+    Py_BEGIN_ALLOW_THREADS chosen = tsr_masked_select(x, key);
+    Py_END_ALLOW_THREADS return tsrpy_array_take(chosen);
+  }
+  if ((dtype != TSR_I64 && dtype != TSR_I32) || wanted.rank == TSR_MAX_RANK) return NULL;
+  tsr_tensor *indices = tsr_unsqueeze(key, wanted.rank), *chosen = tsr_gather_nd(x, indices);
+  tsr_release(indices);
+  return tsrpy_array_take(chosen);
 }
 
 PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
-  bool is_basic_key;
-  bool is_one = PySlice_Check(key) || (PyLong_Check(key) && !PyBool_Check(key));
-  if (is_one && tsr_tensor_shape(tsrpy_tensor_of(self)).rank > 0) return subscript_one(self, key);
-  PyObject *tuple = key_tuple(key, &is_basic_key), *result = NULL;
-  if (!tuple) return NULL;
-  if (is_basic_key) {
-    tsr_tensor *view = basic_view(tsrpy_tensor_of(self), tuple);
-    result = view ? tsrpy_array_take(view) : NULL;
-  } else {
-    result = PyObject_CallFunctionObjArgs(advanced_get, self, tuple, NULL);
+  tsr_tensor *own = tsrpy_tensor_of(self);
+  if (PySlice_Check(key)) return tsrpy_view_take(view_by(own, key));
+  int64_t index[TSR_MAX_RANK];
+  int count = read_numbers(key, index);
+  if (count > 0) {
+    PyObject *element = tsrpy_element_now(own, index, count);
+    if (element || PyErr_Occurred()) return element;
+    if (count == tsr_tensor_shape(own).rank) return tsrpy_element_at(own, index, count);
   }
+  if (is_one(key)) return tsrpy_view_take(view_by(own, key));
+  if (tsrpy_is_array(key)) {
+    PyObject *chosen = choose(own, tsrpy_tensor_of(key));
+    if (chosen || PyErr_Occurred()) return chosen;
+  }
+  PyObject *tuple = key_tuple(key);
+  if (!tuple) return NULL;
+  PyObject *result = is_basic_tuple(tuple) ? tsrpy_view_take(view_by(own, tuple))
+                                           : PyObject_CallFunctionObjArgs(advanced_get, self, tuple, NULL);
   Py_DECREF(tuple);
   return result;
 }
 
 PyObject *tsrpy_sequence_item(PyObject *self, Py_ssize_t index) {
-  if (tsr_tensor_shape(tsrpy_tensor_of(self)).rank == 0) {
-    PyErr_SetString(PyExc_TypeError, "an array without axes cannot be iterated over");
+  tsr_tensor *own = tsrpy_tensor_of(self);
+  PyObject *element = tsrpy_element_now(own, &(int64_t){index}, 1);
+  if (element || PyErr_Occurred()) return element;
+  tsr_shape shape = tsr_tensor_shape(own);
+  if (shape.rank == 0 || index >= shape.dims[0] || index < 0) {  // the end of each iteration: no text is made
+    PyErr_SetString(PyExc_IndexError, "index out of bounds");
     return NULL;
   }
-  viewer v = {.tensor = tsr_retain(tsrpy_tensor_of(self))};
-  PyObject *position = PyLong_FromSsize_t(index);
-  bool is_right = position && take_whole(&v, position);
-  Py_XDECREF(position);
-  if (is_right) return tsrpy_array_take(v.tensor);
-  tsr_release(v.tensor);
-  return NULL;
+  if (shape.rank == 1) return tsrpy_element_at(own, &(int64_t){index}, 1);
+  return tsrpy_view_take(tsr_view(own, &TSR_AT(index), 1));
 }
 
 // Writes a value, converted to the dtype of the view.
 static bool assign(tsr_tensor *view, PyObject *value) {
+  if (tsrpy_is_number(value)) return tsrpy_fill(view, value);
   tsr_dtype dtype = tsrpy_is_array(value) ? TSR_DTYPE_COUNT : tsr_tensor_dtype(view);
   tsr_tensor *source = tsrpy_tensor_from(value, tsr_tensor_device(view), dtype);
   if (!source) return false;
@@ -189,18 +230,26 @@ int tsrpy_assign_subscript(PyObject *self, PyObject *key, PyObject *value) {
     PyErr_SetString(PyExc_ValueError, "elements of an array cannot be deleted");
     return -1;
   }
-  bool is_basic_key, is_done = false;
-  PyObject *tuple = key_tuple(key, &is_basic_key);
-  if (!tuple) return -1;
-  if (is_basic_key) {
-    tsr_tensor *view = basic_view(tsrpy_tensor_of(self), tuple);
-    is_done = view && assign(view, value);
+  int64_t index[TSR_MAX_RANK];
+  int count = read_numbers(key, index);
+  unsigned char bits[8];
+  tsr_tensor *target = tsrpy_tensor_of(self);
+  if (count > 0 && count == tsr_tensor_shape(target).rank && tsrpy_number_bits(tsr_tensor_dtype(target), value, bits)) {
+    return tsrpy_raise_index(tsr_assign_at(target, index, count, bits)) ? 0 : -1;
+  }
+  if (PyErr_Occurred()) return -1;
+  PyObject *tuple = is_one(key) ? NULL : key_tuple(key);
+  if (!tuple && PyErr_Occurred()) return -1;
+  bool is_done = false;
+  if (!tuple || is_basic_tuple(tuple)) {
+    tsr_tensor *own = tsrpy_tensor_of(self), *view = view_by(own, tuple ? tuple : key);
+    is_done = view && tsrpy_check(tsr_error(view)) && assign(view, value);
     tsr_release(view);
   } else {
     PyObject *result = PyObject_CallFunctionObjArgs(advanced_set, self, tuple, value, NULL);
     is_done = result != NULL;
     Py_XDECREF(result);
   }
-  Py_DECREF(tuple);
+  Py_XDECREF(tuple);
   return is_done ? 0 : -1;
 }

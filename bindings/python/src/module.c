@@ -22,12 +22,9 @@ static PyObject *as_array(PyObject *module, PyObject *args) {
     return NULL;
   }
   if (copy != Py_True || !is_shared) return tsrpy_array_take(tensor);
-  tsr_tensor *fresh = tsr_zeros(device, tsr_tensor_dtype(tensor), tsr_tensor_shape(tensor));
-  tsr_status status = tsr_assign(fresh, tensor);
+  tsr_tensor *fresh = tsr_copy(tensor);
   tsr_release(tensor);
-  if (tsrpy_check(status)) return tsrpy_array_take(fresh);
-  tsr_release(fresh);
-  return NULL;
+  return tsrpy_array_take(fresh);
 }
 
 static PyObject *as_dtype(PyObject *module, PyObject *object) {
@@ -81,6 +78,7 @@ static void deinit(void *unused) {
   tsrpy_index_deinit();
   tsrpy_ufunc_deinit();
   tsrpy_array_deinit();
+  tsrpy_methods_deinit();
 }
 
 static struct PyModuleDef definition = {
@@ -91,8 +89,9 @@ PyMODINIT_FUNC PyInit__core(void) {
   PyObject *module = PyModule_Create(&definition);
   if (!module) return NULL;
   if (tsrpy_errors_init(module) && tsrpy_dtype_init(module) && tsrpy_device_init(module) && tsrpy_numbers_init() &&
-      tsrpy_wait_init() && tsrpy_array_init(module) && tsrpy_ufunc_init(module) && tsrpy_operators_init(module) &&
-      tsrpy_grad_init(module) && tsrpy_capture_init(module) && tsrpy_kernel_init(module) && tsrpy_train_init(module) && tsrpy_profile_init(module) &&
+      tsrpy_wait_init() && tsrpy_array_init(module) && tsrpy_methods_init(module) && tsrpy_ufunc_init(module) &&
+      tsrpy_operators_init(module) && tsrpy_grad_init(module) && tsrpy_capture_init(module) &&
+      tsrpy_kernel_init(module) && tsrpy_train_init(module) && tsrpy_profile_init(module) &&
       PyModule_AddStringConstant(module, "version", tsr_version()) == 0) {
     return module;
   }

@@ -14,10 +14,11 @@
 // Elements read and written by recorded work that is done within about a tenth of a second: a gigabyte of float32.
 enum { SHORT_WORK = 1 << 28 };
 
-static atomic_llong recorded;  // elements, since the last wait
+static int64_t recorded;  // elements, since the last wait; guarded by the GIL
 static unsigned long main_thread;
 
-void tsrpy_note_elements(int64_t count) { atomic_fetch_add_explicit(&recorded, count, memory_order_relaxed); }
+// The GIL keeps others away, so an atomic addition, which takes as long as a small operator, is not needed.
+void tsrpy_note_elements(int64_t count) { recorded += count; }
 
 // One piece of work, shared by the thread that does it and the one that waits; the last of them frees it.
 typedef struct job {
@@ -94,8 +95,9 @@ static bool wait_on_thread(tsr_tensor *tensor, tsr_device *device) {
 }
 
 static bool is_long(void) {
-  return atomic_exchange_explicit(&recorded, 0, memory_order_relaxed) > SHORT_WORK &&
-         PyThread_get_thread_ident() == main_thread;
+  bool is_much = recorded > SHORT_WORK;
+  recorded = 0;
+  return is_much && PyThread_get_thread_ident() == main_thread;
 }
 
 bool tsrpy_wait_tensor(tsr_tensor *tensor, bool until_done) {

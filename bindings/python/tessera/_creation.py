@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, ops
-from ._core import Array
+from ._core import Array, asarray, ones, zeros
 from ._dtypes import dtype as _dtype
 
 
-def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An array of numbers, nested lists, or of anything with a buffer or with `__dlpack__` or `__array__`.
-
-    An Array is returned as it is where dtype and device allow. The memory of others is copied, unless copy=False.
-
-    >>> tessera.asarray([[1, 2], [3, 4]])
-    """
+def _asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Array:
+    """asarray, for all calls that C does not serve."""
     if not isinstance(obj, Array) and copy is False and hasattr(obj, "__dlpack__"):
         shared = _core.from_dlpack(obj, device=device)
         if dtype is not None and shared.dtype != _dtype(dtype):
@@ -53,19 +48,11 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return (shape,) if hasattr(shape, "__index__") else tuple(shape)
 
 
-def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
-    """Every element 0.
-
-    >>> tessera.zeros((2, 3))
-    """
+def _zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     return ops.zeros(_shape(shape), dtype or _core.float32, device)
 
 
-def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
-    """Every element 1.
-
-    >>> tessera.ones((2, 3))
-    """
+def _ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     return ops.ones(_shape(shape), dtype or _core.float32, device)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Iterator
+from typing import Any
 
-from . import _core, _elementwise, _manipulation, _searching, _sets, _statistics, linalg, ops
+from . import _core, _creation, _elementwise, _manipulation, _searching, _sets, _statistics, linalg, ops
 from ._core import Array
 from ._creation import asarray
 from ._dtypes import astype
@@ -25,8 +25,7 @@ def _memory(x: Any) -> Any:
     return memoryview(x)
 
 
-def tolist(self: Array) -> Any:
-    """The elements as nested lists of Python numbers. Waits for them."""
+def _tolist(self: Array) -> Any:
     if self.ndim == 0:
         return self.item()
     if self.size == 0:
@@ -76,26 +75,15 @@ def as_numpy(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     return made.copy() if copy else made
 
 
-def _iterate(self: Array) -> Iterator[Array]:
-    """Views of each element along the first axis."""
-    return (self[i] for i in range(len(self)))
-
-
 def _deep_copy(self: Array, memo: Any) -> Array:
-    return _copy(self)
+    return self.copy()
 
 
 def _shallow_copy(self: Array) -> Array:
-    return _copy(self)
-
-
-def _copy(self: Array, order: Any = None) -> Array:
-    """The same elements in memory of their own."""
-    return _core.as_array(self, None, None, True)
+    return self.copy()
 
 
 def _reshape(self: Array, *shape: Any, order: str = "C") -> Array:
-    """The same elements with another shape: reshape(2, 3) or reshape((2, 3)). With order="F" the first axis goes fastest."""
     return _manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order=order)
 
 
@@ -130,11 +118,10 @@ def _namespace(self: Array, *, api_version: str | None = None) -> Any:
 
 def _flatten(self: Array, order: str = "C") -> Array:
     """All elements along one axis, in memory of their own."""
-    return _copy(_manipulation.ravel(self, order))
+    return _manipulation.ravel(self, order).copy()
 
 
 def _astype(self: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Array:
-    """The elements converted to a dtype."""
     return astype(self, dtype, copy=copy)
 
 
@@ -208,14 +195,14 @@ def _dot(self: Array, other: Any) -> Array:
 
 _METHODS = {
     "__array__": as_numpy, "__array_namespace__": _namespace, "__contains__": _contains, "__copy__": _shallow_copy, "__deepcopy__": _deep_copy,
-    "__divmod__": _divmod, "__format__": _format, "__iter__": _iterate, "__rdivmod__": _rdivmod, "__reduce__": reduce, "__round__": _elementwise.round,
-    "astype": _astype, "conj": _conj, "conjugate": _conj, "copy": _copy, "diagonal": _diagonal, "dot": _dot, "flatten": _flatten,
-    "reshape": _reshape, "resize": _resize, "to_device": _to_device, "tobytes": tobytes, "tofile": _tofile, "tolist": tolist, "trace": _trace,
+    "__divmod__": _divmod, "__format__": _format, "__rdivmod__": _rdivmod, "__reduce__": reduce, "__round__": _elementwise.round,
+    "conj": _conj, "conjugate": _conj, "diagonal": _diagonal, "dot": _dot, "flatten": _flatten,
+    "resize": _resize, "to_device": _to_device, "tobytes": tobytes, "tofile": _tofile, "trace": _trace,
     "transpose": _transpose, "view": _view,
 }
 for _module, _names in {
     _statistics: "argmax argmin cumprod cumsum prod ptp std var",
-    _manipulation: "ravel repeat squeeze swapaxes",
+    _manipulation: "repeat squeeze swapaxes",
     _searching: "argsort nonzero searchsorted take",
     _elementwise: "clip round",
     _sets: "argpartition choose",
@@ -230,5 +217,7 @@ for _name, _property in {
     "real": property(lambda self: self, doc="x itself: there are no complex dtypes."),
 }.items():
     setattr(Array, _name, _property)
+_core.set_general({"reshape": _reshape, "ravel": _manipulation.ravel, "astype": _astype, "tolist": _tolist, "asarray": _creation._asarray,
+                   "zeros": _creation._zeros, "ones": _creation._ones})
 _core.set_reductions({name: getattr(_statistics, name) for name in ("sum", "mean", "max", "min", "any", "all")})
 setattr(Array, "__array_priority__", 1000)  # NumPy leaves its operators on our arrays to us

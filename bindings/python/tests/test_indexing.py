@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """x[key] and x[key] = value, with random keys beside NumPy."""
+import itertools
+import operator
 import random
 import unittest
 
@@ -145,6 +147,58 @@ class Keys(unittest.TestCase):
         self.assertEqual(x.tolist(), [[10, 11, 12], [6, 8, 10]])
         with self.assertRaises(TypeError):
             x += 0.5
+
+    def test_an_element_is_the_number_that_was_there(self):
+        for make in (lambda: ts.arange(5), lambda: ts.arange(5) * 1.5, lambda: ts.sort(ts.asarray([3.0, 1.0, 2.0]))):
+            x = make()
+            wanted = np.array(x)
+            wanted[0], wanted[2] = wanted[2], wanted[0]
+            x[0], x[2] = x[2], x[0]
+            np.testing.assert_array_equal(np.asarray(x), wanted)
+            kept = x[1]
+            x[1] = 7
+            self.assertEqual(float(kept), wanted[1])
+        m = ts.reshape(ts.arange(6), (2, 3))
+        corner = m[1, -1]
+        m += 10
+        self.assertEqual(corner, 5)
+        self.assertEqual(m[1, -1], 15)
+        self.assertEqual((corner.shape, corner.dtype, corner.ndim), ((), ts.int64, 0))
+
+    def test_elements_compute_as_arrays_do(self):
+        for dtype in ("float32", "float64", "int64", "int32", "uint8", "bool"):
+            data = np.array([3, 2, 1, 0]).astype(dtype)
+            x = ts.asarray(data)
+            for a, b in itertools.product([x[0], x[1:2].reshape(()), 2, 0.5 if dtype.startswith("f") else 3], repeat=2):
+                if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+                    continue
+                as_arrays = [ts.asarray(np.asarray(side).reshape(1)) if isinstance(side, ts.Array) else side for side in (a, b)]
+                for name in ("add", "sub", "mul", "truediv", "lt", "le", "eq", "ne", "gt", "ge"):
+                    function = getattr(operator, name)
+                    try:
+                        wanted = function(*as_arrays)
+                    except TypeError:
+                        self.assertRaises(TypeError, function, a, b)
+                        continue
+                    found = function(a, b)
+                    self.assertEqual((found.dtype, found.item()), (wanted.dtype, wanted.item()), f"{name} {dtype} {a!r} {b!r}")
+
+    def test_elements_keep_their_gradient(self):
+        found = ts.grad(lambda x: x[0] * x[1] + x[2])(ts.asarray([2.0, 3.0, 4.0]))
+        self.assertEqual(found.tolist(), [3.0, 2.0, 1.0])
+
+    def test_an_element_in_a_capture_is_read_in_each_run(self):
+        step = ts.capture(lambda x: x * x[1])
+        self.assertEqual(step(ts.asarray([1.0, 2.0])).tolist(), [2.0, 4.0])
+        self.assertEqual(step(ts.asarray([1.0, 5.0])).tolist(), [5.0, 25.0])
+
+    def test_what_a_key_names_wrongly_is_an_index_error(self):
+        x, m = ts.arange(4), ts.zeros((2, 3))
+        for array, key in ((x, 4), (x, -5), (x, 10**30), (x, (0, 0)), (m, (0, 3)), (m, (0, 0, 0)), (m, (..., ...)), (m, (slice(None), 9)), (x[0], 0)):
+            with self.assertRaises(IndexError):
+                array[key]
+            with self.assertRaises(IndexError):
+                array[key] = 1
 
 
 if __name__ == "__main__":

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+// Elements: x[3] is the number that is there now, as in NumPy, where `x[0], x[1] = x[1], x[0]` swaps two. Such an Array has a number and a dtype, and makes a tensor of
+// them when an operator wants one.
+//
+// Numbers are read where the host has them. Elements of other devices are recorded copies, which nobody waits for; while gradients or a capture are
+// recorded, they are views.
+#include <string.h>
+
+#include "binding.h"
+
+static int recorders;  // ranges of gradients, and captures, that are open on any thread
+
+void tsrpy_recording_begin(void) { recorders++; }
+void tsrpy_recording_end(void) { recorders--; }
+
+static PyObject *take_number(tsr_device *device, tsr_dtype dtype, const void *bits) {
+  tsrpy_array *element = tsrpy_array_new(NULL);
+  if (!element) return NULL;
+  element->device = device;
+  element->dtype = dtype;
+  memcpy(element->bits, bits, sizeof element->bits);
+  return (PyObject *)element;
+}
+
+tsr_tensor *tsrpy_element_tensor(tsrpy_array *element) {
+  element->tensor =
+      tsr_from_data(element->device, element->dtype, TSR_SCALAR, element->bits, tsr_dtype_bytes(element->dtype));
+  return element->tensor;
+}
+
+// Runs what the tensor needs, if its device is the host's. False with an exception.
+static bool compute_on_host(tsr_tensor *tensor) {
+  if (strcmp(tsr_device_backend(tsr_tensor_device(tensor)), "cpu") != 0) return true;
+  tsr_status status = TSR_OK;
+  if (!tsrpy_wait_tensor(tensor, true)) return false;
+  Py_BEGIN_ALLOW_THREADS status = tsr_evaluate(tensor);
+  Py_END_ALLOW_THREADS return tsrpy_check(status);
+}
+
+bool tsrpy_raise_index(tsr_status status) {
+  if (status != TSR_ERR_SHAPE) return tsrpy_check(status);
+  const char *text = tsr_last_error(), *rest = strstr(text, ": ");
+  PyErr_SetString(PyExc_IndexError, rest ? rest + 2 : text);
+  return false;
+}
+
+static PyObject *copy_at(tsr_tensor *tensor, const int64_t *index, int axis_count) {
+  tsr_key items[TSR_MAX_RANK];
+  for (int i = 0; i < axis_count; i++) items[i] = TSR_AT(index[i]);
+  tsr_tensor *view = tsr_view(tensor, items, axis_count);
+  if (!tsrpy_raise_index(tsr_error(view))) {
+    tsr_release(view);
+    return NULL;
+  }
+  if (recorders > 0) return tsrpy_view_take(view);
+  tsr_tensor *copy = tsr_copy(view);
+  tsr_release(view);
+  return tsrpy_array_take(copy);
+}
+
+PyObject *tsrpy_element_now(tsr_tensor *tensor, const int64_t *index, int axis_count) {
+  unsigned char bits[8] = {0};
+  if (recorders > 0 || !tsr_peek(tensor, index, axis_count, bits)) return NULL;
+  return take_number(tsr_tensor_device(tensor), tsr_tensor_dtype(tensor), bits);
+}
+
+PyObject *tsrpy_element_at(tsr_tensor *tensor, const int64_t *index, int axis_count) {
+  if (recorders == 0 && !compute_on_host(tensor)) return NULL;
+  PyObject *element = tsrpy_element_now(tensor, index, axis_count);
+  return element || PyErr_Occurred() ? element : copy_at(tensor, index, axis_count);
+}
+
+// --- As numbers ------------------------------------------------------------------------------------------------------
+
+bool tsrpy_bits_float(tsr_dtype dtype, const void *bits, double *out_value) {
+  float single = 0;
+  switch (dtype) {
+    case TSR_F32:
+      memcpy(&single, bits, sizeof single);
+      *out_value = (double)single;
+      return true;
+    case TSR_F64:
+      memcpy(out_value, bits, sizeof *out_value);
+      return true;
+    case TSR_BOOL:
+      *out_value = *(const unsigned char *)bits != 0;
+      return true;
+    default:
+      return tsrpy_check(tsr_convert(TSR_F64, out_value, dtype, bits, 1));
+  }
+}
+
+bool tsrpy_bits_whole(tsr_dtype dtype, const void *bits, int64_t *out_value) {
+  if (dtype != TSR_I64) return tsrpy_check(tsr_convert(TSR_I64, out_value, dtype, bits, 1));
+  memcpy(out_value, bits, sizeof *out_value);
+  return true;
+}
+
+// --- Arithmetic ------------------------------------------------------------------------------------------------------
+
+// An operand in the dtype of the element beside it.
+typedef union number {
+  float f32;
+  double f64;
+  int64_t i64;
+} number;
+
+// Reads an element of the dtype, or a Python number that takes it.
+static bool read_operand(PyObject *object, tsr_device *device, tsr_dtype dtype, number *out) {
+  if (tsrpy_is_element(object)) {
+    const tsrpy_array *element = (const tsrpy_array *)object;
+    memcpy(out, element->bits, sizeof *out);
+    return element->dtype == dtype && element->device == device;
+  }
+  if (PyBool_Check(object) || !tsrpy_is_number(object)) return false;
+  if (dtype == TSR_I64) {
+    int overflow = 0;
+    if (!PyLong_Check(object)) return false;
+    out->i64 = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow == 0;
+  }
+  double value = PyFloat_AsDouble(object);
+  if (value == -1 && PyErr_Occurred()) {  // an int that no float holds
+    PyErr_Clear();
+    return false;
+  }
+  if (dtype == TSR_F32) out->f32 = (float)value;
+  else out->f64 = value;
+  return true;
+}
+
+#define TSRPY_COMPUTE(field, divides)                           \
+  switch (how) {                                                \
+    case TSRPY_ADD:                                             \
+      return out->field = a.field + b.field, true;              \
+    case TSRPY_SUBTRACT:                                        \
+      return out->field = a.field - b.field, true;              \
+    case TSRPY_MULTIPLY:                                        \
+      return out->field = a.field * b.field, true;              \
+    default:                                                    \
+      return divides && (out->field = a.field / b.field, true); \
+  }
+static bool compute_f32(tsrpy_arithmetic how, number a, number b, number *out) { TSRPY_COMPUTE(f32, true) }
+static bool compute_f64(tsrpy_arithmetic how, number a, number b, number *out) { TSRPY_COMPUTE(f64, true) }
+#undef TSRPY_COMPUTE
+
+// Integers wrap around, as on a device.
+static bool compute_i64(tsrpy_arithmetic how, number a, number b, number *out) {
+  uint64_t left = (uint64_t)a.i64, right = (uint64_t)b.i64;
+  if (how == TSRPY_DIVIDE) return false;
+  uint64_t made = how == TSRPY_ADD ? left + right : how == TSRPY_SUBTRACT ? left - right : left * right;
+  return out->i64 = (int64_t)made, true;
+}
+
+#define TSRPY_ORDER(field)       \
+  switch (how) {                 \
+    case Py_LT:                  \
+      return a.field < b.field;  \
+    case Py_LE:                  \
+      return a.field <= b.field; \
+    case Py_EQ:                  \
+      return a.field == b.field; \
+    case Py_NE:                  \
+      return a.field != b.field; \
+    case Py_GT:                  \
+      return a.field > b.field;  \
+    default:                     \
+      return a.field >= b.field; \
+  }
+static bool order_f32(int how, number a, number b) { TSRPY_ORDER(f32) }
+static bool order_f64(int how, number a, number b) { TSRPY_ORDER(f64) }
+static bool order_i64(int how, number a, number b) { TSRPY_ORDER(i64) }
+#undef TSRPY_ORDER
+
+// Both operands, if one is an element of a dtype that is computed here and the other can be brought to it.
+static const tsrpy_array *read_both(PyObject *left, PyObject *right, number *a, number *b) {
+  const tsrpy_array *element = (const tsrpy_array *)(tsrpy_is_element(left) ? left : right);
+  if (element->dtype != TSR_F32 && element->dtype != TSR_F64 && element->dtype != TSR_I64) return NULL;
+  bool is_read =
+      read_operand(left, element->device, element->dtype, a) && read_operand(right, element->device, element->dtype, b);
+  return is_read ? element : NULL;
+}
+
+PyObject *tsrpy_element_compute(tsrpy_arithmetic how, PyObject *left, PyObject *right) {
+  number a, b, result = {.i64 = 0};
+  const tsrpy_array *element = read_both(left, right, &a, &b);
+  bool is_done = element && (element->dtype == TSR_F32   ? compute_f32(how, a, b, &result)
+                             : element->dtype == TSR_F64 ? compute_f64(how, a, b, &result)
+                                                         : compute_i64(how, a, b, &result));
+  return is_done ? take_number(element->device, element->dtype, &result) : NULL;
+}
+
+PyObject *tsrpy_element_compare(int how, PyObject *left, PyObject *right) {
+  number a, b;
+  const tsrpy_array *element = read_both(left, right, &a, &b);
+  if (!element) return NULL;
+  unsigned char bits[8] = {element->dtype == TSR_F32   ? order_f32(how, a, b)
+                           : element->dtype == TSR_F64 ? order_f64(how, a, b)
+                                                       : order_i64(how, a, b)};
+  return take_number(element->device, TSR_BOOL, bits);
+}

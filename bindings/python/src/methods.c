@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Methods and functions that small programs call all the time, without Python in between: reshape, copy, astype, tolist, asarray, zeros and ones.
+//
+// Each does the common form of its call. Everything else, keywords above all, goes to the function in Python that has the same name (set_general).
+#include <string.h>
+
+#include "binding.h"
+
+typedef struct general {
+  const char *name;
+  PyObject *function;
+} general;
+
+enum { AT_RESHAPE, AT_RAVEL, AT_ASTYPE, AT_TOLIST, AT_ASARRAY, AT_ZEROS, AT_ONES, GENERAL_COUNT };
+static general generals[GENERAL_COUNT] = {{"reshape", NULL}, {"ravel", NULL}, {"astype", NULL}, {"tolist", NULL},
+                                          {"asarray", NULL}, {"zeros", NULL}, {"ones", NULL}};
+
+// set_general(dict): the functions in Python, by name.
+static PyObject *set_general(PyObject *module, PyObject *functions) {
+  (void)module;
+  for (int i = 0; i < GENERAL_COUNT; i++) {
+    PyObject *function = PyDict_Check(functions) ? PyDict_GetItemString(functions, generals[i].name) : NULL;
+    if (!function) {
+      PyErr_Format(PyExc_KeyError, "%s", generals[i].name);
+      return NULL;
+    }
+    Py_XDECREF(generals[i].function);
+    generals[i].function = Py_NewRef(function);
+  }
+  Py_RETURN_NONE;
+}
+
+void tsrpy_methods_deinit(void) {
+  for (int i = 0; i < GENERAL_COUNT; i++) Py_CLEAR(generals[i].function);
+}
+
+// Calls a function in Python with `self`, unless that is NULL, before the other arguments, which are those of a vectorcall.
+static PyObject *call_general(int at, PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  Py_ssize_t skipped = self ? 1 : 0, name_count = names ? PyTuple_Size(names) : 0;
+  PyObject *all = PyTuple_New(skipped + count), *keywords = name_count ? PyDict_New() : NULL, *result = NULL;
+  bool is_right = all && (!name_count || keywords);
+  if (is_right && self) is_right = PyTuple_SetItem(all, 0, Py_NewRef(self)) == 0;
+  for (Py_ssize_t i = 0; is_right && i < count; i++) {
+    is_right = PyTuple_SetItem(all, skipped + i, Py_NewRef(args[i])) == 0;
+  }
+  for (Py_ssize_t i = 0; is_right && i < name_count; i++) {
+    is_right = PyDict_SetItem(keywords, PyTuple_GetItem(names, i), args[count + i]) == 0;
+  }
+  if (is_right) result = PyObject_Call(generals[at].function, all, keywords);
+  Py_XDECREF(all);
+  Py_XDECREF(keywords);
+  return result;
+}
+
+// --- Methods ---------------------------------------------------------------------------------------------------------
+
+// Sizes that are ints; false without an exception if anything else is among them.
+static bool read_sizes(PyObject *const *sizes, Py_ssize_t count, tsr_shape *out_shape) {
+  if (count > TSR_MAX_RANK) return false;
+  *out_shape = (tsr_shape){.rank = (int32_t)count};
+  for (Py_ssize_t i = 0; i < count; i++) {
+    int overflow = 0;
+    if (!PyLong_Check(sizes[i])) return false;
+    out_shape->dims[i] = PyLong_AsLongLongAndOverflow(sizes[i], &overflow);
+    if (overflow) return false;
+  }
+  return true;
+}
+
+// The shape of reshape(2, 3), reshape((2, 3)), zeros(3) and zeros((2, 3)).
+static bool read_shape(PyObject *const *args, Py_ssize_t count, tsr_shape *out_shape) {
+  if (count != 1 || !PyTuple_Check(args[0])) return count > 0 && read_sizes(args, count, out_shape);
+  PyObject *sizes[TSR_MAX_RANK];
+  Py_ssize_t rank = PyTuple_Size(args[0]);
+  for (Py_ssize_t i = 0; i < rank && i < TSR_MAX_RANK; i++) sizes[i] = PyTuple_GetItem(args[0], i);
+  return read_sizes(sizes, rank, out_shape);
+}
+
+PyObject *tsrpy_reshape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  tsr_shape shape;
+  if (names || !read_shape(args, count, &shape)) return call_general(AT_RESHAPE, self, args, count, names);
+  return tsrpy_array_take(tsr_reshape(tsrpy_tensor_of(self), shape));
+}
+
+PyObject *tsrpy_ravel(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  if (names || count > 0) return call_general(AT_RAVEL, self, args, count, names);
+  return tsrpy_array_take(tsr_reshape(tsrpy_tensor_of(self), TSR_SHAPE(-1)));
+}
+
+PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  tsr_dtype dtype;
+  if (names || count != 1) return call_general(AT_ASTYPE, self, args, count, names);
+  if (!tsrpy_dtype_parse(args[0], &dtype)) return NULL;
+  tsr_tensor *own = tsrpy_tensor_of(self);
+  return tsrpy_array_take(tsr_tensor_dtype(own) == dtype ? tsr_copy(own) : tsr_cast(own, dtype));
+}
+
+// One axis of what is there to be read; longer lists are made faster from a buffer.
+enum { SHORT_LIST = 64 };
+
+PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  tsr_shape shape = tsr_tensor_shape(tsrpy_tensor_of(self));
+  if (names || count > 0 || shape.rank != 1 || shape.dims[0] > SHORT_LIST) {
+    return call_general(AT_TOLIST, self, args, count, names);
+  }
+  PyObject *list = PyList_New((Py_ssize_t)shape.dims[0]);
+  for (Py_ssize_t i = 0; list && i < shape.dims[0]; i++) {
+    PyObject *element = tsrpy_sequence_item(self, i), *item = element ? tsrpy_only_item(element) : NULL;
+    Py_XDECREF(element);
+    if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+  }
+  return list;
+}
+
+// --- Functions -------------------------------------------------------------------------------------------------------
+
+static PyObject *asarray(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)module;
+  if (count != 1 || names) return call_general(AT_ASARRAY, NULL, args, count, names);
+  if (tsrpy_is_array(args[0])) return Py_NewRef(args[0]);
+  if (!tsrpy_is_number(args[0]) && !PyList_Check(args[0])) return call_general(AT_ASARRAY, NULL, args, count, names);
+  tsr_device *device = tsrpy_device_current();
+  tsr_tensor *tensor = device ? tsrpy_tensor_from(args[0], device, TSR_DTYPE_COUNT) : NULL;
+  return tensor ? tsrpy_array_take(tensor) : NULL;
+}
+
+static PyObject *make_filled(int at, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  tsr_shape shape;
+  tsr_dtype dtype = TSR_F32;
+  if (names || count < 1 || count > 2 || !read_shape(args, 1, &shape))
+    return call_general(at, NULL, args, count, names);
+  if (count == 2 && args[1] != Py_None && !tsrpy_dtype_parse(args[1], &dtype)) return NULL;
+  tsr_device *device = tsrpy_device_current();
+  if (!device) return NULL;
+  return tsrpy_array_take(at == AT_ZEROS ? tsr_zeros(device, dtype, shape) : tsr_ones(device, dtype, shape));
+}
+
+static PyObject *zeros(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)module;
+  return make_filled(AT_ZEROS, args, count, names);
+}
+
+static PyObject *ones(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)module;
+  return make_filled(AT_ONES, args, count, names);
+}
+
+static PyMethodDef functions[] = {
+    {"set_general", set_general, METH_O, NULL},
+    {"asarray", TSRPY_FAST(asarray),
+     "asarray(obj, /, dtype=None, *, device=None, copy=None)\n--\n\nAn array of numbers, nested lists, or of anything "
+     "with a buffer or with `__dlpack__` or `__array__`.\n\nAn Array is returned as it is where dtype and device "
+     "allow. The memory of others is copied, unless copy=False.\n\n>>> tessera.asarray([[1, 2], [3, 4]])"},
+    {"zeros", TSRPY_FAST(zeros),
+     "zeros(shape, dtype=None, order='C', *, device=None)\n--\n\nEvery element 0.\n\n>>> tessera.zeros((2, 3))"},
+    {"ones", TSRPY_FAST(ones),
+     "ones(shape, dtype=None, order='C', *, device=None)\n--\n\nEvery element 1.\n\n>>> tessera.ones((2, 3))"},
+    {0},
+};
+
+bool tsrpy_methods_init(PyObject *module) { return PyModule_AddFunctions(module, functions) == 0; }
