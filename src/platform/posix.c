@@ -14,13 +14,54 @@
 const char tsri_path_list_separator = ':';
 
 // These calls fail only if they are misused, so their results are not checked.
-void tsri_mutex_init(tsri_mutex *mutex) { pthread_mutex_init(mutex, NULL); }
+// Where threads sleep that wait for a lock; locks share a few of these by their addresses. A thread that is about to sleep sets the lock's state to
+// 2 while it holds the place's mutex, so whoever gives the lock back after that finds it asleep, or holding the mutex.
+typedef struct waiting_place {
+  pthread_mutex_t mutex;
+  pthread_cond_t woken;
+} waiting_place;
 
-void tsri_mutex_deinit(tsri_mutex *mutex) { pthread_mutex_destroy(mutex); }
+#define PLACE \
+  { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER }
+static waiting_place places[] = {PLACE, PLACE, PLACE, PLACE, PLACE, PLACE, PLACE, PLACE};
 
-void tsri_mutex_lock(tsri_mutex *mutex) { pthread_mutex_lock(mutex); }
+static waiting_place *place_of(const tsri_mutex *mutex) {
+  enum { LINE = 64 };
+  return &places[(uintptr_t)mutex / LINE % (sizeof places / sizeof places[0])];
+}
 
-void tsri_mutex_unlock(tsri_mutex *mutex) { pthread_mutex_unlock(mutex); }
+void tsri_mutex_init(tsri_mutex *mutex) { atomic_init(&mutex->state, 0); }
+
+void tsri_mutex_deinit(tsri_mutex *mutex) {
+  (void)mutex;
+  TSRI_MUTEX_TELL(destroy, mutex, 0);
+}
+
+void tsri_mutex_wait(tsri_mutex *mutex) {
+  enum { SPINS = 100 };  // most are held for some ten nanoseconds
+  for (int i = 0; i < SPINS; i++) {
+    int expected = 0;
+    if (atomic_load_explicit(&mutex->state, memory_order_relaxed) == 0 &&
+        atomic_compare_exchange_weak_explicit(&mutex->state, &expected, 1, memory_order_acquire,
+                                              memory_order_relaxed)) {
+      return;
+    }
+  }
+  waiting_place *place = place_of(mutex);
+  pthread_mutex_lock(&place->mutex);
+  while (atomic_exchange_explicit(&mutex->state, 2, memory_order_acquire) != 0) {
+    pthread_cond_wait(&place->woken, &place->mutex);
+  }
+  pthread_mutex_unlock(&place->mutex);
+}
+
+// Does not touch the lock, whose memory may be gone: who gets it next may free it.
+void tsri_mutex_wake(const tsri_mutex *mutex) {
+  waiting_place *place = place_of(mutex);
+  pthread_mutex_lock(&place->mutex);
+  pthread_cond_broadcast(&place->woken);
+  pthread_mutex_unlock(&place->mutex);
+}
 
 // All thread-specific keys, which are deleted when the library is unloaded: otherwise the system would call release
 // functions that are not in memory any more.

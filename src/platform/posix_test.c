@@ -33,6 +33,28 @@ TEST(mutex_loses_no_addition_between_threads) {
   CHECK_EQ_INT(shared.value, THREAD_COUNT * ADDITIONS);
 }
 
+static void *add_slowly(void *user) {
+  counter *shared = user;
+  for (int i = 0; i < 10; i++) {
+    tsri_mutex_lock(&shared->mutex);
+    long before = shared->value;
+    tsri_sleep_ns(300000);  // so that the others go to sleep
+    shared->value = before + 1;
+    tsri_mutex_unlock(&shared->mutex);
+  }
+  return NULL;
+}
+
+TEST(threads_that_sleep_until_a_mutex_is_free_are_all_woken) {
+  counter shared = {.value = 0};
+  tsri_mutex_init(&shared.mutex);
+  pthread_t threads[THREAD_COUNT];
+  for (int i = 0; i < THREAD_COUNT; i++) CHECK_EQ_INT(pthread_create(&threads[i], NULL, add_slowly, &shared), 0);
+  for (int i = 0; i < THREAD_COUNT; i++) CHECK_EQ_INT(pthread_join(threads[i], NULL), 0);
+  tsri_mutex_deinit(&shared.mutex);
+  CHECK_EQ_INT(shared.value, THREAD_COUNT * 10);
+}
+
 TEST(a_sleep_takes_at_least_its_time_on_the_clock) {
   uint64_t before = tsri_clock_ns();
   tsri_sleep_ns(2000000);
