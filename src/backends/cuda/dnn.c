@@ -65,6 +65,16 @@ void tsri_cuda_dnn_close(cuda_device *device) {
   device->dnn = NULL;
 }
 
+void tsri_cuda_dnn_forget_stream(cuda_device *device, cu_stream stream) {
+  tsri_mutex_lock(&device->library_lock);
+  cuda_dnn *dnn = device->dnn;
+  tsri_mutex_unlock(&device->library_lock);
+  if (!dnn) return;
+  tsri_mutex_lock(&dnn->lock);
+  if (dnn->stream == stream) dnn->stream = NULL;
+  tsri_mutex_unlock(&dnn->lock);
+}
+
 bool tsri_cuda_has_conv(cuda_device *device, const cuda_conv *conv) {
   bool was_pushed = tsri_cuda_enter(device), has_it = false;
   cuda_dnn *dnn = dnn_of(device);
@@ -83,7 +93,7 @@ bool tsri_cuda_has_conv(cuda_device *device, const cuda_conv *conv) {
 typedef struct launched_conv {
   cuda_queue *queue;
   const cuda_dnn *dnn;
-  const dnn_plan *plan;
+  dnn_plan *plan;
   const cuda_conv_memory *memory;
 } launched_conv;
 
@@ -106,12 +116,27 @@ static int launch_direction(const launched_conv *l, const dnn_choice *choice) {
   }
 }
 
+// Puts the descriptor into the mode of a proposal, and the handle onto a stream. Both are calls that cost as much as a launch, and most convolutions
+// find them as they need them.
+static int use_math(const cuda_dnn *dnn, dnn_plan *plan, int math) {
+  if (plan->math == math) return DNN_SUCCESS;
+  plan->math = math;
+  return dnn->api.ConvSetMath(plan->operation, math);
+}
+
+static int use_stream(cuda_dnn *dnn, cu_stream stream) {
+  if (dnn->stream == stream) return DNN_SUCCESS;
+  int code = dnn->api.SetStream(dnn->handle, stream);
+  dnn->stream = code == DNN_SUCCESS ? stream : NULL;
+  return code;
+}
+
 // The convolution by proposal `number`, then its bias.
 static bool launch(void *context, int number) {
   static const float one = 1;
   const launched_conv *l = context;
   const dnn_choice *choice = &l->plan->proposals[number];
-  int code = l->dnn->api.ConvSetMath(l->plan->operation, choice->math);
+  int code = use_math(l->dnn, l->plan, choice->math);
   if (code == DNN_SUCCESS) code = launch_direction(l, choice);
   if (code == DNN_SUCCESS && l->plan->bias) {
     bool is_by_input = l->plan->conv.direction == CUDA_CONV_BY_INPUT;
@@ -153,7 +178,7 @@ tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cu
   if (!dnn || tsri_cuda_workspace(queue) != CU_SUCCESS) return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&dnn->lock);
   dnn_plan *plan = tsri_cuda_dnn_plan(dnn, conv, queue->device->allows_tf32);
-  bool is_good = !plan->is_impossible && dnn->api.SetStream(dnn->handle, queue->stream) == DNN_SUCCESS;
+  bool is_good = !plan->is_impossible && use_stream(dnn, queue->stream) == DNN_SUCCESS;
   if (is_good) {
     launched_conv launched = {queue, dnn, plan, memory};
     if (!plan->is_settled) settle(queue, plan, &launched);

@@ -39,6 +39,9 @@ tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cu
 
 void tsri_cuda_dnn_close(cuda_device *device);
 
+// Call before a stream of the device is destroyed.
+void tsri_cuda_dnn_forget_stream(cuda_device *device, cu_stream stream);
+
 // Convolutions with fewer multiplications are left to kernels. Tests change it.
 extern int64_t tsri_cuda_least_conv;
 

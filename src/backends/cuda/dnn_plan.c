@@ -24,8 +24,9 @@ static int make_filter(const cuda_dnn *dnn, const cuda_conv *conv, dnn_filter *o
 }
 
 // Sums are f32. f32 is rounded to TF32 only if the user allows it.
-static int make_operation(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32, dnn_conv *out) {
+static int make_operation(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32, dnn_conv *out, int *out_math) {
   int math = conv->dtype != TSR_F32 ? DNN_TENSOR_OP_MATH : allows_tf32 ? DNN_DEFAULT_MATH : DNN_FMA_MATH;
+  *out_math = math;
   int code = dnn->api.ConvCreate(out);
   if (code == DNN_SUCCESS) {
     code = dnn->api.ConvSet(*out, conv->before[0], conv->before[1], conv->stride[0], conv->stride[1], conv->dilation[0],
@@ -86,7 +87,7 @@ static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf
     code = make_tensor(dnn, conv, 1, channels, one, &plan->bias);
   }
   if (code == DNN_SUCCESS) code = make_filter(dnn, conv, &plan->w);
-  if (code == DNN_SUCCESS) code = make_operation(dnn, conv, allows_tf32, &plan->operation);
+  if (code == DNN_SUCCESS) code = make_operation(dnn, conv, allows_tf32, &plan->operation, &plan->math);
   if (code == DNN_SUCCESS) code = find_proposals(dnn, plan);
   plan->is_impossible = code != DNN_SUCCESS;
   if (plan->is_impossible) tsri_log(TSR_LOG_DEBUG, "cuda: cuDNN has nothing for a convolution (code %d)", code);

@@ -16,6 +16,7 @@ typedef struct dnn_plan {
   dnn_tensor x, y, bias;
   dnn_filter w;
   dnn_conv operation;
+  int math;  // the mode that `operation` is in
   dnn_choice proposals[CUDA_MOST_PROPOSALS];
   int proposal_count, chosen;
 } dnn_plan;
@@ -26,7 +27,8 @@ struct cuda_dnn {
     CUDNN_ENTRY_POINTS(TSRI_ENTRY)
   } api;
   dnn_handle handle;
-  tsri_mutex lock;  // protects the plans and the handle, which belongs to one stream at a time
+  cu_stream stream;  // of the handle
+  tsri_mutex lock;   // protects the plans and the handle, which belongs to one stream at a time
   dnn_plan plans[DNN_PLAN_SLOTS];
 };
 #undef TSRI_ENTRY

@@ -3,6 +3,7 @@
 // the process.
 #include "backends/common/poll.h"
 #include "backends/cuda/cuda.h"
+#include "backends/cuda/dnn.h"
 #include "core/alloc.h"
 
 tsr_status tsri_cuda_queue_create(tsri_device *device, tsri_queue **out_queue) {
@@ -28,6 +29,7 @@ void tsri_cuda_queue_destroy(tsri_queue *queue) {
   cuda_queue *gpu_queue = cuda_queue_of(queue);
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   tsri_cuda_stage_deinit(gpu_queue);
+  tsri_cuda_dnn_forget_stream(gpu_queue->device, gpu_queue->stream);
   if (gpu_queue->workspace) (void)gpu_queue->cu->MemFree(gpu_queue->workspace);
   if (gpu_queue->solver_work) (void)gpu_queue->cu->MemFree(gpu_queue->solver_work);
   (void)gpu_queue->cu->StreamDestroy(gpu_queue->stream);
