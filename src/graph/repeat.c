@@ -9,6 +9,7 @@
 #include "graph/compose.h"
 #include "graph/kernels.h"
 #include "graph/node.h"
+#include "graph/plan.h"
 
 // --- Forms ------------------------------------------------------------------------------------------------------------
 
@@ -34,12 +35,15 @@ static uint32_t number_leaf(tsri_repeat_form *form, const tsri_value *value, tsr
   return number;
 }
 
-// Adds a node, unless the form has it, and returns its number; TSRI_REPEAT_NODES if there are too many.
+// Adds a node, unless the form has it, and returns its number; TSRI_REPEAT_NODES if there are too many. Most are new.
 static uint32_t number_node(tsri_repeat_form *form, const tsri_node *node) {
-  uint32_t i = 0;
-  while (i < form->node_count && form->nodes[i] != node) i++;
-  if (i == form->node_count && i < TSRI_REPEAT_NODES) form->nodes[form->node_count++] = node;
-  return i;
+  uint32_t i = form->node_count;
+  while (i-- > 0) {
+    if (form->nodes[i] == node) return i;
+  }
+  if (form->node_count == TSRI_REPEAT_NODES) return TSRI_REPEAT_NODES;
+  form->nodes[form->node_count] = node;
+  return form->node_count++;
 }
 
 // Adds the words of one node. False if launches of it are not cached. Contiguous inputs form one axis whatever their
@@ -72,6 +76,36 @@ static bool make_form(const tsri_node *root, tsri_repeat_form *out) {
   bool is_simple = true;
   for (uint32_t i = 0; i < out->node_count && is_simple; i++) is_simple = put_node(out, out->nodes[i], root->count);
   return is_simple;
+}
+
+// --- Long chains ------------------------------------------------------------------------------------------------------
+
+// The one input of the node that is pending; NULL if there is none, or several, or if the node is not element-wise, or on a tape.
+static tsri_node *only_pending(const tsri_node *node) {
+  tsri_node *found = NULL;
+  if (node->op->kind != TSRI_OP_ELEMENTWISE || node->tape) return NULL;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    tsri_node *pending = tsri_pending_node(node->inputs[i].value);
+    if (pending && found && pending != found) return NULL;
+    if (pending) found = pending;
+  }
+  return found;
+}
+
+// A fusion has as many nodes as a form, counted from the end of the chain.
+_Static_assert((int)TSRI_REPEAT_NODES == (int)TSRI_MAX_FUSION_NODES, "chains are cut where the planner cuts them");
+
+uint32_t tsri_repeat_cut(tsri_node *root, tsri_node **out_roots, uint32_t limit) {
+  uint32_t count = 1, length = 1;
+  out_roots[0] = root;
+  if (root->depth <= TSRI_REPEAT_NODES) return 1;
+  for (tsri_node *node = only_pending(root); node; node = only_pending(node), length++) {
+    if (length % TSRI_REPEAT_NODES != 0) continue;
+    if (count == limit) return 1;
+    memmove(out_roots + 1, out_roots, count++ * sizeof *out_roots);
+    out_roots[0] = node;
+  }
+  return count;
 }
 
 static size_t place_of(const tsri_repeat_form *form) { return form->hash >> 58; }

@@ -13,7 +13,7 @@
 struct tsri_fused;
 
 // Bounds of what is cached. An input of a node takes a word of the key, and a node two.
-enum { TSRI_REPEAT_NODES = 16, TSRI_REPEAT_WORDS = 64, TSRI_REPEAT_PARAMS = 24, TSRI_REPEATS = 64 };
+enum { TSRI_REPEAT_NODES = 48, TSRI_REPEAT_WORDS = 192, TSRI_REPEAT_PARAMS = 64, TSRI_REPEATS = 64 };
 
 // The pending nodes that compute a value, as the launch cache sees them. Its words are all that the kernel, the number
 // of work-groups and the size of every binding depend on. Scalars are no part of them: they are parameters.
@@ -50,6 +50,10 @@ typedef struct tsri_repeats {
 
 // The cached launch for a pending node and the pending nodes before it, or NULL. `*out_form` is valid if there is one.
 const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node *root, tsri_repeat_form *out_form);
+
+// For a chain of more nodes than are fused into one kernel: cuts it where the planner does, and lists the nodes that are to run one after the other, the
+// last of them `root`. Their number is at most `limit`; 1 if there is nothing to cut, or too much.
+uint32_t tsri_repeat_cut(tsri_node *root, tsri_node **out_roots, uint32_t limit);
 
 // Launches the nodes of the form, which tsri_repeat_find gave, into `output`.
 tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_repeat_form *form, tsr_buffer *output);

@@ -200,7 +200,56 @@ TEST(what_is_not_one_kernel_over_the_same_elements_is_planned) {
     longest = x;
     for (int j = 0; j < TSRI_REPEAT_NODES + 1; j++) longest = tsr_add_scalar(longest, 1);
     CHECK(!is_kept(longest));
-    check_four(longest, 18, 19, 20, 21);
+    enum { SUM = TSRI_REPEAT_NODES + 2 };
+    check_four(longest, SUM, SUM + 1, SUM + 2, SUM + 3);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+static tsr_tensor *add_ones(tsr_tensor *x, int count) {
+  for (int i = 0; i < count; i++) x = tsr_add_scalar(x, 1);
+  return x;
+}
+
+static uint64_t launches_of(tsr_device *device) {
+  tsr_device_counters counters;
+  CHECK_OK(tsr_device_get_counters(device, &counters));
+  return counters.launches;
+}
+
+TEST(a_chain_that_is_longer_than_a_kernel_is_launched_piece_by_piece_from_the_cache) {
+  enum { LENGTH = 2 * TSRI_REPEAT_NODES + 4 };
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = four(device, 1);
+  for (int i = 0; i < 3; i++) {
+    tsr_tensor *last = add_ones(x, LENGTH);
+    tsri_node *roots[4];
+    CHECK_EQ_UINT(tsri_repeat_cut(tsri_pending_node(last->value), roots, 4), 3);
+    CHECK_EQ_UINT(tsri_repeat_cut(tsri_pending_node(last->value), roots, 2), 1);  // no room for three
+    CHECK_EQ_UINT(tsri_repeat_cut(tsri_pending_node(last->value), roots, 4), 3);
+    CHECK_EQ_INT(roots[0]->depth, 4);
+    tsri_repeat_form form;
+    CHECK((tsri_repeat_find(&tsri_graph_of(device)->repeats, roots[0], &form) != NULL) == (i > 0));
+    uint64_t before = launches_of(device);
+    check_four(last, LENGTH + 1, LENGTH + 2, LENGTH + 3, LENGTH + 4);
+    CHECK_EQ_UINT(launches_of(device) - before, 3);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(a_chain_over_results_of_other_operators_or_with_branches_is_right_in_pieces) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  for (int i = 0; i < 2; i++) {
+    tsr_tensor *x = four(device, 1), *sum = tsr_sum(tsr_neg(x), NULL, 0, true);
+    tsr_tensor *spread = tsr_expand(sum, TSR_SHAPE(4));
+    check_four(add_ones(tsr_add(add_ones(spread, 60), x), 60), 111, 112, 113, 114);
+    tsr_tensor *left = add_ones(x, 70), *right = add_ones(left, 3);  // two pending inputs: not cut there
+    check_four(add_ones(tsr_add(left, right), 50), 195, 197, 199, 201);
+    check_four(left, 71, 72, 73, 74);
   }
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);

@@ -19,7 +19,7 @@
 
 // Allocates the memory of a node's result, uninitialised.
 static tsr_status create_output(const tsri_node *node, tsr_buffer **out_output) {
-  return tsri_buffer_create_temporary(node->value.device, (size_t)node->count * tsr_dtype_bytes(node->dtype),
+  return tsri_buffer_create_temporary(node->value.device, (size_t)node->count * tsri_dtype_bytes(node->dtype),
                                       out_output);
 }
 
@@ -162,7 +162,7 @@ static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets
 }
 
 // As run_targets, for one node. Skips planning if the launch cache (repeat.h) has this launch.
-static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
+static tsr_status run_piece(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
   tsri_repeat_form form;
   const tsri_repeat *repeat = tsri_repeat_find(&state->repeats, node, &form);
   if (!repeat) return run_targets(state, &node, 1, garbage);
@@ -183,6 +183,21 @@ static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbag
   leave_pass(state, node->value.device);
   tsri_track_leave(track);
   tsri_tape_leave(before);
+  return status;
+}
+
+// As run_targets, for one node. A long chain of element-wise operators runs piece by piece: each is a kernel that the launch cache may have.
+static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
+  enum { MOST_PIECES = TSRI_MAX_DEPTH / TSRI_REPEAT_NODES + 1 };
+  tsri_node *roots[MOST_PIECES];
+  uint32_t count = tsri_repeat_cut(node, roots, MOST_PIECES);
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < count && status == TSR_OK; i++) {
+    if (tsri_value_buffer(&roots[i]->value)) continue;  // it ran with the piece before
+    bool has_room = tsri_garbage_reserve(garbage, roots[i]->input_count);
+    status = has_room ? run_piece(state, roots[i], garbage)
+                      : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run a chain of operators");
+  }
   return status;
 }
 
