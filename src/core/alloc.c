@@ -40,6 +40,82 @@ void *tsri_realloc(void *memory, size_t bytes) { return must_fail() ? NULL : rea
 
 void tsri_free(void *memory) { free(memory); }
 
+// --- Records that are recycled ------------------------------------------------------------------------------------------
+
+// Sanitizers must see each record's own life.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RECYCLES false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define RECYCLES false
+#endif
+#endif
+#ifndef RECYCLES
+#define RECYCLES true
+#endif
+
+// Records are kept by size, in steps of CLASS_BYTES up to CLASS_COUNT - 1 of them.
+enum { CLASS_BYTES = 64, CLASS_COUNT = 17, MOST_KEPT_BYTES = 1 << 20 };
+
+typedef struct spare_record {
+  struct spare_record *next;
+} spare_record;
+
+typedef struct spare_records {
+  spare_record *first[CLASS_COUNT];
+  size_t room;  // how many more bytes may be kept; 0 before the thread has freed its first record, and once it ends
+  bool has_started;  // whether release_spares will be called when the thread ends
+} spare_records;
+
+static TSRI_THREAD_LOCAL spare_records spares;
+
+static void release_spares(void) {
+  for (int i = 0; i < CLASS_COUNT; i++) {
+    for (spare_record *record = spares.first[i], *next; record; record = next) {
+      next = record->next;
+      free(record);
+    }
+    spares.first[i] = NULL;
+  }
+  spares.room = 0;
+}
+
+static tsri_thread_end end_of_thread = {.release = release_spares};
+
+static size_t class_of(size_t bytes) { return (bytes + CLASS_BYTES - 1) / CLASS_BYTES; }
+
+void *tsri_record_alloc(size_t bytes) {
+  size_t class = class_of(bytes);
+  spare_records *kept = &spares;
+  spare_record *record = class < CLASS_COUNT ? kept->first[class] : NULL;
+  if (!record || atomic_load_explicit(&armed, memory_order_relaxed)) {
+    return tsri_malloc(class < CLASS_COUNT ? class * CLASS_BYTES : bytes);
+  }
+  kept->first[class] = record->next;
+  kept->room += class * CLASS_BYTES;
+  return record;
+}
+
+void tsri_record_free(void *memory, size_t bytes) {
+  size_t class = class_of(bytes), all = class * CLASS_BYTES;
+  spare_records *kept = &spares;
+  if (RECYCLES && !kept->has_started) {
+    kept->has_started = true;
+    kept->room = MOST_KEPT_BYTES;
+    tsri_thread_end_set(&end_of_thread, true);
+  }
+  if (!memory || class >= CLASS_COUNT || kept->room < all) {
+    free(memory);
+    return;
+  }
+  spare_record *record = memory;
+  record->next = kept->first[class];
+  kept->first[class] = record;
+  kept->room -= all;
+}
+
+// --- Text ---------------------------------------------------------------------------------------------------------------
+
 char *tsri_strdup(const char *text) {
   size_t bytes = strlen(text) + 1;
   char *copy = tsri_malloc(bytes);
@@ -58,6 +134,8 @@ char *tsri_format_text(const char *format, ...) {
   va_end(again);
   return text;
 }
+
+// --- Pages --------------------------------------------------------------------------------------------------------------
 
 enum { PAGE_BYTES = 4096, LARGE_PAGE_BYTES = 2 << 20 };
 
@@ -83,6 +161,8 @@ void tsri_aligned_free(void *memory) {
   free(memory);
 #endif
 }
+
+// --- Arithmetic ---------------------------------------------------------------------------------------------------------
 
 bool tsri_mul_size(size_t a, size_t b, size_t *out_product) {
   if (a != 0 && b > SIZE_MAX / a) return false;

@@ -20,6 +20,12 @@ static const dtype_facts facts[TSR_DTYPE_COUNT] = {
 #undef TSRI_X
 };
 
+const uint8_t tsri_dtype_sizes[TSR_DTYPE_COUNT] = {
+#define TSRI_X(name, lower, bytes, kind, text) bytes,
+    TSR_DTYPES(TSRI_X)
+#undef TSRI_X
+};
+
 // All names, for the message of tsr_dtype_parse, which skips the first ", ".
 static const char all_names[] =
 #define TSRI_X(name, lower, bytes, kind, text) ", " #lower

@@ -4,12 +4,18 @@
 #define TSRI_DTYPE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <tessera/dtype.h>
 #include <tessera/status.h>
 
 // Whether two elements share a byte. No table by dtype has a row for these; only a tensor's record may have them.
 static inline bool tsri_dtype_is_packed(tsr_dtype dtype) { return dtype == TSR_I4 || dtype == TSR_U4; }
+
+// As tsr_dtype_bytes, inline, for a dtype that is none of the packed ones.
+extern const uint8_t tsri_dtype_sizes[TSR_DTYPE_COUNT];
+static inline size_t tsri_dtype_bytes(tsr_dtype dtype) { return tsri_dtype_sizes[dtype]; }
 
 // TSR_OK for a dtype that operators compute with or make.
 //

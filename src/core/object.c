@@ -10,8 +10,7 @@
 #include "platform/platform.h"
 
 void *tsri_object_create(tsri_object_type type, size_t bytes) {
-  // Not calloc: glibc does not serve it from its per-thread cache.
-  tsri_object *object = tsri_malloc(bytes);
+  tsri_object *object = tsri_record_alloc(bytes);
   if (!object) return NULL;
   memset(object, 0, bytes);
   atomic_init(&object->refs, 1);
@@ -19,40 +18,36 @@ void *tsri_object_create(tsri_object_type type, size_t bytes) {
   return object;
 }
 
-void tsri_object_retain(tsri_object *object) { atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed); }
-
-bool tsri_object_release(tsri_object *object) {
-  // Who has the only reference is alone: others can only copy a reference that they have. A load is cheaper than the
-  // atomic subtraction, and most tensors and buffers have one reference.
-  if (atomic_load_explicit(&object->refs, memory_order_acquire) == 1) return true;
-  return atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1;
-}
-
 #ifdef NDEBUG
 
-void tsri_object_destroy(tsri_object *object) { tsri_free(object); }
+void tsri_object_destroy(tsri_object *object, size_t bytes) { tsri_record_free(object, bytes); }
 
 #else
 
 enum { RING_COUNT = 512 };
 
 static tsri_mutex ring_lock = TSRI_MUTEX_INIT;
-static tsri_object *ring[RING_COUNT];
+static struct {
+  tsri_object *object;
+  size_t bytes;
+} ring[RING_COUNT];
 static size_t ring_next;
 
-void tsri_object_destroy(tsri_object *object) {
+void tsri_object_destroy(tsri_object *object, size_t bytes) {
   object->type = TSRI_OBJECT_DEAD;
   tsri_mutex_lock(&ring_lock);
-  tsri_object *oldest = ring[ring_next];
-  ring[ring_next] = object;
+  tsri_object *oldest = ring[ring_next].object;
+  size_t oldest_bytes = ring[ring_next].bytes;
+  ring[ring_next].object = object;
+  ring[ring_next].bytes = bytes;
   ring_next = (ring_next + 1) % RING_COUNT;
   tsri_mutex_unlock(&ring_lock);
-  tsri_free(oldest);
+  tsri_record_free(oldest, oldest_bytes);
 }
 
 #endif
 
-tsr_status tsri_object_check(const void *object, tsri_object_type type, const char *caller, const char *noun) {
+tsr_status tsri_object_explain(const void *object, tsri_object_type type, const char *caller, const char *noun) {
   if (!object) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: %s is NULL", caller, noun);
 #ifndef NDEBUG
   const tsri_object *header = object;

@@ -36,16 +36,35 @@ typedef struct tsri_object {
 // Allocates `bytes` of zeroed memory with one reference; NULL when host memory is out.
 void *tsri_object_create(tsri_object_type type, size_t bytes);
 
-void tsri_object_retain(tsri_object *object);
+// Frees an object of `bytes`, which tsri_object_create or tsri_record_alloc has made.
+void tsri_object_destroy(tsri_object *object, size_t bytes);
+
+static inline void tsri_object_retain(tsri_object *object) {
+  atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed);
+}
 
 // Returns true if this was the last reference: the caller then frees the object's contents and calls
 // tsri_object_destroy.
-bool tsri_object_release(tsri_object *object);
+static inline bool tsri_object_release(tsri_object *object) {
+  // Who has the only reference is alone: others can only copy a reference that they have. A load is cheaper than the
+  // atomic subtraction, and most tensors and buffers have one reference.
+  if (atomic_load_explicit(&object->refs, memory_order_acquire) == 1) return true;
+  return atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1;
+}
 
-void tsri_object_destroy(tsri_object *object);
-
-// TSR_OK if `object` is a live object of this type. Else TSR_ERR_INVALID_ARGUMENT (NULL; in debug builds also another
+// tsri_object_check: TSR_OK if `object` is a live object of this type. Else TSR_ERR_INVALID_ARGUMENT (NULL; in debug builds also another
 // type) or, in debug builds, TSR_ERR_RELEASED. `caller` and `noun` are for the message: "reshape: tensor is NULL".
-tsr_status tsri_object_check(const void *object, tsri_object_type type, const char *caller, const char *noun);
+// tsri_object_explain is the same, out of line.
+tsr_status tsri_object_explain(const void *object, tsri_object_type type, const char *caller, const char *noun);
+
+static inline tsr_status tsri_object_check(const void *object, tsri_object_type type, const char *caller,
+                                           const char *noun) {
+#ifdef NDEBUG
+  if (object) return TSR_OK;
+#else
+  if (object && ((const tsri_object *)object)->type == type) return TSR_OK;
+#endif
+  return tsri_object_explain(object, type, caller, noun);
+}
 
 #endif

@@ -5,6 +5,8 @@
 // is this scope and item->scope_index is its index.
 #include <tessera/scope.h>
 
+#include <string.h>
+
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/tensor.h"
@@ -20,20 +22,21 @@ struct tsr_scope {
 };
 
 static TSRI_THREAD_LOCAL tsr_scope *innermost;
+static TSRI_THREAD_LOCAL bool ends_with_thread;  // end_all is called when the thread ends
 
 static void end_all(void);
 static tsri_thread_end end_of_thread = {.release = end_all};
 
 tsr_scope *tsr_scope_begin(tsr_device *device) {
-  tsr_scope *scope = tsri_calloc(1, sizeof *scope);
+  tsr_scope *scope = tsri_record_alloc(sizeof *scope);
   if (!scope) {
     TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "scope_begin: no host memory for its record");
     return NULL;
   }
-  scope->device = tsr_device_retain(device);
-  scope->parent = innermost;
+  *scope = (tsr_scope){.device = tsr_device_retain(device), .parent = innermost};
   innermost = scope;
-  if (!scope->parent) tsri_thread_end_set(&end_of_thread, true);
+  if (!ends_with_thread) tsri_thread_end_set(&end_of_thread, true);
+  ends_with_thread = true;
   return scope;
 }
 
@@ -51,11 +54,12 @@ static void end_innermost(void) {
   }
   if (scope->at_end) scope->at_end(scope->user);
   tsr_device_release(scope->device);
-  tsri_free(scope->items);
-  tsri_free(scope);
+  tsri_record_free(scope->items, scope->item_capacity * sizeof *scope->items);
+  tsri_record_free(scope, sizeof *scope);
 }
 
 static void end_all(void) {
+  ends_with_thread = false;
   while (innermost) end_innermost();
 }
 
@@ -74,7 +78,6 @@ tsr_status tsr_scope_end(tsr_scope *scope) {
   }
   while (innermost != scope) end_innermost();
   end_innermost();
-  if (!innermost) tsri_thread_end_set(&end_of_thread, false);
   return TSR_OK;
 }
 
@@ -82,9 +85,11 @@ bool tsri_scope_adopt(tsr_tensor *tensor) {
   tsr_scope *scope = innermost;
   if (!scope) return true;
   if (scope->item_count == scope->item_capacity) {
-    size_t capacity = scope->item_capacity ? scope->item_capacity * 2 : 16;
-    tsr_tensor **items = tsri_realloc(scope->items, capacity * sizeof *items);
+    size_t used = scope->item_capacity * sizeof *scope->items, capacity = used ? scope->item_capacity * 2 : 16;
+    tsr_tensor **items = tsri_record_alloc(capacity * sizeof *items);
     if (!items) return false;
+    if (used) memcpy(items, scope->items, used);
+    tsri_record_free(scope->items, used);
     scope->items = items;
     scope->item_capacity = capacity;
   }

@@ -44,7 +44,7 @@ static void destroy(tsr_tensor *tensor) {
   if (tensor->message) tsri_free(tensor->message);
   tensor->value = NULL;
   tensor->message = NULL;
-  tsri_object_destroy(&tensor->object);
+  tsri_object_destroy(&tensor->object, sizeof *tensor);
 }
 
 static tsr_tensor *adopt(tsr_tensor *tensor) {
@@ -53,26 +53,36 @@ static tsr_tensor *adopt(tsr_tensor *tensor) {
   return fail_out_of_memory();
 }
 
-// Copies the axes that there are, size by size: most layouts were just written that way, and wide loads of such memory stall. The others are 0 already.
+// Copies the axes that there are, size by size: most layouts were just written that way, and wide loads of such memory stall. The others become 0.
 static void copy_layout(tsri_layout *to, const tsri_layout *from) {
   to->shape.rank = from->shape.rank;
   for (int i = 0; i < from->shape.rank; i++) {
     to->shape.dims[i] = from->shape.dims[i];
     to->strides[i] = from->strides[i];
   }
+  for (int i = from->shape.rank; i < TSR_MAX_RANK; i++) to->shape.dims[i] = to->strides[i] = 0;
   to->offset = from->offset;
   to->count = from->count;
 }
 
 tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout *layout) {
-  tsr_tensor *tensor = tsri_object_create(TSRI_OBJECT_TENSOR, sizeof *tensor);
+  tsr_tensor *tensor = tsri_record_alloc(sizeof *tensor);
   if (!tensor) {
     tsri_value_let_go(value);
     return fail_out_of_memory();
   }
-  tensor->value = value;
+  // One by one: clearing the whole record first would take longer than all the rest.
+  atomic_init(&tensor->object.refs, 1);
+  tensor->object.type = TSRI_OBJECT_TENSOR;
+  tensor->status = TSR_OK;
+  tensor->message = NULL;
   tensor->dtype = dtype;
   copy_layout(&tensor->layout, layout);
+  tensor->packed_last = 0;
+  tensor->value = value;
+  tensor->scope = NULL;
+  tensor->scope_index = 0;
+  tensor->is_static = false;
   return adopt(tensor);
 }
 
@@ -91,7 +101,7 @@ tsr_tensor *tsri_tensor_fail(tsr_status status) {
   tsr_tensor *tensor = tsri_object_create(TSRI_OBJECT_TENSOR, sizeof *tensor);
   char *message = copy_last_error();
   if (!tensor || !message) {
-    tsri_free(tensor);
+    tsri_record_free(tensor, sizeof *tensor);
     tsri_free(message);
     return fail_out_of_memory();
   }
@@ -115,7 +125,7 @@ tsr_status tsri_tensor_check_any(const char *caller, const tsr_tensor *tensor) {
   return repeat_failure(tensor);
 }
 
-tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor) {
+tsr_status tsri_tensor_explain(const char *caller, const tsr_tensor *tensor) {
   tsr_status status = tsri_tensor_check_any(caller, tensor);
   if (status != TSR_OK || !tsri_dtype_is_packed(tensor->dtype)) return status;
   return TSRI_FAIL(TSR_ERR_DTYPE,

@@ -48,7 +48,12 @@ tsr_tensor *tsri_tensor_named(const char *caller, tsr_tensor *result);
 
 // TSR_OK if `tensor` is usable. Else the reason, with `caller` in the message if the tensor is NULL or released; the
 // message of a failed tensor is passed on unchanged. A packed tensor (i4, u4) is refused: the message asks for a cast.
-tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor);
+// tsri_tensor_explain is the same, out of line.
+tsr_status tsri_tensor_explain(const char *caller, const tsr_tensor *tensor);
+static inline tsr_status tsri_tensor_check(const char *caller, const tsr_tensor *tensor) {
+  bool is_usable = tensor && tensor->object.type == TSRI_OBJECT_TENSOR && tensor->status == TSR_OK;
+  return is_usable && !tsri_dtype_is_packed(tensor->dtype) ? TSR_OK : tsri_tensor_explain(caller, tensor);
+}
 
 // The same for the few callers that take packed tensors, too.
 tsr_status tsri_tensor_check_any(const char *caller, const tsr_tensor *tensor);

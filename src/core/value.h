@@ -34,8 +34,20 @@ void tsri_value_init(tsri_value *value, tsr_buffer *buffer, tsr_device *device, 
 // out.
 tsri_value *tsri_value_create(tsr_buffer *buffer);
 
-tsri_value *tsri_value_retain(tsri_value *value);
-void tsri_value_release(tsri_value *value);  // takes NULL
+static inline tsri_value *tsri_value_retain(tsri_value *value) {
+  atomic_fetch_add_explicit(&value->refs, 1, memory_order_relaxed);
+  return value;
+}
+
+// The lower half of tsri_value.refs.
+#define TSRI_VALUE_REFS UINT32_MAX
+
+// Takes NULL.
+static inline void tsri_value_release(tsri_value *value) {
+  if (value && (atomic_fetch_sub_explicit(&value->refs, 1, memory_order_acq_rel) & TSRI_VALUE_REFS) == 1) {
+    value->destroy(value);
+  }
+}
 
 // As tsri_value_retain and tsri_value_release, for references that tensors hold. When the last tensor is released,
 // nobody can see the result of a pending assignment any more, so the value also releases its latest assignment.

@@ -13,8 +13,7 @@ const tsri_op tsri_op_assign = {.name = "assign", .kind = TSRI_OP_KERNEL};
 
 enum { TARGET, SOURCE, BEFORE };
 
-tsri_value *tsri_value_now(tsri_value *value) {
-  if (!tsri_value_is_assigned(value)) return tsri_value_retain(value);
+tsri_value *tsri_value_after_assignments(tsri_value *value) {
   tsri_graph_state *state = tsri_graph_of(value->device);
   tsri_mutex_lock(&state->lock);
   tsri_value *latest = atomic_load(&value->latest);  // the assignment may have run before we locked

@@ -22,7 +22,10 @@ extern const tsri_op tsri_op_assign;
 
 // The value that tensors of `value` see at present: its latest pending assignment, or `value` itself. Returns a new
 // reference. Takes the graph's lock if there is a pending assignment.
-tsri_value *tsri_value_now(tsri_value *value);
+tsri_value *tsri_value_after_assignments(tsri_value *value);
+static inline tsri_value *tsri_value_now(tsri_value *value) {
+  return tsri_value_is_assigned(value) ? tsri_value_after_assignments(value) : tsri_value_retain(value);
+}
 
 // --- Called with the lock held ------------------------------------------------------------------------------------------
 

@@ -95,5 +95,5 @@ void tsr_capture_release(tsr_capture *capture) {
   tsri_capture_ports_deinit(&capture->inputs);
   tsri_capture_ports_deinit(&capture->outputs);
   tsri_tape_destroy(capture->tape);
-  tsri_object_destroy(&capture->object);
+  tsri_object_destroy(&capture->object, sizeof *capture);
 }

@@ -25,10 +25,6 @@ static void destroy_state(void *memory) {
   tsri_free(state);
 }
 
-tsri_graph_state *tsri_graph_of(tsr_device *device) {
-  return atomic_load_explicit(&device->graph, memory_order_acquire);
-}
-
 tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state) {
   *out_state = tsri_graph_of(device);
   if (*out_state) return TSR_OK;
@@ -100,7 +96,7 @@ static void free_node(tsri_node *node) {
   for (uint32_t i = 0; i < node->input_count; i++) tsri_value_release(node->inputs[i].value);
   tsri_value_release(node->value.storage);
   tsr_buffer_release(tsri_value_buffer(&node->value));
-  tsri_free(node);
+  tsri_record_free(node, node->bytes);
   tsr_device_release(device);
 }
 
@@ -187,7 +183,7 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   size_t numbers = attributes ? tsri_op_attribute_bytes(op) : 0;
   size_t results = result_count > 1 ? result_count * sizeof(tsri_node_result) : 0;
   size_t bytes = sizeof(tsri_node) + inputs + numbers + results;
-  tsri_node *node = tsri_malloc(bytes);
+  tsri_node *node = tsri_record_alloc(bytes);
   if (!node) return NULL;
   node->bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
   tsri_value_init(&node->value, NULL, device, destroy_node);
@@ -212,7 +208,7 @@ void tsri_node_abandon(tsri_node *node) {
   for (uint32_t i = 0; i < node->input_count; i++) tsri_value_release(node->inputs[i].value);
   tsri_value_release(node->value.storage);
   tsr_device_release(node->value.device);
-  tsri_free(node);
+  tsri_record_free(node, node->bytes);
 }
 
 static uint32_t depth_below(const tsri_node *node) {
@@ -231,8 +227,8 @@ TSRI_THREAD_LOCAL uint64_t tsri_recording_pass;
 // in eager mode.
 static tsr_status link_node(tsri_node *node, const tsri_layout *layout, bool *out_is_full) {
   tsr_device *device = node->value.device;
-  tsri_graph_state *state = NULL;
-  tsr_status status = tsri_graph_state_for(device, &state);
+  tsri_graph_state *state = tsri_graph_of(device);
+  tsr_status status = state ? TSR_OK : tsri_graph_state_for(device, &state);
   if (status != TSR_OK) {
     tsri_node_abandon(node);
     return status;

@@ -78,7 +78,9 @@ typedef struct tsri_graph_state {
 enum { TSRI_MAX_DEPTH = 512, TSRI_MAX_PENDING = 16384 };
 
 // The graph state of the device, or NULL if nothing has been recorded there yet.
-tsri_graph_state *tsri_graph_of(tsr_device *device);
+static inline tsri_graph_state *tsri_graph_of(tsr_device *device) {
+  return atomic_load_explicit(&device->graph, memory_order_acquire);
+}
 
 // As tsri_graph_of, but creates a missing state. Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state);

@@ -108,8 +108,39 @@ static tsri_layout row_major_in_order(const tsri_layout *layout, const tsri_orde
   return tsri_packed_layout(&ordered);
 }
 
+// Whether all inputs are on one device, of one shape, and the layout of the first can be that of the result.
+static bool is_plain_call(tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count) {
+  const tsr_tensor *first = inputs[0].tensor;
+  if (!tsri_layout_is_row_major(&first->layout) || tsri_dtype_bytes(dtype) > tsri_dtype_bytes(first->dtype))
+    return false;
+  for (int i = 1; i < input_count; i++) {
+    const tsr_tensor *input = inputs[i].tensor;
+    if (input->value->device != first->value->device) return false;
+    if (!tsri_shape_equal(first->layout.shape, input->layout.shape)) return false;
+  }
+  return true;
+}
+
+// The short way for most calls, which needs neither broadcasting nor a layout of its own.
+static tsr_tensor *record_plain(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
+                                const tsri_scalars *scalars) {
+  const tsr_tensor *first = inputs[0].tensor;
+  tsri_node *node = tsri_node_create(op, first->value->device, dtype, (uint32_t)input_count, scalars);
+  if (!node) return tsri_tensor_fail(no_memory(op));
+  for (int i = 0; i < input_count; i++) {
+    const tsr_tensor *tensor = inputs[i].tensor;
+    tsri_input *input = &node->inputs[i];
+    input->value = tsri_value_now(tensor->value);
+    input->layout = tensor->layout;
+    input->dtype = tensor->dtype;
+    input->as = inputs[i].as;
+  }
+  return tsri_node_record(node, &first->layout);
+}
+
 tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
                                     const tsri_scalars *scalars) {
+  if (is_plain_call(dtype, inputs, input_count)) return record_plain(op, dtype, inputs, input_count, scalars);
   tsr_tensor *tensors[TSRI_MAX_LEAVES] = {inputs[0].tensor};
   for (int i = 1; i < input_count; i++) tensors[i] = inputs[i].tensor;
   tsri_layout layout;

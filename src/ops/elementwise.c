@@ -10,15 +10,20 @@
 
 // --- Types --------------------------------------------------------------------------------------------------------
 
+enum {
+  BODY_OF_FLOAT = TSRI_BODY_FLOAT,
+  BODY_OF_INT = TSRI_BODY_INT,
+  BODY_OF_UINT = TSRI_BODY_INT,
+  BODY_OF_BOOL = TSRI_BODY_BOOL
+};
+
 static int kind_of(tsr_dtype dtype) {
-  switch (tsr_dtype_kind_of(dtype)) {
-    case TSR_KIND_FLOAT:
-      return TSRI_BODY_FLOAT;
-    case TSR_KIND_BOOL:
-      return TSRI_BODY_BOOL;
-    default:
-      return TSRI_BODY_INT;
-  }
+  static const uint8_t bodies[TSR_DTYPE_COUNT] = {
+#define TSRI_X(name, lower, bytes, kind, text) BODY_OF_##kind,
+      TSR_DTYPES(TSRI_X)
+#undef TSRI_X
+  };
+  return bodies[dtype];
 }
 
 const tsri_op *tsri_elementwise_op_for(tsri_operator_id id, tsr_dtype computed) {
@@ -48,7 +53,9 @@ tsr_status tsri_elementwise_dtypes(tsri_operator_id id, const tsr_dtype *inputs,
   const tsri_operator *row = &tsri_operators[id];
   int first = row->rule == TSRI_DTYPE_RULE_WHERE ? 1 : 0;
   tsr_dtype dtype = inputs[first];
-  for (int i = first + 1; i < row->input_count; i++) dtype = tsri_promote(dtype, inputs[i]);
+  for (int i = first + 1; i < row->input_count; i++) {
+    if (inputs[i] != dtype) dtype = tsri_promote(dtype, inputs[i]);
+  }
   if (row->rule == TSRI_DTYPE_RULE_TRUTH) dtype = TSR_BOOL;
   if (row->rule == TSRI_DTYPE_RULE_FLOAT) dtype = tsri_promote_float(dtype);
   if (row->scalar_count && dtype == TSR_BOOL) dtype = TSR_I32;  // as in NumPy: True + 1 is an integer

@@ -38,7 +38,7 @@ static void destroy(tsr_kernel *kernel) {
   tsri_free(kernel->text.defines);
   tsri_kernel_release(kernel->ir);
   tsri_mutex_deinit(&kernel->lock);
-  tsri_object_destroy(&kernel->object);
+  tsri_object_destroy(&kernel->object, sizeof *kernel);
 }
 
 static tsr_access access_of(const tsri_ir_array *array) {

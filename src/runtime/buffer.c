@@ -37,7 +37,7 @@ static void destroy_buffer(tsr_device *device, tsri_late *late) {
   else if (buffer->whole) tsr_buffer_release(buffer->whole);
   else if (buffer->handle) device->backend->buffer_destroy(device->handle, buffer->handle);
   if (buffer->release_foreign) buffer->release_foreign(buffer->foreign);
-  tsri_object_destroy(&buffer->object);
+  tsri_object_destroy(&buffer->object, sizeof *buffer);
 }
 
 static tsr_buffer *new_record(tsr_device *device, size_t bytes) {
@@ -66,17 +66,18 @@ tsr_status tsr_buffer_create(tsr_device *device, size_t bytes, size_t alignment,
     buffer->handle = buffer->block->buffer;
     buffer->offset = buffer->block->offset;
   }
-  tsri_tape_creates(device, buffer);
+  if (tsri_tape_is_any_open()) tsri_tape_creates(device, buffer);
   *out_buffer = buffer;
   return TSR_OK;
 }
 
 tsr_status tsri_buffer_create_temporary(tsr_device *device, size_t bytes, tsr_buffer **out_buffer) {
-  tsr_buffer *spare = bytes > 0 ? tsri_tape_take(device, bytes) : NULL;
+  bool is_taped = tsri_tape_is_any_open();
+  tsr_buffer *spare = is_taped && bytes > 0 ? tsri_tape_take(device, bytes) : NULL;
   tsr_status status =
       spare ? tsri_buffer_part(spare, 0, bytes, out_buffer) : tsr_buffer_create(device, bytes, 0, out_buffer);
   if (status == TSR_OK) (*out_buffer)->is_temporary = true;
-  if (status == TSR_OK) tsri_tape_counts_temporary(device, bytes, !spare);
+  if (is_taped && status == TSR_OK) tsri_tape_counts_temporary(device, bytes, !spare);
   else if (spare) tsri_tape_give(spare);
   return status;
 }
@@ -236,7 +237,7 @@ static tsr_status begin_upload(tsr_buffer *buffer, size_t offset, const void *da
     status = device->backend->copy_in(queue, buffer->handle, buffer->offset + offset, data, bytes);
   }
   if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_UPLOAD, bytes, status);
-  tsri_track_count(device, "upload");
+  tsri_track_count(device, &(const tsri_command_name){"upload"});
   tsri_count_queued(&device->counters.uploads, 1);
   return status;
 }
@@ -280,7 +281,7 @@ static tsr_status begin_download(tsr_buffer *buffer, size_t offset, void *out_da
     status = device->backend->copy_out(queue, out_data, buffer->handle, buffer->offset + offset, bytes);
   }
   if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_DOWNLOAD, bytes, status);
-  tsri_track_count(device, "download");
+  tsri_track_count(device, &(const tsri_command_name){"download"});
   tsri_count_queued(&device->counters.downloads, 1);
   return status;
 }
@@ -319,7 +320,7 @@ tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, cons
     status = device->backend->fill(queue, buffer->handle, buffer->offset + offset, bytes, pattern, pattern_bytes);
   }
   if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_FILL, bytes, status);
-  tsri_track_count(device, "fill");
+  tsri_track_count(device, &(const tsri_command_name){"fill"});
   tsri_device_unlock(device);
   if (status == TSR_OK) tsri_tape_fill(buffer, offset, bytes, pattern, pattern_bytes, &span.context);
   return status;
@@ -340,7 +341,7 @@ static tsr_status copy_apart(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src
                                    bytes);
   }
   if (span.is_on) finish_span(&span, device, queue, TSR_PROFILE_COPY, 2 * bytes, status);
-  tsri_track_count(device, "copy");
+  tsri_track_count(device, &(const tsri_command_name){"copy"});
   tsri_device_unlock(device);
   if (status == TSR_OK) tsri_tape_copy(dst, dst_offset, src, src_offset, bytes, &span.context);
   return status;
@@ -392,7 +393,7 @@ static tsr_status copy_peer(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src,
                                 src->offset + src_offset, bytes);
   }
   if (span.is_on) finish_span(&span, dst->device, queue, TSR_PROFILE_COPY, bytes, status);
-  tsri_track_count(dst->device, "copy from another device");
+  tsri_track_count(dst->device, &(const tsri_command_name){"copy between devices"});
   return finish(dst->device, status);
 }
 

@@ -112,7 +112,7 @@ static bool drain(tsr_device *device) {
 static void destroy(tsr_device *device) {
   if (device->handle) device->backend->device_close(device->handle);
   tsri_mutex_deinit(&device->queue_lock);
-  tsri_object_destroy(&device->object);
+  tsri_object_destroy(&device->object, sizeof *device);
 }
 
 // --- Devices that are given up ------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ void tsr_event_release(tsr_event *event) {
   if (!tsri_object_release(&event->object)) return;
   tsr_device *device = event->device;
   if (event->handle) give_handle(device, event->handle);
-  tsri_object_destroy(&event->object);
+  tsri_object_destroy(&event->object, sizeof *event);
   tsr_device_release(device);
 }
 

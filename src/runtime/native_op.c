@@ -62,7 +62,8 @@ tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *
   if (status == TSR_OK) status = device->backend->run_op(queue, op);
   if (span.is_on) tsri_native_op_finish(&span, device, queue, op, NULL, status);
   if (status == TSR_OK) tsri_count_queued(&device->counters.launches, 1);
-  tsri_track_count(device, tsri_native_kind_name(op->kind));
+  const tsri_command_name name = tsri_command_name_of(tsri_native_kind_name(op->kind));
+  tsri_track_count(device, &name);
   tsri_device_unlock(device);
   if (status != TSR_OK) return status;
   for (int i = 0; i < buffer_count; i++) (i < written_count ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);

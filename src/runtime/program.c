@@ -110,7 +110,7 @@ void (*tsri_built_watch)(const tsri_kernel *kernel);
 
 tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
                               tsri_built *out_built) {
-  *out_built = (tsri_built){.kernel = kernel};
+  *out_built = (tsri_built){.kernel = kernel, .name = tsri_command_name_of(kernel->name)};
   const tsri_backend *backend = device->backend;
   const tsri_emitter *emitter = backend->dialect ? tsri_emitter_find(backend->dialect) : NULL;
   if (!emitter) {
@@ -241,10 +241,10 @@ static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsr
   tsri_span span = tsri_span_begin(device, queue);
   if (status == TSR_OK) status = device->backend->launch(queue, built->program, launch);
   if (span.is_on) finish_span(&span, device, queue, built->kernel->name, launch, status);
-  tsri_track_count(device, built->kernel->name);
+  tsri_track_count(device, &built->name);
   tsri_count_queued(&device->counters.launches, 1);
   tsri_device_unlock(device);
-  if (status == TSR_OK) {
+  if (status == TSR_OK && tsri_tape_is_any_open()) {
     tsri_tape_launch(device, built->program, launch, built->emitted.params_bytes, built->kernel->name, &span.context);
   }
   return status;

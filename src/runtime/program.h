@@ -12,6 +12,7 @@ typedef struct tsri_built {
   const tsri_kernel *kernel;  // borrowed: outlives this, or `lowered`
   tsri_kernel *lowered;       // made for this device; NULL: the kernel runs as it is
   tsri_program *program;
+  tsri_command_name name;      // of the kernel
   tsri_emitted emitted;        // what a launch must pass; the code itself has been freed
   size_t host_bytes;           // estimate of the memory the driver keeps for the program
   struct tsri_slicer *slicer;  // cuts launches that take long; NULL: they may take any time

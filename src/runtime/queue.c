@@ -34,7 +34,7 @@ tsr_status tsr_queue_create(tsr_device *device, tsr_queue **out_queue) {
   if (status == TSR_OK) device->queues_on[queue->track]++;
   tsri_device_unlock(device);
   if (status != TSR_OK) {
-    tsri_object_destroy(&queue->object);
+    tsri_object_destroy(&queue->object, sizeof *queue);
     return status;
   }
   queue->device = tsr_device_retain(device);
@@ -63,7 +63,7 @@ void tsr_queue_release(tsr_queue *queue) {
   tsri_device_lock(device);
   device->queues_on[queue->track]--;
   tsri_device_unlock(device);
-  tsri_object_destroy(&queue->object);
+  tsri_object_destroy(&queue->object, sizeof *queue);
   tsr_device_release(device);
 }
 

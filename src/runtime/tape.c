@@ -102,9 +102,7 @@ static TSRI_THREAD_LOCAL bool has_locked;
 
 // How many tapes are open, of all threads. While it is 0, `current` is NULL on every thread: every launch asks for it, and reading a
 // thread's variable is a call of the dynamic linker.
-static atomic_int open_count;
-
-static bool is_any_open(void) { return atomic_load_explicit(&open_count, memory_order_relaxed) > 0; }
+atomic_int tsri_open_tape_count;
 
 // All open tapes, of all threads. Order of locks: a graph's, this one, a tape's, a device's.
 static tsri_tape *first_open;
@@ -132,7 +130,7 @@ bool tsri_tape_open(tsr_device *device) {
   tape->id = ++last_id;
   tape->next_open = first_open;
   first_open = tape;
-  atomic_fetch_add(&open_count, 1);
+  atomic_fetch_add(&tsri_open_tape_count, 1);
   tsri_mutex_unlock(&open_lock);
   tsri_thread_end_set(&end_of_thread, true);
   current = tape;
@@ -152,7 +150,7 @@ tsri_tape *tsri_tape_close(void) {
   }
   tsri_thread_end_set(&end_of_thread, false);
   current = NULL;
-  atomic_fetch_sub(&open_count, 1);
+  atomic_fetch_sub(&tsri_open_tape_count, 1);
   return tape;
 }
 
@@ -164,8 +162,7 @@ bool tsri_tape_is_open(uint64_t id) {
   return is_open;
 }
 
-tsri_taping tsri_tape_enter(uint64_t id) {
-  if (!is_any_open()) return (tsri_taping){0};
+tsri_taping tsri_tape_exchange(uint64_t id) {
   tsri_taping before = {.tape = current};
   if (id == tsri_tape_id()) return before;
   current = NULL;
@@ -178,8 +175,7 @@ tsri_taping tsri_tape_enter(uint64_t id) {
   return before;
 }
 
-void tsri_tape_leave(tsri_taping before) {
-  if (!is_any_open()) return;
+void tsri_tape_restore(tsri_taping before) {
   if (before.is_locked) {
     has_locked = false;
     tsri_mutex_unlock(&current->lock);
@@ -198,10 +194,10 @@ void tsri_tape_refuses_on(uint64_t id, const tsr_device *device, const char *wha
   tsri_mutex_unlock(&open_lock);
 }
 
-tsri_tape *tsri_tape_now(void) { return is_any_open() ? current : NULL; }
+tsri_tape *tsri_tape_current(void) { return current; }
 tsr_device *tsri_tape_device(const tsri_tape *tape) { return tape->device; }
 int tsri_tape_step_count(const tsri_tape *tape) { return tape->step_count; }
-uint64_t tsri_tape_id(void) { return is_any_open() && current ? current->id : 0; }
+uint64_t tsri_tape_current_id(void) { return current ? current->id : 0; }
 int tsri_tape_written_count(const tsri_tape *tape) { return tape->written_count; }
 tsr_buffer *tsri_tape_written(const tsri_tape *tape, int index) { return tape->written[index]; }
 
@@ -241,7 +237,7 @@ tsr_status tsri_tape_check(const tsri_tape *tape) {
 
 // Locks and returns the calling thread's tape if it is on this device; else returns NULL.
 static tsri_tape *lock_tape(const tsr_device *device) {
-  if (!is_any_open() || !current || current->device != device) return NULL;
+  if (!tsri_tape_is_any_open() || !current || current->device != device) return NULL;
   if (!has_locked) tsri_mutex_lock(&current->lock);
   return current;
 }
@@ -651,7 +647,7 @@ tsr_status tsri_tape_play(tsri_tape *tape) {
   else if (status == TSR_OK) status = *graph ? device->backend->graph_launch(queue, *graph) : play_steps(tape, queue);
   // Calls have queued commands of their own, so later steps have higher numbers than the first touch has noted.
   if (status == TSR_OK && tape->has_calls && device->track_count > 1) status = touch_all(tape);
-  tsri_track_count(device, "capture");
+  tsri_track_count(device, &(const tsri_command_name){"capture"});
   tsri_count_queued(&device->counters.launches, (uint64_t)tape->step_count);
   tsri_device_unlock(device);
   return status;

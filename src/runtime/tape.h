@@ -24,8 +24,16 @@ bool tsri_tape_open(tsr_device *device);
 tsri_tape *tsri_tape_close(void);
 void tsri_tape_destroy(tsri_tape *tape);  // takes NULL; waits for work that was played
 
+// How many tapes are open, of all threads. While it is 0, no thread has entered one: every launch asks for that, and
+// most programs have no tape open.
+extern atomic_int tsri_open_tape_count;
+static inline bool tsri_tape_is_any_open(void) {
+  return atomic_load_explicit(&tsri_open_tape_count, memory_order_relaxed) > 0;
+}
+
 // The tape that the calling thread has opened or entered; NULL: none.
-tsri_tape *tsri_tape_now(void);
+tsri_tape *tsri_tape_current(void);
+static inline tsri_tape *tsri_tape_now(void) { return tsri_tape_is_any_open() ? tsri_tape_current() : NULL; }
 
 // --- For running recorded nodes, by the number of their tape ---------------------------------------------------------
 
@@ -39,8 +47,14 @@ typedef struct tsri_taping {
   tsri_tape *tape;  // the calling thread's tape before
   bool is_locked;   // whether the tape that was entered is locked
 } tsri_taping;
-tsri_taping tsri_tape_enter(uint64_t id);
-void tsri_tape_leave(tsri_taping before);
+tsri_taping tsri_tape_exchange(uint64_t id);
+void tsri_tape_restore(tsri_taping before);
+static inline tsri_taping tsri_tape_enter(uint64_t id) {
+  return tsri_tape_is_any_open() ? tsri_tape_exchange(id) : (tsri_taping){0};
+}
+static inline void tsri_tape_leave(tsri_taping before) {
+  if (tsri_tape_is_any_open()) tsri_tape_restore(before);
+}
 
 // As tsri_tape_refuses, for the open tape with this number, whichever thread opened it.
 void tsri_tape_refuses_on(uint64_t id, const tsr_device *device, const char *what);
@@ -65,7 +79,8 @@ typedef struct tsri_tape_memory {
 tsri_tape_memory tsri_tape_temporaries(const tsri_tape *tape);
 
 // The number of the calling thread's tape, which no other tape of this process has; 0 if it has none.
-uint64_t tsri_tape_id(void);
+uint64_t tsri_tape_current_id(void);
+static inline uint64_t tsri_tape_id(void) { return tsri_tape_is_any_open() ? tsri_tape_current_id() : 0; }
 int tsri_tape_step_count(const tsri_tape *tape);
 
 // TSR_OK, or why the tape cannot be played: a step cannot be repeated, or host memory ran out.

@@ -134,13 +134,9 @@ tsr_status tsri_track_touch(tsr_device *device, tsr_buffer *buffer, bool is_writ
   return TSR_OK;
 }
 
-void tsri_track_count(tsr_device *device, const char *name) {
+void tsri_track_count(tsr_device *device, const tsri_command_name *name) {
   tsri_track *track = device->current;
-  char *copy = track->names[++track->queued % TSRI_TRACK_NAMES];
-  size_t bytes = 0;
-  while (bytes + 1 < TSRI_TRACK_NAME_BYTES && name[bytes]) bytes++;
-  memcpy(copy, name, bytes);
-  copy[bytes] = 0;
+  track->names[++track->queued % TSRI_TRACK_NAMES] = *name;
 }
 
 bool tsri_usage_is_busy(tsr_device *device, const tsri_usage *usage) {
@@ -169,7 +165,7 @@ static tsr_status name_suspects(const tsri_track *track, tsr_status status) {
   names[0] = 0;
   for (uint64_t i = 0; i < shown && at < sizeof names; i++) {
     int bytes = snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "",
-                         track->names[(track->queued - i) % TSRI_TRACK_NAMES]);
+                         track->names[(track->queued - i) % TSRI_TRACK_NAMES].text);
     if (bytes > 0) at += (size_t)bytes;
   }
   if (count == 1) return TSRI_FAIL(status, "%.*s, in %s", TSRI_ERROR_BYTES / 2, said, names);

@@ -11,13 +11,25 @@
 #define TSRI_RUNTIME_TRACK_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include <tessera/buffer.h>
 
 #include "backends/backend.h"
 #include "runtime/usage.h"
 
-enum { TSRI_TRACK_NAMES = 8, TSRI_TRACK_NAME_BYTES = 24 };
+// The name of an operator or a kernel, cut if it is longer, and filled up with zeros. Its size is fixed, so that copying it takes three moves.
+typedef struct tsri_command_name {
+  char text[24];
+} tsri_command_name;
+static inline tsri_command_name tsri_command_name_of(const char *name) {
+  tsri_command_name copy = {{0}};
+  size_t bytes = strlen(name);
+  memcpy(copy.text, name, bytes < sizeof copy.text ? bytes : sizeof copy.text - 1);
+  return copy;
+}
+
+enum { TSRI_TRACK_NAMES = 8 };
 
 typedef struct tsri_track {
   tsri_queue *handle;     // NULL: not created yet
@@ -28,8 +40,8 @@ typedef struct tsri_track {
   _Atomic uint64_t done;  // every command up to this one has ended. Read without the lock
   uint64_t awaited
       [TSRI_MAX_TRACKS];  // for each other track: its newest command that this track waits for, or has waited for
-  // Names of the newest commands, command n at n % TSRI_TRACK_NAMES. Copies, cut if they are longer: a kernel may be gone while its work still runs.
-  char names[TSRI_TRACK_NAMES][TSRI_TRACK_NAME_BYTES];
+  // Names of the newest commands, command n at n % TSRI_TRACK_NAMES. Copies: a kernel may be gone while its work still runs.
+  tsri_command_name names[TSRI_TRACK_NAMES];
 } tsri_track;
 
 // Queues wait for the work of others on the device with backend->event_record and event_await.
@@ -56,7 +68,7 @@ void tsri_tracks_destroy(tsr_device *device);
 tsr_status tsri_track_touch(tsr_device *device, tsr_buffer *buffer, bool is_written);
 
 // Call with the lock held after a command was queued on the current track. `name` is that of its operator or kernel.
-void tsri_track_count(tsr_device *device, const char *name);
+void tsri_track_count(tsr_device *device, const tsri_command_name *name);
 
 // Records the newest commands of the track in its own event, if they are not yet, or in another one.
 tsr_status tsri_track_record(tsr_device *device, tsri_track *track);

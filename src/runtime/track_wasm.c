@@ -33,7 +33,7 @@ tsr_status tsri_track_touch(tsr_device *device, tsr_buffer *buffer, bool is_writ
   return TSR_OK;
 }
 
-void tsri_track_count(tsr_device *device, const char *name) {
+void tsri_track_count(tsr_device *device, const tsri_command_name *name) {
   (void)name;
   device->current->queued++;
 }

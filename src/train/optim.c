@@ -125,7 +125,7 @@ void tsr_optim_release(tsr_optim *optim) {
   tsr_buffer_release(optim->table);
   tsr_buffer_release(optim->work);
   tsr_params_release(optim->params);
-  tsri_object_destroy(&optim->object);
+  tsri_object_destroy(&optim->object, sizeof *optim);
 }
 
 tsr_status tsr_optim_set_rate(tsr_optim *optim, double rate) {

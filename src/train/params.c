@@ -208,7 +208,7 @@ void tsr_params_release(tsr_params *params) {
   for (int i = 0; i < params->count; i++) tsri_free(params->params[i].name);
   tsri_free(params->params);
   tsr_device_release(params->device);
-  tsri_object_destroy(&params->object);
+  tsri_object_destroy(&params->object, sizeof *params);
 }
 
 // --- Asking -------------------------------------------------------------------------------------------------------------

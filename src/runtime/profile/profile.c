@@ -125,7 +125,7 @@ void tsr_profile_release(tsr_profile *profile) {
     tsri_free(at);
   }
   tsri_totals_deinit(&profile->dropped);
-  tsri_object_destroy(&profile->object);
+  tsri_object_destroy(&profile->object, sizeof *profile);
 }
 
 // --- Writing -----------------------------------------------------------------------------------------------------------------
