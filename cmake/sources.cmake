@@ -56,6 +56,7 @@ function(tessera_library_sources out)
     list(FILTER found EXCLUDE REGEX "/cpu/later\\.c$|/runtime/track\\.c$") # later_wasm.c and track_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/lang/emit/(c|spirv)/|/lang/emit/dialects\\.c$") # dialects_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/runtime/profile/|/graph/profiled\\.c$") # profile_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/runtime/placing\\.c$|/graph/place\\.c$") # place_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/graph/(autotune|autotune_work|tuned)\\.c$|/common/(choices|contest)\\.c$") # autotune_wasm.c in their place
   endif()
 

@@ -12,6 +12,7 @@ typedef struct tsr_device_speed {
   double kernel_ns;        // of each kernel
   double byte_ns;          // of each byte of large tensors, both directions
   double multiply_add_ns;  // of f32, in large matrix products
+  double copied_byte_ns;   // of each byte that is copied between the host and the device
 } tsr_device_speed;
 
 // Measures a device, in about half a second, and keeps the result on disk (cache.h) for this device, its driver, this version of the library and this number of threads.

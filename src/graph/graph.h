@@ -87,6 +87,10 @@ typedef struct tsri_op {
   // TSRI_OP_REDUCE
   tsri_reduce reduce;
 
+  // Recorded only where the device has an operator of its own for it, or is fast at it: others might not run it, so it stays on the
+  // device that it was recorded for (place.h).
+  bool is_for_device;
+
   // TSRI_OP_KERNEL: queues the work that fills run->outputs.
   tsr_status (*run)(const tsri_kernel_run *run);
   // The struct of parameters that its nodes carry: the number and the size of a set in ops/operators.h.

@@ -150,15 +150,27 @@ static void drop_inputs(tsri_node *node, tsri_garbage *garbage) {
   node->input_count = 0;
 }
 
-void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *garbage) {
+// Makes `op` of `value`, with the same shape, what the node does. Takes over the reference.
+static void become(tsri_node *node, const tsri_op *op, tsri_value *value, tsri_garbage *garbage) {
   drop_inputs(node, garbage);
-  node->op = &tsri_op_copy;
+  node->op = op;
   node->attributes = NULL;
   node->axes = 0;
   tsri_input *input = &node->inputs[0];
-  *input = (tsri_input){.value = tsri_value_retain(value), .dtype = node->dtype, .as = node->dtype};
+  *input = (tsri_input){.value = value, .dtype = node->dtype, .as = node->dtype};
   (void)tsri_layout_init("copy", node->shape, node->dtype, &input->layout, NULL);  // the node has this shape already
   node->input_count = 1;
+}
+
+void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *garbage) {
+  become(node, &tsri_op_copy, tsri_value_retain(value), garbage);
+}
+
+void tsri_node_become_move(tsri_graph_state *state, tsri_node *node, tsri_value *copy, tsri_garbage *garbage) {
+  become(node, &tsri_op_move, copy, garbage);
+  node->result_count = 1;  // a result that is being freed still finds its place in node->results
+  node->depth = 1;
+  state->move_count++;
 }
 
 void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buffer, tsri_garbage *garbage) {
@@ -202,6 +214,14 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   for (uint32_t i = 0; i < input_count; i++) node->inputs[i].value = NULL;
   node->attributes = attributes ? memcpy((char *)node->inputs + inputs, attributes, numbers) : NULL;
   return node;
+}
+
+void tsri_node_link(tsri_graph_state *state, tsri_node *node, const tsri_layout *layout) {
+  node->shape = layout->shape;
+  node->count = layout->count;
+  node->track = 0;
+  node->pass = node->tape = 0;
+  link_pending(state, node);
 }
 
 void tsri_node_abandon(tsri_node *node) {

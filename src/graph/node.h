@@ -130,6 +130,14 @@ void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buff
 // inputs go to `garbage`, in which the caller has reserved room for them. Call with the lock held.
 void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *garbage);
 
+// Turns a pending node into the move of `copy`, a pending copy (move.h) of the same elements on another device, and takes over
+// the reference to it. References to the old inputs go to `garbage`, as above. Call with the lock held.
+void tsri_node_become_move(tsri_graph_state *state, tsri_node *node, tsri_value *copy, tsri_garbage *garbage);
+
+// Adds a node of the device to its list of pending nodes, without running anything, and unseen by captures and gradients.
+// `layout` is the row-major layout of its result. Call with the lock held.
+void tsri_node_link(tsri_graph_state *state, tsri_node *node, const tsri_layout *layout);
+
 // Creates a node that is not recorded yet. The caller then sets its inputs, with a reference to each. NULL when host
 // memory is out.
 tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,

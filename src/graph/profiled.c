@@ -27,9 +27,7 @@ static void add_name(names *list, const char *name) {
   list->bytes += bytes;
 }
 
-// One operation for each element that an element-wise operator computes or a reduction reads. Other operators are counted
-// where their description as a native operator tells.
-static uint64_t count_operations(const tsri_node *node) {
+uint64_t tsri_node_operations(const tsri_node *node) {
   if (node->op->kind == TSRI_OP_ELEMENTWISE) return node->op == &tsri_op_copy ? 0 : (uint64_t)node->count;
   if (node->op->kind == TSRI_OP_REDUCE) return (uint64_t)node->inputs[0].layout.count;
   tsri_native_op op;
@@ -39,7 +37,7 @@ static uint64_t count_operations(const tsri_node *node) {
 
 static void add_node(const tsri_node *node, names *list, tsri_profile_context *out) {
   add_name(list, node->op->name);
-  out->operations += count_operations(node);
+  out->operations += tsri_node_operations(node);
   if (out->label == 0) out->label = node->label;
 }
 

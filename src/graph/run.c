@@ -10,6 +10,7 @@
 #include "graph/interrupt.h"
 #include "graph/move.h"
 #include "graph/node.h"
+#include "graph/place.h"
 #include "graph/plan.h"
 #include "graph/profiled.h"
 #include "graph/transfer.h"
@@ -223,6 +224,7 @@ static tsr_status run_or_find_moves(tsri_graph_state *state, tsri_node *const *n
 // hold the lock.
 static tsr_status run_nodes(tsri_graph_state *state, tsri_node *const *nodes, uint32_t count) {
   tsri_needed_moves moves = {0};
+  if (nodes[0]->value.device->placing) tsri_place_nodes(state, nodes, count);
   tsr_status status = run_or_find_moves(state, nodes, count, &moves);
   while (moves.count > 0) {
     if (status == TSR_OK) status = tsri_moves_run(&moves);

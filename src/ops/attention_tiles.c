@@ -325,6 +325,7 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
 
 const tsri_op tsri_op_attention_gradient = {.name = "attention",
                                             .kind = TSRI_OP_KERNEL,
+                                            .is_for_device = true,
                                             .run = run_gradient,
                                             .attribute_set = TSRI_SET_attention,
                                             .attribute_bytes = sizeof(tsri_attention_attributes)};

@@ -137,6 +137,7 @@ static tsr_status run_slopes(const tsri_kernel_run *run) { return run_sums(run, 
 
 const tsri_op tsri_op_channel_statistics = {.name = "batch_norm_train",
                                             .kind = TSRI_OP_KERNEL,
+                                            .is_for_device = true,
                                             .run = run_statistics,
                                             .attribute_set = TSRI_SET_channels,
                                             .attribute_bytes = sizeof(tsri_channels_attributes)};

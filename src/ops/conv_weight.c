@@ -102,6 +102,7 @@ static tsr_status run(const tsri_kernel_run *run) {
 
 const tsri_op tsri_op_conv_weight = {.name = "conv",
                                      .kind = TSRI_OP_KERNEL,
+                                     .is_for_device = true,
                                      .run = run,
                                      .attribute_set = TSRI_SET_conv,
                                      .attribute_bytes = sizeof(tsri_conv_attributes)};

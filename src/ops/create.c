@@ -4,13 +4,15 @@
 #include "ops/create.h"
 #include "core/error.h"
 #include "core/tensor.h"
+#include "graph/graph.h"
+#include "graph/place.h"
 #include "graph/trace.h"
 #include "ops/call.h"
 #include "ops/packed.h"
 #include "runtime/device.h"
 #include "runtime/tape.h"
 
-// Layout and memory of a tensor that is to be filled.
+// A tensor that is to be filled.
 typedef struct fresh {
   tsri_layout layout;
   tsr_buffer *buffer;
@@ -20,9 +22,7 @@ typedef struct fresh {
 static tsr_status prepare(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape, fresh *out) {
   tsr_status status = tsri_device_check(caller, device);
   if (status == TSR_OK) status = tsri_dtype_check(caller, dtype);
-  if (status == TSR_OK) status = tsri_layout_init(caller, shape, dtype, &out->layout, &out->bytes);
-  if (status == TSR_OK) status = tsr_buffer_create(device, out->bytes, 0, &out->buffer);
-  return status;
+  return status == TSR_OK ? tsri_layout_init(caller, shape, dtype, &out->layout, &out->bytes) : status;
 }
 
 // Makes a tensor over the memory if `status` is TSR_OK; otherwise releases the memory.
@@ -41,19 +41,25 @@ static tsr_tensor *packed_from_data(tsr_device *device, tsr_dtype dtype, tsr_sha
   return tsri_packed_of(tsr_from_data(device, TSR_U8, stored, data, bytes), dtype, shape.dims[shape.rank - 1]);
 }
 
+// A tensor of the CPU as one of `device`, to which its elements are moved when they are needed there.
+static tsr_tensor *placed(tsr_tensor *here, tsr_device *device) {
+  tsr_tensor *there = here->status == TSR_OK ? tsri_record_move(here, device) : tsri_tensor_fail(tsr_error(here));
+  tsr_release(here);
+  return there;
+}
+
 tsr_tensor *tsr_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, const void *data, size_t bytes) {
   if (tsri_dtype_is_packed(dtype)) return packed_from_data(device, dtype, shape, data, bytes);
   fresh made = {0};
-  size_t wanted = 0;
-  tsr_status status = tsri_device_check("from_data", device);
-  if (status == TSR_OK) status = tsri_dtype_check("from_data", dtype);
-  if (status == TSR_OK) status = tsri_layout_init("from_data", shape, dtype, &made.layout, &wanted);
-  if (status == TSR_OK && wanted != bytes) {
+  tsr_status status = prepare("from_data", device, dtype, shape, &made);
+  if (status == TSR_OK && made.bytes != bytes) {
     char text[TSR_SHAPE_TEXT_BYTES];
     status = TSRI_FAIL(TSR_ERR_SHAPE, "from_data: %zu bytes given, %s of %s are %zu", bytes,
-                       tsr_shape_format(shape, text, sizeof text), tsr_dtype_name(dtype), wanted);
+                       tsr_shape_format(shape, text, sizeof text), tsr_dtype_name(dtype), made.bytes);
   }
   if (status == TSR_OK && !data && bytes > 0) status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_data: data is NULL");
+  tsr_device *cpu = status == TSR_OK ? tsri_place_of_data(device, bytes) : NULL;
+  if (cpu) return placed(tsr_from_data(cpu, dtype, shape, data, bytes), device);
   if (status == TSR_OK) status = tsr_buffer_create(device, bytes, 0, &made.buffer);
   if (status == TSR_OK) status = tsr_buffer_upload(made.buffer, 0, data, bytes);
   return finish(&made, dtype, status);
@@ -86,6 +92,9 @@ tsr_tensor *tsri_full_of(const char *caller, tsr_device *device, tsr_dtype dtype
                          const unsigned char *pattern) {
   fresh made = {0};
   tsr_status status = prepare(caller, device, dtype, shape, &made);
+  tsr_device *cpu = status == TSR_OK ? tsri_place_of_data(device, made.bytes) : NULL;
+  if (cpu) return placed(tsri_full_of(caller, cpu, dtype, shape, pattern), device);
+  if (status == TSR_OK) status = tsr_buffer_create(device, made.bytes, 0, &made.buffer);
   tsri_tape_explain_begin();
   if (status == TSR_OK) status = tsr_buffer_fill(made.buffer, 0, made.bytes, pattern, tsr_dtype_bytes(dtype));
   tsri_tape_explain_end();

@@ -81,7 +81,8 @@ static tsr_status gather_native(const tsri_kernel_run *run, const tsri_walk *wal
 }
 
 static tsr_status scatter_add_native(const tsri_kernel_run *run, const tsri_walk *walk, int64_t size, int64_t step) {
-  if (TSRI_GIVEN(run->node, scatter)->combination != COMBINE_SUM) return TSR_ERR_UNSUPPORTED;
+  bool is_sum = TSRI_GIVEN(run->node, scatter)->combination == COMBINE_SUM;
+  if (!is_sum || !tsri_layout_is_contiguous(&run->layouts[1])) return TSR_ERR_UNSUPPORTED;
   tsri_native_op op = native_op(TSRI_NATIVE_SCATTER_ADD, run, walk, -1);
   op.is.index.size = size;
   op.is.index.step = step;

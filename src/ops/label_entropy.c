@@ -72,6 +72,7 @@ static tsr_status run_entropy(const tsri_kernel_run *run) {
 
 const tsri_op tsri_op_label_entropy = {.name = "cross_entropy",
                                        .kind = TSRI_OP_KERNEL,
+                                       .is_for_device = true,
                                        .run = run_entropy,
                                        .attribute_set = TSRI_SET_softmax,
                                        .attribute_bytes = sizeof(tsri_softmax_attributes)};
@@ -121,6 +122,7 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
 
 const tsri_op tsri_op_label_gradient = {.name = "cross_entropy",
                                         .kind = TSRI_OP_KERNEL,
+                                        .is_for_device = true,
                                         .run = run_gradient,
                                         .attribute_set = TSRI_SET_softmax,
                                         .attribute_bytes = sizeof(tsri_softmax_attributes)};

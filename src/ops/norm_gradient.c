@@ -44,6 +44,7 @@ static tsr_status run(const tsri_kernel_run *run) {
 
 const tsri_op tsri_op_norm_gradient = {.name = "norm",
                                        .kind = TSRI_OP_KERNEL,
+                                       .is_for_device = true,
                                        .run = run,
                                        .attribute_set = TSRI_SET_norm,
                                        .attribute_bytes = sizeof(tsri_norm_attributes)};

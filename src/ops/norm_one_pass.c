@@ -69,6 +69,7 @@ static tsr_status run_one_pass(const tsri_kernel_run *run) {
 
 const tsri_op tsri_op_norm_one_pass = {.name = "layer_norm",
                                        .kind = TSRI_OP_KERNEL,
+                                       .is_for_device = true,
                                        .run = run_one_pass,
                                        .attribute_set = TSRI_SET_norm,
                                        .attribute_bytes = sizeof(tsri_norm_attributes)};

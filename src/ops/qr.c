@@ -154,7 +154,13 @@ static tsr_tensor *record_r(tsr_tensor *x, const panels *p, int64_t count, int64
 
 // By a native operator, which takes and gives transposed matrices.
 static void record_native(tsr_tensor *x, int64_t columns, tsr_tensor **out_q, tsr_tensor **out_r) {
-  const tsri_op *op = TSRI_BODY(qr);
+  static const tsri_op whole = {.name = "qr",
+                                .kind = TSRI_OP_KERNEL,
+                                .is_for_device = true,
+                                .run = tsri_run_qr,
+                                .attribute_set = TSRI_SET_qr,
+                                .attribute_bytes = sizeof(tsri_qr_attributes)};
+  const tsri_op *op = &whole;
   tsr_tensor *turned = tsri_matrix_transposed(x), *made[2] = {NULL, NULL};
   tsr_status status = tsri_tensor_check("qr", turned);
   for (int i = 0; i < 2 && status != TSR_OK; i++) made[i] = tsri_tensor_fail(status);

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "graph/graph.h"
+#include "graph/place.h"
 #include "ops/compose.h"
 #include "ops/packed.h"
 #include "ops/transfer.h"
@@ -31,6 +32,12 @@ tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes) {
     return read;
   }
   tsr_status status = tsri_transfer_check("read", tensor, out_data, bytes);
+  tsr_tensor *source = status == TSR_OK && tensor->value->device->placing ? tsri_place_source(tensor) : NULL;
+  if (source) {
+    status = tsr_read(source, out_data, bytes);
+    tsr_release(source);
+    return status;
+  }
   if (status == TSR_OK) status = tsri_graph_run(tensor);
   if (status != TSR_OK) return status;
   tsri_view view = tsri_view_of(tensor);

@@ -15,6 +15,7 @@
 #include "lang/emit/emit.h"
 #include "runtime/copier.h"
 #include "runtime/late.h"
+#include "runtime/placing.h"
 #include "runtime/profile.h"
 #include "runtime/registry.h"
 #include "runtime/stage.h"
@@ -105,6 +106,7 @@ static bool drain(tsr_device *device) {
   tsri_events_destroy(device);
   tsri_tracks_destroy(device);
   tsri_stage_free_kept(device);
+  tsri_placing_detach(device);
   return true;
 }
 

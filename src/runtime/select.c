@@ -13,6 +13,7 @@
 #include "platform/platform.h"
 #include "runtime/bytes_text.h"
 #include "runtime/device.h"
+#include "runtime/placing.h"
 #include "runtime/profile.h"
 
 // --- Priority -----------------------------------------------------------------------------------------------------
@@ -345,6 +346,7 @@ tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device)
     tsri_registry_unlock();
   }
   if (status == TSR_OK && tsri_profiling()) tsri_profile_opened(*out_device, choice.rejections);
+  if (status == TSR_OK && config.placement == TSRI_PLACEMENT_MEASURED) tsri_placing_attach(*out_device);
   tsri_config_deinit(&config);
   return status;
 }

@@ -245,17 +245,12 @@ static tsr_status load_on(tsr_device *device, const tsr_load_desc *desc, const v
 }
 
 // Loads a capture, which was loaded on a device, on the CPU as well, and takes that one if the CPU is faster. A failure there leaves it on the device.
-static void place(tsr_device *device, const tsr_load_desc *desc, const void *data, size_t bytes,
-                  tsr_capture **capture) {
-  tsr_device *cpu = NULL;
+static void place(const tsr_load_desc *desc, const void *data, size_t bytes, tsr_capture **capture) {
+  tsr_device *cpu = tsri_place_of_capture(*capture);
   tsr_capture *there = NULL;
-  if (!tsri_place_is_on_cpu(*capture, &cpu)) return;
-  if (load_on(cpu, desc, data, bytes, &there) == TSR_OK) {
-    tsri_count(&device->counters.placements);
-    tsr_capture_release(*capture);
-    *capture = there;
-  }
-  tsr_device_release(cpu);
+  if (!cpu || load_on(cpu, desc, data, bytes, &there) != TSR_OK) return;
+  tsr_capture_release(*capture);
+  *capture = there;
 }
 
 tsr_status tsr_capture_load(tsr_device *device, const tsr_load_desc *desc, tsr_capture **out_capture) {
@@ -267,7 +262,7 @@ tsr_status tsr_capture_load(tsr_device *device, const tsr_load_desc *desc, tsr_c
   if (desc->path) status = tsri_file_read("capture_load", desc->path, &read, &bytes);
   const void *data = desc->path ? read : desc->data;
   if (status == TSR_OK) status = load_on(device, desc, data, bytes, out_capture);
-  if (status == TSR_OK) place(device, desc, data, bytes, out_capture);
+  if (status == TSR_OK) place(desc, data, bytes, out_capture);
   tsri_free(read);
   return status;
 }

@@ -1,67 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Measures what a device takes for a run, a kernel, a byte and a multiply-add, by timing captures, and keeps that on disk.
-#include "saved/speed.h"
-
+// Measures what a device takes for a run, a kernel, a byte and a multiply-add, by timing captures, and for a byte that is copied.
 #include <math.h>
-#include <string.h>
 
-#include "backends/common/disk_cache.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "platform/platform.h"
 #include "runtime/device.h"
+#include "runtime/speed.h"
 #include "runtime/tape.h"
 
 #include <tessera/capture.h>
 #include <tessera/ops.h>
 #include <tessera/scope.h>
-#include <tessera/version.h>
-
-// --- On disk ---------------------------------------------------------------------------------------------------------
-
-char *tsri_speed_path(const tsr_device *device) {
-  tsri_cache_key key;
-  int threads = tsri_cpu_count();
-  tsri_cache_key_init(&key);
-  tsri_cache_key_add_text(&key, tsr_version());
-  tsri_cache_key_add_text(&key, device->backend->name);
-  tsri_cache_key_add_text(&key, device->info.name);
-  tsri_cache_key_add_text(&key, device->info.driver);
-  tsri_cache_key_add_text(&key, device->info.uuid);
-  tsri_cache_key_add(&key, &threads, sizeof threads);
-  tsri_cache_key_add(&key, &device->info.index, sizeof device->info.index);
-  return tsri_cache_path("speed", &key);
-}
-
-static bool is_sane(const tsr_device_speed *speed) {
-  const double parts[4] = {speed->run_ns, speed->kernel_ns, speed->byte_ns, speed->multiply_add_ns};
-  bool is_all = true;
-  for (int i = 0; i < 4; i++) is_all = is_all && isfinite(parts[i]) && parts[i] >= 0;
-  return is_all;
-}
-
-static bool load_kept(const char *path, tsr_device_speed *out_speed) {
-  size_t bytes = 0;
-  void *data = path ? tsri_cache_load(path, &bytes) : NULL;
-  bool is_good = data && bytes == sizeof *out_speed;
-  if (is_good) memcpy(out_speed, data, sizeof *out_speed);
-  tsri_free(data);
-  return is_good && is_sane(out_speed);
-}
-
-tsr_status tsr_device_get_speed(tsr_device *device, tsr_device_speed *out_speed) {
-  tsr_status status = tsri_device_check("device_get_speed", device);
-  if (status == TSR_OK && !out_speed)
-    status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_get_speed: out_speed is NULL");
-  if (status != TSR_OK) return status;
-  *out_speed = (tsr_device_speed){0};
-  char *path = tsri_speed_path(device);
-  bool is_there = load_kept(path, out_speed);
-  tsri_free(path);
-  if (is_there) return TSR_OK;
-  return TSRI_FAIL(TSR_ERR_NOT_FOUND, "device_get_speed: %s has not been measured; 'tessera bench --compare' does it",
-                   device->info.name);
-}
 
 // --- Measuring -------------------------------------------------------------------------------------------------------
 
@@ -131,21 +81,46 @@ static tsr_status time_work(tsr_device *device, workload work, int64_t n, int *o
   return status;
 }
 
+// Time of a copy of n rows and columns to the device: the best of a few, each ended by reading one element.
+static tsr_status time_upload(tsr_device *device, int64_t n, double *out_ns) {
+  enum { RUNS = 5 };
+  size_t bytes = (size_t)(n * n) * sizeof(float);
+  float *data = tsri_calloc(1, bytes), value = 0;
+  if (!data) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "device_measure_speed: no host memory for %zu bytes", bytes);
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_zeros(device, TSR_F32, TSR_SHAPE(n * n)), *last = tsr_slice(x, 0, -1, TSR_END, 1);
+  tsr_status status = TSR_OK;
+  *out_ns = INFINITY;
+  for (int i = 0; i < RUNS && status == TSR_OK; i++) {
+    uint64_t start = tsri_clock_ns();
+    status = tsr_write(x, data, bytes);
+    if (status == TSR_OK) status = tsr_read(last, &value, sizeof value);
+    double ns = (double)(tsri_clock_ns() - start);
+    if (ns < *out_ns) *out_ns = ns;
+  }
+  (void)tsr_scope_end(scope);
+  tsri_free(data);
+  return status;
+}
+
 static double not_below_zero(double value) { return value > 0 ? value : 0; }
 
 static tsr_status measure(tsr_device *device, tsr_device_speed *out) {
   enum { SMALL = 16, LARGE = 2048, SIDE = 512 };
   int one = 0, several = 0, ignored = 0;
-  double small_ns = 0, chain_ns = 0, large_ns = 0, product_ns = 0;
+  double small_ns = 0, chain_ns = 0, large_ns = 0, product_ns = 0, one_copy_ns = 0, large_copy_ns = 0;
   tsr_status status = time_work(device, nothing_much, SMALL, &one, &small_ns);
   if (status == TSR_OK) status = time_work(device, chain, SMALL, &several, &chain_ns);
   if (status == TSR_OK) status = time_work(device, nothing_much, LARGE, &ignored, &large_ns);
   if (status == TSR_OK) status = time_work(device, product, SIDE, &ignored, &product_ns);
+  if (status == TSR_OK) status = time_upload(device, 1, &one_copy_ns);
+  if (status == TSR_OK) status = time_upload(device, LARGE, &large_copy_ns);
   if (status != TSR_OK) return status;
   double more = several > one ? several - one : 1, bytes = 3.0 * LARGE * LARGE * sizeof(float);
   out->kernel_ns = not_below_zero((chain_ns - small_ns) / more);
   out->run_ns = not_below_zero(small_ns - one * out->kernel_ns);
   out->byte_ns = not_below_zero((large_ns - small_ns) / bytes);
+  out->copied_byte_ns = not_below_zero((large_copy_ns - one_copy_ns) / ((double)LARGE * LARGE * sizeof(float)));
   out->multiply_add_ns = not_below_zero((product_ns - small_ns) / pow(SIDE, 3));
   return TSR_OK;
 }
@@ -159,8 +134,6 @@ tsr_status tsr_device_measure_speed(tsr_device *device, tsr_device_speed *out_sp
   if (status != TSR_OK) return status;
   *out_speed = (tsr_device_speed){0};
   status = measure(device, out_speed);
-  char *path = status == TSR_OK ? tsri_speed_path(device) : NULL;
-  if (path) (void)tsri_cache_store(path, out_speed, sizeof *out_speed);
-  tsri_free(path);
+  if (status == TSR_OK) tsri_speed_keep(device, out_speed);
   return status;
 }

@@ -373,6 +373,7 @@ static void write_comparison(const compare_result *result) {
     json_real(&json, "kernel_ns", device->speed.kernel_ns);
     json_real(&json, "byte_ns", device->speed.byte_ns);
     json_real(&json, "multiply_add_ns", device->speed.multiply_add_ns);
+    json_real(&json, "copied_byte_ns", device->speed.copied_byte_ns);
     json_begin_array(&json, "works");
     for (int w = 0; w < COMPARE_WORKS; w++) {
       json_begin_object(&json, NULL);

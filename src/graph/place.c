@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+#include "graph/place.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "graph/assign.h"
+#include "graph/move.h"
+#include "graph/profiled.h"
+#include "graph/transfer.h"
+#include "runtime/placing.h"
+#include "runtime/tape.h"
+
+// An input that is in memory of the device, and its move to the CPU.
+typedef struct moved_leaf {
+  const tsri_value *value;
+  tsr_dtype dtype;
+  tsri_layout view;  // of the elements that are moved: axes of stride 0 have size 1
+  tsri_node *copy,
+      *move;  // on the device and on the CPU; the move has one reference of ours, and the copy is its input
+} moved_leaf;
+
+// The graph that is about to run, and what is made of it.
+typedef struct graph {
+  tsri_graph_state *state;
+  const tsri_placing *placing;
+  tsri_node **nodes;   // without moves; node->slot is the index
+  uint32_t *uses;      // how often other nodes of the graph read each
+  tsri_node **twins;   // on the CPU, in the same order
+  tsri_node **copies;  // of those twins whose node is still seen by others, for the move back
+  uint32_t count, room;
+  moved_leaf *leaves;
+  uint32_t leaf_count, leaf_room;
+  bool is_good;  // false: it stays on its device
+  tsri_work work;
+  size_t garbage_count;  // references that it will give up
+  double host_bytes;     // of inputs that are on the CPU
+  double moved_bytes;    // of inputs that are on the device
+  tsri_garbage *living;  // other results of its operators
+} graph;
+
+static double bytes_of(tsr_dtype dtype, int64_t count) { return (double)count * (double)tsr_dtype_bytes(dtype); }
+
+// The view without axes along which it repeats elements.
+static tsri_layout distinct_elements(const tsri_layout *layout) {
+  tsri_layout view = *layout;
+  view.count = 1;
+  for (int i = 0; i < view.shape.rank; i++) {
+    if (view.strides[i] == 0 && view.shape.dims[i] > 1) view.shape.dims[i] = 1;
+    view.count *= view.shape.dims[i];
+  }
+  return view;
+}
+
+// --- Collecting, and estimating --------------------------------------------------------------------------------------
+
+static void *grown(void *items, uint32_t *room, size_t item_bytes) {
+  uint32_t larger = *room ? 2 * *room : 32;
+  void *memory = tsri_realloc(items, larger * item_bytes);
+  if (memory) *room = larger;
+  return memory;
+}
+
+static void add_node(graph *g, tsri_node *node) {
+  bool stays = node->tape != 0 || node->keeper_count > 0 || node->value.storage || node->op->is_for_device;
+  if (g->count == g->room && g->is_good) {
+    tsri_node **nodes = grown(g->nodes, &g->room, sizeof *nodes);
+    if (nodes) g->nodes = nodes;
+    else stays = true;
+  }
+  if (stays) g->is_good = false;
+  if (!g->is_good) return;
+  node->mark = g->state->run_mark;
+  node->slot = g->count;
+  g->nodes[g->count++] = node;
+}
+
+// Other results of an operator become moves of their own, too.
+static void add_results(graph *g, tsri_node *node) {
+  for (uint32_t i = 1; i < node->result_count && node->results; i++) {
+    tsri_node *result = node->results[i].node;
+    if (!result || result->mark == g->state->run_mark) continue;
+    if (!tsri_garbage_reserve(g->living, 1)) g->is_good = false;
+    else if (tsri_value_retain_living(&result->value)) {
+      tsri_garbage_add(g->living, &result->value);
+      add_node(g, result);
+    }
+  }
+}
+
+static void add_input(graph *g, const tsri_input *input) {
+  tsri_node *node = tsri_pending_node(input->value);
+  tsri_layout view = distinct_elements(&input->layout);
+  double bytes = bytes_of(input->dtype, view.count);
+  if (!node) g->moved_bytes += bytes;
+  else if (node->op != &tsri_op_move) {
+    if (node->mark != g->state->run_mark) add_node(g, node);
+    return;
+  } else if (node->inputs[0].value->device == g->placing->cpu) {
+    g->host_bytes += bytes;
+  } else {
+    g->moved_bytes += bytes;
+  }
+  g->work.bytes += bytes;  // whatever is not a result of the graph is read from memory
+}
+
+// Element-wise operators mostly become part of another kernel, whose results alone are written.
+static void add_work(graph *g, const tsri_node *node, bool is_target) {
+  g->garbage_count += node->input_count;
+  if (node->op->kind == TSRI_OP_ELEMENTWISE && !is_target) return;
+  g->work.kernels += node->op != &tsri_op_result;
+  g->work.bytes += bytes_of(node->dtype, node->count);
+  if (node->op->kind == TSRI_OP_ELEMENTWISE) return;
+  for (uint32_t i = 0; i < node->input_count; i++) {
+    const tsri_input *input = &node->inputs[i];
+    bool is_result = tsri_pending_node(input->value) && tsri_pending_node(input->value)->op != &tsri_op_move;
+    if (is_result) g->work.bytes += bytes_of(input->dtype, distinct_elements(&input->layout).count);
+  }
+  if (node->op->kind == TSRI_OP_KERNEL) g->work.multiply_adds += 0.5 * (double)tsri_node_operations(node);
+}
+
+static void collect(graph *g, tsri_node *const *targets, uint32_t target_count) {
+  g->state->run_mark++;
+  for (uint32_t i = 0; i < target_count; i++) {
+    tsri_node *node = tsri_pending_node(&targets[i]->value);
+    bool is_new = node && node->mark != g->state->run_mark && node->op != &tsri_op_move;
+    if (is_new) add_node(g, node);
+  }
+  uint32_t first_count = g->count;
+  for (uint32_t i = 0; i < g->count && g->is_good; i++) {
+    tsri_node *node = g->nodes[i];
+    for (uint32_t j = 0; j < node->input_count; j++) add_input(g, &node->inputs[j]);
+    add_results(g, node);
+    add_work(g, node, i < first_count);
+  }
+}
+
+// Inputs in memory of the device have to be waited for, and the results will mostly be needed there again: a run of nothing each.
+static bool is_faster_on_cpu(const graph *g, double *out_there, double *out_here) {
+  const tsr_device_speed *there = &g->placing->there;
+  *out_there = tsri_work_ns(&g->work, there) + g->host_bytes * there->copied_byte_ns;
+  *out_here = tsri_work_ns(&g->work, &g->placing->here);
+  if (g->moved_bytes > 0) *out_here += 2 * there->run_ns + g->moved_bytes * there->copied_byte_ns;
+  return *out_here < *out_there;
+}
+
+// --- Twins -------------------------------------------------------------------------------------------------------------
+
+static tsri_node *create_reader(const tsri_op *op, tsr_device *device, tsr_dtype dtype, tsri_value *value,
+                                const tsri_layout *layout) {
+  tsri_node *node = tsri_node_create(op, device, dtype, 1, NULL);
+  if (!node) return NULL;
+  node->inputs[0] = (tsri_input){.value = tsri_value_retain(value), .layout = *layout, .dtype = dtype, .as = dtype};
+  return node;
+}
+
+static moved_leaf *find_leaf(const graph *g, const tsri_value *value, tsr_dtype dtype, const tsri_layout *view) {
+  for (uint32_t i = 0; i < g->leaf_count; i++) {
+    moved_leaf *leaf = &g->leaves[i];
+    bool is_same = leaf->value == value && leaf->dtype == dtype && leaf->view.offset == view->offset &&
+                   tsri_shape_equal(leaf->view.shape, view->shape) &&
+                   memcmp(leaf->view.strides, view->strides, (size_t)view->shape.rank * sizeof view->strides[0]) == 0;
+    if (is_same) return leaf;
+  }
+  return NULL;
+}
+
+// The move of a view to the CPU. A pending move of another device is read by its own copy.
+static moved_leaf *add_leaf(graph *g, const tsri_input *input, const tsri_layout *view) {
+  if (g->leaf_count == g->leaf_room) {
+    moved_leaf *leaves = grown(g->leaves, &g->leaf_room, sizeof *leaves);
+    if (!leaves) return NULL;
+    g->leaves = leaves;
+  }
+  moved_leaf *leaf = &g->leaves[g->leaf_count];
+  tsri_node *node = tsri_pending_node(input->value);
+  tsri_layout packed = tsri_packed_layout(view);
+  *leaf = (moved_leaf){.value = input->value, .dtype = input->dtype, .view = *view};
+  if (!node) {
+    leaf->copy = create_reader(&tsri_op_copy, input->value->device, input->dtype, input->value, view);
+    if (!leaf->copy) return NULL;
+  }
+  tsri_value *copy = node ? node->inputs[0].value : &leaf->copy->value;
+  leaf->move = create_reader(&tsri_op_move, g->placing->cpu, input->dtype, copy, &packed);
+  if (!leaf->move) {
+    if (leaf->copy) tsri_node_abandon(leaf->copy);
+    return NULL;
+  }
+  g->leaf_count++;
+  return leaf;
+}
+
+// The input of a twin, for an input that no node of the graph computes.
+static bool take_leaf(graph *g, const tsri_input *input, tsri_input *out) {
+  const tsri_node *node = tsri_pending_node(input->value);
+  tsri_value *source = node ? node->inputs[0].value : NULL;
+  if (source && source->device == g->placing->cpu) {  // row-major there as here
+    out->value = tsri_value_retain(source);
+    return true;
+  }
+  // All of a move's elements are moved, since views of them are relative to its row-major memory.
+  tsri_layout view = node ? node->inputs[0].layout : distinct_elements(&input->layout);
+  moved_leaf *leaf = find_leaf(g, input->value, input->dtype, &view);
+  if (!leaf) leaf = add_leaf(g, input, &view);
+  if (!leaf) return false;
+  out->value = tsri_value_retain(&leaf->move->value);
+  if (node) return true;
+  tsri_layout packed = tsri_packed_layout(&view);
+  for (int i = 0; i < packed.shape.rank; i++) {
+    bool is_repeated = view.shape.dims[i] != input->layout.shape.dims[i];
+    out->layout.strides[i] = is_repeated ? 0 : packed.strides[i];
+  }
+  out->layout.offset = 0;
+  return true;
+}
+
+static bool take_inputs(graph *g, const tsri_node *node, tsri_node *twin) {
+  bool is_good = true;
+  for (uint32_t i = 0; i < node->input_count && is_good; i++) {
+    const tsri_input *input = &node->inputs[i];
+    const tsri_node *from = tsri_pending_node(input->value);
+    twin->inputs[i] = *input;
+    twin->inputs[i].value = NULL;
+    if (from && from->op != &tsri_op_move) {
+      g->uses[from->slot]++;
+      twin->inputs[i].value = tsri_value_retain(&g->twins[from->slot]->value);
+    } else {
+      is_good = take_leaf(g, input, &twin->inputs[i]);
+    }
+  }
+  return is_good;
+}
+
+static tsri_node *create_twin(const graph *g, const tsri_node *node) {
+  tsri_node *twin = tsri_node_create_results(node->op, g->placing->cpu, node->dtype, node->input_count,
+                                             node->attributes, node->result_count);
+  if (!twin) return NULL;
+  twin->axes = node->axes;
+  twin->depth = node->depth;
+  twin->label = node->label;
+  return twin;
+}
+
+// The first twin of several results knows the others, as far as anybody wants them.
+static void connect_results(const graph *g, const tsri_node *node, tsri_node *twin) {
+  for (uint32_t i = 0; i < node->result_count && node->results; i++) {
+    const tsri_node *result = node->results[i].node;
+    bool is_wanted = result && result->mark == g->state->run_mark;
+    twin->results[i] =
+        (tsri_node_result){.node = is_wanted ? g->twins[result->slot] : NULL, .bytes = node->results[i].bytes};
+  }
+}
+
+// A node is seen by others if somebody outside of the graph has a reference to it.
+static bool is_seen(const graph *g, uint32_t index) {
+  return tsri_value_refs(&g->nodes[index]->value) > g->uses[index];
+}
+
+static bool create_copies(graph *g) {
+  bool is_good = true;
+  for (uint32_t i = 0; i < g->count && is_good; i++) {
+    if (!is_seen(g, i)) continue;
+    tsri_layout layout;
+    (void)tsri_layout_init("copy", g->nodes[i]->shape, g->nodes[i]->dtype, &layout, NULL);  // it has this shape already
+    g->copies[i] = create_reader(&tsri_op_copy, g->placing->cpu, g->nodes[i]->dtype, &g->twins[i]->value, &layout);
+    is_good = g->copies[i] != NULL;
+  }
+  return is_good;
+}
+
+static bool create_twins(graph *g) {
+  bool is_good = g->uses && g->twins && g->copies;
+  for (uint32_t i = 0; i < g->count && is_good; i++) is_good = (g->twins[i] = create_twin(g, g->nodes[i])) != NULL;
+  for (uint32_t i = 0; i < g->count && is_good; i++) {
+    connect_results(g, g->nodes[i], g->twins[i]);
+    is_good = take_inputs(g, g->nodes[i], g->twins[i]);
+  }
+  return is_good && create_copies(g);
+}
+
+// --- Putting them in place -------------------------------------------------------------------------------------------
+
+static void link_row_major(tsri_graph_state *state, tsri_node *node, const tsri_node *like) {
+  tsri_layout layout;
+  (void)tsri_layout_init("copy", like->shape, like->dtype, &layout, NULL);  // it has this shape already
+  tsri_node_link(state, node, &layout);
+}
+
+static void link_leaves(const graph *g, tsri_graph_state *cpu) {
+  for (uint32_t i = 0; i < g->leaf_count; i++) {
+    const moved_leaf *leaf = &g->leaves[i];
+    tsri_layout packed = tsri_packed_layout(&leaf->view);
+    if (leaf->copy) tsri_node_link(g->state, leaf->copy, &packed);
+    tsri_node_link(cpu, leaf->move, &packed);
+  }
+}
+
+// Nodes that nobody sees any more are freed with the references in `garbage`.
+static void replace_nodes(graph *g, tsri_garbage *garbage) {
+  for (uint32_t i = 0; i < g->count; i++) {
+    if (g->copies[i]) tsri_node_become_move(g->state, g->nodes[i], &g->copies[i]->value, garbage);
+    else tsri_node_hide(g->state, g->nodes[i]);
+    g->copies[i] = NULL;
+  }
+}
+
+static void put_in_place(graph *g, tsri_graph_state *cpu, tsri_garbage *garbage) {
+  tsri_mutex_lock(&cpu->lock);
+  link_leaves(g, cpu);
+  for (uint32_t i = 0; i < g->count; i++) {
+    link_row_major(cpu, g->twins[i], g->nodes[i]);
+    if (g->copies[i]) link_row_major(cpu, g->copies[i], g->nodes[i]);
+  }
+  tsri_mutex_unlock(&cpu->lock);
+  replace_nodes(g, garbage);
+}
+
+// Drops our reference to a node. One that was never linked is in no list.
+static void drop(tsri_node *node, bool is_linked) {
+  if (!node) return;
+  if (!is_linked) node->is_hidden = true;
+  if (node->input_count > 0 && !node->inputs[0].value) node->op = &tsri_op_copy;  // it is the result of nothing yet
+  tsri_value_release(&node->value);
+}
+
+// Call without locks.
+static void release_all(graph *g, bool is_linked) {
+  for (uint32_t i = 0; i < g->count && g->copies; i++) drop(g->copies[i], is_linked);
+  for (uint32_t i = 0; i < g->count && g->twins; i++) drop(g->twins[i], is_linked);
+  for (uint32_t i = 0; i < g->leaf_count; i++) drop(g->leaves[i].move, is_linked);
+  for (uint32_t i = 0; i < g->leaf_count; i++) drop(g->leaves[i].copy, is_linked);
+  tsri_free(g->nodes);
+  tsri_free(g->uses);
+  tsri_free(g->twins);
+  tsri_free(g->copies);
+  tsri_free(g->leaves);
+}
+
+// Copies alone are how results and inputs come from the device.
+static bool has_operators(const graph *g) {
+  bool has = false;
+  for (uint32_t i = 0; i < g->count && !has; i++) has = g->nodes[i]->op != &tsri_op_copy;
+  return has;
+}
+
+static bool place(graph *g, tsri_graph_state *cpu, tsri_garbage *garbage) {
+  double there_ns = 0, here_ns = 0;
+  if (!g->is_good || !has_operators(g) || !is_faster_on_cpu(g, &there_ns, &here_ns)) return false;
+  g->uses = tsri_calloc(g->count, sizeof *g->uses);
+  g->twins = tsri_calloc(g->count, sizeof *g->twins);
+  g->copies = tsri_calloc(g->count, sizeof *g->copies);
+  if (!create_twins(g) || !tsri_garbage_reserve(garbage, g->garbage_count)) return false;
+  tsr_device *device = g->nodes[0]->value.device;
+  put_in_place(g, cpu, garbage);
+  tsri_placing_note(device, &g->work, there_ns, here_ns, (uint64_t)g->moved_bytes);
+  return true;
+}
+
+void tsri_place_nodes(tsri_graph_state *state, tsri_node *const *nodes, uint32_t count) {
+  const tsri_placing *placing = nodes[0]->value.device->placing;
+  tsri_graph_state *cpu = NULL;
+  if (tsri_graph_state_for(placing->cpu, &cpu) != TSR_OK) return;
+  tsri_garbage garbage = {0}, living = {0};
+  graph g = {.state = state, .placing = placing, .is_good = true, .living = &living};
+  tsri_mutex_lock(&state->lock);
+  collect(&g, nodes, count);
+  bool is_placed = place(&g, cpu, &garbage);
+  tsri_mutex_unlock(&state->lock);
+  release_all(&g, is_placed);
+  tsri_garbage_drop(&garbage);
+  tsri_garbage_drop(&living);
+}
+
+// --- Data of the host ---------------------------------------------------------------------------------------------------
+
+// The copy on the CPU of which the value is a pending move, with a reference that a tensor may hold.
+static tsri_value *find_source(tsri_graph_state *state, const tsri_value *value, const tsr_device *cpu) {
+  tsri_value *source = NULL;
+  tsri_mutex_lock(&state->lock);
+  const tsri_node *node = tsri_pending_node(value);
+  bool is_there = node && node->op == &tsri_op_move && node->inputs[0].value->device == cpu;
+  if (is_there) source = tsri_value_hold(node->inputs[0].value);
+  tsri_mutex_unlock(&state->lock);
+  return source;
+}
+
+tsr_tensor *tsri_place_source(tsr_tensor *tensor) {
+  tsr_device *device = tensor->value->device;
+  tsri_value *value = tsri_value_now(tensor->value), *source = NULL;
+  if (!tsri_value_buffer(value) && !tsri_tape_now()) {
+    tsri_graph_state *state = tsri_graph_of(device);
+    tsri_node *node = (tsri_node *)value;  // a value without a buffer is a node
+    tsri_place_nodes(state, &node, 1);
+    source = find_source(state, value, device->placing->cpu);
+  }
+  tsri_value_release(value);
+  return source ? tsri_tensor_of(source, tensor->dtype, &tensor->layout) : NULL;
+}
+
+tsr_device *tsri_place_of_data(const tsr_device *device, size_t bytes) {
+  const tsri_placing *placing = device->placing;
+  if (!placing || tsri_tape_now()) return NULL;
+  tsri_work least = {.kernels = 1, .bytes = (double)bytes};
+  double there = tsri_work_ns(&least, &placing->there) + (double)bytes * placing->there.copied_byte_ns;
+  return tsri_work_ns(&least, &placing->here) < there ? placing->cpu : NULL;
+}

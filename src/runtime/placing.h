@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Placement by measurement (TESSERA_PLACEMENT=measured): what a device knows of the CPU, and what work costs on both.
+#ifndef TSRI_RUNTIME_PLACING_H
+#define TSRI_RUNTIME_PLACING_H
+
+#include "runtime/device.h"
+
+#include <tessera/placement.h>
+
+// Of a device that is not the CPU, while the setting is on and both have been measured.
+typedef struct tsri_placing {
+  tsr_device *cpu;               // one reference
+  tsr_device_speed here, there;  // of the CPU, and of the device
+} tsri_placing;
+
+// Sets device->placing. Leaves it NULL, with a warning, if a device has not been measured. Call without the registry's lock.
+void tsri_placing_attach(tsr_device *device);
+void tsri_placing_detach(tsr_device *device);
+
+// What a graph does.
+typedef struct tsri_work {
+  double kernels, bytes, multiply_adds;
+} tsri_work;
+
+// Estimated time of a run on a device with this speed, in nanoseconds.
+double tsri_work_ns(const tsri_work *work, const tsr_device_speed *speed);
+
+// Counts a graph that goes to the CPU, and tells the log and the profiler. `moved_bytes` are those of inputs that are on the device.
+void tsri_placing_note(tsr_device *device, const tsri_work *work, double there_ns, double here_ns,
+                       uint64_t moved_bytes);
+
+#endif
