@@ -13,6 +13,24 @@ function(tessera_glob out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# Takes files for other systems out of the list.
+function(tessera_leave_out_other_systems sources_variable)
+  if(APPLE) # macOS and iOS
+    set(others linux windows wasm)
+  elseif(CMAKE_SYSTEM_NAME STREQUAL "Windows")
+    set(others linux darwin wasm posix)
+  elseif(TESSERA_IS_WASM)
+    set(others linux darwin windows posix)
+  else()
+    set(others darwin windows wasm)
+  endif()
+  set(sources ${${sources_variable}})
+  foreach(other ${others})
+    list(FILTER sources EXCLUDE REGEX "[_/]${other}\\.c$")
+  endforeach()
+  set(${sources_variable} ${sources} PARENT_SCOPE)
+endfunction()
+
 # Takes the backends out of the list that open a driver of the system: those that backends.def calls TSRI_DRIVER.
 function(tessera_leave_out_drivers sources_variable)
   set(definitions "${PROJECT_SOURCE_DIR}/src/backends/backends.def")
@@ -34,19 +52,7 @@ function(tessera_library_sources out)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${patterns})
   list(FILTER found EXCLUDE REGEX "_test\\.c$")
 
-  if(APPLE) # macOS and iOS
-    set(others linux windows wasm)
-  elseif(CMAKE_SYSTEM_NAME STREQUAL "Windows")
-    set(others linux darwin wasm posix)
-  elseif(TESSERA_IS_WASM)
-    set(others linux darwin windows posix)
-  else()
-    set(others darwin windows wasm)
-  endif()
-  foreach(other ${others})
-    list(FILTER found EXCLUDE REGEX "[_/]${other}\\.c$")
-  endforeach()
-
+  tessera_leave_out_other_systems(found)
   if(TESSERA_IS_WASM)
     tessera_leave_out_drivers(found)
     list(FILTER found EXCLUDE REGEX "/webgpu/native[a-z_]*\\.c$") # browser_wasm.c in their place

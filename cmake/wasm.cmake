@@ -51,6 +51,7 @@ tessera_add_module(tessera_web tessera web/glue.c web/glue_training.c)
 target_link_options(tessera_web PRIVATE LINKER:--export-dynamic)
 
 tessera_glob(program_sources tools/tessera/*.c examples/common/*.c)
+tessera_leave_out_other_systems(program_sources)
 tessera_add_module(tessera_program tessera_program ${program_sources})
 target_include_directories(tessera_program PRIVATE examples/common)
 target_link_options(tessera_program PRIVATE LINKER:--export=__main_argc_argv)

@@ -33,6 +33,7 @@ enum {
   X(bench)          \
   X(tune)           \
   X(demo)           \
+  X(run)            \
   X(cache)          \
   X(version)        \
   X(help)

@@ -170,6 +170,7 @@ options_outcome options_parse(const command_spec *command, int argc, char **argv
     } else if (*out_argument_count >= command->argument_max) {
       return wrong(&p, "unexpected argument '%s'; --help shows what is allowed", given);
     } else {
+      options_ended = options_ended || command->ends_at_argument;
       argv[++*out_argument_count] = given;  // never overwrites an argument that was not read yet
     }
   }

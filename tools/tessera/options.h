@@ -40,6 +40,7 @@ typedef struct command_spec {
   int option_count;
   const char *argument_name;  // "[COMMAND]"; NULL if it takes no arguments
   int argument_max;
+  bool ends_at_argument;                               // the first argument ends the options: the rest is not ours
   const char *example;                                 // one or more lines
   const char *more_heading;                            // heading of an additional section after the description; NULL:
                                                        // none
