@@ -142,7 +142,8 @@ const tsri_op tsri_op_channel_statistics = {.name = "batch_norm_train",
                                             .attribute_set = TSRI_SET_channels,
                                             .attribute_bytes = sizeof(tsri_channels_attributes)};
 
-const tsri_op tsri_op_channel_slopes = {.name = "batch_norm_train", .kind = TSRI_OP_KERNEL, .run = run_slopes};
+const tsri_op tsri_op_channel_slopes = {
+    .name = "batch_norm_train", .kind = TSRI_OP_KERNEL, .is_for_device = true, .run = run_slopes};
 
 #define ELEMENTWISE(text) \
   { .name = "batch_norm_train", .kind = TSRI_OP_ELEMENTWISE, .expression = (text) }

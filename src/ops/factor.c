@@ -145,19 +145,19 @@ static void release_parts(lu_parts *lu) {
   tsr_release(lu->odd);
 }
 
+void tsri_record_lu(tsr_tensor *x, tsr_tensor *out_parts[3]) {
+  tsr_shape rows = tsri_vector_shape(x, tsri_rows(x)), batch = rows;
+  batch.rank--;
+  const tsri_result results[3] = {{x->dtype, x->layout.shape}, {TSRI_INDEX_DTYPE, rows}, {TSRI_INDEX_DTYPE, batch}};
+  tsri_record_kernel_results(TSRI_BODY(lu), x->value->device, results, 3, &x, 1, NULL, out_parts);
+}
+
 // x has a float dtype that kernels compute in; it may have failed.
 static lu_parts record_lu(const char *caller, tsr_tensor *x) {
-  const tsri_op *op = TSRI_BODY(lu);
   tsr_tensor *made[3] = {NULL, NULL, NULL};
   tsr_status status = tsri_tensor_check(caller, x);
-  if (status == TSR_OK) {
-    tsr_shape rows = tsri_vector_shape(x, tsri_rows(x)), batch = rows;
-    batch.rank--;
-    const tsri_result results[3] = {{x->dtype, x->layout.shape}, {TSRI_INDEX_DTYPE, rows}, {TSRI_INDEX_DTYPE, batch}};
-    tsri_record_kernel_results(op, x->value->device, results, 3, &x, 1, NULL, made);
-  } else {
-    for (int i = 0; i < 3; i++) made[i] = tsri_tensor_fail(status);
-  }
+  if (status == TSR_OK) tsri_record_lu(x, made);
+  for (int i = 0; i < 3 && status != TSR_OK; i++) made[i] = tsri_tensor_fail(status);
   return (lu_parts){made[0], made[1], made[2]};
 }
 

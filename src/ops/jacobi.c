@@ -93,22 +93,21 @@ typedef struct rotated {
   tsr_tensor *w, *v;
 } rotated;
 
-static rotated record_rotations(tsr_tensor *x, bool is_symmetric) {
+void tsri_record_rotations(tsr_tensor *vectors, bool is_symmetric, tsr_tensor *out_parts[2]) {
   const tsri_op *op = TSRI_BODY(svd);
   const void *given = TSRI_GIVE(op, jacobi, .is_symmetric = is_symmetric);
+  tsr_device *device = vectors->value->device;
+  tsr_shape square = tsri_matrix_shape(vectors, tsri_rows(vectors), tsri_rows(vectors));
+  const tsri_result results[2] = {{vectors->dtype, square}, {vectors->dtype, vectors->layout.shape}};
+  if (is_symmetric) out_parts[0] = tsri_record_kernel(op, device, vectors->dtype, square, &vectors, 1, given);
+  else tsri_record_kernel_results(op, device, results, 2, &vectors, 1, given, out_parts);
+}
+
+static rotated record_rotations(tsr_tensor *x, bool is_symmetric) {
   tsr_tensor *vectors = tsri_matrix_transposed(x), *made[2] = {NULL, NULL};
   tsr_status status = tsri_tensor_check("svd", vectors);
-  tsr_shape square =
-      status == TSR_OK ? tsri_matrix_shape(vectors, tsri_rows(vectors), tsri_rows(vectors)) : (tsr_shape){.rank = 0};
-  if (status != TSR_OK) {
-    made[0] = tsri_tensor_fail(status);
-    if (!is_symmetric) made[1] = tsri_tensor_fail(status);
-  } else if (is_symmetric) {
-    made[0] = tsri_record_kernel(op, x->value->device, x->dtype, square, &vectors, 1, given);
-  } else {
-    const tsri_result results[2] = {{x->dtype, square}, {x->dtype, vectors->layout.shape}};
-    tsri_record_kernel_results(op, x->value->device, results, 2, &vectors, 1, given, made);
-  }
+  if (status == TSR_OK) tsri_record_rotations(vectors, is_symmetric, made);
+  for (int i = 0; i < 2 - is_symmetric && status != TSR_OK; i++) made[i] = tsri_tensor_fail(status);
   tsr_release(vectors);
   return (rotated){.v = tsri_then(tsri_matrix_transposed(made[0]), made[0]),
                    .w = is_symmetric ? NULL : tsri_then(tsri_matrix_transposed(made[1]), made[1])};

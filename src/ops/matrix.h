@@ -30,6 +30,16 @@ tsr_status tsri_results_give(const char *caller, tsr_tensor *const *results, tsr
 // Records Q and R of x, which is f32 or f64 or has failed.
 void tsri_record_qr(const char *caller, tsr_tensor *x, bool is_complete, tsr_tensor **out_q, tsr_tensor **out_r);
 
+// What the nodes of factors compute, for those who record one again. x has passed tsri_matrix_check and is f32 or f64.
+// lu: both factors in one matrix, for each of its rows the row of x that it was made of, and whether an odd number of exchanges made that order.
+// panel: R in the upper triangle of a matrix, v and w (qr.c). rotations: those of the rows of x, and what they make of x; a symmetric x has the first alone.
+void tsri_record_lu(tsr_tensor *x, tsr_tensor *out_parts[3]);
+void tsri_record_panel(tsr_tensor *x, tsr_tensor *out_parts[3]);
+void tsri_record_rotations(tsr_tensor *x, bool is_symmetric, tsr_tensor *out_parts[2]);
+
+// The whole of qr by a native operator. Input: the transposed matrix; results: Q transposed, and the transposed input with R in its first columns.
+extern const tsri_op tsri_op_qr_whole;
+
 // --- In the run of an operator ---------------------------------------------------------------------------------------
 
 // A batch of row-major matrices that kernels change in place.

@@ -44,17 +44,19 @@ typedef struct panel {
   int64_t columns;
 } panel;
 
+void tsri_record_panel(tsr_tensor *x, tsr_tensor *out_parts[3]) {
+  const tsri_op *op = TSRI_BODY(qr);
+  tsri_result result = {x->dtype, x->layout.shape};
+  tsri_record_kernel_results(op, x->value->device, (const tsri_result[]){result, result, result}, 3, &x, 1,
+                             TSRI_GIVE(op, qr, .is_whole = false), out_parts);
+}
+
 // Records the panel of `columns` columns x, which may have failed. Returns R, columns x columns.
 static tsr_tensor *record_panel(tsr_tensor *x, int64_t columns, panel *out) {
   tsr_tensor *made[3] = {NULL, NULL, NULL};
   tsr_status status = tsri_tensor_check("qr", x);
   for (int i = 0; i < 3 && status != TSR_OK; i++) made[i] = tsri_tensor_fail(status);
-  if (status == TSR_OK) {
-    const tsri_op *op = TSRI_BODY(qr);
-    tsri_result result = {x->dtype, x->layout.shape};
-    tsri_record_kernel_results(op, x->value->device, (const tsri_result[]){result, result, result}, 3, &x, 1,
-                               TSRI_GIVE(op, qr, .is_whole = false), made);
-  }
+  if (status == TSR_OK) tsri_record_panel(x, made);
   *out = (panel){.v = made[1], .w = made[2], .columns = columns};
   tsr_tensor *top = tsri_then(tsr_slice(made[0], -2, 0, columns, 1), made[0]);
   return tsri_then(tsr_triu(top, 0), top);
@@ -152,15 +154,16 @@ static tsr_tensor *record_r(tsr_tensor *x, const panels *p, int64_t count, int64
   return padded(tsr_concat(p->rows, p->count, -2), 0, rows - count, 0, 0);
 }
 
+const tsri_op tsri_op_qr_whole = {.name = "qr",
+                                  .kind = TSRI_OP_KERNEL,
+                                  .is_for_device = true,
+                                  .run = tsri_run_qr,
+                                  .attribute_set = TSRI_SET_qr,
+                                  .attribute_bytes = sizeof(tsri_qr_attributes)};
+
 // By a native operator, which takes and gives transposed matrices.
 static void record_native(tsr_tensor *x, int64_t columns, tsr_tensor **out_q, tsr_tensor **out_r) {
-  static const tsri_op whole = {.name = "qr",
-                                .kind = TSRI_OP_KERNEL,
-                                .is_for_device = true,
-                                .run = tsri_run_qr,
-                                .attribute_set = TSRI_SET_qr,
-                                .attribute_bytes = sizeof(tsri_qr_attributes)};
-  const tsri_op *op = &whole;
+  const tsri_op *op = &tsri_op_qr_whole;
   tsr_tensor *turned = tsri_matrix_transposed(x), *made[2] = {NULL, NULL};
   tsr_status status = tsri_tensor_check("qr", turned);
   for (int i = 0; i < 2 && status != TSR_OK; i++) made[i] = tsri_tensor_fail(status);

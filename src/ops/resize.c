@@ -9,6 +9,7 @@
 #include "ops/compose.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "ops/resize.h"
 
 #include <tessera/ops.h>
 
@@ -112,11 +113,11 @@ static tsr_status run_table(const tsri_kernel_run *run) {
   return tsri_call_items(&call, given->m);
 }
 
-static const tsri_op table_op = {.name = "resize",
-                                 .kind = TSRI_OP_KERNEL,
-                                 .run = run_table,
-                                 .attribute_set = TSRI_SET_positions,
-                                 .attribute_bytes = sizeof(tsri_positions_attributes)};
+const tsri_op tsri_op_resize_table = {.name = "resize",
+                                      .kind = TSRI_OP_KERNEL,
+                                      .run = run_table,
+                                      .attribute_set = TSRI_SET_positions,
+                                      .attribute_bytes = sizeof(tsri_positions_attributes)};
 
 // The indices, and the weights, of an axis; both may be failed tensors.
 static void record_table(const resized_axis *a, tsr_device *device, tsr_dtype wide, tsr_tensor **out_table) {
@@ -133,8 +134,8 @@ static void record_table(const resized_axis *a, tsr_device *device, tsr_dtype wi
                                      .is_f64 = wide == TSR_F64};
   tsr_shape shape = TSR_SHAPE(a->m * taps_of(a->desc->mode));
   tsri_result results[2] = {{TSR_I32, shape}, {wide, shape}};
-  tsri_record_kernel_results(&table_op, device, results, 2, NULL, 0, TSRI_GIVE_ALL(&table_op, positions, &given),
-                             out_table);
+  tsri_record_kernel_results(&tsri_op_resize_table, device, results, 2, NULL, 0,
+                             TSRI_GIVE_ALL(&tsri_op_resize_table, positions, &given), out_table);
 }
 
 // --- One axis ----------------------------------------------------------------------------------------------------------

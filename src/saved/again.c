@@ -6,12 +6,21 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "ops/attention_native.h"
+#include "ops/attention_tiles.h"
 #include "ops/call.h"
+#include "ops/channel_sums.h"
 #include "ops/compose.h"
+#include "ops/conv_weight.h"
 #include "ops/create.h"
+#include "ops/label_entropy.h"
+#include "ops/norm_gradient.h"
+#include "ops/norm_one_pass.h"
 #include "ops/operators.h"
+#include "ops/pool.h"
 #include "ops/promote.h"
 #include "ops/random.h"
+#include "ops/resize.h"
 #include "ops/scan.h"
 #include "saved/again_families.h"
 
@@ -142,6 +151,13 @@ static tsr_tensor *again_matmul(const tsri_again *s) {
   return c || g->alpha != 1 ? tsri_again_wrong(s, "alpha") : tsr_matmul(s->inputs[0], s->inputs[1]);
 }
 
+// The second result is for the gradient of the attention, which is taken anew and does not read it.
+static tsr_status again_attention(const tsri_again *s, tsr_tensor **out) {
+  out[0] = tsri_again_attention(s);
+  if (s->result_count == 2) out[1] = tsri_record_zeros(s->device, s->results[1].dtype, s->results[1].shape);
+  return tsri_tensor_check(s->op->name, out[0]);
+}
+
 static tsr_tensor *again_quantize(const tsri_again *s) {
   return tsr_quantize(s->inputs[0], (tsr_quant_format)TSRI_AGAIN_GIVEN(s, quant)->format);
 }
@@ -217,13 +233,21 @@ static const again_family families[] = {
     {tsri_run_pool, 1, 1, tsri_again_pool, NULL},
     {tsri_run_columns, 1, 1, tsri_again_columns, NULL},
     {tsri_run_grid_sample, 2, 2, again_grid_sample, NULL},
-    {tsri_run_attention, 3, 6, tsri_again_attention, NULL},
+    {tsri_run_attention, 3, 6, NULL, again_attention},
     {tsri_run_matmul, 2, 3, again_matmul, NULL},
     {tsri_run_quantize, 1, 1, again_quantize, NULL},
     {tsri_run_dequantize, 1, 1, again_dequantize, NULL},
     {tsri_run_quant_product, 2, 2, again_quant_product, NULL},
     {tsri_run_matmul_integer, 2, 4, tsri_again_matmul_integer, NULL},
     {tsri_run_fft, 1, 1, again_fft, NULL},
+    {tsri_run_distance, 2, 2, tsri_again_distance, NULL},
+    {tsri_run_cholesky, 1, 1, tsri_again_cholesky, NULL},
+    {tsri_run_triangular, 2, 2, tsri_again_triangular, NULL},
+    {tsri_run_lu, 1, 1, NULL, tsri_again_lu},
+    {tsri_run_jacobi, 1, 1, NULL, tsri_again_jacobi},
+    {tsri_run_qr, 1, 1, NULL, tsri_again_qr},
+    {tsri_run_roi_align, 3, 3, tsri_again_roi_align, NULL},
+    {tsri_run_taps, 3, 3, tsri_again_resize, NULL},
     {tsri_run_sequence, 0, 0, again_sequence, NULL},
     {tsri_run_eye, 0, 0, again_eye, NULL},
     {tsri_run_rand, 0, 0, again_random, NULL},
@@ -235,7 +259,29 @@ static const again_family families[] = {
     {tsri_call_zero, 0, 0, again_zeros, NULL},
 };
 
+// Parts of operators that have no row in operators.def.
+static const struct {
+  const tsri_op *op;
+  again_family family;
+} parts[] = {
+    {&tsri_op_resize_table, {NULL, 0, 0, NULL, tsri_again_resize_table}},
+    {&tsri_op_norm_gradient, {NULL, 2, 3, NULL, tsri_again_norm_gradient}},
+    {&tsri_op_norm_one_pass, {NULL, 2, 3, NULL, tsri_again_norm_one_pass}},
+    {&tsri_op_channel_statistics, {NULL, 1, 1, tsri_again_channel_statistics, NULL}},
+    {&tsri_op_channel_slopes, {NULL, 4, 4, tsri_again_channel_slopes, NULL}},
+    {&tsri_op_conv_weight, {NULL, 2, 2, tsri_again_conv_weight, NULL}},
+    {&tsri_op_max_pool_gradient[0], {NULL, 3, 3, tsri_again_max_pool_gradient, NULL}},
+    {&tsri_op_max_pool_gradient[1], {NULL, 3, 3, tsri_again_max_pool_gradient, NULL}},
+    {&tsri_op_native_attention_gradient, {NULL, 4, 7, NULL, tsri_again_attention_gradient}},
+    {&tsri_op_attention_gradient, {NULL, 6, 9, NULL, tsri_again_attention_tiles}},
+    {&tsri_op_label_entropy, {NULL, 2, 2, NULL, tsri_again_label_entropy}},
+    {&tsri_op_label_gradient, {NULL, 4, 5, tsri_again_label_gradient, NULL}},
+};
+
 static const again_family *family_of(const tsri_op *op) {
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    if (op == parts[i].op) return &parts[i].family;
+  }
   for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
     if (op->kind == TSRI_OP_KERNEL && op->run == families[i].run_of) return &families[i];
   }

@@ -23,4 +23,27 @@ tsr_tensor *tsri_again_attention(const tsri_again *s);
 tsr_tensor *tsri_again_bag(const tsri_again *s);
 tsr_tensor *tsri_again_matmul_integer(const tsri_again *s);
 
+// Factors of matrices, and images (again_matrices.c). Those with several results set `out`.
+tsr_tensor *tsri_again_distance(const tsri_again *s);
+tsr_tensor *tsri_again_cholesky(const tsri_again *s);
+tsr_tensor *tsri_again_triangular(const tsri_again *s);
+tsr_status tsri_again_lu(const tsri_again *s, tsr_tensor **out);
+tsr_status tsri_again_jacobi(const tsri_again *s, tsr_tensor **out);
+tsr_status tsri_again_qr(const tsri_again *s, tsr_tensor **out);
+tsr_tensor *tsri_again_roi_align(const tsri_again *s);
+tsr_status tsri_again_resize_table(const tsri_again *s, tsr_tensor **out);
+tsr_tensor *tsri_again_resize(const tsri_again *s);
+
+// Gradients (again_gradients.c).
+tsr_status tsri_again_norm_gradient(const tsri_again *s, tsr_tensor **out);
+tsr_status tsri_again_norm_one_pass(const tsri_again *s, tsr_tensor **out);
+tsr_tensor *tsri_again_channel_statistics(const tsri_again *s);
+tsr_tensor *tsri_again_channel_slopes(const tsri_again *s);
+tsr_tensor *tsri_again_conv_weight(const tsri_again *s);
+tsr_tensor *tsri_again_max_pool_gradient(const tsri_again *s);
+tsr_status tsri_again_attention_gradient(const tsri_again *s, tsr_tensor **out);
+tsr_status tsri_again_attention_tiles(const tsri_again *s, tsr_tensor **out);
+tsr_status tsri_again_label_entropy(const tsri_again *s, tsr_tensor **out);
+tsr_tensor *tsri_again_label_gradient(const tsri_again *s);
+
 #endif

@@ -156,7 +156,7 @@ static void put_string(saving *s, const char *text) {
 
 static void put_operator(saving *s, const tsri_traced_step *step) {
   int body = tsri_saved_body_of(step->op);
-  put_string(s, step->op->name);
+  put_string(s, tsri_saved_name_of(step->op));
   tsri_saved_put(&s->text, body < 0 ? TSRI_SAVED_EXPRESSION : (uint64_t)body, 1);
   if (body < 0) {
     put_string(s, step->op->expression);
