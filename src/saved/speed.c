@@ -116,11 +116,11 @@ static tsr_status measure(tsr_device *device, tsr_device_speed *out) {
   if (status == TSR_OK) status = time_upload(device, 1, &one_copy_ns);
   if (status == TSR_OK) status = time_upload(device, LARGE, &large_copy_ns);
   if (status != TSR_OK) return status;
-  double more = several > one ? several - one : 1, bytes = 3.0 * LARGE * LARGE * sizeof(float);
+  double more = several > one ? several - one : 1, bytes = (double)(LARGE * LARGE) * sizeof(float);
   out->kernel_ns = not_below_zero((chain_ns - small_ns) / more);
   out->run_ns = not_below_zero(small_ns - one * out->kernel_ns);
-  out->byte_ns = not_below_zero((large_ns - small_ns) / bytes);
-  out->copied_byte_ns = not_below_zero((large_copy_ns - one_copy_ns) / ((double)LARGE * LARGE * sizeof(float)));
+  out->byte_ns = not_below_zero((large_ns - small_ns) / (3 * bytes));
+  out->copied_byte_ns = not_below_zero((large_copy_ns - one_copy_ns) / bytes);
   out->multiply_add_ns = not_below_zero((product_ns - small_ns) / pow(SIDE, 3));
   return TSR_OK;
 }
