@@ -84,6 +84,12 @@ use_metal() {
   export TSRI_METAL_LIB TSR_STANDIN_METAL=${1:-}
 }
 
+# says USE SWITCHES TEXT: after USE, which is use_rocm or use_metal, with these switches, `tessera devices` has this text.
+says() {
+  ("$1" "$2" && "$TSR_TEST_PROGRAM" devices --verbose >"$work/out" 2>"$work/err") || fail "tessera devices fails with $2"
+  grep -q -- "$3" "$work/out" || fail "tessera devices does not say '$3' with $2"
+}
+
 # check_examples BACKEND: the networks of examples/ give what they give on the CPU, to the digits they print.
 check_examples() {
   local example

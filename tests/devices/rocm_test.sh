@@ -6,6 +6,13 @@ set -euo pipefail
 # shellcheck source=tests/devices/lib.bash
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
+says use_rocm gfx=gfx90a 'Stand-in gfx90a 0'
+says use_rocm 'devices=2 gfx=gfx942' 'Stand-in gfx942 1'
+says use_rocm devices=0 'ROCm is there but finds no GPU'
+says use_rocm init=3 "AMD's driver does not start: HIP 3"
+says use_rocm gfx=gfx1399 'which this version of Tessera does not know'
+says use_rocm gfx=gfx950 'install ROCm 6.5 or newer'
+
 # A sixteenth of the operators each, unless all cases are wanted: every kernel is compiled here.
 part() { [[ -n ${TSR_TEST_SAMPLE:-} ]] || printf -- '--part %s/16' "$1"; }
 

@@ -101,7 +101,10 @@ void tsri_metal_stop(void) {
 
 tsr_status tsri_metal_device_count(int *out_count) {
   *out_count = gpu_count;
-  return TSR_OK;
+  if (gpu_count > 0) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_UNAVAILABLE,
+                   "Metal is there but finds no GPU that it supports; a virtual machine needs a graphics device, and "
+                   "the GPU of a Mac must be of 2012 or newer");
 }
 
 // --- Describing -----------------------------------------------------------------------------------------------------------

@@ -31,8 +31,7 @@ static inline fixture fixture_open_with(const tsri_open_options *options) {
   int count = 0;
   fixture_switches();
   CHECK_OK(f.backend->start(NULL));
-  CHECK_OK(f.backend->device_count(&count));
-  if (count == 0) SKIP("there is no GPU with Metal here");
+  if (f.backend->device_count(&count) != TSR_OK) SKIP("there is no GPU with Metal here");
   fixture_open_device(&f, options);
   f.emit = tsri_emit_defaults_metal;
   f.emit.subgroups = f.emit.subgroup_shuffle = f.limits.has_subgroups;

@@ -13,17 +13,19 @@
 tsri_metal_api tsri_mtl;
 tsri_metal_selectors tsri_mtl_sel;
 
+const metal_system tsri_metal_systems[METAL_SYSTEMS] = {
+    [METAL_APPLE] = {.runtime = "/usr/lib/libobjc.A.dylib",
+                     .metal = "/System/Library/Frameworks/Metal.framework/Metal",
+                     .mps = "/System/Library/Frameworks/MetalPerformanceShaders.framework/MetalPerformanceShaders",
+                     .who_has_it = "Metal is part of macOS 10.15 and iOS 13 and newer: update the system"},
+    [METAL_ELSEWHERE] = {.who_has_it = "Metal is Apple's: it runs on Macs, iPhones and iPads; use Vulkan, CUDA, ROCm "
+                                       "or OpenCL on this system"},
+};
+
 #if defined(__APPLE__)
-#define RUNTIME    "/usr/lib/libobjc.A.dylib"
-#define METAL      "/System/Library/Frameworks/Metal.framework/Metal"
-#define MPS        "/System/Library/Frameworks/MetalPerformanceShaders.framework/MetalPerformanceShaders"
-#define WHO_HAS_IT "Metal is part of macOS 10.15 and iOS 13 and newer: update the system"
+const metal_system *tsri_metal_system = &tsri_metal_systems[METAL_APPLE];
 #else
-#define RUNTIME NULL
-#define METAL   NULL
-#define MPS     NULL
-#define WHO_HAS_IT \
-  "Metal is Apple's: it runs on Macs, iPhones and iPads; use Vulkan, CUDA, ROCm or OpenCL on this system"
+const metal_system *tsri_metal_system = &tsri_metal_systems[METAL_ELSEWHERE];
 #endif
 
 // For tests: one library in place of all of Apple's.
@@ -63,8 +65,9 @@ static tsri_library *open_named(const char *name, char *trail, size_t trail_byte
 tsr_status tsri_metal_load(void) {
   if (tsri_mtl.send) return TSR_OK;
   const char *stand_in = tsri_environment(STAND_IN_VARIABLE);
-  const char *runtime_name = stand_in ? stand_in : RUNTIME, *framework_name = stand_in ? stand_in : METAL;
-  if (!runtime_name) return TSRI_FAIL(TSR_ERR_NOT_FOUND, "there is no Metal on this system; " WHO_HAS_IT);
+  const metal_system *here = tsri_metal_system;
+  const char *runtime_name = stand_in ? stand_in : here->runtime, *framework_name = stand_in ? stand_in : here->metal;
+  if (!runtime_name) return TSRI_FAIL(TSR_ERR_NOT_FOUND, "there is no Metal on this system; %s", here->who_has_it);
   char trail[400] = "";
   runtime = open_named(runtime_name, trail, sizeof trail);
   framework = runtime ? open_named(framework_name, trail, sizeof trail) : NULL;
@@ -74,7 +77,7 @@ tsr_status tsri_metal_load(void) {
     tsri_library_close(runtime);
     tsri_mtl = (tsri_metal_api){0};
     if (missing) tsri_trail_add(trail, sizeof trail, framework_name, missing);
-    return TSRI_FAIL(TSR_ERR_NOT_FOUND, "no Metal here (%s); " WHO_HAS_IT, trail);
+    return TSRI_FAIL(TSR_ERR_NOT_FOUND, "no Metal here (%s); %s", trail, here->who_has_it);
   }
 #define METAL_SELECTOR(name, text) tsri_mtl_sel.name = tsri_mtl.sel_registerName(text);
 #include "backends/metal/selectors.def"
@@ -85,7 +88,7 @@ tsr_status tsri_metal_load(void) {
 bool tsri_metal_load_mps(void) {
   static tsri_library *library;
   char reason[200];
-  const char *stand_in = tsri_environment(STAND_IN_VARIABLE), *name = stand_in ? stand_in : MPS;
+  const char *stand_in = tsri_environment(STAND_IN_VARIABLE), *name = stand_in ? stand_in : tsri_metal_system->mps;
   if (!library && name) library = tsri_library_open(name, reason, sizeof reason);
   return library != NULL;
 }

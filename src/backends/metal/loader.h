@@ -56,6 +56,15 @@ extern tsri_metal_selectors tsri_mtl_sel;
 #define METAL_SEND(result, object, selector, types, ...) \
   (((result(*) METAL_TYPES_ types)tsri_mtl.send)((object), tsri_mtl_sel.selector, __VA_ARGS__))
 
+// Where the libraries are, and what is said where they are missing.
+typedef enum metal_system_id { METAL_APPLE, METAL_ELSEWHERE, METAL_SYSTEMS } metal_system_id;
+typedef struct metal_system {
+  const char *runtime, *metal, *mps;  // NULL: the system has none
+  const char *who_has_it;
+} metal_system;
+extern const metal_system tsri_metal_systems[METAL_SYSTEMS];
+extern const metal_system *tsri_metal_system;  // this one; tests choose the other
+
 // Opens the libraries and looks up all of the above. Does nothing if an earlier call succeeded. The libraries stay open until
 // the process ends.
 //

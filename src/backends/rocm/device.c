@@ -46,15 +46,14 @@ static tsr_status find_devices(void) {
   cu_result code = tsri_hip.Init(0);
   if (code == CU_SUCCESS) code = tsri_hip.DeviceGetCount(&count);
   if (code == CU_NO_DEVICE || code == HIP_INVALID_DEVICE || (code == CU_SUCCESS && count == 0)) {
-    return TSRI_FAIL(
-        TSR_ERR_UNAVAILABLE,
-        "ROCm is there but finds no GPU; is one installed that ROCm supports, is it visible to this process "
-        "(HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, the container's --device=/dev/kfd --device=/dev/dri), "
-        "and may you open /dev/kfd (groups render and video)?");
+    return TSRI_FAIL(TSR_ERR_UNAVAILABLE,
+                     "ROCm is there but finds no GPU; is one installed that ROCm supports, is it visible to this "
+                     "process %s",
+                     tsri_rocm_system->what_hides_gpus);
   }
   if (code != CU_SUCCESS) {
-    return TSRI_FAIL(TSR_ERR_UNAVAILABLE, "AMD's driver does not start: %s; rocminfo says more",
-                     tsri_cuda_code_text(&tsri_rocm_vendor, code, text, sizeof text));
+    return TSRI_FAIL(TSR_ERR_UNAVAILABLE, "AMD's driver does not start: %s; %s says more",
+                     tsri_cuda_code_text(&tsri_rocm_vendor, code, text, sizeof text), tsri_rocm_system->who_says_more);
   }
   tsr_status status = tsri_hiprtc_load();
   if (status != TSR_OK) return status;
@@ -102,6 +101,28 @@ static uint64_t ask_free(cu_device id, uint64_t total) {
   return is_known && free_bytes < total ? free_bytes : total;
 }
 
+// The GPU's entry in the list, if kernels can be compiled for it. hiprtc ends the process where it does not know the name, so the
+// list is asked before.
+static tsr_status find_usable(const tsr_device_info *info, const rocm_gfx **out_gfx) {
+  const rocm_gfx *gfx = tsri_rocm_find_gfx(info->arch);
+  int version = tsri_rocm.version / 10000000 * 100 + tsri_rocm.version / 100000 % 100;
+  if (!gfx) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                     "%s is %s, which this version of Tessera does not know; HSA_OVERRIDE_GFX_VERSION may make it one "
+                     "that it knows (10.3.0 for gfx1030), and the vulkan and opencl backends run on the same GPU",
+                     info->name, info->arch[0] ? info->arch : "of a kind that HIP does not name");
+  }
+  if (version < gfx->since) {
+    return TSRI_FAIL(
+        TSR_ERR_UNSUPPORTED,
+        "%s is %s, and the compiler of HIP %d.%d does not know it: install ROCm %d.%d or newer, or use the "
+        "vulkan or opencl backend on the same GPU",
+        info->name, gfx->name, version / 100, version % 100, gfx->since / 100, gfx->since % 100);
+  }
+  *out_gfx = gfx;
+  return TSR_OK;
+}
+
 tsr_status tsri_rocm_device_info(int index, tsr_device_info *out_info) {
   cu_device id = 0;
   cu_uuid uuid;
@@ -131,33 +152,11 @@ tsr_status tsri_rocm_device_info(int index, tsr_device_info *out_info) {
   out_info->compute_units = ask(id, HIP_MULTIPROCESSORS);
   out_info->total_bytes = out_info->max_buffer_bytes = total;
   out_info->free_bytes = ask_free(id, total);
-  return TSR_OK;
+  const rocm_gfx *listed = NULL;
+  return find_usable(out_info, &listed);
 }
 
 // --- Opening --------------------------------------------------------------------------------------------------------
-
-// hiprtc ends the process where it does not know the name, so the list is asked before.
-static tsr_status choose_target(cuda_device *device, const char *arch, const rocm_gfx **out_gfx) {
-  const rocm_gfx *gfx = tsri_rocm_find_gfx(arch);
-  int version = tsri_rocm.version / 10000000 * 100 + tsri_rocm.version / 100000 % 100;
-  if (!gfx) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
-                     "%s is %s, which this version of Tessera does not know; HSA_OVERRIDE_GFX_VERSION may make it one "
-                     "that it knows (10.3.0 for gfx1030), and the vulkan and opencl backends run on the same GPU",
-                     device->name, arch[0] ? arch : "of a kind that HIP does not name");
-  }
-  if (version < gfx->since) {
-    return TSRI_FAIL(
-        TSR_ERR_UNSUPPORTED,
-        "%s is %s, and the compiler of HIP %d.%d does not know it: install ROCm %d.%d or newer, or use the "
-        "vulkan or opencl backend on the same GPU",
-        device->name, gfx->name, version / 100, version % 100, gfx->since / 100, gfx->since % 100);
-  }
-  snprintf(device->target, sizeof device->target, "%s", gfx->name);
-  snprintf(device->toolset, sizeof device->toolset, "%s hiprtc %d", gfx->name, tsri_rocm.version);
-  *out_gfx = gfx;
-  return TSR_OK;
-}
 
 static void add_fragment(tsri_limits *limits, tsr_dtype dtype) {
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){dtype, 16, 16, 16};
@@ -188,12 +187,14 @@ tsr_status tsri_rocm_device_open(int index, const tsri_open_options *options, ts
   tsr_device_info info;
   const rocm_gfx *gfx = NULL;
   tsr_status status = tsri_rocm_device_info(index, &info);
+  if (status == TSR_OK) status = find_usable(&info, &gfx);
   if (status != TSR_OK) return status;
   cuda_device *device = tsri_cuda_device_create(&tsri_rocm_vendor, sizeof(rocm_device), index, &info, options);
   if (!device) return TSR_ERR_OUT_OF_MEMORY;
   ((rocm_device *)device)->allows_blas = !options->native || tsri_native_allows(options->native, "rocblas");
-  status = choose_target(device, info.arch, &gfx);
-  if (status == TSR_OK) status = check_wave(device, gfx);
+  snprintf(device->target, sizeof device->target, "%s", gfx->name);
+  snprintf(device->toolset, sizeof device->toolset, "%s hiprtc %d", gfx->name, tsri_rocm.version);
+  status = check_wave(device, gfx);
   if (status == TSR_OK) status = tsri_cuda_open_context(device);
   if (status != TSR_OK) {
     tsri_rocm_device_close((tsri_device *)device);

@@ -55,6 +55,9 @@ static void check_refused(const char *words, const char *why) {
                TSR_ERR_UNSUPPORTED);
   CHECK_LAST_ERROR_HAS(why);
   CHECK_LAST_ERROR_HAS("vulkan");
+  tsr_device_info info;  // discovery says the same in its place
+  CHECK_STATUS(tsri_rocm_backend.device_info(0, &info), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS(why);
   tsri_rocm_backend.stop();
 }
 

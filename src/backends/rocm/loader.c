@@ -8,28 +8,52 @@ tsri_cuda_api tsri_hip;
 tsri_nvrtc_api tsri_hiprtc;
 rocm_api tsri_rocm;
 
-#if defined(_WIN32)
-#define HOW_TO_GET_HIP                                                                                                 \
-  "on a machine with an AMD GPU install AMD's graphics driver (2024 or newer), which brings it, or AMD's HIP SDK for " \
-  "Windows"
-#define HOW_TO_GET_HIPRTC "install AMD's HIP SDK for Windows"
-static const char *const hip_names[] = {"amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll", NULL};
-static const char *const rtc_patterns[] = {"hiprtc%02d%02d.dll", NULL};
-#elif defined(__APPLE__)
-#define HOW_TO_GET_HIP    "AMD has no ROCm for macOS: use the metal backend, which runs on AMD GPUs in Macs, too"
-#define HOW_TO_GET_HIPRTC HOW_TO_GET_HIP
-static const char *const hip_names[] = {"libamdhip64.dylib", NULL};
-static const char *const rtc_patterns[] = {"libhiprtc.dylib", NULL};
-#else
-#define HOW_TO_GET_HIP \
-  "on a machine with an AMD GPU install ROCm's HIP runtime (Debian: libamdhip64-5; AMD's repository: hip-runtime-amd)"
-#define HOW_TO_GET_HIPRTC "install it with ROCm's HIP runtime (AMD's repository: hip-runtime-amd)"
-static const char *const hip_names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+// --- Systems --------------------------------------------------------------------------------------------------------
+
+static const char *const linux_hip[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                         "/opt/rocm/lib/libamdhip64.so", NULL};
-static const char *const rtc_patterns[] = {"libhiprtc.so.%d", "libamdhip64.so.%d", "/opt/rocm/lib/libhiprtc.so", NULL};
+static const char *const linux_rtc[] = {"libhiprtc.so.%d", "libamdhip64.so.%d", "/opt/rocm/lib/libhiprtc.so", NULL};
+static const char *const windows_hip[] = {"amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll", NULL};
+static const char *const windows_rtc[] = {"hiprtc%02d%02d.dll", NULL};
+static const char *const macos_hip[] = {"libamdhip64.dylib", NULL};
+static const char *const macos_rtc[] = {"libhiprtc.dylib", NULL};
+
+#define NONE_ON_MACOS "AMD has no ROCm for macOS: use the metal backend, which runs on AMD GPUs in Macs, too"
+
+const rocm_system tsri_rocm_systems[ROCM_SYSTEMS] = {
+    [ROCM_LINUX] = {.hip_names = linux_hip,
+                    .rtc_patterns = linux_rtc,
+                    .how_to_get_hip =
+                        "on a machine with an AMD GPU install ROCm's HIP runtime (Debian: libamdhip64-5; AMD's "
+                        "repository: hip-runtime-amd)",
+                    .how_to_get_hiprtc = "install it with ROCm's HIP runtime (AMD's repository: hip-runtime-amd)",
+                    .what_hides_gpus = "(HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, the container's --device=/dev/kfd "
+                                       "--device=/dev/dri), and may you open /dev/kfd (groups render and video)?",
+                    .who_says_more = "rocminfo"},
+    [ROCM_WINDOWS] = {.hip_names = windows_hip,
+                      .rtc_patterns = windows_rtc,
+                      .how_to_get_hip = "on a machine with an AMD GPU install AMD's graphics driver (2024 or newer), "
+                                        "which brings it, or AMD's HIP SDK for Windows",
+                      .how_to_get_hiprtc = "install AMD's HIP SDK for Windows",
+                      .what_hides_gpus = "(HIP_VISIBLE_DEVICES), and is its driver of 2024 or newer?",
+                      .who_says_more = "hipInfo of AMD's HIP SDK"},
+    [ROCM_MACOS] = {.hip_names = macos_hip,
+                    .rtc_patterns = macos_rtc,
+                    .how_to_get_hip = NONE_ON_MACOS,
+                    .how_to_get_hiprtc = NONE_ON_MACOS,
+                    .what_hides_gpus = "? " NONE_ON_MACOS,
+                    .who_says_more = "System Information"},
+};
+
+#if defined(_WIN32)
+const rocm_system *tsri_rocm_system = &tsri_rocm_systems[ROCM_WINDOWS];
+#elif defined(__APPLE__)
+const rocm_system *tsri_rocm_system = &tsri_rocm_systems[ROCM_MACOS];
+#else
+const rocm_system *tsri_rocm_system = &tsri_rocm_systems[ROCM_LINUX];
 #endif
 
-const char *const *tsri_hip_names = hip_names, *const *tsri_hiprtc_names = NULL;
+const char *const *tsri_hip_names = NULL, *const *tsri_hiprtc_names = NULL;
 
 // --- The driver -----------------------------------------------------------------------------------------------------
 
@@ -77,9 +101,10 @@ static const tsri_entry_point old_entries[] = {ENTRIES, ROCM(GetDeviceProperties
 tsr_status tsri_rocm_load(void) {
   char trail[600] = "", ignored[600] = "";
   both_tables tables = {0};
-  if (!tsri_cuda_open_library(tsri_hip_names, new_entries, &tables, ignored, sizeof ignored) &&
-      !tsri_cuda_open_library(tsri_hip_names, old_entries, &tables, trail, sizeof trail)) {
-    return TSRI_FAIL(TSR_ERR_NOT_FOUND, "no ROCm runtime here (%s); %s", trail, HOW_TO_GET_HIP);
+  const char *const *names = tsri_hip_names ? tsri_hip_names : tsri_rocm_system->hip_names;
+  if (!tsri_cuda_open_library(names, new_entries, &tables, ignored, sizeof ignored) &&
+      !tsri_cuda_open_library(names, old_entries, &tables, trail, sizeof trail)) {
+    return TSRI_FAIL(TSR_ERR_NOT_FOUND, "no ROCm runtime here (%s); %s", trail, tsri_rocm_system->how_to_get_hip);
   }
   tsri_rocm = tables.rocm;
   tsri_hip = tables.hip;
@@ -108,8 +133,9 @@ static const tsri_entry_point rtc_entries[] = {
 tsr_status tsri_hiprtc_load(void) {
   char made[4][64], trail[600] = "";
   const char *names[5] = {NULL};
-  for (int i = 0; rtc_patterns[i]; i++) {
-    snprintf(made[i], sizeof made[i], rtc_patterns[i], tsri_rocm.version / 10000000, tsri_rocm.version / 100000 % 100);
+  const char *const *patterns = tsri_rocm_system->rtc_patterns;
+  for (int i = 0; patterns[i]; i++) {
+    snprintf(made[i], sizeof made[i], patterns[i], tsri_rocm.version / 10000000, tsri_rocm.version / 100000 % 100);
     names[i] = made[i];
   }
   if (tsri_cuda_open_library(tsri_hiprtc_names ? tsri_hiprtc_names : names, rtc_entries, &tsri_hiprtc, trail,
@@ -119,5 +145,5 @@ tsr_status tsri_hiprtc_load(void) {
   return TSRI_FAIL(TSR_ERR_NOT_FOUND,
                    "the GPU is there, but not hiprtc, the compiler for its kernels (%s); %s; until then use the vulkan "
                    "or opencl backend, which run on the same GPU and need only the driver",
-                   trail, HOW_TO_GET_HIPRTC);
+                   trail, tsri_rocm_system->how_to_get_hiprtc);
 }

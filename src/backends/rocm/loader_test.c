@@ -16,6 +16,29 @@ TEST(a_missing_runtime_gives_the_search_trail_and_says_what_to_install) {
   CHECK_LAST_ERROR_HAS("on a machine with an AMD GPU install");
 }
 
+// The names of other systems are not found here, so each message is the one that its users would read.
+TEST(every_system_says_how_to_get_rocm_there) {
+  static const char *const nowhere[] = {"libNoSuchHip.so.7", NULL};
+  static const struct {
+    rocm_system_id system;
+    const char *searched, *hip, *hiprtc;
+  } cases[] = {
+      {ROCM_LINUX, "libNoSuchHip.so.7: not found", "Debian: libamdhip64-5", "hip-runtime-amd"},
+      {ROCM_WINDOWS, "amdhip64_7.dll: not found; amdhip64_6.dll", "AMD's graphics driver", "AMD's HIP SDK for Windows"},
+      {ROCM_MACOS, "libamdhip64.dylib: not found", "use the metal backend", "use the metal backend"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tsri_rocm_system = &tsri_rocm_systems[cases[i].system];
+    tsri_hip_names = cases[i].system == ROCM_LINUX ? nowhere : NULL;
+    tsri_hiprtc_names = tsri_hip_names;
+    CHECK_STATUS(tsri_rocm_load(), TSR_ERR_NOT_FOUND);
+    CHECK_LAST_ERROR_HAS(cases[i].searched);
+    CHECK_LAST_ERROR_HAS(cases[i].hip);
+    CHECK_STATUS(tsri_hiprtc_load(), TSR_ERR_NOT_FOUND);
+    CHECK_LAST_ERROR_HAS(cases[i].hiprtc);
+  }
+  tsri_rocm_system = &tsri_rocm_systems[ROCM_LINUX];
+}
+
 TEST(a_library_that_is_no_hip_is_named_with_what_it_lacks) {
   static const char *const names[] = {"libc.so.6", NULL};
   tsri_hip_names = names;

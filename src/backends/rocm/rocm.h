@@ -38,8 +38,20 @@ typedef struct rocm_api {
 } rocm_api;
 extern rocm_api tsri_rocm;
 
-extern const char *const *tsri_hip_names;     // library names to try, in order; NULL ends the list. Tests replace them
-extern const char *const *tsri_hiprtc_names;  // in front of those made from the version of HIP
+// What differs between systems. Lists of names end with NULL and are tried in order.
+typedef enum rocm_system_id { ROCM_LINUX, ROCM_WINDOWS, ROCM_MACOS, ROCM_SYSTEMS } rocm_system_id;
+typedef struct rocm_system {
+  const char *const *hip_names;
+  const char *const *rtc_patterns;  // %d: HIP's major version, then its minor one
+  const char *how_to_get_hip, *how_to_get_hiprtc;
+  const char *what_hides_gpus;  // the end of a question
+  const char *who_says_more;    // a program that lists the GPUs
+} rocm_system;
+extern const rocm_system tsri_rocm_systems[ROCM_SYSTEMS];
+extern const rocm_system *tsri_rocm_system;  // this one; tests choose others
+
+// For tests: names in place of the system's. NULL: none.
+extern const char *const *tsri_hip_names, *const *tsri_hiprtc_names;
 
 // Opens libamdhip64. Errors: TSR_ERR_NOT_FOUND; the message says what to install.
 tsr_status tsri_rocm_load(void);
