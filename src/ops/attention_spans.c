@@ -41,7 +41,8 @@ bool tsri_attention_divide(const tsri_kernel_run *run, tsri_attention_spans *s) 
   // Powers of two, so that items share the scores of a step evenly.
   int most = device->info.is_software ? 2 : MOST_HELD / s->runs;
   for (s->rows = 1; s->rows < sharing && s->rows * 2 <= most;) s->rows *= 2;
-  s->unroll = device->info.is_software ? 1 : s->runs > 2 ? 2 : 4;
+  // Elements that are loaded one by one have an address each: with four keys at a time, some GPUs run out of registers.
+  s->unroll = device->info.is_software ? 1 : s->runs > 2 || !s->is_wide ? 2 : 4;
   s->chunks = quotient_up(sharing, s->rows);
   int64_t groups = run->shape.dims[0] * k->shape.dims[1] * s->chunks, step = ITEMS / s->team * s->unroll;
   int64_t wanted = quotient_up(TSRI_TUNED(tsri_tuning_of(run->device), attention_groups), groups);
