@@ -16,7 +16,7 @@ static uint64_t number_from(const char *variable, uint64_t otherwise) {
 
 // `make check-all`, which asks for all cases, runs many more.
 uint64_t random_case_count(uint64_t otherwise) {
-  enum { MORE = 20 };
+  enum { MORE = 5 };
   return number_from("TSR_RANDOM_COUNT", test_sample(0) == 1 ? MORE * otherwise : otherwise);
 }
 uint64_t random_case_first_seed(void) { return number_from("TSR_RANDOM_SEED", 1); }

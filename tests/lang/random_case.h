@@ -2,7 +2,7 @@
 // A random kernel with its inputs, and the results of plain C: the basis of the random tests of every dialect.
 //
 // TSR_RANDOM_COUNT is the number of kernels that a test runs, TSR_RANDOM_SEED the first seed (1). With TSR_TEST_SAMPLE=1 a test
-// runs twenty times as many as usual.
+// runs five times as many as usual.
 #ifndef TESSERA_RANDOM_CASE_H
 #define TESSERA_RANDOM_CASE_H
 
