@@ -82,6 +82,8 @@ static grad_rule rule_of_part(const tsri_op *op) {
                {&tsri_op_native_attention_gradient, tsri_gradient_of_attention_gradient},
                {&tsri_op_channel_statistics, tsri_gradient_channel_statistics},
                {&tsri_op_channel_slopes, tsri_gradient_channel_slopes},
+               {&tsri_op_channel_spread[0], tsri_gradient_channel_spread},
+               {&tsri_op_channel_spread[1], tsri_gradient_channel_spread},
                {&tsri_op_channel_norm_gradient[0], tsri_gradient_of_channel_norm_gradient},
                {&tsri_op_channel_norm_gradient[1], tsri_gradient_of_channel_norm_gradient},
                {&tsri_op_channel_norm[0], tsri_gradient_channel_norm},

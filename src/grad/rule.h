@@ -48,6 +48,7 @@ void tsri_gradient_channel_norm(const grad_view *v);
 void tsri_gradient_of_channel_norm_gradient(const grad_view *v);
 void tsri_gradient_channel_statistics(const grad_view *v);
 void tsri_gradient_channel_slopes(const grad_view *v);
+void tsri_gradient_channel_spread(const grad_view *v);
 
 // The gradient of avg_pool whose windows follow from the size of the result.
 tsr_tensor *tsri_grad_of_adaptive_mean(const grad_view *v);

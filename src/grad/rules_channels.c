@@ -108,3 +108,18 @@ void tsri_gradient_channel_slopes(const grad_view *v) {
   if (v->wants[2]) v->gradients[2] = tsr_neg(sum_of_channels(inner));
   if (v->wants[3]) v->gradients[3] = sum_of_channels(tsr_mul(tsr_mul(g, second), centred));
 }
+
+// Input: x. The result is v = factor * the sum of (x - mean)^2, or its root: x gets 2 * factor * (x - mean) * g, or factor * (x - mean) * g / root, and 0
+// where the root is 0.
+void tsri_gradient_channel_spread(const grad_view *v) {
+  tsr_tensor *x = tsri_grad_wide(v->inputs[0]), *g = tsri_grad_wide(v->cotangents[0]);
+  double factor = ((const tsri_channels_attributes *)v->attributes)->eps;
+  bool is_root = v->op == &tsri_op_channel_spread[1];
+  tsr_tensor *slope = tsr_mul_scalar(g, 2);
+  if (is_root) {
+    tsr_tensor *root = tsri_grad_wide(v->outputs[0]);
+    slope = tsr_where(tsr_eq_scalar(root, 0), tsr_mul_scalar(g, 0), tsr_div(g, root));
+  }
+  tsr_tensor *mean = tsr_mean(x, TSR_AXES(0, 2), true);
+  v->gradients[0] = tsr_mul(tsr_sub(x, mean), along(tsr_mul_scalar(slope, factor), x));
+}

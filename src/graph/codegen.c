@@ -29,6 +29,8 @@ static bool is_arg(const tsri_node *heavy) {
   return heavy->op->reduce == TSRI_REDUCE_ARGMAX || heavy->op->reduce == TSRI_REDUCE_ARGMIN;
 }
 
+bool tsri_codegen_is_arg(const tsri_codegen *gen) { return gen->fused->heavy && is_arg(gen->fused->heavy); }
+
 // Whether the last axis of more than one element is reduced.
 static bool reduces_last_axis(const tsri_node *heavy) {
   const tsri_layout *layout = &heavy->inputs[0].layout;
@@ -92,8 +94,20 @@ static void choose_reduction(tsri_codegen *gen) {
   bool is_column =
       (fused->reduced.count < TSRI_SHORT_REDUCTION && gen->team == 0) || (!reduces_last_axis(fused->heavy) && is_many);
   gen->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
-  if (!is_arg(fused->heavy) && gen->team == 0) choose_parts(gen, is_column);
+  bool has_parts = !is_arg(fused->heavy) || TSRI_TUNED(gen->tuning, reduce_wide);
+  if (has_parts && gen->team == 0) choose_parts(gen, is_column);
   gen->slices = is_column && gen->stage == TSRI_STAGE_WHOLE ? choose_slices(gen) : 1;
+}
+
+void tsri_codegen_total(tsri_codegen *gen) {
+  enum { MANY_RESULTS = 64, EACH = 16, MOST_SLICES = 16 };
+  gen->stage = TSRI_STAGE_TOTAL;
+  gen->team = 0;
+  gen->form = gen->fused->kept.count >= MANY_RESULTS ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+  gen->slices = 1;
+  tsri_reduce reduce = gen->fused->heavy->op->reduce;
+  if (!TSRI_TUNED(gen->tuning, reduce_wide) || reduce == TSRI_REDUCE_ANY || reduce == TSRI_REDUCE_ALL) return;
+  while (gen->slices < MOST_SLICES && gen->parts / (2 * gen->slices) >= EACH) gen->slices *= 2;
 }
 
 void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_codegen *out) {
@@ -202,6 +216,7 @@ static bool list_params(tsri_codegen *gen) {
   const tsri_fused *fused = gen->fused;
   if (gen->form == TSRI_FORM_HOOK) return add_bases(gen) && add_scalars(gen);
   bool fits = add_word(gen, fused->kept.count, "n", -1, -1);
+  bool reads_inner = gen->stage != TSRI_STAGE_TOTAL || is_arg(fused->heavy);
   if (fused->heavy) {
     bool is_total = gen->stage == TSRI_STAGE_TOTAL;
     fits = fits && add_word(gen, is_total ? gen->parts : fused->reduced.count, "m", -1, -1);
@@ -210,10 +225,10 @@ static bool list_params(tsri_codegen *gen) {
       fits = fits && add_word(gen, (part + 3) / 4 * 4, "c", -1, -1);
       if (gen->form == TSRI_FORM_COLUMN) fits = fits && add_word(gen, gen->parts, "slices", -1, -1);
     }
-    fits = fits && (is_total || add_extent(gen, &fused->reduced, TSRI_INNER, "e", "u"));
+    fits = fits && (!reads_inner || add_extent(gen, &fused->reduced, TSRI_INNER, "e", "u"));
   }
   if (gen->form == TSRI_FORM_ROWS) fits = fits && add_word(gen, fused->kept.dims[fused->kept.rank - 1], "w", -1, -1);
-  if (gen->stage != TSRI_STAGE_TOTAL) {
+  if (reads_inner) {
     fits = fits && add_extent(gen, &fused->kept, fused->heavy ? TSRI_INNER : TSRI_OUTER, "d", "t");
   }
   return fits && add_bases(gen) && add_scalars(gen);

@@ -144,11 +144,18 @@ void tsri_codegen_param_name(const tsri_fused_param *param, tsri_builder *builde
 // Writes the helper functions that the fusion's operators call.
 void tsri_codegen_helpers(const tsri_codegen *gen, tsri_builder *builder);
 
+// Whether the reduction finds an index.
+bool tsri_codegen_is_arg(const tsri_codegen *codegen);
+
+// Makes the second stage of a reduction in parts of it: the form, and how items share the parts.
+void tsri_codegen_total(tsri_codegen *codegen);
+
 // Whether the kernel of this stage reads a leaf: TSRI_STAGE_WHOLE reads all, TSRI_STAGE_PARTS the inner ones (before
-// the reduction), TSRI_STAGE_TOTAL the outer ones (after it).
+// the reduction), TSRI_STAGE_TOTAL the outer ones (after it), and all if its parts are indices.
 static inline bool tsri_codegen_reads(const tsri_codegen *codegen, uint32_t leaf) {
-  bool is_inner = codegen->fused->leaves[leaf].space == TSRI_INNER;
-  return codegen->stage == TSRI_STAGE_WHOLE || is_inner == (codegen->stage == TSRI_STAGE_PARTS);
+  bool is_inner = codegen->fused->leaves[leaf].space == TSRI_INNER, is_total = codegen->stage == TSRI_STAGE_TOTAL;
+  if (codegen->stage == TSRI_STAGE_WHOLE || (is_total && tsri_codegen_is_arg(codegen))) return true;
+  return is_inner == !is_total;
 }
 
 #endif

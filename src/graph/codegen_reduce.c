@@ -121,13 +121,21 @@ static void put_input(const tsri_codegen *gen, tsri_builder *builder, const char
   tsri_builder_add(builder, ";\n");
 }
 
+// Parts of argmax and argmin are indices: the second stage reads the elements again that they name.
+static bool is_arg_total(const tsri_codegen *gen) { return gen->stage == TSRI_STAGE_TOTAL && is_arg(gen); }
+
+// The index of the element that put_value declares.
+static const char *value_index(const tsri_codegen *gen) { return is_arg_total(gen) ? "place" : "r"; }
+
 // Declares x, the value at index r of the reduced axes; in TSRI_STAGE_TOTAL, part r.
 static void put_value(const tsri_codegen *gen, tsri_builder *builder, const char *indent) {
-  if (gen->stage == TSRI_STAGE_TOTAL) {
+  if (is_arg_total(gen)) {  // -1 is what an empty part has; element 0 does no harm in its place
+    tsri_builder_add(builder, "%su32 place = u32(max(p[r * n + o], 0));\n", indent);
+  } else if (gen->stage == TSRI_STAGE_TOTAL) {
     tsri_builder_add(builder, "%s%s x = p[r * n + o];\n", indent, tsri_codegen_type(work_dtype(gen)));
     return;
   }
-  tsri_codegen_unravel(&gen->fused->reduced, 'r', "r", builder, indent);
+  tsri_codegen_unravel(&gen->fused->reduced, 'r', value_index(gen), builder, indent);
   tsri_codegen_leaves(gen, TSRI_INNER, inner_index, builder, indent);
   put_input(gen, builder, indent);
 }
@@ -338,7 +346,7 @@ static void put_row(const tsri_codegen *gen, tsri_builder *builder) {
   bool is_product = gen->fused->heavy->op->reduce == TSRI_REDUCE_PROD && !gen->team;
   if (is_product) tsri_builder_add(builder, "  shared %s products[WG];\n", tsri_codegen_type(work_dtype(gen)));
   const char *is_own = put_row_start(gen, builder);
-  if (gen->stage != TSRI_STAGE_TOTAL) put_row_starts(gen, builder);
+  if (gen->stage != TSRI_STAGE_TOTAL || is_arg(gen)) put_row_starts(gen, builder);
   put_range(gen, builder);
   if (gen->lanes > 1) {
     put_wide_row(gen, builder);
@@ -346,7 +354,7 @@ static void put_row(const tsri_codegen *gen, tsri_builder *builder) {
     put_start(gen, builder);
     tsri_builder_add(builder, "    for (u32 r = first + member; r < last; r += TEAM) {\n");
     put_value(gen, builder, "      ");
-    put_step(gen, "r", builder, "      ");
+    put_step(gen, value_index(gen), builder, "      ");
     tsri_builder_add(builder, "    }\n");
   }
   if (gen->team) put_team_value(gen, builder);
@@ -459,7 +467,7 @@ static void put_wide_column(const tsri_codegen *gen, tsri_builder *builder) {
 static void put_column(const tsri_codegen *gen, tsri_builder *builder) {
   bool is_sum = gen->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
   put_column_start(gen, builder);
-  if (gen->stage != TSRI_STAGE_TOTAL) put_row_starts(gen, builder);
+  if (gen->stage != TSRI_STAGE_TOTAL || is_arg(gen)) put_row_starts(gen, builder);
   put_range(gen, builder);
   if (is_sum) {
     const char *type = tsri_codegen_type(work_dtype(gen));
@@ -474,7 +482,7 @@ static void put_column(const tsri_codegen *gen, tsri_builder *builder) {
     tsri_builder_add(builder, "    for (u32 r = first; r < last; r += 1u) {\n");
   }
   put_value(gen, builder, "      ");
-  put_step(gen, "r", builder, "      ");
+  put_step(gen, value_index(gen), builder, "      ");
   tsri_builder_add(builder, "    }\n");
   if (is_sum) tsri_builder_add(builder, "    total = total + acc;\n    }\n");
   put_join_slices(gen, is_sum ? "total" : "acc", "at", builder);

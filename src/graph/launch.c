@@ -171,8 +171,7 @@ static tsr_status launch_reduction_in_parts(fused_launch *launch, tsr_buffer *ou
   tsr_status status = tsri_buffer_create_temporary(launch->device, bytes, &parts);
   if (status == TSR_OK) status = launch_stage(launch, parts, 0, output, output_offset, count);
   if (status == TSR_OK) {
-    launch->codegen.stage = TSRI_STAGE_TOTAL;
-    launch->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+    tsri_codegen_total(&launch->codegen);
     status = launch_stage(launch, parts, 0, output, output_offset, count);
   }
   tsr_buffer_release(parts);
@@ -331,9 +330,8 @@ static tsr_status launch_reduced_pieces(fused_launch *launch, tsr_buffer *output
     status = bind_leaves(&piece);
     if (status == TSR_OK) status = launch_stage(&piece, parts, (uint64_t)i * each * count, output, 0, count);
   }
-  launch->codegen.stage = TSRI_STAGE_TOTAL;
   launch->codegen.parts = (uint32_t)((uint64_t)pieces * each);
-  launch->codegen.form = count >= 64 ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+  tsri_codegen_total(&launch->codegen);
   if (status == TSR_OK) status = bind_outer_leaves(launch);
   if (status == TSR_OK) status = launch_stage(launch, parts, 0, output, 0, count);
   tsr_buffer_release(parts);

@@ -45,13 +45,16 @@ typedef struct channel_cut {
   int64_t across, chunks, depth;
 } channel_cut;
 
-static channel_cut cut_of(const tsri_kernel_run *run, const channel_order *order, bool is_aligned) {
-  enum { MOST_QUADS = 16, ROWS_PER_ITEM = 8, GROUPS_PER_TILE = 8, MOST_CHUNKS = 4096 };
-  channel_cut cut = {.items = run->dtype == TSR_F64 ? ITEMS / 2 : ITEMS,
+static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const channel_order *order, bool is_aligned) {
+  enum { MOST_QUADS = 16, MOST_SHORT = 32, ROWS_PER_ITEM = 8, GROUPS_PER_TILE = 8, MOST_CHUNKS = 4096 };
+  channel_cut cut = {.items = wide == TSR_F64 ? ITEMS / 2 : ITEMS,
                      .width = order->is_last && is_aligned && order->channels % 4 == 0 ? 4 : 1,
                      .along = !order->is_last && is_aligned && order->inner % 4 == 0 ? 4 : 1,
                      .quads = 1};
   while (order->is_last && cut.quads < MOST_QUADS && cut.quads * cut.width < order->channels) cut.quads *= 2;
+  // Channels of few neighbours share a group, so that each of its items still has some.
+  while (!order->is_last && cut.quads < MOST_SHORT && cut.items / (2 * cut.quads) * cut.along * 4 >= order->rows)
+    cut.quads *= 2;
   cut.across = (order->channels + cut.quads * cut.width - 1) / (cut.quads * cut.width);
   int64_t wanted = (int64_t)TSRI_TUNED(tsri_tuning_of(run->device), matmul_tiles) * GROUPS_PER_TILE / cut.across;
   int64_t most = order->rows / ((int64_t)(cut.items / cut.quads) * ROWS_PER_ITEM);
@@ -66,23 +69,33 @@ static channel_cut cut_of(const tsri_kernel_run *run, const channel_order *order
 
 // --- Launches --------------------------------------------------------------------------------------------------------
 
-// `x` and `g` are numbers of inputs; the same if there is no gradient. Mean and scale are inputs 2 and 3 then.
-static tsr_status add_up(const tsri_kernel_run *run, int x, int g, tsr_buffer *parts, const channel_order *order,
-                         const channel_cut *cut) {
-  bool is_gradient = x != g;
+// What is added up. `x` and `g` are numbers of inputs; the same if there is no gradient. Mean and scale are inputs 2 and 3 then.
+typedef struct channel_work {
+  int x, g;
+  tsr_dtype wide;  // of sums
+  int spread;      // SPREAD of the kernels
+  double eps;      // or the factor of a spread
+} channel_work;
+
+static tsr_status add_up(const tsri_kernel_run *run, const channel_work *work, tsr_buffer *parts,
+                         const channel_order *order, const channel_cut *cut) {
+  int x = work->x, g = work->g;
+  bool is_gradient = x != g, is_last_step = work->spread && cut->chunks == 1;
+  tsr_dtype result = is_last_step ? run->dtype : work->wide;
   int mean = is_gradient ? 2 : x, scale = is_gradient ? 3 : x;
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_channels", "channel_parts",
-      TSRI_WITH(TSRI_TYPE("X", run->input_dtypes[x]), TSRI_TYPE("G", run->input_dtypes[g]), TSRI_TYPE("A", run->dtype),
-                TSRI_CONSTANT("GRADIENT", is_gradient), TSRI_CONSTANT("LAST", order->is_last),
+      TSRI_WITH(TSRI_TYPE("X", run->input_dtypes[x]), TSRI_TYPE("G", run->input_dtypes[g]), TSRI_TYPE("A", work->wide),
+                TSRI_TYPE("R", result), TSRI_CONSTANT("GRADIENT", is_gradient),
+                TSRI_CONSTANT("SPREAD", is_last_step ? work->spread : 0), TSRI_CONSTANT("LAST", order->is_last),
                 TSRI_CONSTANT("W", cut->width), TSRI_CONSTANT("ALONG", cut->along), TSRI_CONSTANT("QUADS", cut->quads),
                 TSRI_CONSTANT("LANES", cut->items / cut->quads), TSRI_CONSTANT("WG", cut->items)));
   tsri_call_buffer(&call, "x", run->inputs[x], run->input_dtypes[x]);
   tsri_call_buffer(&call, "g", run->inputs[g], run->input_dtypes[g]);
-  tsri_call_buffer(&call, "mean", run->inputs[mean], run->dtype);
-  tsri_call_buffer(&call, "scale", run->inputs[scale], run->dtype);
-  tsri_call_buffer(&call, "parts", parts, run->dtype);
+  tsri_call_buffer(&call, "mean", run->inputs[mean], work->wide);
+  tsri_call_buffer(&call, "scale", run->inputs[scale], work->wide);
+  tsri_call_buffer(&call, "parts", is_last_step ? run->output : parts, result);
   tsri_call_word(&call, "rows", order->rows);
   tsri_call_word(&call, "channels", order->channels);
   tsri_call_word(&call, "inner", order->inner);
@@ -91,49 +104,68 @@ static tsr_status add_up(const tsri_kernel_run *run, int x, int g, tsr_buffer *p
   tsri_call_word(&call, "g_at", run->layouts[g].offset);
   tsri_call_word(&call, "m_at", run->layouts[mean].offset);
   tsri_call_word(&call, "s_at", run->layouts[scale].offset);
+  tsri_call_real(&call, "factor", work->eps);
   return tsri_call_groups(&call, cut->across, cut->chunks, 1);
 }
 
-static tsr_status join(const tsri_kernel_run *run, bool is_gradient, double eps, tsr_buffer *parts,
+static tsr_status join(const tsri_kernel_run *run, const channel_work *work, tsr_buffer *parts,
                        const channel_order *order, const channel_cut *cut) {
   enum { QUADS = 4 };  // channels of a group: few, since there are up to a thousand parts of each
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_channels", "channel_join",
-      TSRI_WITH(TSRI_TYPE("A", run->dtype), TSRI_CONSTANT("GRADIENT", is_gradient), TSRI_CONSTANT("QUADS", QUADS),
+      TSRI_WITH(TSRI_TYPE("A", work->wide), TSRI_TYPE("R", run->dtype), TSRI_CONSTANT("GRADIENT", work->x != work->g),
+                TSRI_CONSTANT("SPREAD", work->spread), TSRI_CONSTANT("QUADS", QUADS),
                 TSRI_CONSTANT("LANES", ITEMS / QUADS), TSRI_CONSTANT("WG", ITEMS)));
-  tsri_call_buffer(&call, "parts", parts, run->dtype);
+  tsri_call_buffer(&call, "parts", parts, work->wide);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "chunks", cut->chunks);
   tsri_call_word(&call, "rows", order->rows);
   tsri_call_word(&call, "depth", cut->depth);
   tsri_call_word(&call, "channels", order->channels);
-  tsri_call_real(&call, "eps", eps);
+  tsri_call_real(&call, "eps", work->eps);
   return tsri_call_groups(&call, (order->channels + QUADS - 1) / QUADS, 1, 1);
 }
 
-static tsr_status run_sums(const tsri_kernel_run *run, int x, int g, double eps) {
-  channel_order order = order_of(&run->layouts[x]);
-  bool is_aligned = run->layouts[x].offset % 4 == 0 && run->layouts[g].offset % 4 == 0;
-  channel_cut cut = cut_of(run, &order, is_aligned);
-  tsr_status status = tsri_call_check(run->node->op->name, &run->layouts[x]);
-  if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &run->layouts[g]);
+static tsr_status run_sums(const tsri_kernel_run *run, const channel_work *work) {
+  const tsri_layout *x = &run->layouts[work->x], *g = &run->layouts[work->g];
+  channel_order order = order_of(x);
+  channel_cut cut = cut_of(run, work->wide, &order, x->offset % 4 == 0 && g->offset % 4 == 0);
+  tsr_status status = tsri_call_check(run->node->op->name, x);
+  if (status == TSR_OK) status = tsri_call_check(run->node->op->name, g);
   if (status != TSR_OK) return status;
+  if (work->spread && cut.chunks == 1) return add_up(run, work, NULL, &order, &cut);
   tsr_buffer *parts = NULL;
-  status = tsri_call_scratch(run->device, 2 * cut.chunks * order.channels, run->dtype, &parts);
-  if (status == TSR_OK) status = add_up(run, x, g, parts, &order, &cut);
-  if (status == TSR_OK) status = join(run, x != g, eps, parts, &order, &cut);
+  status = tsri_call_scratch(run->device, 2 * cut.chunks * order.channels, work->wide, &parts);
+  if (status == TSR_OK) status = add_up(run, work, parts, &order, &cut);
+  if (status == TSR_OK) status = join(run, work, parts, &order, &cut);
   tsr_buffer_release(parts);
   return status;
 }
 
 // Input: x, packed with its channels last or as axis 1.
 static tsr_status run_statistics(const tsri_kernel_run *run) {
-  return run_sums(run, 0, 0, TSRI_GIVEN(run->node, channels)->eps);
+  return run_sums(run, &(channel_work){.wide = run->dtype, .eps = TSRI_GIVEN(run->node, channels)->eps});
 }
 
 // Inputs: g and x, both packed in the same order, mean and scale.
-static tsr_status run_slopes(const tsri_kernel_run *run) { return run_sums(run, 1, 0, 0); }
+static tsr_status run_slopes(const tsri_kernel_run *run) {
+  return run_sums(run, &(channel_work){.x = 1, .g = 0, .wide = run->dtype});
+}
+
+static tsr_status run_spread(const tsri_kernel_run *run) {
+  return run_sums(run, &(channel_work){.wide = tsri_accumulator(run->input_dtypes[0]),
+                                       .spread = run->node->op == &tsri_op_channel_spread[0] ? 1 : 2,
+                                       .eps = TSRI_GIVEN(run->node, channels)->eps});
+}
+
+#define SPREAD(text)                                                                               \
+  {                                                                                                \
+    .name = (text), .kind = TSRI_OP_KERNEL, .run = run_spread, .attribute_set = TSRI_SET_channels, \
+    .attribute_bytes = sizeof(tsri_channels_attributes)                                            \
+  }
+
+const tsri_op tsri_op_channel_spread[2] = {SPREAD("var"), SPREAD("std")};
 
 const tsri_op tsri_op_channel_statistics = {.name = "batch_norm_train",
                                             .kind = TSRI_OP_KERNEL,
@@ -188,6 +220,12 @@ static int axes_but_channels(int rank, int *axes) {
 }
 
 static tsr_tensor *packed(tsr_tensor *x) { return order_of(&x->layout).is_packed ? tsr_retain(x) : tsr_contiguous(x); }
+
+tsr_tensor *tsri_channel_spread(tsr_tensor *x, double factor, bool is_root, tsr_dtype dtype) {
+  const tsri_op *op = &tsri_op_channel_spread[is_root ? 1 : 0];
+  return tsri_record_kernel(op, x->value->device, dtype, TSR_SHAPE(x->layout.shape.dims[1]), &x, 1,
+                            TSRI_GIVE(op, channels, .eps = factor));
+}
 
 tsri_channel_numbers tsri_channel_statistics(tsr_tensor *x, double eps) {
   const tsri_op *op = &tsri_op_channel_statistics;

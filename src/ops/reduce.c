@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "graph/order.h"
 #include "ops/autocast.h"
 #include "ops/axes.h"
 #include "ops/channel_sums.h"
 #include "ops/compose.h"
 #include "ops/elementwise.h"
-#include "ops/index_parts.h"
 #include "ops/logsumexp.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
@@ -124,15 +124,12 @@ static tsr_tensor *index_of(const tsri_op *op, tsr_tensor *x, const int *axes, i
   if (status == TSR_OK) status = check_index(op->name, x, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *input = x->dtype == TSR_BOOL ? tsr_cast(x, TSR_U8) : tsr_retain(x);
-  if (axis_count == 1) {
-    int axis = 0;
-    while (!(over.axes >> axis & 1u)) axis++;
-    return tsri_tensor_named(op->name, tsri_then(tsri_index_by_parts(op, input, axis, keep_dims), input));
-  }
+  if (axis_count == 1) return tsri_then(tsri_record_reduce(op, TSRI_INDEX_DTYPE, input, over.axes, keep_dims), input);
   tsr_tensor *joined = tsri_then(with_joined_axes(input, &over), input);
   status = tsri_tensor_check(op->name, joined);
   if (status != TSR_OK) return tsri_tensor_named(op->name, joined);
-  tsr_tensor *result = tsri_then(tsri_index_by_parts(op, joined, joined->layout.shape.rank - 1, false), joined);
+  uint32_t last = 1u << (joined->layout.shape.rank - 1);
+  tsr_tensor *result = tsri_then(tsri_record_reduce(op, TSRI_INDEX_DTYPE, joined, last, false), joined);
   if (!keep_dims) return tsri_tensor_named(op->name, result);
   tsr_tensor *shaped = tsri_then(tsr_reshape(result, shape_with_ones(x->layout.shape, over.axes)), result);
   return tsri_tensor_named(op->name, shaped);
@@ -170,21 +167,35 @@ tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
   return tsri_tensor_named("mean", divided_sum(x, &over, keep_dims, (double)over.count, dtype));
 }
 
-// x as [reduced, kept, reduced]: true if the kept axes are neighbours. Axes of size 1 belong to either side.
-static bool as_channels(const tsr_tensor *x, const reduction *over, tsr_shape *out_shape) {
+// The shape as [reduced, kept, reduced]: true if the kept axes are neighbours. Axes of size 1 belong to either side.
+static bool as_channels(tsr_shape shape, uint32_t axes, tsr_shape *out_shape) {
   enum { BEFORE, KEPT, AFTER };
   int part = BEFORE;
   *out_shape = TSR_SHAPE(1, 1, 1);
-  for (int i = 0; i < x->layout.shape.rank; i++) {
-    int64_t size = x->layout.shape.dims[i];
-    bool is_reduced = over->axes >> i & 1u;
-    if (size == 1) continue;
+  for (int i = 0; i < shape.rank; i++) {
+    bool is_reduced = axes >> i & 1u;
+    if (shape.dims[i] == 1) continue;
     if (part == BEFORE && !is_reduced) part = KEPT;
     if (part == KEPT && is_reduced) part = AFTER;
     if (part == AFTER && !is_reduced) return false;
-    out_shape->dims[part] *= size;
+    out_shape->dims[part] *= shape.dims[i];
   }
   return true;
+}
+
+// x with its axes as they lie in memory, and the set of the reduced ones among them. NULL: the kept axes would change their order.
+static tsr_tensor *in_memory_order(tsr_tensor *x, uint32_t axes, uint32_t *out_axes) {
+  tsri_order order;
+  *out_axes = axes;
+  if (!tsri_order_find_of(&x, 1, &order)) return tsr_retain(x);
+  int last_kept = -1;
+  *out_axes = 0;
+  for (int i = 0; i < order.rank; i++) {
+    if (axes >> order.axes[i] & 1u) *out_axes |= 1u << i;
+    else if (order.axes[i] < last_kept) return NULL;
+    else last_kept = order.axes[i];
+  }
+  return tsr_permute(x, order.axes, order.rank);
 }
 
 static tsr_shape shape_without(tsr_shape from, uint32_t axes, bool keep_dims) {
@@ -196,28 +207,29 @@ static tsr_shape shape_without(tsr_shape from, uint32_t axes, bool keep_dims) {
   return shape;
 }
 
-// The variance of long stretches of memory in one pass, as that of channels. NULL: x is not of that kind, or the device reads it twice.
-static tsr_tensor *variance_in_one_pass(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor,
-                                        tsr_dtype dtype) {
-  enum { LEAST = 1024, MOST_CHANNELS = 65535 };
+// The variance in one pass over memory, as that of channels, or its root. NULL: the kept axes are no neighbours there, or the device reads it twice.
+static tsr_tensor *spread_in_one_pass(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor,
+                                      bool is_root, tsr_dtype dtype) {
+  enum { MOST_CHANNELS = 65535 };
   tsr_shape shape;
-  if (over->count < LEAST || x->layout.count > INT32_MAX || !tsri_layout_is_contiguous(&x->layout)) return NULL;
-  if (!as_channels(x, over, &shape) || shape.dims[1] > MOST_CHANNELS || !tsri_channel_one_pass(x)) return NULL;
-  tsr_tensor *channels = tsr_reshape(x, shape);
-  // eps only keeps the scale, which is not used, and its gradient finite.
-  tsri_channel_numbers found = tsri_channel_statistics(channels, 1);
-  double factor = (double)over->count / divisor;
-  tsr_tensor *scaled = tsri_elementwise_to(TSRI_OPERATOR_mul_scalar, dtype, &found.variance, &factor);
-  tsri_release_all((tsr_tensor *[]){channels, found.mean, found.variance, found.scale}, 4);
-  return tsri_then(tsr_reshape(scaled, shape_without(x->layout.shape, over->axes, keep_dims)), scaled);
+  uint32_t axes = 0;
+  if (x->layout.count == 0 || x->layout.count > INT32_MAX || !tsri_channel_one_pass(x)) return NULL;
+  tsr_tensor *ordered = in_memory_order(x, over->axes, &axes);
+  if (!ordered) return NULL;
+  bool fits = as_channels(ordered->layout.shape, axes, &shape) && shape.dims[1] <= MOST_CHANNELS;
+  if (!fits || !tsri_layout_is_contiguous(&ordered->layout)) {
+    tsr_release(ordered);
+    return NULL;
+  }
+  tsr_tensor *channels = tsri_then(tsr_reshape(ordered, shape), ordered);
+  tsr_tensor *spread = tsri_then(tsri_channel_spread(channels, 1 / divisor, is_root, dtype), channels);
+  return tsri_then(tsr_reshape(spread, shape_without(x->layout.shape, over->axes, keep_dims)), spread);
 }
 
 // The sum of (x - mean)^2, divided by count - correction, as `dtype`.
 static tsr_tensor *variance(tsr_tensor *x, const reduction *over, bool keep_dims, double correction, tsr_dtype dtype) {
   tsr_dtype wide = tsri_accumulator(tsri_promote_float(x->dtype));
   double divisor = fmax((double)over->count - correction, 0);
-  tsr_tensor *found = variance_in_one_pass(x, over, keep_dims, divisor, dtype);
-  if (found) return found;
   tsr_tensor *mean = divided_sum(x, over, true, (double)over->count, wide);
   tsr_tensor *centred = tsri_then(tsri_elementwise_to(TSRI_OPERATOR_sub, wide, (tsr_tensor *[]){x, mean}, NULL), mean);
   tsr_tensor *squares = tsri_then(tsr_square(centred), centred);
@@ -229,7 +241,8 @@ tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   tsr_status status = start("var", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_autocast(TSRI_BODY(var), tsri_promote_float(x->dtype));
-  return tsri_tensor_named("var", variance(x, &over, keep_dims, correction, dtype));
+  tsr_tensor *found = spread_in_one_pass(x, &over, keep_dims, fmax((double)over.count - correction, 0), false, dtype);
+  return tsri_tensor_named("var", found ? found : variance(x, &over, keep_dims, correction, dtype));
 }
 
 tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction) {
@@ -237,6 +250,8 @@ tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_di
   tsr_status status = start("std", x, axes, axis_count, &over);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_autocast(TSRI_BODY(std), tsri_promote_float(x->dtype));
+  tsr_tensor *found = spread_in_one_pass(x, &over, keep_dims, fmax((double)over.count - correction, 0), true, dtype);
+  if (found) return tsri_tensor_named("std", found);
   tsr_tensor *var = variance(x, &over, keep_dims, correction, tsri_accumulator(dtype));
   return tsri_tensor_named("std", tsri_then(tsri_elementwise_to(TSRI_OPERATOR_sqrt, dtype, &var, NULL), var));
 }

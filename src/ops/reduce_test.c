@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <tessera/grad.h>
+
 #include "ops/ops_testing.h"
 
 TEST(sums_go_over_any_set_of_axes) {
@@ -274,3 +276,25 @@ static void check_variances(tsr_device *device) {
 }
 
 TEST(variances_of_long_lines) { test_on_every_device(check_variances); }
+
+// Of 0, 2, 4, 6 the mean is 3, the variance 5: the gradients are (x - 3) / 2 and (x - 3) / (4 sqrt(5)). Those of equal numbers are 0.
+static void check_slopes(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  static const float numbers[8] = {0, 2, 4, 6, 3, 3, 3, 3};
+  for (int is_root = 0; is_root < 2; is_root++) {
+    tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(2, 4), numbers, sizeof numbers), *slope = NULL;
+    CHECK_OK(tsr_grad_begin());
+    CHECK_OK(tsr_grad_watch(x));
+    tsr_tensor *spread = (is_root ? tsr_std : tsr_var)(x, TSR_AXES(1), false, 0),
+               *sum = tsr_sum(spread, NULL, 0, false);
+    CHECK_OK(tsr_grad(sum, NULL, &x, 1, &slope));
+    CHECK_OK(tsr_grad_end());
+    float is[8];
+    CHECK_OK(tsr_read(slope, is, sizeof is));
+    for (int i = 0; i < 8; i++) CHECK_NEAR(is[i], (numbers[i] - 3) / (is_root ? 4 * sqrt(5.0) : 2), 1e-6);
+    tsr_tensor *const made[] = {x, slope, spread, sum};
+    for (int i = 0; i < 4; i++) tsr_release(made[i]);
+  }
+}
+
+TEST(gradients_of_variances) { test_on_every_device(check_slopes); }
