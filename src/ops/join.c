@@ -6,6 +6,7 @@
 #include "graph/order.h"
 #include "graph/transfer.h"
 #include "ops/axes.h"
+#include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
@@ -25,8 +26,47 @@ static tsr_status copy_into(const tsri_kernel_run *run, int index, int64_t at) {
 
 // --- concat and stack ------------------------------------------------------------------------------------------------
 
+enum { MOST_JOINED = 4 };  // inputs of one launch
+
+// Few row-major tensors in one launch on a GPU. TSR_ERR_UNSUPPORTED, without a message: they are copied one by one.
+static tsr_status join_lines(const tsri_kernel_run *run, int axis) {
+  const tsri_tuning *tuning = tsri_call_tuning(run->device);
+  int64_t ends[MOST_JOINED], inner = 1, line = 0, each = 4;
+  if (run->input_count > MOST_JOINED || !tuning->reduce_wide) return TSR_ERR_UNSUPPORTED;
+  for (int i = axis + 1; i < run->shape.rank; i++) inner *= run->shape.dims[i];
+  for (int i = 0; i < run->input_count; i++) {
+    const tsri_layout *x = &run->layouts[i];
+    if (x->count == 0 || !tsri_layout_is_contiguous(x) || x->offset + x->count >= TSRI_CALL_MAX_ELEMENTS)
+      return TSR_ERR_UNSUPPORTED;
+    ends[i] = line += x->shape.dims[axis] * inner;
+    if (ends[i] % 4 != 0 || x->offset % 4 != 0) each = 1;
+  }
+  tsri_layout y;
+  tsr_status status = tsri_layout_init("concat", run->shape, run->dtype, &y, NULL);
+  if (status != TSR_OK || y.count >= TSRI_CALL_MAX_ELEMENTS) return status == TSR_OK ? TSR_ERR_UNSUPPORTED : status;
+  tsr_dtype unit = tsri_call_carrier(run->device, run->dtype);
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_copy", "join_lines",
+                 TSRI_WITH(TSRI_TYPE("T", unit), TSRI_CONSTANT("EACH", each),
+                           TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
+  static const char *const names[MOST_JOINED][3] = {
+      {"a", "a_at", "a_end"}, {"b", "b_at", "b_end"}, {"c", "c_at", "c_end"}, {"d", "d_at", NULL}};
+  for (int i = 0; i < MOST_JOINED; i++) {
+    int from = i < run->input_count ? i : 0;
+    tsri_call_buffer(&call, names[i][0], run->inputs[from], unit);
+    tsri_call_word(&call, names[i][1], run->layouts[from].offset);
+    if (names[i][2]) tsri_call_word(&call, names[i][2], i < run->input_count ? ends[i] : line);
+  }
+  tsri_call_buffer(&call, "y", run->output, unit);
+  tsri_call_word(&call, "n", y.count);
+  tsri_call_word(&call, "line", line);
+  return tsri_call_rounds(&call, y.count / each);
+}
+
 tsr_status tsri_run_concat(const tsri_kernel_run *run) {
   int axis = (int)TSRI_GIVEN(run->node, concat)->axis;
+  tsr_status joined = join_lines(run, axis);
+  if (joined != TSR_ERR_UNSUPPORTED) return joined;
   int64_t strides[TSR_MAX_RANK], at = 0;
   tsri_row_major(run->shape, strides);
   tsr_status status = TSR_OK;
