@@ -8,6 +8,7 @@
 #include "graph/node.h"
 #include "ops/autocast.h"
 #include "ops/call.h"
+#include "ops/compose.h"
 #include "ops/elementwise.h"
 #include "ops/fragment_tile.h"
 #include "ops/matmul_f8.h"
@@ -375,6 +376,19 @@ static tsr_status product_shape(const char *caller, tsr_shape a, tsr_shape b, ts
   return tsri_shape_check(caller, *out_shape, &(int64_t){0});
 }
 
+// A factor in which no two neighbours of a line lie side by side is copied for a GPU: its kernels would read a line of memory for each element.
+static tsr_tensor *with_lines(tsr_tensor *x) {
+  const tsri_layout *layout = &x->layout;
+  if (tsr_error(x) != TSR_OK || !tsri_call_tuning(x->value->device)->reduce_wide) return x;
+  bool is_scattered = false;
+  for (int i = layout->shape.rank - 2; i < layout->shape.rank; i++) {
+    if (layout->shape.dims[i] == 1) continue;
+    if (layout->strides[i] == 0 || layout->strides[i] == 1) return x;
+    is_scattered = true;
+  }
+  return is_scattered ? tsri_then(tsr_contiguous(x), x) : x;
+}
+
 // Records a product of `count` usable inputs of any dtype; the first two have rank 2 or more.
 static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, tsr_tensor *const *inputs, int count,
                           tsri_product_attributes factors) {
@@ -383,6 +397,7 @@ static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, t
   tsr_status status = TSR_OK;
   for (int i = 0; i < count; i++) {
     cast[i] = tsr_cast(inputs[i], dtype);
+    if (i < 2) cast[i] = with_lines(cast[i]);
     if (status == TSR_OK) status = tsri_tensor_check(op->name, cast[i]);
   }
   if (status == TSR_OK) status = tsri_record_device(op->name, cast, count, &device);
