@@ -21,6 +21,7 @@
   X(build, TSR_ERR_BUILD, "build")              \
   X(launch, TSR_ERR_LAUNCH, "launch")           \
   X(wait, TSR_ERR_TIMEOUT, "wait")              \
+  X(event, TSR_ERR_INTERNAL, "use of an event") \
   X(lost, TSR_ERR_DEVICE_LOST, "call (device lost)")
 
 typedef enum fault_kind {
@@ -184,7 +185,8 @@ static tsr_status fault_fill(tsri_queue *handle, tsri_buffer *dst, size_t offset
 }
 
 static tsr_status fault_event_create(tsri_device *handle, tsri_event **out_event) {
-  return of_device(handle)->inner->event_create(of_device(handle)->handle, out_event);
+  tsr_status status = before(of_device(handle), FAULT_event);
+  return status != TSR_OK ? status : of_device(handle)->inner->event_create(of_device(handle)->handle, out_event);
 }
 
 static void fault_event_destroy(tsri_device *handle, tsri_event *event) {
@@ -193,17 +195,20 @@ static void fault_event_destroy(tsri_device *handle, tsri_event *event) {
 
 static tsr_status fault_event_record(tsri_queue *handle, tsri_event *event) {
   fault_device *device = of_queue(handle)->device;
-  tsr_status status = atomic_load(&device->is_armed) ? apply_rule(device, FAULT_lost) : TSR_OK;
-  if (status != TSR_OK) return status;
-  return of_queue(handle)->device->inner->event_record(of_queue(handle)->handle, event);
+  tsr_status status = before(device, FAULT_event);
+  return status != TSR_OK ? status : device->inner->event_record(of_queue(handle)->handle, event);
 }
 
 static tsr_status fault_event_await(tsri_queue *handle, tsri_event *event) {
-  return of_queue(handle)->device->inner->event_await(of_queue(handle)->handle, event);
+  fault_device *device = of_queue(handle)->device;
+  tsr_status status = before(device, FAULT_event);
+  return status != TSR_OK ? status : device->inner->event_await(of_queue(handle)->handle, event);
 }
 
 static tsr_status fault_event_is_done(tsri_device *handle, tsri_event *event, bool *out_done) {
-  return of_device(handle)->inner->event_is_done(of_device(handle)->handle, event, out_done);
+  tsr_status status = before(of_device(handle), FAULT_event);
+  return status != TSR_OK ? status
+                          : of_device(handle)->inner->event_is_done(of_device(handle)->handle, event, out_done);
 }
 
 static tsr_status fault_event_elapsed(tsri_device *handle, tsri_event *from, tsri_event *to, uint64_t *out_ns) {

@@ -7,6 +7,7 @@
 //   build:N    N-th program_create         TSR_ERR_BUILD
 //   launch:N   N-th launch or native op    TSR_ERR_LAUNCH
 //   wait:N     N-th queue_wait             TSR_ERR_TIMEOUT
+//   event:N    N-th event made, recorded, awaited or asked: TSR_ERR_INTERNAL
 //   lost:N     N-th of all these calls and every one after it: TSR_ERR_DEVICE_LOST
 //   slow:TIME  copies and launches finish TIME late ("20ms"), so that waits can time out
 // "N+" means the N-th and all after it. Counting starts when tsri_fault_arm is called.
