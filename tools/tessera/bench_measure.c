@@ -18,9 +18,7 @@ typedef struct samples {
   int count;
 } samples;
 
-// Finds how many steps make a sample long enough. Also warms up: kernels are built, and memory is allocated from the
-// system.
-static tsr_status choose_steps(bench_case *c, int *out_steps) {
+tsr_status bench_choose_steps(bench_case *c, int *out_steps) {
   double ns = 0;
   int most = c->row->most_steps ? c->row->most_steps : 1 << 20;
   double least = c->row->rows ? least_waited_ns : least_sample_ns;
@@ -103,7 +101,7 @@ static tsr_status measure_case(const bench_plan *plan, bench_case *c, bench_limi
     snprintf(r->message, sizeof r->message, "out of memory");
     return TSR_ERR_OUT_OF_MEMORY;
   }
-  tsr_status status = choose_steps(c, &r->steps);
+  tsr_status status = bench_choose_steps(c, &r->steps);
   double before = status == TSR_OK ? bench_limit_measure(limits, bound, bytes) : 0, ns = 0;
   if (status == TSR_OK)
     status = bench_case_sample(c, 1, &ns);  // the caches hold the limit's arrays now, so one step

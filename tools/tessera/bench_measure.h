@@ -34,6 +34,9 @@ typedef struct bench_result {
 // Times a row. Errors are in the result.
 void bench_measure(const bench_plan *plan, const bench_row *row, bench_limits *limits, bench_result *out_result);
 
+// Finds how many steps make a sample long enough. Also warms up: kernels are built, and memory is allocated from the system.
+tsr_status bench_choose_steps(bench_case *c, int *out_steps);
+
 // In GB/s and GFLOP/s; 0 if the row does not count them.
 double bench_gb_s(const bench_result *result);
 double bench_gflop_s(const bench_result *result);

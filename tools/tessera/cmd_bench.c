@@ -11,6 +11,7 @@
 #include "bench_measure.h"
 #include "bench_progress.h"
 #include "bench_time.h"
+#include "bench_tuned.h"
 #include "commands.h"
 #include "device_choice.h"
 #include "image.h"
@@ -24,7 +25,7 @@ static const char *pattern, *size_text, *dtype_text;
 static device_choice wanted;
 static uint64_t repeat;
 static double least_seconds = 0.2;
-static bool as_json, wants_list, takes_turns, compares;
+static bool as_json, wants_list, takes_turns, compares, compares_tuned;
 static const char *chart_path;
 
 static const option_spec options[] = {
@@ -56,6 +57,9 @@ static const option_spec options[] = {
      .help = "take one sample of one row for each line on standard input, and print its nanoseconds",
      .flag = &takes_turns},
     {.name = "compare", .help = "time the same work on every device, beside the CPU", .flag = &compares},
+    {.name = "tuned",
+     .help = "time each row as it is tuned beside the usual way, in turns; the exit code is 1 if one is slower",
+     .flag = &compares_tuned},
     {.name = "chart",
      .value_name = "FILE",
      .help = "with --compare: write a chart, as .png or .ppm",
@@ -420,6 +424,7 @@ static int run(int argument_count, char **arguments) {
   if (count == 0) exit_code = report_usage(name, "no row is called '%s'; --list shows them", pattern);
   else if (wants_list) exit_code = print_list(rows, count);
   else if (takes_turns && count > 1) exit_code = report_usage(name, "--turns is for one row; --op chooses it");
+  else if (compares_tuned) exit_code = bench_tuned_run(&plan, &wanted, rows, count, as_json);
   else exit_code = run_rows(&plan, rows, count);
   free(rows);
   return exit_code;
@@ -448,6 +453,10 @@ const tool_command command_bench = {
              "device is faster. It measures one captured run and the wait for it, in about ten seconds a device, and "
              "keeps each device's "
              "speed for TESSERA_PLACEMENT=measured.\n"
+             "\n"
+             "With --tuned each row is timed with what 'tessera tune' has stored and without, in turns. A row is "
+             "slower if it "
+             "lost four of five turns by 3 % or more, twice.\n"
              "\n"
              "With --turns a row waits for a line on standard input before each sample, so that another program can be "
              "timed in between: a GPU that gets hot is slow for both.",

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// `tessera bench --tuned`: each row as it is tuned beside the usual way, in turns.
+#ifndef TESSERA_TOOL_BENCH_TUNED_H
+#define TESSERA_TOOL_BENCH_TUNED_H
+
+#include "bench_measure.h"
+#include "device_choice.h"
+
+// Times the rows on the device, opened twice, and prints a table. Returns an exit code: EXIT_NO if a row is slower as it is tuned.
+int bench_tuned_run(const bench_plan *plan, const device_choice *wanted, const bench_row *const *rows, int count,
+                    bool as_json);
+
+#endif
