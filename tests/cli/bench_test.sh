@@ -10,7 +10,7 @@ small=(--backend cpu --size 1000 --repeat 1)
 claim "its help is complete, no line wider than 80 columns"
 expect 0 bench --help
 for part in NAME USAGE DESCRIPTION OPTIONS "EXIT CODES" EXAMPLE --backend --device --op --size --dtype --repeat \
-  --min-time --json --list --compare --chart; do
+  --min-time --json --list --compare --chart --tuned; do
   has "$out" "$part"
 done
 fits 80
@@ -85,6 +85,20 @@ json "[w['name'] for w in it['devices'][0]['works']] == ['matmul', 'add', 'sum',
 json "all(w['status'] == 'TSR_OK' and w['ns'] > 0 and w['times_cpu'] == 1 for w in it['devices'][0]['works'])"
 json "it['devices'][0]['multiply_add_ns'] > 0"
 [[ $(head -c 4 "$work/speeds.png" | tail -c 3) == PNG ]] || fail "the chart is no PNG"
+chromium=$(command -v chromium || command -v chromium-browser || true)
+if [[ -n $chromium ]]; then
+  cat >"$work/chart.html" <<'END'
+<body style="margin:0"><img src="speeds.png" onload="document.body.dataset.size = this.naturalWidth + 'x' + this.naturalHeight"
+  onerror="document.body.dataset.size = 'none'"></body>
+END
+  timeout 60 "$chromium" --headless=new --no-sandbox --disable-gpu --user-data-dir="$work/browser" \
+    --dump-dom "file://$work/chart.html" >"$work/out" 2>"$work/err" || true
+  size=$(grep -oE 'data-size="[0-9a-z]+"' "$work/out" || true)
+  [[ $size =~ data-size=\"([0-9]+)x([0-9]+)\" ]] || fail "a browser does not show the chart: $size"
+  ((BASH_REMATCH[1] >= 600 && BASH_REMATCH[2] >= 300)) || fail "the chart is small: $size"
+else
+  echo "  without a browser: chromium is not installed"
+fi
 expect 2 bench --compare --chart speeds.jpg
 has "$err" "speeds.jpg"
 expect 2 bench --chart speeds.png
