@@ -16,6 +16,8 @@ const tsri_backend tsri_vulkan_backend = {
     .stop = tsri_vulkan_stop,
     TSRI_DRIVER_ENTRIES(vulkan),
     .buffer_host = tsri_vulkan_buffer_host,
+    .host_alloc = tsri_vulkan_host_alloc,
+    .host_free = tsri_vulkan_host_free,
 };
 
 #else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies and fills. Copies from and to the host go through staging chunks, or directly if the buffer is mapped and the
-// stream is idle.
+// Copies and fills. Copies from and to the host go through staging chunks; directly if the host's memory is pinned, or if the buffer is mapped and
+// the stream is idle.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -53,9 +53,12 @@ tsr_status tsri_vulkan_copy_in(tsri_queue *opaque, tsri_buffer *dst, size_t dst_
   const vulkan_buffer *to = vulkan_buffer_of(dst);
   tsr_status status = tsri_vulkan_check_lost(device);
   tsri_mutex_lock(&device->lock);
+  size_t offset = 0;
+  VkBuffer pinned = tsri_vulkan_host_find(device, src, bytes, &offset);
   bool is_direct = status == TSR_OK && to->host && tsri_vulkan_stream_is_idle(device);
   if (is_direct) memcpy(to->host + dst_offset, src, bytes);
-  for (size_t done = 0, part; !is_direct && status == TSR_OK && done < bytes; done += part) {
+  else if (status == TSR_OK && pinned) status = record_copy(queue, pinned, offset, to->buffer, dst_offset, bytes);
+  for (size_t done = 0, part; !is_direct && !pinned && status == TSR_OK && done < bytes; done += part) {
     part = bytes - done < PIECE ? bytes - done : PIECE;
     status = stage_in(queue, to, dst_offset + done, (const char *)src + done, part);
   }
@@ -98,12 +101,14 @@ tsr_status tsri_vulkan_copy_out(tsri_queue *opaque, void *dst, tsri_buffer *src,
   const vulkan_buffer *from = vulkan_buffer_of(src);
   tsr_status status = tsri_vulkan_check_lost(device);
   tsri_mutex_lock(&device->lock);
+  size_t offset = 0;
+  VkBuffer pinned = tsri_vulkan_host_find(device, dst, bytes, &offset);
   bool is_direct = status == TSR_OK && from->host && tsri_vulkan_stream_is_idle(device);
+  if (status == TSR_OK && pinned && !is_direct)
+    status = record_copy(queue, from->buffer, src_offset, pinned, offset, bytes);
   tsri_mutex_unlock(&device->lock);
-  if (is_direct) {
-    memcpy(dst, from->host + src_offset, bytes);
-    return TSR_OK;
-  }
+  if (is_direct) memcpy(dst, from->host + src_offset, bytes);
+  if (is_direct || pinned) return status;
   for (size_t done = 0, part; status == TSR_OK && done < bytes; done += part) {
     part = bytes - done < PIECE ? bytes - done : PIECE;
     tsri_mutex_lock(&device->lock);

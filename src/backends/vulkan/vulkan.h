@@ -81,6 +81,8 @@ typedef struct vulkan_chunk {
   uint32_t pins;   // users that still need it, such as readbacks that were not copied out yet
 } vulkan_chunk;
 
+typedef struct vulkan_pinned vulkan_pinned;
+
 typedef struct vulkan_device {
   vulkan_physical physical;
   vulkan_features features;
@@ -106,6 +108,7 @@ typedef struct vulkan_device {
   uint32_t hazard_count;
   vulkan_chunk *chunks, *chunk;  // all chunks; the one that small copies share
   size_t chunk_bytes;
+  vulkan_pinned *pinned;  // host.c
 } vulkan_device;
 
 typedef struct vulkan_buffer {
@@ -219,6 +222,14 @@ tsr_status tsri_vulkan_stream_wait(vulkan_device *device, uint64_t value, uint64
 tsr_status tsri_vulkan_stage(vulkan_device *device, size_t bytes, vulkan_chunk **out_chunk, size_t *out_offset);
 void tsri_vulkan_stage_used(vulkan_chunk *chunk, uint64_t value);
 void tsri_vulkan_stage_trim(vulkan_device *device, bool all);
+
+// --- host.c -----------------------------------------------------------------------------------------------------------
+
+tsr_status tsri_vulkan_host_alloc(tsri_device *device, size_t bytes, void **out_memory);
+void tsri_vulkan_host_free(tsri_device *device, void *memory);
+
+// The buffer of pinned memory in which these bytes are, and their offset in it; VK_NULL_HANDLE: they are in none. With the lock held.
+VkBuffer tsri_vulkan_host_find(const vulkan_device *device, const void *memory, size_t bytes, size_t *out_offset);
 
 // --- queue.c, copy.c ------------------------------------------------------------------------------------------------
 
