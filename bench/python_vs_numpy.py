@@ -4,7 +4,7 @@
 
     cmake --build --preset release && PYTHONPATH=build/release/python /usr/bin/python3 bench/python_vs_numpy.py
 
-Each figure is the best of several rounds in turns. PyTorch is left out where there is none.
+Each figure is the best of several rounds in turns. PyTorch is left out where there is none. Where PyTorch and Tessera have a GPU, both are measured there, too.
 """
 import os
 import subprocess
@@ -36,7 +36,7 @@ static tsr_tensor *chain(tsr_tensor *x) {
 }
 int main(void) {
   tsr_device *device = NULL;
-  if (tsr_device_open(NULL, &device)) return 1;
+  if (tsr_device_open(&(tsr_device_desc){.backend = "cpu"}, &device)) return 1;
   tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(8)), *y = tsr_ones(device, TSR_F32, TSR_SHAPE(8));
   tsr_evaluate(x); tsr_evaluate(y);
   double add = 1e9, exp = 1e9;
@@ -96,18 +96,69 @@ def best_ms(functions, rounds=12):
     return best
 
 
+# Operators, which record; views; single elements, which are read; arrays that are made; conversions.
+OPERATORS = ("x + y", "x * 2.0", "x > 0.5", "-x", "np.exp(x)", "np.add(x, y)", "np.maximum(x, y)", "x @ y", "x.sum()", "np.sum(x)", "m.sum(1)", "np.sqrt((x * x).sum())",
+             "np.where(b, x, y)", "np.sort(x)", "np.argmax(x)")
+VIEWS = ("x[2:5]", "x[::2]", "m[1]", "m[:, 1]", "x[None]", "m.T", "x.reshape(2, 4)", "m.ravel()")
+ELEMENTS = ("x[1]", "m[1, 2]", "float(x[1])", "x[1] > 0.5", "x[1] + x[2]", "x[1] = 3.0", "m[1, 2] = 3.0", "x[2:5] = 0.0", "[float(v) for v in x]", "float(x.sum())", "x.tolist()")
+MADE = ("np.zeros(8)", "np.ones(8)", "np.asarray(x)", "np.stack([x, y])", "x[b]", "x[i]")
+
+
+def operands(module, **device):
+    """What the statements work on, evaluated."""
+    f32 = module.float32
+    names = {"np": module, "x": module.ones(8, dtype=f32, **device), "y": module.ones(8, dtype=f32, **device), "m": module.ones((4, 6), dtype=f32, **device)}
+    names["b"] = names["x"] > 0.5
+    names["i"] = module.asarray([1, 2, 3], **device)
+    if module is ts:
+        for name in "xymbi":
+            names[name].evaluate()
+    return names
+
+
+def fresh(names):
+    """Statements that write to x and m leave assignments behind."""
+    return dict(names, x=names["x"] + 0, m=names["m"] + 0)
+
+
 def tiny():
-    libraries = {"tessera": (ts, ts.ones(8), ts.ones(8)), "numpy": (np, np.ones(8, "float32"), np.ones(8, "float32"))}
+    libraries = {"tessera": operands(ts), "numpy": operands(np)}
     if torch:
-        libraries["torch"] = (torch, torch.ones(8), torch.ones(8))
+        libraries["torch"] = operands(torch)
     print(f"{'tiny arrays, ns':28}" + "".join(f"{name:>10}" for name in libraries) + "   (recorded; with .evaluate() in brackets)")
-    for statement in ("x + y", "x * 2.0", "np.exp(x)", "np.add(x, y)", "x.sum()", "x[2:5]", "x @ y", "x > 0.5", "float(x[1])", "float(x.sum())"):
-        row = f"{statement:28}"
-        for name, (module, x, y) in libraries.items():
-            row += f"{best_ns(statement, {'np': module, 'x': x, 'y': y}):10.0f}"
-        _, x, y = libraries["tessera"]
-        evaluated = "" if statement.startswith("float") else f"   [{best_ns(f'({statement}).evaluate()', {'np': ts, 'x': x, 'y': y}, 5000):.0f}]"
-        print(row + evaluated)
+    slower = []
+    for statement in OPERATORS + VIEWS + ELEMENTS + MADE:
+        row, found = f"{statement:28}", {}
+        for name, own in libraries.items():
+            try:
+                found[name] = best_ns(statement, fresh(own), 5000)
+                row += f"{found[name]:10.0f}"
+            except (TypeError, AttributeError):  # PyTorch has not all of NumPy's names
+                row += f"{'-':>10}"
+        if statement in OPERATORS:
+            row += f"   [{best_ns(f'({statement}).evaluate()', libraries['tessera'], 2000):.0f}]"
+        if found["tessera"] > found["numpy"]:
+            slower.append(f"{statement} ({found['tessera'] / found['numpy']:.2f})")
+        print(row, flush=True)
+    print("slower than NumPy, by: " + ("; ".join(slower) or "none"))
+
+
+def on_gpu():
+    """Tessera beside PyTorch on the GPU: recording, recording and running, and a chain."""
+    import contextlib
+
+    with contextlib.suppress(ts.DeviceError), ts.device("cuda"):
+        libraries = {"tessera": operands(ts), "torch": operands(torch, device="cuda")}
+        print(f"{'tiny arrays on the GPU, ns':28}" + "".join(f"{name:>10}" for name in libraries) + "   (recorded; with .evaluate() in brackets)")
+        for statement in ("x + y", "x * 2.0", "np.exp(x)", "x @ y", "x.sum()", "x[2:5]", "m.T", "x[1]", "float(x[1])", "x[1] = 3.0", "float(x.sum())"):
+            row = f"{statement:28}" + "".join(f"{best_ns(statement, fresh(own), 500):10.0f}" for own in libraries.values())
+            if not statement.startswith("float") and " = " not in statement:
+                row += f"   [{best_ns(f'({statement}).evaluate()', libraries['tessera'], 500):.0f}]"
+            print(row, flush=True)
+        x, t = ts.random.default_rng(1).random(10**7).evaluate(), torch.rand(10**7, device="cuda")
+        best = best_ms({"tessera": lambda: ts.tanh(ts.sqrt(x * 2 + 1) * x).evaluate().device.synchronize(),
+                        "torch": lambda: (torch.tanh(torch.sqrt(t * 2 + 1) * t), torch.cuda.synchronize())}, 40)
+        print("chain of 10^7 float32 on the GPU, ms: " + ", ".join(f"{name} {ms:.3f}" for name, ms in best.items()))
 
 
 def large():
@@ -120,7 +171,7 @@ def large():
     return best_ms(functions)
 
 
-def main():
+def on_cpu():
     add, exp, chain = c_figures()
     print(f"device: {ts.device()}; threads of PyTorch: {torch.get_num_threads() if torch else '-'}")
     print("import, ms: " + ", ".join(f"{module} {import_ms(module):.1f}" for module in ["tessera", "numpy"] + (["torch"] if torch else [])))
@@ -132,4 +183,7 @@ def main():
     print("chain tanh(sqrt(2 x + 1) x) of 10^7 float32, ms: C " + f"{chain:.1f}, " + ", ".join(f"{name} {ms:.1f}" for name, ms in large().items()))
 
 
-main()
+with ts.device("cpu"):
+    on_cpu()
+if torch and torch.cuda.is_available():
+    on_gpu()

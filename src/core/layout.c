@@ -114,6 +114,10 @@ static tsr_status infer_size(const tsri_layout *layout, tsr_shape *shape) {
   if (status != TSR_OK) return status;
   char from[TSR_SHAPE_TEXT_BYTES], to[TSR_SHAPE_TEXT_BYTES];
   if (unknown >= 0) {
+    if (known == 1) {  // reshape(-1): no division
+      shape->dims[unknown] = layout->count;
+      return TSR_OK;
+    }
     if (known == 0 || layout->count % known != 0) {
       return TSRI_FAIL(TSR_ERR_SHAPE, "reshape: no size in place of -1 makes %s hold the %lld elements of %s",
                        tsr_shape_format(*shape, to, sizeof to), (long long)layout->count,
@@ -158,20 +162,13 @@ static bool restride(const tsri_layout *old, tsri_layout *view) {
 tsr_status tsri_layout_reshape(const tsri_layout *layout, tsr_shape shape, tsri_layout *out_view, bool *out_is_view) {
   tsr_status status = infer_size(layout, &shape);
   if (status != TSR_OK) return status;
-  tsri_layout view = {.shape = shape, .offset = layout->offset, .count = layout->count};
-  *out_is_view = true;
-  if (layout->count == 0 || tsri_layout_is_contiguous(layout)) {
-    set_row_major(&view);
-  } else {
-    tsri_layout packed;
-    tsri_layout_squeeze_all(layout, &packed);
-    if (!restride(&packed, &view)) {
-      *out_is_view = false;
-      view.offset = 0;
-      set_row_major(&view);
-    }
-  }
-  *out_view = view;
+  bool is_dense = layout->count == 0 || tsri_layout_is_contiguous(layout);
+  tsri_layout packed;
+  if (!is_dense) tsri_layout_squeeze_all(layout, &packed);
+  *out_view = (tsri_layout){.shape = shape, .offset = layout->offset, .count = layout->count};
+  *out_is_view = is_dense || restride(&packed, out_view);
+  if (!*out_is_view) out_view->offset = 0;
+  if (is_dense || !*out_is_view) set_row_major(out_view);
   return TSR_OK;
 }
 

@@ -8,8 +8,15 @@
 
 PyTypeObject *tsrpy_array_type;
 
+// Memory of arrays that are gone, for the next ones: most live for one expression. Guarded by the GIL.
+enum { MOST_SPARE = 64 };
+static void *spare[MOST_SPARE];
+static int spare_count;
+
 tsrpy_array *tsrpy_array_new(tsr_tensor *tensor) {
-  tsrpy_array *array = PyObject_New(tsrpy_array, tsrpy_array_type);
+  tsrpy_array *array = NULL;
+  if (spare_count > 0) array = (tsrpy_array *)PyObject_Init(spare[--spare_count], tsrpy_array_type);
+  else array = PyObject_New(tsrpy_array, tsrpy_array_type);
   if (array) array->tensor = tensor;
   return array;
 }
@@ -34,7 +41,8 @@ PyObject *tsrpy_array_take(tsr_tensor *tensor) {
 static void array_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   tsr_release(((tsrpy_array *)self)->tensor);
-  PyObject_Free(self);
+  if (spare_count < MOST_SPARE) spare[spare_count++] = self;
+  else PyObject_Free(self);
   Py_DECREF(type);
 }
 
@@ -119,6 +127,19 @@ static PyObject *get_size(PyObject *self, void *unused) {
   (void)unused;
   return PyLong_FromLongLong(tsr_tensor_count(tsrpy_tensor_of(self)));
 }
+// In bytes, as NumPy has them.
+static PyObject *get_strides(PyObject *self, void *unused) {
+  (void)unused;
+  tsr_tensor *tensor = tsrpy_tensor_of(self);
+  int rank = tsr_tensor_shape(tensor).rank;
+  int64_t bytes = (int64_t)tsr_dtype_bytes(tsr_tensor_dtype(tensor));
+  PyObject *tuple = PyTuple_New(rank);
+  for (int i = 0; tuple && i < rank; i++) {
+    PyObject *stride = PyLong_FromLongLong(tsr_tensor_stride(tensor, i) * bytes);
+    if (!stride || PyTuple_SetItem(tuple, i, stride) < 0) Py_CLEAR(tuple);
+  }
+  return tuple;
+}
 static PyObject *get_itemsize(PyObject *self, void *unused) {
   (void)unused;
   return PyLong_FromSize_t(tsr_dtype_bytes(tsr_tensor_dtype(tsrpy_tensor_of(self))));
@@ -129,7 +150,7 @@ static PyObject *get_transposed(PyObject *self, void *unused) {
   (void)unused;
   int axes[TSR_MAX_RANK], rank = tsr_tensor_shape(tsrpy_tensor_of(self)).rank;
   for (int i = 0; i < rank; i++) axes[i] = rank - 1 - i;
-  return tsrpy_array_take(tsr_permute(tsrpy_tensor_of(self), axes, rank));
+  return tsrpy_view_take(tsr_permute(tsrpy_tensor_of(self), axes, rank));
 }
 static PyObject *get_matrix_transposed(PyObject *self, void *unused) {
   (void)unused;
@@ -180,9 +201,6 @@ static bool read_float(PyObject *self, double *out_value) {
 
 // u64 as its bits, which Python then reads without a sign.
 static bool read_whole(PyObject *self, int64_t *out_value) {
-  tsr_dtype dtype;
-  unsigned char bits[8];
-  if (peek(self, &dtype, bits)) return tsrpy_bits_whole(dtype, bits, out_value);
   tsr_tensor *tensor = tsrpy_tensor_of(self);
   tsr_status status;
   if (!tsrpy_wait_tensor(tensor, true)) return false;
@@ -194,15 +212,17 @@ static bool read_whole(PyObject *self, int64_t *out_value) {
 }
 
 PyObject *tsrpy_only_item(PyObject *self) {
-  tsr_dtype dtype = tsrpy_is_element(self) ? ((tsrpy_array *)self)->dtype : tsr_tensor_dtype(tsrpy_tensor_of(self));
+  tsr_dtype dtype;
+  unsigned char bits[8];
+  if (peek(self, &dtype, bits)) return tsrpy_bits_number(dtype, bits);
+  dtype = tsr_tensor_dtype(tsrpy_tensor_of(self));
   if (tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT) {
     double value = 0;
     return read_float(self, &value) ? PyFloat_FromDouble(value) : NULL;
   }
   int64_t value = 0;
-  if (!read_whole(self, &value)) return NULL;
-  if (dtype == TSR_BOOL) return PyBool_FromLong(value != 0);
-  return dtype == TSR_U64 ? PyLong_FromUnsignedLongLong((uint64_t)value) : PyLong_FromLongLong(value);
+  return read_whole(self, &value) ? tsrpy_bits_number(dtype == TSR_U64 || dtype == TSR_BOOL ? dtype : TSR_I64, &value)
+                                  : NULL;
 }
 
 // item(), item(3) of all elements in row-major order, item(0, 2).
@@ -245,13 +265,20 @@ static int array_bool(PyObject *self) {
   return read_float(self, &value) ? value != 0 : -1;
 }
 
+// float(x) and int(x) of an array with other than one element are TypeErrors, as in NumPy.
+static bool check_one(PyObject *self) {
+  if (tsrpy_is_element(self) || tsr_tensor_count(tsrpy_tensor_of(self)) == 1) return true;
+  PyErr_SetString(PyExc_TypeError, "only arrays of one element can be converted to Python numbers");
+  return false;
+}
+
 static PyObject *array_float(PyObject *self) {
   double value = 0;
-  return read_float(self, &value) ? PyFloat_FromDouble(value) : NULL;
+  return check_one(self) && read_float(self, &value) ? PyFloat_FromDouble(value) : NULL;
 }
 
 static PyObject *array_int(PyObject *self) {
-  PyObject *item = tsrpy_only_item(self), *whole = item ? PyNumber_Long(item) : NULL;
+  PyObject *item = check_one(self) ? tsrpy_only_item(self) : NULL, *whole = item ? PyNumber_Long(item) : NULL;
   Py_XDECREF(item);
   return whole;
 }
@@ -321,6 +348,7 @@ static PyObject *repr_with(PyObject *self, PyObject *elements, PyObject *name) {
 }
 
 static PyObject *array_repr(PyObject *self) {
+  if (rank_of(self) == 0) return array_str(self);  // as NumPy's numbers: in lists and tuples of results
   tsr_tensor *tensor = tsrpy_tensor_of(self);
   PyObject *elements = format(self, 6, true), *dtype = tsrpy_dtype_object(tsr_tensor_dtype(tensor));
   PyObject *name = PyObject_Str(dtype), *text = elements && name ? repr_with(self, elements, name) : NULL;
@@ -423,6 +451,7 @@ static PyGetSetDef properties[] = {
     {"device", get_device, NULL, "Where the elements are.", NULL},
     {"ndim", get_ndim, NULL, "The number of axes.", NULL},
     {"size", get_size, NULL, "The number of elements.", NULL},
+    {"strides", get_strides, NULL, "Bytes from an element to the next along each axis.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
     {"T", get_transposed, NULL, "A view with the axes in reverse order.", NULL},
     {"mT", get_matrix_transposed, NULL, "A view with the last two axes swapped.", NULL},
@@ -475,6 +504,7 @@ static PyMethodDef functions[] = {
 };
 
 void tsrpy_array_deinit(void) {
+  while (spare_count > 0) PyObject_Free(spare[--spare_count]);
   Py_CLEAR(formatter);
   for (int i = 0; i < REDUCTION_COUNT; i++) Py_CLEAR(reductions[i].general);
 }

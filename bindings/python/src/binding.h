@@ -172,6 +172,7 @@ void tsrpy_index_deinit(void);
 // Around what records: elements are then views.
 void tsrpy_recording_begin(void);
 void tsrpy_recording_end(void);
+bool tsrpy_is_recording(void);
 
 // The element at an index, if the index has a number for each axis and the element can be read at once. NULL: not so, or with an exception.
 PyObject *tsrpy_element_now(tsr_tensor *tensor, const int64_t *index, int axis_count);
@@ -185,6 +186,9 @@ bool tsrpy_raise_index(tsr_status status);
 // The number that the bytes of an element are; u64 as its bits. False with an exception.
 bool tsrpy_bits_float(tsr_dtype dtype, const void *bits, double *out_value);
 bool tsrpy_bits_whole(tsr_dtype dtype, const void *bits, int64_t *out_value);
+
+// The same as a Python number; NULL with an exception.
+PyObject *tsrpy_bits_number(tsr_dtype dtype, const void *bits);
 
 typedef enum tsrpy_arithmetic { TSRPY_ADD, TSRPY_SUBTRACT, TSRPY_MULTIPLY, TSRPY_DIVIDE } tsrpy_arithmetic;
 

@@ -107,7 +107,15 @@ typedef struct reader {
   bool has_arrays;  // something with elements of its own: read otherwise
 } reader;
 
-static bool is_sequence(PyObject *object) { return PyList_Check(object) || PyTuple_Check(object); }
+static bool is_sequence(PyObject *object) {
+  return PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object);
+}
+
+// A new reference; NULL with an exception.
+static PyObject *item_of(PyObject *sequence, Py_ssize_t i) {
+  if (PyList_Check(sequence)) return Py_XNewRef(PyList_GetItem(sequence, i));
+  return PyTuple_Check(sequence) ? Py_XNewRef(PyTuple_GetItem(sequence, i)) : PySequence_GetItem(sequence, i);
+}
 
 static bool grow(reader *r) {
   if (r->count < r->capacity) return true;
@@ -150,17 +158,18 @@ static bool read_number(reader *r, PyObject *object) {
 
 // The shape, from the first element of each sequence.
 static bool find_shape(reader *r, PyObject *object) {
-  while (is_sequence(object)) {
-    if (r->shape.rank == TSR_MAX_RANK) {
-      PyErr_Format(PyExc_ValueError, "lists are nested more than %d deep", TSR_MAX_RANK);
-      return false;
-    }
-    Py_ssize_t size = PySequence_Size(object);
-    r->shape.dims[r->shape.rank++] = size;
-    if (size == 0) return true;
-    object = PyList_Check(object) ? PyList_GetItem(object, 0) : PyTuple_GetItem(object, 0);
+  if (!is_sequence(object)) return true;
+  if (r->shape.rank == TSR_MAX_RANK) {
+    PyErr_Format(PyExc_ValueError, "lists are nested more than %d deep", TSR_MAX_RANK);
+    return false;
   }
-  return true;
+  Py_ssize_t size = PySequence_Size(object);
+  r->shape.dims[r->shape.rank++] = size;
+  if (size <= 0) return size == 0;
+  PyObject *first = item_of(object, 0);
+  bool is_found = first && find_shape(r, first);
+  Py_XDECREF(first);
+  return is_found;
 }
 
 static bool read_axis(reader *r, PyObject *object, int axis) {
@@ -173,8 +182,10 @@ static bool read_axis(reader *r, PyObject *object, int axis) {
   }
   if (!is_nested) return read_number(r, object);
   for (Py_ssize_t i = 0; i < r->shape.dims[axis]; i++) {
-    PyObject *item = PyList_Check(object) ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i);
-    if (!item || !read_axis(r, item, axis + 1)) return false;
+    PyObject *item = item_of(object, i);
+    bool is_read = item && read_axis(r, item, axis + 1);
+    Py_XDECREF(item);
+    if (!is_read) return false;
   }
   return true;
 }

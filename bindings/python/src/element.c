@@ -12,6 +12,7 @@ static int recorders;  // ranges of gradients, and captures, that are open on an
 
 void tsrpy_recording_begin(void) { recorders++; }
 void tsrpy_recording_end(void) { recorders--; }
+bool tsrpy_is_recording(void) { return recorders > 0; }
 
 static PyObject *take_number(tsr_device *device, tsr_dtype dtype, const void *bits) {
   tsrpy_array *element = tsrpy_array_new(NULL);
@@ -94,6 +95,17 @@ bool tsrpy_bits_whole(tsr_dtype dtype, const void *bits, int64_t *out_value) {
   if (dtype != TSR_I64) return tsrpy_check(tsr_convert(TSR_I64, out_value, dtype, bits, 1));
   memcpy(out_value, bits, sizeof *out_value);
   return true;
+}
+
+PyObject *tsrpy_bits_number(tsr_dtype dtype, const void *bits) {
+  double real = 0;
+  int64_t whole = 0;
+  if (tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT) {
+    return tsrpy_bits_float(dtype, bits, &real) ? PyFloat_FromDouble(real) : NULL;
+  }
+  if (!tsrpy_bits_whole(dtype, bits, &whole)) return NULL;
+  if (dtype == TSR_BOOL) return PyBool_FromLong(whole != 0);
+  return dtype == TSR_U64 ? PyLong_FromUnsignedLongLong((uint64_t)whole) : PyLong_FromLongLong(whole);
 }
 
 // --- Arithmetic ------------------------------------------------------------------------------------------------------

@@ -91,38 +91,33 @@ static bool read_ellipsis(reader *r, PyObject *key, Py_ssize_t count) {
   return is_read;
 }
 
+static bool read_item(reader *r, PyObject *item) {
+  if (item == Py_None) return add_item(r, TSR_NEW_AXIS);
+  return PySlice_Check(item) ? read_slice(r, item) : read_whole(r, item);
+}
+
 static bool read_tuple(reader *r, PyObject *key) {
   Py_ssize_t count = PyTuple_Size(key);
   bool is_read = true;
   for (Py_ssize_t i = 0; i < count && is_read; i++) {
     PyObject *item = PyTuple_GetItem(key, i);
-    if (item == Py_Ellipsis) is_read = read_ellipsis(r, key, count);
-    else if (item == Py_None) is_read = add_item(r, TSR_NEW_AXIS);
-    else is_read = PySlice_Check(item) ? read_slice(r, item) : read_whole(r, item);
+    is_read = item == Py_Ellipsis ? read_ellipsis(r, key, count) : read_item(r, item);
   }
   return is_read;
 }
 
-// The view of the items; what the library refuses is an IndexError.
-static tsr_tensor *view_of(const reader *r) {
-  tsr_tensor *view = tsr_view(r->tensor, r->items, r->count);
-  if (tsrpy_raise_index(tsr_error(view))) return view;
-  tsr_release(view);
-  return NULL;
+// x[3], x[1:5] and x[None], the most frequent keys, need no tuple.
+static bool is_one(PyObject *key) {
+  return PySlice_Check(key) || key == Py_None || (PyLong_Check(key) && !PyBool_Check(key));
 }
 
-// x[3] and x[1:5], the most frequent keys, need no tuple.
-static bool is_one(PyObject *key) { return PySlice_Check(key) || (PyLong_Check(key) && !PyBool_Check(key)); }
-
-// The view that a key names: one item (is_one), or a tuple of basic items. The caller releases it; NULL with an exception.
+// The view that a key names: one item (is_one), or a tuple of basic items. The caller releases it; NULL with an exception. It may have failed.
 static tsr_tensor *view_by(tsr_tensor *tensor, PyObject *key) {
   reader r;
   r.tensor = tensor;
   r.count = 0;
-  bool is_read = PyTuple_Check(key)   ? read_tuple(&r, key)
-                 : PySlice_Check(key) ? read_slice(&r, key)
-                                      : read_whole(&r, key);
-  return is_read ? view_of(&r) : NULL;
+  bool is_read = PyTuple_Check(key) ? read_tuple(&r, key) : read_item(&r, key);
+  return is_read ? tsr_view(tensor, r.items, r.count) : NULL;
 }
 
 // Reads a key of whole numbers alone: how many there are, or 0 if the key is something else.
@@ -140,6 +135,14 @@ static int read_numbers(PyObject *key, int64_t *index) {
   return (int)count;
 }
 
+// The view as an Array; what the library refuses is an IndexError.
+static PyObject *take_view(tsr_tensor *view) {
+  if (!view || tsr_error(view) == TSR_OK) return tsrpy_view_take(view);
+  tsrpy_raise_index(tsr_error(view));
+  tsr_release(view);
+  return NULL;
+}
+
 static bool is_basic_tuple(PyObject *tuple) {
   Py_ssize_t count = PyTuple_Size(tuple);
   for (Py_ssize_t i = 0; i < count; i++) {
@@ -150,6 +153,29 @@ static bool is_basic_tuple(PyObject *tuple) {
 
 static PyObject *key_tuple(PyObject *key) { return PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key); }
 
+// Whether the host has the elements, or computes them at once, few enough to go through them sooner than a kernel begins.
+enum { MOST_SMALL = 256 };
+static bool is_small(tsr_tensor *x) {
+  int64_t count = tsr_tensor_count(x);
+  return count > 0 && count <= MOST_SMALL && tsr_dtype_bytes(tsr_tensor_dtype(x)) > 0 && !tsrpy_is_recording() &&
+         strcmp(tsr_device_backend(tsr_tensor_device(x)), "cpu") == 0;
+}
+
+static PyObject *choose_small(tsr_tensor *x, tsr_tensor *mask) {
+  unsigned char elements[MOST_SMALL * 8], is_chosen[MOST_SMALL];
+  tsr_dtype dtype = tsr_tensor_dtype(x);
+  size_t bytes = tsr_dtype_bytes(dtype), count = (size_t)tsr_tensor_count(x), kept = 0;
+  tsr_status status;
+  if (!tsrpy_wait_tensor(x, true)) return NULL;
+  Py_BEGIN_ALLOW_THREADS status = tsr_read(x, elements, count * bytes);
+  if (status == TSR_OK) status = tsr_read(mask, is_chosen, count);
+  Py_END_ALLOW_THREADS if (!tsrpy_check(status)) return NULL;
+  for (size_t i = 0; i < count; i++) {
+    if (is_chosen[i]) memmove(elements + kept++ * bytes, elements + i * bytes, bytes);
+  }
+  return tsrpy_array_take(tsr_from_data(tsr_tensor_device(x), dtype, TSR_SHAPE((int64_t)kept), elements, kept * bytes));
+}
+
 // x[mask] with a mask of x's shape, and x[indices] with integers, without Python in between. NULL without an exception: the key is something else.
 static PyObject *choose(tsr_tensor *x, tsr_tensor *key) {
   tsr_dtype dtype = tsr_tensor_dtype(key);
@@ -159,6 +185,7 @@ static PyObject *choose(tsr_tensor *x, tsr_tensor *key) {
     if (shape.rank != wanted.rank || memcmp(shape.dims, wanted.dims, (size_t)shape.rank * sizeof shape.dims[0]) != 0) {
       return NULL;
     }
+    if (is_small(x) && is_small(key)) return choose_small(x, key);
     tsr_tensor *chosen = NULL;
     if (!tsrpy_wait_tensor(key, true)) return NULL;
     Py_BEGIN_ALLOW_THREADS chosen = tsr_masked_select(x, key);
@@ -172,7 +199,7 @@ static PyObject *choose(tsr_tensor *x, tsr_tensor *key) {
 
 PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
   tsr_tensor *own = tsrpy_tensor_of(self);
-  if (PySlice_Check(key)) return tsrpy_view_take(view_by(own, key));
+  if (PySlice_Check(key)) return take_view(view_by(own, key));
   int64_t index[TSR_MAX_RANK];
   int count = read_numbers(key, index);
   if (count > 0) {
@@ -180,14 +207,14 @@ PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
     if (element || PyErr_Occurred()) return element;
     if (count == tsr_tensor_shape(own).rank) return tsrpy_element_at(own, index, count);
   }
-  if (is_one(key)) return tsrpy_view_take(view_by(own, key));
+  if (is_one(key)) return take_view(view_by(own, key));
   if (tsrpy_is_array(key)) {
     PyObject *chosen = choose(own, tsrpy_tensor_of(key));
     if (chosen || PyErr_Occurred()) return chosen;
   }
   PyObject *tuple = key_tuple(key);
   if (!tuple) return NULL;
-  PyObject *result = is_basic_tuple(tuple) ? tsrpy_view_take(view_by(own, tuple))
+  PyObject *result = is_basic_tuple(tuple) ? take_view(view_by(own, tuple))
                                            : PyObject_CallFunctionObjArgs(advanced_get, self, tuple, NULL);
   Py_DECREF(tuple);
   return result;
@@ -243,7 +270,7 @@ int tsrpy_assign_subscript(PyObject *self, PyObject *key, PyObject *value) {
   bool is_done = false;
   if (!tuple || is_basic_tuple(tuple)) {
     tsr_tensor *own = tsrpy_tensor_of(self), *view = view_by(own, tuple ? tuple : key);
-    is_done = view && tsrpy_check(tsr_error(view)) && assign(view, value);
+    is_done = view && tsrpy_raise_index(tsr_error(view)) && assign(view, value);
     tsr_release(view);
   } else {
     PyObject *result = PyObject_CallFunctionObjArgs(advanced_set, self, tuple, value, NULL);

@@ -79,12 +79,12 @@ static bool read_shape(PyObject *const *args, Py_ssize_t count, tsr_shape *out_s
 PyObject *tsrpy_reshape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   tsr_shape shape;
   if (names || !read_shape(args, count, &shape)) return call_general(AT_RESHAPE, self, args, count, names);
-  return tsrpy_array_take(tsr_reshape(tsrpy_tensor_of(self), shape));
+  return tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), shape));
 }
 
 PyObject *tsrpy_ravel(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   if (names || count > 0) return call_general(AT_RAVEL, self, args, count, names);
-  return tsrpy_array_take(tsr_reshape(tsrpy_tensor_of(self), TSR_SHAPE(-1)));
+  return tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), TSR_SHAPE(-1)));
 }
 
 PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
@@ -98,6 +98,15 @@ PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, 
 // One axis of what is there to be read; longer lists are made faster from a buffer.
 enum { SHORT_LIST = 64 };
 
+static PyObject *item_at(PyObject *self, Py_ssize_t i) {
+  tsr_tensor *own = tsrpy_tensor_of(self);
+  unsigned char bits[8];
+  if (tsr_peek(own, &(int64_t){i}, 1, bits)) return tsrpy_bits_number(tsr_tensor_dtype(own), bits);
+  PyObject *element = tsrpy_sequence_item(self, i), *item = element ? tsrpy_only_item(element) : NULL;
+  Py_XDECREF(element);
+  return item;
+}
+
 PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   tsr_shape shape = tsr_tensor_shape(tsrpy_tensor_of(self));
   if (names || count > 0 || shape.rank != 1 || shape.dims[0] > SHORT_LIST) {
@@ -105,8 +114,7 @@ PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, 
   }
   PyObject *list = PyList_New((Py_ssize_t)shape.dims[0]);
   for (Py_ssize_t i = 0; list && i < shape.dims[0]; i++) {
-    PyObject *element = tsrpy_sequence_item(self, i), *item = element ? tsrpy_only_item(element) : NULL;
-    Py_XDECREF(element);
+    PyObject *item = item_at(self, i);
     if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
   }
   return list;

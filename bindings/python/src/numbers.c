@@ -38,7 +38,7 @@ static const tsrpy_operator *binary[BINARY_COUNT], *comparisons[COMPARISON_COUNT
 
 static bool is_operand(PyObject *object) {
   return tsrpy_is_array(object) || tsrpy_is_number(object) || PyList_Check(object) || PyTuple_Check(object) ||
-         PyObject_CheckBuffer(object);
+         PyRange_Check(object) || PyObject_CheckBuffer(object);
 }
 
 static PyObject *operate(const tsrpy_operator *operator, PyObject * a, PyObject *b) {

@@ -54,7 +54,7 @@ if _TYPE_CHECKING:
     from ._files import frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez
     from ._grids import (c_, diag_indices, fromfunction, index_exp, indices, ix_, mgrid, ndenumerate, ndindex, ogrid, r_, ravel_multi_index, s_,
                          tril_indices, triu_indices, unravel_index)
-    from ._signal import (bartlett, blackman, convolve, correlate, gradient, hamming, hanning, interp, pad, polyder, polyfit, polyint, polymul, polyval,
+    from ._signal import (bartlett, blackman, convolve, correlate, gradient, hamming, hanning, interp, pad, polyadd, polyder, polyfit, polyint, polymul, polysub, polyval,
                           trapezoid, trapz, unwrap, vander)
     from ._printing import array2string, get_printoptions, printoptions, set_printoptions
     from ._profile import label, profile
@@ -67,7 +67,7 @@ _LATER = {
     "_files": "frombuffer fromfile fromiter fromstring genfromtxt load loadtxt save savetxt savez",
     "_grids": """c_ diag_indices fromfunction index_exp indices ix_ mgrid ndenumerate ndindex ogrid r_ ravel_multi_index s_ tril_indices
     triu_indices unravel_index""",
-    "_signal": """bartlett blackman convolve correlate gradient hamming hanning interp pad polyder polyfit polyint polymul polyval trapezoid trapz
+    "_signal": """bartlett blackman convolve correlate gradient hamming hanning interp pad polyadd polyder polyfit polyint polymul polysub polyval trapezoid trapz
     unwrap vander""",
     "_profile": "label profile",
     "_printing": "array2string get_printoptions printoptions set_printoptions",
@@ -105,7 +105,7 @@ __all__ = [
     "moveaxis", "multiply", "NAN", "NaN", "nan", "nan_to_num", "nanargmax", "nanargmin", "nancumsum", "nanmax", "nanmean", "nanmedian",
     "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndenumerate", "ndim", "ndindex",
     "negative", "newaxis", "nextafter", "nn", "nonzero", "not_equal", "number", "ogrid", "ones", "ones_like", "ops", "optim", "outer",
-    "pad", "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "polyder", "polyfit", "polyint", "polymul", "polyval",
+    "pad", "partition", "percentile", "permute_dims", "pi", "piecewise", "place", "polyadd", "polyder", "polyfit", "polyint", "polymul", "polysub", "polyval",
     "positive", "pow", "power", "printoptions", "prod", "profile", "promote_types", "ptp", "put", "put_along_axis", "putmask", "quantile",
     "r_", "rad2deg", "radians", "random", "ravel", "ravel_multi_index", "real", "reciprocal", "remainder", "repeat", "reshape", "resize",
     "result_type", "right_shift", "rint", "roll", "rollaxis", "rot90", "round", "round_", "row_stack", "s_", "save", "savetxt", "savez",

@@ -24,6 +24,8 @@ def _is_whole(item: Any) -> bool:
 
 def _as_index(item: Any, x: Array) -> Array:
     """An item of the key as an array of bools or integers. An empty list is one of integers."""
+    if isinstance(item, str):
+        raise IndexError("an index is a number, a slice, an ellipsis, None, or an array of integers or bools, not a text")
     made = asarray(item, device=x.device)
     if made.size == 0 and isinstance(item, (list, tuple)):
         made = ops.cast(made, _core.int64)

@@ -180,6 +180,28 @@ class _Flat:
             ops.assign(self._x, ops.reshape(flat, self._x.shape))
 
 
+class _Flags:
+    """x.flags: how the elements lie in memory."""
+
+    def __init__(self, x: Array) -> None:
+        self.c_contiguous = _is_dense(x.shape, x.strides, x.itemsize)
+        self.f_contiguous = _is_dense(x.shape[::-1], x.strides[::-1], x.itemsize)
+        self.contiguous, self.writeable, self.aligned = self.c_contiguous, True, True
+
+    def __getitem__(self, name: str) -> bool:
+        return bool(getattr(self, name.lower()))
+
+
+def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether the elements lie side by side, the last axis fastest."""
+    expected = itemsize
+    for size, stride in zip(reversed(shape), reversed(strides)):
+        if size > 1 and stride != expected:
+            return 0 in shape
+        expected *= size
+    return True
+
+
 def _divmod(self: Array, other: Any) -> tuple[Array, Array]:
     return self // other, self % other
 
@@ -214,6 +236,7 @@ for _name, _method in _METHODS.items():
 for _name, _property in {
     "nbytes": property(lambda self: (self.size * self.dtype.bits + 7) // 8, doc="Bytes of all elements."),
     "flat": property(_Flat, lambda self, value: self.__setitem__(..., value), doc="All elements in row-major order, to read, write and iterate over."),
+    "flags": property(_Flags, doc="How the elements lie in memory: c_contiguous, f_contiguous, writeable, aligned."),
     "real": property(lambda self: self, doc="x itself: there are no complex dtypes."),
 }.items():
     setattr(Array, _name, _property)

@@ -239,6 +239,18 @@ def polyint(p: Any, m: int = 1) -> Array:
     return p
 
 
+def polyadd(a: Any, b: Any) -> Array:
+    """The sum of two polynomials, given by their coefficients, the highest power first."""
+    first, second = asarray(a), asarray(b)
+    size = max(first.size, second.size)
+    return pad(first, (size - first.size, 0)) + pad(second, (size - second.size, 0))
+
+
+def polysub(a: Any, b: Any) -> Array:
+    """The difference of two polynomials, given by their coefficients, the highest power first."""
+    return polyadd(a, -asarray(b))
+
+
 def polymul(a: Any, b: Any) -> Array:
     """The coefficients of the product of two polynomials."""
     return convolve(asarray(a), asarray(b))
