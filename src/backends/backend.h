@@ -377,19 +377,21 @@ typedef enum tsri_attention_mask {
 // ATTENTION: y = softmax(scores) v along keys, for each query of each head, with scores = softcap * tanh(scale * q k^T / softcap) (scale * q k^T if softcap is 0) + slope * (key - position of
 // the query) + mask. Tensors are [batch, head, row, element], their strides in elements; heads / kv_heads neighbouring heads share keys and values; elements of a row of y are neighbours. The
 // last query stands at the last key. Not seen are keys behind the query's position (is_causal), more than window - 1 before it (window is not 0), from lengths[batch] (i32) on, those that the mask hides, and those whose
-// score is -infinity. A query that sees nothing gets zeros. f16 and bf16 are computed in f32 and rounded once.
+// score is -infinity. A query that sees nothing gets zeros. f16 and bf16 are computed in f32 and rounded once; only weights may be rounded to the dtype, too, before
+// they are multiplied by v, as matrix units take them. If has_lse, lse (f32, [batch, head, query], row-major) receives the natural logarithm of each query's sum of exponentials.
 //
-// ATTENTION_GRADIENT: g is y's gradient; dq, dk and dv, [batch, row, head, element] and row-major, receive those of q, k and v. y is not used.
+// ATTENTION_GRADIENT: g is y's gradient; dq, dk and dv, [batch, row, head, element] and row-major, receive those of q, k and v. With has_lse, y and lse are those of the attention, and
+// scratch_bytes at `scratch` may be used; else y is not used.
 typedef struct tsri_attention_op {
   int64_t batch, heads, kv_heads, queries, keys, size,
       value_size;  // none is 0; size: of a row of q and k, value_size: of v
   double scale, softcap;
-  int64_t window;
-  bool is_causal, has_slopes, has_lengths;
+  int64_t window, scratch_bytes;
+  bool is_causal, has_slopes, has_lengths, has_lse;
   tsri_attention_mask mask_kind;
   int64_t q_strides[4], k_strides[4], v_strides[4], g_strides[4], mask_strides[4], y_strides[3], slopes_step,
       lengths_step;
-  tsri_place q, k, v, mask, slopes, lengths, y, g, dq, dk, dv;
+  tsri_place q, k, v, mask, slopes, lengths, y, lse, g, dq, dk, dv, scratch;
 } tsri_attention_op;
 
 typedef enum tsri_factor_kind {

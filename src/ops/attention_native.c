@@ -10,6 +10,9 @@
 
 enum { MOST_INPUTS = 6 };  // of an attention
 
+// Gradients of scores that take more memory are left to the tiles, which store none.
+static const int64_t MOST_SCRATCH = (int64_t)1 << 30;
+
 // Which inputs of a recorded attention are the mask, the slopes and the table of lengths; 0: there are none.
 typedef struct further_inputs {
   int mask, slopes, lengths;
@@ -102,6 +105,78 @@ tsr_status tsri_attention_run_native(const tsri_kernel_run *run) {
   tsr_buffer *buffers[1 + MOST_INPUTS] = {run->output};
   memcpy(buffers + 1, run->inputs, (size_t)run->input_count * sizeof *buffers);
   return tsri_device_run_op(run->device, &native, buffers, 1 + run->input_count);
+}
+
+// --- With logarithms of sums -------------------------------------------------------------------------------------------------
+
+// [batch, position, head, element], in the order [batch, head, position].
+static void set_y_strides(tsri_attention_op *op) {
+  op->y_strides[1] = op->value_size;
+  op->y_strides[2] = op->heads * op->y_strides[1];
+  op->y_strides[0] = op->queries * op->y_strides[2];
+}
+
+tsr_status tsri_attention_run_native_tiles(const tsri_kernel_run *run) {
+  tsri_native_op native;
+  tsri_attention_op *op = &native.is.attention;
+  if (!describe_run(run, TSRI_NATIVE_ATTENTION, run->input_count, &native)) return TSR_ERR_UNSUPPORTED;
+  bind_inputs(&native, TSRI_GIVEN(run->node, attention), run->inputs);
+  set_y_strides(op);
+  tsr_buffer *buffers[2 + MOST_INPUTS] = {run->output};
+  int written = 1;
+  tsri_place_bind(&op->y, run->output);
+  op->has_lse = run->output_count > 1;
+  if (op->has_lse) {
+    tsri_place_bind(&op->lse, run->outputs[1]);
+    buffers[written++] = run->outputs[1];
+  }
+  memcpy(buffers + written, run->inputs, (size_t)run->input_count * sizeof *buffers);
+  return tsri_device_run_op_writing(run->device, &native, buffers, written, written + run->input_count);
+}
+
+// Memory for gradients of scores, in 16 bits and in blocks, and for a sum of f32 of each query.
+static int64_t scratch_bytes(const tsri_attention_op *op) {
+  enum { ROWS = 128, COLUMNS = 128, SPARE = 1 << 20 };
+  int64_t rows = (op->queries + ROWS - 1) / ROWS * ROWS, columns = (op->keys + COLUMNS - 1) / COLUMNS * COLUMNS;
+  return op->batch * op->heads * rows * (columns * 2 + (int64_t)sizeof(float)) + SPARE;
+}
+
+static void bind_gradient(const tsri_kernel_run *run, tsri_attention_op *op) {
+  int y = run->input_count - 3, lse = y + 1, g = y + 2;
+  tsri_layout turned;
+  tsri_layout_permute(&run->layouts[g], (const int[]){0, 2, 1, 3}, 4, &turned);
+  set_y_strides(op);
+  copy_strides(op->g_strides, &turned);
+  op->y = place_of(&run->layouts[y], run->dtype);
+  op->lse = place_of(&run->layouts[lse], TSR_F32);
+  op->g = place_of(&run->layouts[g], run->dtype);
+  op->dv.offset = (size_t)run->layouts[1].count * tsr_dtype_bytes(run->dtype);
+  tsri_place_bind(&op->y, run->inputs[y]);
+  tsri_place_bind(&op->lse, run->inputs[lse]);
+  tsri_place_bind(&op->g, run->inputs[g]);
+  tsri_place_bind(&op->dq, run->outputs[0]);
+  tsri_place_bind(&op->dk, run->outputs[1]);
+  tsri_place_bind(&op->dv, run->outputs[1]);
+}
+
+tsr_status tsri_attention_run_native_gradient(const tsri_kernel_run *run) {
+  tsri_native_op native;
+  tsri_attention_op *op = &native.is.attention;
+  int count = run->input_count - 3;
+  if (!describe_run(run, TSRI_NATIVE_ATTENTION_GRADIENT, count, &native)) return TSR_ERR_UNSUPPORTED;
+  bind_inputs(&native, TSRI_GIVEN(run->node, attention), run->inputs);
+  bind_gradient(run, op);
+  op->has_lse = true;
+  op->scratch_bytes = scratch_bytes(op);
+  if (op->scratch_bytes > MOST_SCRATCH || !tsri_device_takes(run->device, &native)) return TSR_ERR_UNSUPPORTED;
+  tsr_buffer *buffers[3 + MOST_INPUTS + 3] = {run->outputs[0], run->outputs[1]};
+  tsr_status status = tsri_buffer_create_temporary(run->device, (size_t)op->scratch_bytes, &buffers[2]);
+  if (status != TSR_OK) return TSR_ERR_UNSUPPORTED;
+  tsri_place_bind(&op->scratch, buffers[2]);
+  memcpy(buffers + 3, run->inputs, (size_t)run->input_count * sizeof *buffers);
+  status = tsri_device_run_op_writing(run->device, &native, buffers, 3, 3 + run->input_count);
+  tsr_buffer_release(buffers[2]);
+  return status;
 }
 
 // --- Gradient ------------------------------------------------------------------------------------------------------------

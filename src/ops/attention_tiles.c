@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "graph/node.h"
+#include "ops/attention_native.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/promote.h"
@@ -222,7 +223,9 @@ static tsr_status launch_tiles(tsri_call *call, const launch *l, int64_t positio
 
 tsr_status tsri_run_attention_tiles(const tsri_kernel_run *run) {
   launch l;
-  tsr_status status = begin(run, false, &l);
+  tsr_status status = tsri_attention_run_native_tiles(run);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = begin(run, false, &l);
   if (status != TSR_OK) return status;
   tsr_buffer *lse = run->output_count > 1 ? run->outputs[1] : NULL, *scratch = NULL;
   if (!lse) status = tsri_call_scratch(run->device, l.batch * l.heads * l.queries, TSR_F32, &scratch);
@@ -309,7 +312,9 @@ static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
 
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   gradient s;
-  tsr_status status = begin(run, true, &s.l);
+  tsr_status status = tsri_attention_run_native_gradient(run);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = begin(run, true, &s.l);
   if (status != TSR_OK) return status;
   s.y = run->input_count - 3, s.lse = s.y + 1, s.g = s.y + 2;
   tsri_layout g = by_head(&run->layouts[s.g]);

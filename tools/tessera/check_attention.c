@@ -2,9 +2,11 @@
 // Attention, its scores and its weighted sum: a reference that computes every score, and cases.
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "check_products.h"
 #include "check_reference.h"
+#include "check_run.h"
 
 typedef enum mask_kind { NO_MASK, TRUTH_MASK, ADDED_MASK } mask_kind;
 
@@ -147,6 +149,8 @@ static const attention_case cases[] = {
      0,
      false},
     {"long", CHECK_HEAVY, P, 1, 1, 1, 3, 2003, 16, 16, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
+    {"prefill", CHECK_HUGE, P, 1, 4, 2, 260, 260, 64, 64, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
+    {"prefill-all", CHECK_HUGE, P, 1, 3, 3, 280, 320, 64, 64, NO_MASK, {0, {0}}, false, {.scale = 0}, 0, false},
 };
 #undef P
 
@@ -189,26 +193,46 @@ static double score_of(const inputs *in, int64_t b, int64_t h, int64_t i, int64_
   return score + slope * (double)(j - position) + added;
 }
 
+// Whether the device may round weights to the dtype before it multiplies them by v. cuDNN does, which CUDA uses from 2^24 products of scores on: matrix units take factors of 16 bits. Everywhere
+// else sums are of f32.
+static bool rounds_weights(const check_run *run, const inputs *in) {
+  const attention_case *c = in->c;
+  int64_t products = c->batch * c->heads * c->queries * c->keys * c->depth;
+  return check_is_narrow(in->dtype) && strcmp(run->backend, "cuda") == 0 && products >= 1 << 24;
+}
+
+// How far a weight of up to 1 is from what it is rounded to: half a unit in its last place, or half the least subnormal number.
+static double lost_weight(tsr_dtype dtype, double weight) {
+  return fmax(weight * check_roundoff(dtype), check_min_normal(dtype) * check_roundoff(dtype));
+}
+
 // One row of the result. Errors of a score count as often as it is large.
 static void expect_row(check_run *run, const inputs *in, int64_t b, int64_t h, int64_t i, check_expected *wanted) {
   const attention_case *c = in->c;
   double *scores = check_alloc(run, (size_t)c->keys, sizeof *scores), top = -INFINITY, size = 1;
+  double *shares = check_alloc(run, (size_t)c->keys, sizeof *shares);
   for (int64_t j = 0; j < c->keys; j++) top = fmax(top, scores[j] = score_of(in, b, h, i, j, &size));
   ref_sum all = {0};
-  for (int64_t j = 0; j < c->keys; j++) ref_sum_add(&all, scores[j] == -INFINITY ? 0 : exp(scores[j] - top));
+  for (int64_t j = 0; j < c->keys; j++) {
+    shares[j] = scores[j] == -INFINITY ? 0 : exp(scores[j] - top);
+    ref_sum_add(&all, shares[j]);
+  }
+  bool is_rounded = rounds_weights(run, in);
+  double allowed = check_allowed(CHECK_ROWS, in->dtype, run->backend, wanted->terms) * check_roundoff(TSR_F32);
   for (int64_t d = 0; d < c->size; d++) {
     ref_sum sum = {0};
-    double magnitude = 0;
+    double magnitude = 0, lost = 0;
     for (int64_t j = 0; j < c->keys; j++) {
       if (scores[j] == -INFINITY) continue;
-      double value = real_at(in, in->v, b, h / (c->heads / c->kv_heads), j, d), share = exp(scores[j] - top);
-      ref_sum_add(&sum, share * value);
-      magnitude += fabs(value) * (share + ref_lost_exp(top - scores[j]));
+      double value = real_at(in, in->v, b, h / (c->heads / c->kv_heads), j, d);
+      ref_sum_add(&sum, shares[j] * value);
+      magnitude += fabs(value) * (shares[j] + ref_lost_exp(top - scores[j]));
+      if (is_rounded) lost += fabs(value) * lost_weight(in->dtype, shares[j]);
     }
     double total = ref_sum_value(&all);
     int64_t at = ((b * c->heads + h) * c->queries + i) * c->size + d;
     wanted->values[at].real = total > 0 ? ref_sum_value(&sum) / total : 0;
-    wanted->magnitudes[at] = total > 0 ? magnitude / total * (1 + size) + FLT_MIN : 0;
+    wanted->magnitudes[at] = total > 0 ? (magnitude * (1 + size) + lost / allowed) / total + FLT_MIN : 0;
   }
 }
 

@@ -28,7 +28,7 @@ static cuda_dnn *open_dnn(const cuda_device *device) {
   cuda_dnn *dnn = tsri_calloc(1, sizeof *dnn);
   if (!dnn) return NULL;
   if (!tsri_cuda_open_library(tsri_cudnn_names, entries, dnn, trail, sizeof trail)) {
-    tsri_log(TSR_LOG_INFO, "cuda: convolutions run without cuDNN (%s)", trail);
+    tsri_log(TSR_LOG_INFO, "cuda: convolutions and attention run without cuDNN (%s)", trail);
   } else {
     int code = dnn->api.Create(&dnn->handle);
     if (code == DNN_SUCCESS) {
@@ -41,8 +41,7 @@ static cuda_dnn *open_dnn(const cuda_device *device) {
   return NULL;
 }
 
-// The context must be current.
-static cuda_dnn *dnn_of(cuda_device *device) {
+cuda_dnn *tsri_cuda_dnn_of(cuda_device *device) {
   tsri_mutex_lock(&device->library_lock);
   if (!device->dnn && !device->dnn_has_failed) {
     device->dnn = open_dnn(device);
@@ -58,6 +57,7 @@ void tsri_cuda_dnn_close(cuda_device *device) {
   if (!dnn) return;
   bool was_pushed = tsri_cuda_enter(device);
   for (int i = 0; i < DNN_PLAN_SLOTS; i++) tsri_cuda_dnn_destroy_plan(dnn, &dnn->plans[i]);
+  for (int i = 0; i < DNN_ATTENTION_SLOTS; i++) tsri_cuda_dnn_destroy_attention(dnn->attentions[i]);
   dnn->api.Destroy(dnn->handle);
   tsri_cuda_leave(device, was_pushed);
   tsri_mutex_deinit(&dnn->lock);
@@ -77,7 +77,7 @@ void tsri_cuda_dnn_forget_stream(cuda_device *device, cu_stream stream) {
 
 bool tsri_cuda_has_conv(cuda_device *device, const cuda_conv *conv) {
   bool was_pushed = tsri_cuda_enter(device), has_it = false;
-  cuda_dnn *dnn = dnn_of(device);
+  cuda_dnn *dnn = tsri_cuda_dnn_of(device);
   if (dnn) {
     tsri_mutex_lock(&dnn->lock);
     has_it = !tsri_cuda_dnn_plan(dnn, conv, device->allows_tf32)->is_impossible;
@@ -174,7 +174,7 @@ static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
 }
 
 tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cuda_conv_memory *memory) {
-  cuda_dnn *dnn = dnn_of(queue->device);
+  cuda_dnn *dnn = tsri_cuda_dnn_of(queue->device);
   if (!dnn || tsri_cuda_workspace(queue) != CU_SUCCESS) return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&dnn->lock);
   dnn_plan *plan = tsri_cuda_dnn_plan(dnn, conv, queue->device->allows_tf32);

@@ -11,13 +11,106 @@ typedef struct dnn_handle_tag *dnn_handle;
 typedef struct dnn_tensor_tag *dnn_tensor;
 typedef struct dnn_filter_tag *dnn_filter;
 typedef struct dnn_conv_tag *dnn_conv;
+typedef struct dnn_node_tag *dnn_node;  // any descriptor of the interface for graphs
 
 enum { DNN_SUCCESS = 0 };
-enum { DNN_NCHW = 0, DNN_NHWC = 1 };                                      // orders of axes
-enum { DNN_FLOAT = 0, DNN_HALF = 2, DNN_BFLOAT16 = 9 };                   // element types
-enum { DNN_CROSS_CORRELATION = 1 };                                       // modes of a convolution
-enum { DNN_DEFAULT_MATH = 0, DNN_TENSOR_OP_MATH = 1, DNN_FMA_MATH = 3 };  // arithmetic
+enum { DNN_NCHW = 0, DNN_NHWC = 1 };                                                      // orders of axes
+enum { DNN_FLOAT = 0, DNN_HALF = 2, DNN_INT32 = 4, DNN_BFLOAT16 = 9, DNN_BOOLEAN = 11 };  // element types
+enum { DNN_CROSS_CORRELATION = 1 };                                                       // modes of a convolution
+enum { DNN_DEFAULT_MATH = 0, DNN_TENSOR_OP_MATH = 1, DNN_FMA_MATH = 3 };                  // arithmetic
 enum { DNN_DETERMINISTIC = 1 };
+
+// --- Graphs: descriptors of several kinds with attributes, each attribute an array of a type --------------------------
+
+enum {
+  DNN_POINTWISE_NODE = 0,
+  DNN_ENGINE_NODE = 2,
+  DNN_CONFIG_NODE = 3,
+  DNN_HEURISTICS_NODE = 4,
+  DNN_PLAN_NODE = 5,
+  DNN_OPERATION_POINTWISE_NODE = 13,
+  DNN_GRAPH_NODE = 15,
+  DNN_PACK_NODE = 16,
+  DNN_TENSOR_NODE = 17,
+  DNN_MATMUL_NODE = 18,
+  DNN_OPERATION_MATMUL_NODE = 19,
+  DNN_REDUCTION_NODE = 21,
+  DNN_OPERATION_REDUCTION_NODE = 22,
+  DNN_OPERATION_RESHAPE_NODE = 31
+};
+
+enum {
+  DNN_TYPE_HANDLE = 0,
+  DNN_TYPE_ELEMENTS = 1,
+  DNN_TYPE_BOOLEAN = 2,
+  DNN_TYPE_INT64 = 3,
+  DNN_TYPE_POINTER = 6,
+  DNN_TYPE_HEURISTICS = 8,
+  DNN_TYPE_NOTE = 11,
+  DNN_TYPE_POINTWISE = 14,
+  DNN_TYPE_NODE = 15,
+  DNN_TYPE_REDUCTION = 18
+};
+
+enum {
+  DNN_POINTWISE_MODE = 0,
+  DNN_POINTWISE_PRECISION = 1,
+  DNN_POINTWISE_AXIS = 9,
+  DNN_HEURISTICS_MODE = 200,
+  DNN_HEURISTICS_GRAPH = 201,
+  DNN_HEURISTICS_RESULTS = 202,
+  DNN_CONFIG_ENGINE = 300,
+  DNN_PLAN_HANDLE = 400,
+  DNN_PLAN_CONFIG = 401,
+  DNN_PLAN_WORKSPACE_BYTES = 402,
+  DNN_OPERATION_POINTWISE = 750,
+  DNN_OPERATION_POINTWISE_X = 751,
+  DNN_OPERATION_POINTWISE_B = 752,
+  DNN_OPERATION_POINTWISE_Y = 753,
+  DNN_OPERATION_POINTWISE_T = 758,
+  DNN_GRAPH_HANDLE = 800,
+  DNN_GRAPH_OPERATIONS = 801,
+  DNN_TENSOR_ALIGNMENT = 900,
+  DNN_TENSOR_ELEMENTS = 901,
+  DNN_TENSOR_DIMS = 902,
+  DNN_TENSOR_STRIDES = 903,
+  DNN_TENSOR_ID = 906,
+  DNN_TENSOR_IS_VIRTUAL = 907,
+  DNN_TENSOR_IS_BY_VALUE = 908,
+  DNN_PACK_IDS = 1000,
+  DNN_PACK_POINTERS = 1001,
+  DNN_PACK_WORKSPACE = 1003,
+  DNN_ENGINE_NOTES = 1303,
+  DNN_MATMUL_PRECISION = 1500,
+  DNN_OPERATION_MATMUL_A = 1520,
+  DNN_OPERATION_MATMUL_B = 1521,
+  DNN_OPERATION_MATMUL_C = 1522,
+  DNN_OPERATION_MATMUL = 1523,
+  DNN_REDUCTION_OPERATOR = 1600,
+  DNN_REDUCTION_PRECISION = 1601,
+  DNN_OPERATION_REDUCTION_X = 1610,
+  DNN_OPERATION_REDUCTION_Y = 1611,
+  DNN_OPERATION_REDUCTION = 1612,
+  DNN_OPERATION_RESHAPE_X = 2200,
+  DNN_OPERATION_RESHAPE_Y = 2201
+};
+
+enum { DNN_HEURISTICS_BY_MODEL = 3 };
+enum { DNN_NOTE_NONDETERMINISTIC = 4 };
+enum { DNN_REDUCE_ADD = 0, DNN_REDUCE_MAX = 3 };
+
+typedef enum dnn_pointwise {
+  DNN_ADD = 0,
+  DNN_MUL = 1,
+  DNN_DIV = 6,
+  DNN_SUB = 9,
+  DNN_EXP = 13,
+  DNN_LOG = 15,
+  DNN_IDENTITY = 21,
+  DNN_GREATER_EQUAL = 303,
+  DNN_INDEX = 501,
+  DNN_SELECT = 601  // t ? x : b
+} dnn_pointwise;
 
 // What cuDNN says about an algorithm; the same for all three directions.
 typedef struct dnn_choice {
@@ -72,6 +165,14 @@ typedef struct dnn_choice {
      void *dw_data))                                                                                             \
   X(AddTensor, "cudnnAddTensor",                                                                                 \
     (dnn_handle handle, const void *alpha, dnn_tensor a, const void *a_data, const void *beta, dnn_tensor y,     \
-     void *y_data))
+     void *y_data))                                                                                              \
+  X(NodeCreate, "cudnnBackendCreateDescriptor", (int kind, dnn_node *node))                                      \
+  X(NodeDestroy, "cudnnBackendDestroyDescriptor", (dnn_node node))                                               \
+  X(NodeSet, "cudnnBackendSetAttribute",                                                                         \
+    (dnn_node node, int attribute, int type, int64_t count, const void *elements))                               \
+  X(NodeGet, "cudnnBackendGetAttribute",                                                                         \
+    (dnn_node node, int attribute, int type, int64_t most, int64_t *count, void *elements))                      \
+  X(NodeFinish, "cudnnBackendFinalize", (dnn_node node))                                                         \
+  X(GraphRun, "cudnnBackendExecute", (dnn_handle handle, dnn_node plan, dnn_node pack))
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Private to the dnn files: the plans that are kept for repeated convolutions.
+// Private to the dnn files: cuDNN, and the plans that are kept for repeated convolutions and attentions.
 #ifndef TSRI_CUDA_DNN_PLAN_H
 #define TSRI_CUDA_DNN_PLAN_H
 
@@ -21,6 +21,9 @@ typedef struct dnn_plan {
   int proposal_count, chosen;
 } dnn_plan;
 
+enum { DNN_ATTENTION_SLOTS = 64 };
+typedef struct dnn_attention_plan dnn_attention_plan;  // of dnn_attention.c
+
 #define TSRI_ENTRY(name, exported, parameters) int(CUDA_CALL * name) parameters;
 struct cuda_dnn {
   struct {
@@ -30,6 +33,7 @@ struct cuda_dnn {
   cu_stream stream;  // of the handle
   tsri_mutex lock;   // protects the plans and the handle, which belongs to one stream at a time
   dnn_plan plans[DNN_PLAN_SLOTS];
+  dnn_attention_plan *attentions[DNN_ATTENTION_SLOTS];
 };
 #undef TSRI_ENTRY
 
@@ -37,5 +41,9 @@ struct cuda_dnn {
 dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32);
 
 void tsri_cuda_dnn_destroy_plan(const cuda_dnn *dnn, dnn_plan *plan);
+void tsri_cuda_dnn_destroy_attention(dnn_attention_plan *plan);
+
+// cuDNN, opened if it is not yet; NULL: it is not there. The context must be current.
+cuda_dnn *tsri_cuda_dnn_of(cuda_device *device);
 
 #endif

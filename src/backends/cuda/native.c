@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Native operators of CUDA: matrix products by cuBLASLt and convolutions by cuDNN, for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
+// Native operators of CUDA: matrix products by cuBLASLt, convolutions and attention by cuDNN, for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
 //
 // cuBLASLt is column-major and our results are row-major, so it computes the transposed product with the operands
 // exchanged: for y = x w (x: m x k, w: k x n) it computes y' = w' x', which is n x m.
@@ -7,6 +7,7 @@
 
 #include "backends/cuda/blas.h"
 #include "backends/cuda/dnn.h"
+#include "backends/cuda/dnn_attention.h"
 #include "backends/cuda/solver.h"
 
 // With fewer multiplications the portable kernels are as fast, and opening cuBLASLt would take longer than the
@@ -15,7 +16,7 @@ enum { LEAST_WORK = 1 << 18 };
 
 // The dtypes for which cuBLASLt has a bias and activations, and which cuDNN convolves by the GPU's matrix units (f32 as TF32). For f64 it has only the factors alpha and beta, for i8 not
 // even those.
-enum { NARROW = 1u << TSR_F32 | 1u << TSR_F16 | 1u << TSR_BF16 };
+enum { HALVES = 1u << TSR_F16 | 1u << TSR_BF16, NARROW = 1u << TSR_F32 | HALVES };
 
 const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = NARROW | 1u << TSR_F64, .parts = TSRI_PRODUCT_SCALED},
@@ -28,6 +29,8 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_SOLVE, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
     {.kind = TSRI_NATIVE_CONV, .dtypes = NARROW},
     {.kind = TSRI_NATIVE_CONV_WEIGHT, .dtypes = NARROW},
+    {.kind = TSRI_NATIVE_ATTENTION, .dtypes = HALVES},
+    {.kind = TSRI_NATIVE_ATTENTION_GRADIENT, .dtypes = HALVES},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -116,8 +119,17 @@ static bool is_conv(const tsri_native_op *op) {
   return op->kind == TSRI_NATIVE_CONV || op->kind == TSRI_NATIVE_CONV_WEIGHT;
 }
 
+static bool is_attention(const tsri_native_op *op) {
+  return op->kind == TSRI_NATIVE_ATTENTION || op->kind == TSRI_NATIVE_ATTENTION_GRADIENT;
+}
+
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   cuda_device *gpu_device = cuda_device_of(device);
+  cuda_attention attention;
+  if (is_attention(op)) {
+    return gpu_device->allows_dnn && tsri_cuda_describe_attention(op, &attention) &&
+           tsri_cuda_has_attention(gpu_device, &attention);
+  }
   cuda_conv conv;
   if (is_conv(op)) {
     // Without TF32 our own tiles are faster in f32.
@@ -139,6 +151,24 @@ static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {
                              .y = address_of(c->is_transposed ? c->x : c->y),
                              .bias = address_of(c->bias)};
   return tsri_cuda_convolve(queue, &conv, &memory);
+}
+
+static tsr_status attend(cuda_queue *queue, const tsri_native_op *op) {
+  const tsri_attention_op *a = &op->is.attention;
+  cuda_attention attention;
+  if (!tsri_cuda_describe_attention(op, &attention)) return TSR_ERR_UNSUPPORTED;
+  cuda_attention_memory memory = {.q = address_of(a->q),
+                                  .k = address_of(a->k),
+                                  .v = address_of(a->v),
+                                  .y = address_of(a->y),
+                                  .lse = address_of(a->lse),
+                                  .g = address_of(a->g),
+                                  .dq = address_of(a->dq),
+                                  .dk = address_of(a->dk),
+                                  .dv = address_of(a->dv),
+                                  .scratch = address_of(a->scratch),
+                                  .scale = (float)a->scale};
+  return tsri_cuda_attend(queue, &attention, &memory);
 }
 
 static tsr_status run_product(cuda_queue *gpu_queue, const tsri_native_op *op) {
@@ -163,6 +193,7 @@ tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
   if (status != TSR_OK) return status;
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   if (op->kind == TSRI_NATIVE_PRODUCT) status = run_product(gpu_queue, op);
+  else if (is_attention(op)) status = attend(gpu_queue, op);
   else status = is_conv(op) ? convolve(gpu_queue, op) : tsri_cuda_solve(gpu_queue, op);
   tsri_cuda_leave(gpu_queue->device, was_pushed);
   return status;

@@ -24,11 +24,12 @@ typedef struct fake_cuda {
   int most_arch;
   int sticky_code;           // what every call answers that works on a device; 0: none
   int failing_convolutions;  // so many of cuDNN's next ones fail
+  int failing_graphs;        // the same
   // Counted for tests.
   int live_buffers, live_pinned, live_streams, live_events, live_modules, live_plans;
   int retained_contexts, current_contexts;  // the latter on all threads
   int blocking_copies;                      // that CUDA could not make asynchronous
-  int compilations, launches, products, factors, convolutions;
+  int compilations, launches, products, factors, convolutions, graphs;
   int last_proposal;  // of cuBLASLt's or cuDNN's, from 0
 } fake_cuda;
 

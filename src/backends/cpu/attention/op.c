@@ -33,7 +33,7 @@ static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to
 bool tsri_cpu_has_attention(const tsri_native_op *op) {
   const int64_t many = (int64_t)1 << 24;  // floats of rows in scratch memory
   const tsri_attention_op *a = &op->is.attention;
-  return (a->size + a->value_size) * (op->kind == TSRI_NATIVE_ATTENTION ? 1 : a->keys) < many;
+  return !a->has_lse && (a->size + a->value_size) * (op->kind == TSRI_NATIVE_ATTENTION ? 1 : a->keys) < many;
 }
 
 tsr_status tsri_cpu_attention(cpu_device *device, const tsri_native_op *op) {

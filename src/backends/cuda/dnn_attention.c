@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// Attention and its gradient as graphs of cuDNN, which computes each by a kernel that stores no scores, or by a few. Plans are kept in a table.
+//
+// The gradient's graph is the one that gives the same bits each time: gradients of scores are stored, in 16 bits, and multiplied by k and q from there. The other one that cuDNN knows adds up the
+// gradient of q by atomic operations.
+#include "backends/cuda/dnn_attention.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "backends/cuda/dnn_graph.h"
+#include "backends/cuda/dnn_plan.h"
+#include "core/alloc.h"
+#include "core/log.h"
+
+// Then our own kernels are about as fast, and making a plan takes longer than the attention.
+int64_t tsri_cuda_least_attention = 1 << 24;
+
+// --- Describing ------------------------------------------------------------------------------------------------------
+
+enum { LARGEST_HEAD = 256, LARGEST_GRADIENT_HEAD = 128, ALIGNMENT = 16, ALIGNED = 8 };  // ALIGNED: elements
+
+// Fewer queries are left to a kernel that divides the keys among work-groups.
+enum { LEAST_QUERIES = 8 };
+
+static bool is_aligned(tsri_place place) {
+  return ((place.buffer ? cuda_address_of(place.buffer, place.offset) : place.offset) % ALIGNMENT) == 0;
+}
+
+// Rows that begin at multiples of 16 bytes, and are not repeated.
+static bool take_strides(const int64_t *strides, const int64_t *dims, int64_t *out) {
+  for (int i = 0; i < 3; i++) {
+    if (dims[i] > 1 && (strides[i] <= 0 || strides[i] % ALIGNED != 0)) return false;
+    out[i] = dims[i] > 1 ? strides[i] : ALIGNED;
+  }
+  return true;
+}
+
+static bool has_only_known_parts(const tsri_attention_op *a) {
+  return a->mask_kind == TSRI_ATTENTION_UNMASKED && !a->has_slopes && !a->has_lengths && a->softcap == 0 &&
+         a->window == 0 && a->queries >= LEAST_QUERIES && (!a->is_causal || a->queries == a->keys);
+}
+
+bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out) {
+  const tsri_attention_op *a = &op->is.attention;
+  bool is_gradient = op->kind == TSRI_NATIVE_ATTENTION_GRADIENT;
+  int64_t most = is_gradient ? LARGEST_GRADIENT_HEAD : LARGEST_HEAD;
+  double work = (double)a->batch * (double)a->heads * (double)a->queries * (double)a->keys * (double)a->size;
+  if (!has_only_known_parts(a) || work < (double)tsri_cuda_least_attention || (is_gradient && !a->has_lse))
+    return false;
+  if (a->size % ALIGNED != 0 || a->value_size % ALIGNED != 0 || a->size > most || a->value_size > most) return false;
+  if (!is_aligned(a->q) || !is_aligned(a->k) || !is_aligned(a->v) || !is_aligned(a->y) || !is_aligned(a->g))
+    return false;
+  *out = (cuda_attention){.batch = a->batch,
+                          .heads = a->heads,
+                          .kv_heads = a->kv_heads,
+                          .queries = a->queries,
+                          .keys = a->keys,
+                          .size = a->size,
+                          .value_size = a->value_size,
+                          .scratch_bytes = is_gradient ? a->scratch_bytes : 0,
+                          .dtype = (int32_t)op->dtype,
+                          .is_causal = a->is_causal,
+                          .has_lse = a->has_lse,
+                          .is_gradient = is_gradient};
+  const int64_t rows[3] = {a->batch, a->heads, a->queries}, lines[3] = {a->batch, a->kv_heads, a->keys};
+  return a->q_strides[3] == 1 && a->k_strides[3] == 1 && a->v_strides[3] == 1 &&
+         take_strides(a->q_strides, rows, out->q) && take_strides(a->k_strides, lines, out->k) &&
+         take_strides(a->v_strides, lines, out->v) && take_strides(a->y_strides, rows, out->y) &&
+         (!is_gradient || (a->g_strides[3] == 1 && take_strides(a->g_strides, rows, out->g)));
+}
+
+// --- Graphs ----------------------------------------------------------------------------------------------------------
+
+enum { ID_Q = 1, ID_K, ID_V, ID_Y, ID_LSE, ID_G, ID_DQ, ID_DK, ID_DV, ID_SUMS, ID_SCALE, ID_HIDDEN, ID_ONE };
+
+// What both graphs are made of.
+typedef struct attention_graph {
+  const cuda_attention *a;
+  dnn_graph *graph;
+  int type;
+  dnn_shape scores, row_sums;  // [batch, heads, queries, keys], [batch, heads, queries, 1]
+} attention_graph;
+
+static dnn_shape rows_of(int64_t batch, int64_t heads, int64_t rows, int64_t size, const int64_t *strides) {
+  return (dnn_shape){{batch, heads, rows, size}, {strides[0], strides[1], strides[2], 1}};
+}
+
+static dnn_shape turned(dnn_shape s) {
+  return (dnn_shape){{s.dims[0], s.dims[1], s.dims[3], s.dims[2]},
+                     {s.strides[0], s.strides[1], s.strides[3], s.strides[2]}};
+}
+
+// [batch, row, head, element], row-major, in the order of the others.
+static dnn_shape inside_out(int64_t batch, int64_t heads, int64_t rows, int64_t size) {
+  return rows_of(batch, heads, rows, size, (const int64_t[]){rows * heads * size, size, heads * size});
+}
+
+static dnn_node score_like(const attention_graph *g) { return tsri_dnn_between(g->graph, DNN_FLOAT, &g->scores); }
+
+static dnn_node on_scores(const attention_graph *g, dnn_pointwise mode, dnn_node x, dnn_node b) {
+  return tsri_dnn_binary(g->graph, mode, x, b, score_like(g));
+}
+
+static dnn_node hide_later_keys(const attention_graph *g, dnn_node scores) {
+  if (!g->a->is_causal) return scores;
+  return tsri_dnn_lower_triangle(g->graph, scores, tsri_dnn_passed(g->graph, ID_HIDDEN), &g->scores);
+}
+
+static void build_forward(const attention_graph *g) {
+  const cuda_attention *a = g->a;
+  dnn_graph *graph = g->graph;
+  dnn_shape q_shape = rows_of(a->batch, a->heads, a->queries, a->size, a->q),
+            k_shape = turned(rows_of(a->batch, a->kv_heads, a->keys, a->size, a->k)),
+            v_shape = rows_of(a->batch, a->kv_heads, a->keys, a->value_size, a->v),
+            y_shape = rows_of(a->batch, a->heads, a->queries, a->value_size, a->y);
+  dnn_node q = tsri_dnn_stored(graph, ID_Q, g->type, &q_shape), k = tsri_dnn_stored(graph, ID_K, g->type, &k_shape),
+           v = tsri_dnn_stored(graph, ID_V, g->type, &v_shape), y = tsri_dnn_stored(graph, ID_Y, g->type, &y_shape);
+  dnn_node scores = tsri_dnn_multiply(graph, q, k, score_like(g));
+  scores = hide_later_keys(g, on_scores(g, DNN_MUL, scores, tsri_dnn_passed(graph, ID_SCALE)));
+  dnn_node most = tsri_dnn_reduce(graph, DNN_REDUCE_MAX, scores, tsri_dnn_between(graph, DNN_FLOAT, &g->row_sums));
+  dnn_node shares = tsri_dnn_unary(graph, DNN_EXP, on_scores(g, DNN_SUB, scores, most), score_like(g));
+  dnn_node sum = tsri_dnn_reduce(graph, DNN_REDUCE_ADD, shares, tsri_dnn_between(graph, DNN_FLOAT, &g->row_sums));
+  dnn_node log = tsri_dnn_unary(graph, DNN_LOG, sum, tsri_dnn_between(graph, DNN_FLOAT, &g->row_sums));
+  dnn_node lse = a->has_lse ? tsri_dnn_stored(graph, ID_LSE, DNN_FLOAT, &g->row_sums)
+                            : tsri_dnn_between(graph, DNN_FLOAT, &g->row_sums);
+  tsri_dnn_binary(graph, DNN_ADD, most, log, lse);
+  dnn_node weights = tsri_dnn_binary(graph, DNN_DIV, shares, sum, tsri_dnn_between(graph, g->type, &g->scores));
+  tsri_dnn_multiply(graph, weights, v, y);
+}
+
+// x^T y of each head, added up over the heads that share a result.
+static void build_key_gradient(const attention_graph *g, dnn_node x, dnn_node y, int64_t id, int64_t size) {
+  const cuda_attention *a = g->a;
+  dnn_shape columns = turned(g->scores), of_heads = tsri_dnn_packed(a->batch, a->heads, a->keys, size),
+            result = inside_out(a->batch, a->kv_heads, a->keys, size);
+  columns.strides[2] = 1, columns.strides[3] = a->keys;
+  dnn_node by_columns = tsri_dnn_reshape(g->graph, x, tsri_dnn_between(g->graph, g->type, &columns));
+  dnn_node stored = tsri_dnn_stored(g->graph, id, g->type, &result);
+  if (a->heads == a->kv_heads) {
+    tsri_dnn_multiply(g->graph, by_columns, y, stored);
+    return;
+  }
+  dnn_node each = tsri_dnn_multiply(g->graph, by_columns, y, tsri_dnn_between(g->graph, g->type, &of_heads));
+  tsri_dnn_reduce(g->graph, DNN_REDUCE_ADD, each, stored);
+}
+
+// Sums of y * g along each row. cuDNN wants them in memory.
+static dnn_node build_sums(const attention_graph *g, dnn_node y, dnn_node dy) {
+  const cuda_attention *a = g->a;
+  dnn_shape shape = rows_of(
+      a->batch, a->heads, a->queries, a->value_size,
+      (const int64_t[]){a->heads * a->queries * a->value_size, a->queries * a->value_size, a->heads * a->value_size});
+  dnn_node products = tsri_dnn_binary(g->graph, DNN_MUL, dy, y, tsri_dnn_between(g->graph, DNN_FLOAT, &shape));
+  dnn_node sums =
+      tsri_dnn_reduce(g->graph, DNN_REDUCE_ADD, products, tsri_dnn_between(g->graph, DNN_FLOAT, &g->row_sums));
+  return tsri_dnn_binary(g->graph, DNN_MUL, sums, tsri_dnn_passed(g->graph, ID_ONE),
+                         tsri_dnn_stored(g->graph, ID_SUMS, DNN_FLOAT, &g->row_sums));
+}
+
+static void build_gradient(const attention_graph *g) {
+  const cuda_attention *a = g->a;
+  dnn_graph *graph = g->graph;
+  dnn_shape q_shape = rows_of(a->batch, a->heads, a->queries, a->size, a->q),
+            k_shape = rows_of(a->batch, a->kv_heads, a->keys, a->size, a->k), k_turned = turned(k_shape),
+            v_shape = turned(rows_of(a->batch, a->kv_heads, a->keys, a->value_size, a->v)),
+            y_shape = rows_of(a->batch, a->heads, a->queries, a->value_size, a->y),
+            g_shape = rows_of(a->batch, a->heads, a->queries, a->value_size, a->g),
+            dq_shape = inside_out(a->batch, a->heads, a->queries, a->size);
+  dnn_node q = tsri_dnn_stored(graph, ID_Q, g->type, &q_shape), k = tsri_dnn_stored(graph, ID_K, g->type, &k_turned),
+           v = tsri_dnn_stored(graph, ID_V, g->type, &v_shape), y = tsri_dnn_stored(graph, ID_Y, g->type, &y_shape),
+           dy = tsri_dnn_stored(graph, ID_G, g->type, &g_shape), scale = tsri_dnn_passed(graph, ID_SCALE);
+  dnn_node sums = build_sums(g, y, dy), lse = tsri_dnn_stored(graph, ID_LSE, DNN_FLOAT, &g->row_sums);
+  dnn_node scores = on_scores(g, DNN_MUL, tsri_dnn_multiply(graph, q, k, score_like(g)), scale);
+  scores = hide_later_keys(g, on_scores(g, DNN_SUB, scores, lse));
+  dnn_node weights = tsri_dnn_unary(graph, DNN_EXP, scores, score_like(g));
+  build_key_gradient(g, weights, dy, ID_DV, a->value_size);
+  dnn_node slopes = on_scores(g, DNN_SUB, tsri_dnn_multiply(graph, dy, v, score_like(g)), sums);
+  slopes = on_scores(g, DNN_MUL, on_scores(g, DNN_MUL, slopes, weights), scale);
+  build_key_gradient(g, slopes, q, ID_DK, a->size);
+  dnn_node rows = tsri_dnn_reshape(graph, k, tsri_dnn_between(graph, g->type, &k_shape));
+  tsri_dnn_multiply(graph, slopes, rows, tsri_dnn_stored(graph, ID_DQ, g->type, &dq_shape));
+}
+
+// --- Plans -----------------------------------------------------------------------------------------------------------
+
+static int64_t sums_bytes(const cuda_attention *a) {
+  int64_t bytes = a->batch * a->heads * a->queries * (int64_t)sizeof(float);
+  return (bytes + 255) / 256 * 256;
+}
+
+struct dnn_attention_plan {
+  cuda_attention attention;
+  bool is_impossible;
+  dnn_graph graph;
+};
+
+void tsri_cuda_dnn_destroy_attention(dnn_attention_plan *plan) {
+  if (plan) tsri_dnn_graph_deinit(&plan->graph);
+  tsri_free(plan);
+}
+
+static void make_plan(const cuda_dnn *dnn, const cuda_attention *a, dnn_attention_plan *plan) {
+  const attention_graph g = {
+      .a = a,
+      .graph = &plan->graph,
+      .type = a->dtype == TSR_F16 ? DNN_HALF : DNN_BFLOAT16,
+      .scores = tsri_dnn_packed(a->batch, a->heads, a->queries, a->keys),
+      .row_sums = {{a->batch, a->heads, a->queries, 1}, {a->heads * a->queries, a->queries, 1, 1}}};
+  int64_t most = a->is_gradient ? a->scratch_bytes - sums_bytes(a) : CUDA_WORKSPACE_BYTES;
+  tsri_dnn_graph_init(&plan->graph, dnn);
+  plan->attention = *a;
+  if (a->is_gradient) build_gradient(&g);
+  else build_forward(&g);
+  plan->is_impossible = !tsri_dnn_graph_plan(&plan->graph, most);
+  if (plan->is_impossible) {
+    tsri_log(TSR_LOG_DEBUG, "cuda: cuDNN has nothing for an attention (code %d)", plan->graph.code);
+  }
+}
+
+// The plan, made if there is none. NULL: no memory. Call with the lock held.
+static dnn_attention_plan *plan_of(cuda_dnn *dnn, const cuda_attention *a) {
+  tsri_cache_key key;
+  tsri_cache_key_init(&key);
+  tsri_cache_key_add(&key, a, sizeof *a);
+  dnn_attention_plan **slot = &dnn->attentions[key.words[0] % DNN_ATTENTION_SLOTS];
+  if (*slot && memcmp(&(*slot)->attention, a, sizeof *a) == 0) return *slot;
+  tsri_cuda_dnn_destroy_attention(*slot);
+  *slot = tsri_calloc(1, sizeof **slot);
+  if (*slot) make_plan(dnn, a, *slot);
+  return *slot;
+}
+
+bool tsri_cuda_has_attention(cuda_device *device, const cuda_attention *attention) {
+  bool was_pushed = tsri_cuda_enter(device), has_it = false;
+  cuda_dnn *dnn = tsri_cuda_dnn_of(device);
+  if (dnn) {
+    tsri_mutex_lock(&dnn->lock);
+    const dnn_attention_plan *plan = plan_of(dnn, attention);
+    has_it = plan && !plan->is_impossible;
+    tsri_mutex_unlock(&dnn->lock);
+  }
+  tsri_cuda_leave(device, was_pushed);
+  return has_it;
+}
+
+// --- Running ---------------------------------------------------------------------------------------------------------
+
+static const void *pointer(cu_address address) { return (const void *)(uintptr_t)address; }
+
+static int run_plan(const dnn_attention_plan *plan, const cuda_attention_memory *m, cu_address workspace) {
+  static const float hidden = -INFINITY, one = 1;
+  const cuda_attention *a = &plan->attention;
+  dnn_binding bindings[DNN_MOST_BINDINGS] = {{ID_Q, pointer(m->q)},
+                                             {ID_K, pointer(m->k)},
+                                             {ID_V, pointer(m->v)},
+                                             {ID_Y, pointer(m->y)},
+                                             {ID_SCALE, &m->scale}};
+  int count = 5;
+  if (a->is_causal) bindings[count++] = (dnn_binding){ID_HIDDEN, &hidden};
+  if (a->has_lse) bindings[count++] = (dnn_binding){ID_LSE, pointer(m->lse)};
+  if (a->is_gradient) {
+    const dnn_binding more[] = {{ID_G, pointer(m->g)},   {ID_DQ, pointer(m->dq)},        {ID_DK, pointer(m->dk)},
+                                {ID_DV, pointer(m->dv)}, {ID_SUMS, pointer(m->scratch)}, {ID_ONE, &one}};
+    memcpy(bindings + count, more, sizeof more);
+    count += (int)(sizeof more / sizeof *more);
+  }
+  return tsri_dnn_graph_run(&plan->graph, bindings, count, workspace);
+}
+
+tsr_status tsri_cuda_attend(cuda_queue *queue, const cuda_attention *attention, const cuda_attention_memory *memory) {
+  cuda_dnn *dnn = tsri_cuda_dnn_of(queue->device);
+  if (!dnn || (!attention->is_gradient && tsri_cuda_workspace(queue) != CU_SUCCESS)) return TSR_ERR_UNSUPPORTED;
+  tsri_mutex_lock(&dnn->lock);
+  dnn_attention_plan *plan = plan_of(dnn, attention);
+  bool is_good = plan && !plan->is_impossible && dnn->api.SetStream(dnn->handle, queue->stream) == DNN_SUCCESS;
+  if (is_good) {
+    cu_address workspace =
+        attention->is_gradient ? memory->scratch + (cu_address)sums_bytes(attention) : queue->workspace;
+    int code = run_plan(plan, memory, workspace);
+    if (code != DNN_SUCCESS) tsri_log(TSR_LOG_DEBUG, "cuda: an attention by cuDNN failed (code %d)", code);
+    is_good = code == DNN_SUCCESS;
+    plan->is_impossible = !is_good;
+  }
+  tsri_mutex_unlock(&dnn->lock);
+  return is_good ? TSR_OK : TSR_ERR_UNSUPPORTED;
+}

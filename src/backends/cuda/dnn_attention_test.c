@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Attention by cuDNN's graphs: which operators are accepted, whether results and gradients are right, and what happens where cuDNN fails. Runs with the fake library, and on a GPU.
+#include <math.h>
+#include <stdlib.h>
+
+#include <tessera/tessera.h>
+
+#include "backends/cuda/dnn_attention.h"
+#include "backends/cuda/fixture.h"
+#include "runtime/native_op.h"
+
+enum { BATCH = 2, HEADS = 4, ROWS = 72, SIZE = 32, SCRATCH = 1 << 22 };
+enum { Q, K, V, Y, LSE, G, DQ, DK, DV, OPERANDS };
+
+typedef struct trial {
+  fixture f;
+  tsri_native_op op;
+  int64_t kv_heads;
+  size_t counts[OPERANDS];
+  double *values[OPERANDS];
+} trial;
+
+static bool takes(const trial *t) {
+  tsr_device device = {.backend = t->f.backend, .handle = t->f.device};
+  return tsri_device_takes(&device, &t->op);
+}
+
+static tsri_place *place_of(trial *t, int operand) {
+  tsri_attention_op *a = &t->op.is.attention;
+  return (tsri_place *[]){&a->q, &a->k, &a->v, &a->y, &a->lse, &a->g, &a->dq, &a->dk, &a->dv}[operand];
+}
+
+static tsr_dtype dtype_of(const trial *t, int operand) { return operand == LSE ? TSR_F32 : t->op.dtype; }
+
+// [batch, row, head, element] in memory.
+static void set_strides(int64_t *strides, int64_t heads) {
+  const int64_t inside[4] = {ROWS * heads * SIZE, SIZE, heads * SIZE, 1};
+  memcpy(strides, inside, 4 * sizeof *strides);
+}
+
+static void write_operand(trial *t, int operand) {
+  size_t bytes = t->counts[operand] * tsr_dtype_bytes(dtype_of(t, operand));
+  void *stored = malloc(bytes);
+  CHECK_OK(tsr_convert(dtype_of(t, operand), stored, TSR_F64, t->values[operand], t->counts[operand]));
+  fixture_write(&t->f, place_of(t, operand)->buffer, 0, stored, bytes);
+  free(stored);
+}
+
+static void read_operand(trial *t, int operand) {
+  size_t bytes = t->counts[operand] * tsr_dtype_bytes(dtype_of(t, operand));
+  void *stored = malloc(bytes);
+  fixture_read(&t->f, place_of(t, operand)->buffer, 0, stored, bytes);
+  CHECK_OK(tsr_convert(TSR_F64, t->values[operand], dtype_of(t, operand), stored, t->counts[operand]));
+  free(stored);
+}
+
+static trial begin(fixture f, tsr_dtype dtype, int64_t kv_heads, bool is_causal) {
+  trial t = {.f = f, .op = {.kind = TSRI_NATIVE_ATTENTION, .dtype = dtype, .result = dtype}, .kv_heads = kv_heads};
+  tsri_attention_op *a = &t.op.is.attention;
+  *a = (tsri_attention_op){.batch = BATCH,
+                           .heads = HEADS,
+                           .kv_heads = kv_heads,
+                           .queries = ROWS,
+                           .keys = ROWS,
+                           .size = SIZE,
+                           .value_size = SIZE,
+                           .scale = 0.2,
+                           .is_causal = is_causal,
+                           .has_lse = true,
+                           .scratch_bytes = SCRATCH};
+  set_strides(a->q_strides, HEADS);
+  set_strides(a->k_strides, kv_heads);
+  set_strides(a->v_strides, kv_heads);
+  set_strides(a->g_strides, HEADS);
+  memcpy(a->y_strides, a->q_strides, sizeof a->y_strides);
+  tsri_cuda_least_attention = 1;
+  for (int i = 0; i < OPERANDS; i++) {
+    bool is_of_keys = i == K || i == V || i == DK || i == DV;
+    t.counts[i] = (size_t)(BATCH * (is_of_keys ? kv_heads : HEADS) * ROWS * (i == LSE ? 1 : SIZE));
+    t.values[i] = malloc(t.counts[i] * sizeof(double));
+    for (size_t j = 0; j < t.counts[i]; j++) t.values[i][j] = (double)(rand() % 17 - 8) / 8;
+    place_of(&t, i)->buffer = fixture_buffer(&t.f, t.counts[i] * tsr_dtype_bytes(dtype_of(&t, i)), NULL);
+    write_operand(&t, i);
+  }
+  a->scratch.buffer = fixture_buffer(&t.f, SCRATCH, NULL);
+  return t;
+}
+
+static void end(trial *t) {
+  for (int i = 0; i < OPERANDS; i++) {
+    t->f.backend->buffer_destroy(t->f.device, place_of(t, i)->buffer);
+    free(t->values[i]);
+  }
+  t->f.backend->buffer_destroy(t->f.device, t->op.is.attention.scratch.buffer);
+}
+
+static int64_t at(int64_t heads, int64_t b, int64_t h, int64_t row, int64_t i) {
+  return ((b * ROWS + row) * heads + h) * SIZE + i;
+}
+
+// Weights of the keys for a query, and the logarithm of the sum of their exponentials.
+static double weigh(const trial *t, int64_t b, int64_t h, int64_t row, double *weights) {
+  int64_t shared = h / (HEADS / t->kv_heads);
+  double sum = 0;
+  for (int64_t j = 0; j < ROWS; j++) {
+    double score = 0;
+    for (int64_t i = 0; i < SIZE; i++) {
+      score += t->values[Q][at(HEADS, b, h, row, i)] * t->values[K][at(t->kv_heads, b, shared, j, i)];
+    }
+    weights[j] = t->op.is.attention.is_causal && j > row ? 0 : exp(score * t->op.is.attention.scale);
+    sum += weights[j];
+  }
+  for (int64_t j = 0; j < ROWS; j++) weights[j] /= sum;
+  return log(sum);
+}
+
+// Results in place of the values of Y and LSE; gradients in DQ, DK and DV, which are 0 before.
+static void expect_row(const trial *t, double *const *wanted, int64_t b, int64_t h, int64_t row) {
+  int64_t shared = h / (HEADS / t->kv_heads);
+  double weights[ROWS], scale = t->op.is.attention.scale, mean = 0, by_weight[ROWS] = {0};
+  wanted[LSE][(b * HEADS + h) * ROWS + row] = weigh(t, b, h, row, weights);
+  for (int64_t i = 0; i < SIZE; i++) {
+    double y = 0, g = t->values[G][at(HEADS, b, h, row, i)];
+    for (int64_t j = 0; j < ROWS; j++) {
+      double v = t->values[V][at(t->kv_heads, b, shared, j, i)];
+      y += weights[j] * v;
+      by_weight[j] += g * v;
+      wanted[DV][at(t->kv_heads, b, shared, j, i)] += weights[j] * g;
+    }
+    wanted[Y][at(HEADS, b, h, row, i)] = y;
+    mean += y * g;
+  }
+  for (int64_t j = 0; j < ROWS; j++) {
+    double slope = weights[j] * (by_weight[j] - mean) * scale;
+    for (int64_t i = 0; i < SIZE; i++) {
+      wanted[DQ][at(HEADS, b, h, row, i)] += slope * t->values[K][at(t->kv_heads, b, shared, j, i)];
+      wanted[DK][at(t->kv_heads, b, shared, j, i)] += slope * t->values[Q][at(HEADS, b, h, row, i)];
+    }
+  }
+}
+
+static void run(trial *t, tsri_native_kind kind) {
+  t->op.kind = kind;
+  CHECK(takes(t));
+  CHECK_OK(t->f.backend->run_op(t->f.queue, &t->op));
+}
+
+// The attention and, with its results, the gradient.
+static void check(fixture f, int64_t kv_heads, bool is_causal) {
+  trial t = begin(f, TSR_BF16, kv_heads, is_causal);
+  double *wanted[OPERANDS];
+  for (int i = 0; i < OPERANDS; i++) wanted[i] = calloc(t.counts[i], sizeof(double));
+  for (int64_t i = 0; i < BATCH * HEADS * ROWS; i++) {
+    expect_row(&t, wanted, i / ROWS / HEADS, i / ROWS % HEADS, i % ROWS);
+  }
+  run(&t, TSRI_NATIVE_ATTENTION);
+  run(&t, TSRI_NATIVE_ATTENTION_GRADIENT);
+  static const int results[] = {Y, LSE, DQ, DK, DV};
+  for (size_t r = 0; r < sizeof results / sizeof *results; r++) {
+    int operand = results[r];
+    read_operand(&t, operand);
+    for (size_t i = 0; i < t.counts[operand]; i++) {
+      // Weights and their gradients are rounded to bf16, and so is the result.
+      double bound = operand == LSE ? 1e-5 : 0.02 * (1 + fabs(wanted[operand][i]));
+      if (!(fabs(t.values[operand][i] - wanted[operand][i]) <= bound)) {
+        test_fail(__FILE__, __LINE__, "operand %d, element %zu: %g, wanted %g", operand, i, t.values[operand][i],
+                  wanted[operand][i]);
+      }
+    }
+  }
+  for (int i = 0; i < OPERANDS; i++) free(wanted[i]);
+  end(&t);
+}
+
+TEST(attention_and_its_gradient_by_cudnn_are_right) {
+  fixture f = fixture_open();
+  check(f, HEADS, false);
+  check(f, HEADS, true);
+  check(f, 2, false);
+  check(f, 2, true);
+  CHECK_EQ_INT(fixture_fake->graphs, 8);
+  fixture_close(&f);
+}
+
+TEST(attention_by_cudnn_leaves_to_kernels_what_its_graphs_have_not) {
+  fixture f = fixture_open();
+  trial t = begin(f, TSR_BF16, HEADS, true);
+  tsri_attention_op *a = &t.op.is.attention, plain = *a;
+  CHECK(takes(&t));
+  a->window = 3;
+  CHECK(!takes(&t));
+  *a = plain;
+  a->softcap = 2;
+  CHECK(!takes(&t));
+  *a = plain;
+  a->mask_kind = TSRI_ATTENTION_ADDS;
+  CHECK(!takes(&t));
+  *a = plain;
+  a->keys = ROWS - 1;  // causal: the last query stands at the last key
+  CHECK(!takes(&t));
+  *a = plain;
+  a->q_strides[2] = HEADS * SIZE + 1;
+  CHECK(!takes(&t));
+  *a = plain;
+  a->k.offset = 2;
+  CHECK(!takes(&t));
+  *a = plain;
+  t.op.kind = TSRI_NATIVE_ATTENTION_GRADIENT;
+  CHECK(takes(&t));
+  a->has_lse = false;
+  CHECK(!takes(&t));
+  *a = plain;
+  t.op.kind = TSRI_NATIVE_ATTENTION;
+  tsri_cuda_least_attention = INT64_MAX;
+  CHECK(!takes(&t));
+  end(&t);
+  fixture_close(&f);
+}
+
+TEST(an_attention_that_cudnn_cannot_compute_or_fails_to_is_left_to_kernels) {
+  fixture f = fixture_open();
+  trial half = begin(f, TSR_F16, HEADS, false);
+  CHECK(!takes(&half));
+  end(&half);
+  trial t = begin(f, TSR_BF16, HEADS, false);
+  CHECK(takes(&t));
+  fixture_fake->failing_graphs = 1;
+  CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
+  CHECK(!takes(&t));
+  end(&t);
+  fixture_close(&f);
+}
+
+TEST(attention_by_cudnn_can_be_forbidden) {
+  fixture f = fixture_open_with(&(tsri_open_options){.native = "-cudnn", .timeout_ns = UINT64_MAX});
+  trial t = begin(f, TSR_BF16, HEADS, false);
+  CHECK(!takes(&t));
+  end(&t);
+  fixture_close(&f);
+}
+
+TEST(attention_and_its_gradient_on_a_gpu_are_right) {
+  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  trial t = begin(f, TSR_BF16, HEADS, false);
+  bool has_cudnn = takes(&t);
+  end(&t);
+  if (!has_cudnn) SKIP("there is no cuDNN here that computes attention");
+  check(f, HEADS, false);
+  check(f, HEADS, true);
+  check(f, 2, true);
+  fixture_close(&f);
+}

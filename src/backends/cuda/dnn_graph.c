@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// Builds and runs graphs with cuDNN's backend interface.
+#include "backends/cuda/dnn_graph.h"
+
+#include <string.h>
+
+#include "backends/cuda/dnn_plan.h"
+#include "core/log.h"
+
+enum { FIRST_BETWEEN = 100, ALIGNMENT = 16, MOST_CONFIGS = 8, MOST_NOTES = 16 };
+
+dnn_shape tsri_dnn_packed(int64_t a, int64_t b, int64_t c, int64_t d) {
+  return (dnn_shape){{a, b, c, d}, {b * c * d, c * d, d, 1}};
+}
+
+void tsri_dnn_graph_init(dnn_graph *graph, const cuda_dnn *dnn) {
+  *graph = (dnn_graph){.dnn = dnn, .code = DNN_SUCCESS, .next_id = FIRST_BETWEEN};
+}
+
+void tsri_dnn_graph_deinit(dnn_graph *graph) {
+  while (graph->node_count > 0) graph->dnn->api.NodeDestroy(graph->nodes[--graph->node_count]);
+  graph->plan = NULL;
+}
+
+// --- Nodes -----------------------------------------------------------------------------------------------------------
+
+static dnn_node create(dnn_graph *graph, int kind) {
+  dnn_node node = NULL;
+  if (graph->code == DNN_SUCCESS && graph->node_count == DNN_MOST_NODES) graph->code = -1;
+  if (graph->code == DNN_SUCCESS) graph->code = graph->dnn->api.NodeCreate(kind, &node);
+  if (graph->code != DNN_SUCCESS) return NULL;
+  graph->nodes[graph->node_count++] = node;
+  return node;
+}
+
+static void set(dnn_graph *graph, dnn_node node, int attribute, int type, int64_t count, const void *elements) {
+  if (graph->code == DNN_SUCCESS) graph->code = graph->dnn->api.NodeSet(node, attribute, type, count, elements);
+}
+
+static void set_node(dnn_graph *graph, dnn_node node, int attribute, dnn_node to) {
+  set(graph, node, attribute, DNN_TYPE_NODE, 1, &to);
+}
+
+static void finish(dnn_graph *graph, dnn_node node) {
+  if (graph->code == DNN_SUCCESS) graph->code = graph->dnn->api.NodeFinish(node);
+}
+
+static void finish_operation(dnn_graph *graph, dnn_node node) {
+  finish(graph, node);
+  if (graph->code == DNN_SUCCESS && graph->operation_count == DNN_MOST_OPERATIONS) graph->code = -1;
+  if (graph->code == DNN_SUCCESS) graph->operations[graph->operation_count++] = node;
+}
+
+// --- Tensors ---------------------------------------------------------------------------------------------------------
+
+static dnn_node tensor(dnn_graph *graph, int64_t id, int type, const dnn_shape *shape, int flag) {
+  const int64_t alignment = ALIGNMENT;
+  const bool is_set = true;
+  dnn_node node = create(graph, DNN_TENSOR_NODE);
+  set(graph, node, DNN_TENSOR_ALIGNMENT, DNN_TYPE_INT64, 1, &alignment);
+  set(graph, node, DNN_TENSOR_ELEMENTS, DNN_TYPE_ELEMENTS, 1, &type);
+  set(graph, node, DNN_TENSOR_DIMS, DNN_TYPE_INT64, DNN_RANK, shape->dims);
+  set(graph, node, DNN_TENSOR_STRIDES, DNN_TYPE_INT64, DNN_RANK, shape->strides);
+  set(graph, node, DNN_TENSOR_ID, DNN_TYPE_INT64, 1, &id);
+  if (flag) set(graph, node, flag, DNN_TYPE_BOOLEAN, 1, &is_set);
+  finish(graph, node);
+  return node;
+}
+
+dnn_node tsri_dnn_stored(dnn_graph *graph, int64_t id, int type, const dnn_shape *shape) {
+  return tensor(graph, id, type, shape, 0);
+}
+
+dnn_node tsri_dnn_between(dnn_graph *graph, int type, const dnn_shape *shape) {
+  return tensor(graph, graph->next_id++, type, shape, DNN_TENSOR_IS_VIRTUAL);
+}
+
+dnn_node tsri_dnn_passed(dnn_graph *graph, int64_t id) {
+  dnn_shape one = tsri_dnn_packed(1, 1, 1, 1);
+  return tensor(graph, id, DNN_FLOAT, &one, DNN_TENSOR_IS_BY_VALUE);
+}
+
+// --- Operations ------------------------------------------------------------------------------------------------------
+
+// `b`, `t` NULL and `axis` -1: the mode has none.
+static dnn_node pointwise(dnn_graph *graph, dnn_pointwise mode, int precision, int64_t axis, dnn_node x, dnn_node b,
+                          dnn_node t, dnn_node y) {
+  const int number = (int)mode;
+  dnn_node way = create(graph, DNN_POINTWISE_NODE);
+  set(graph, way, DNN_POINTWISE_MODE, DNN_TYPE_POINTWISE, 1, &number);
+  set(graph, way, DNN_POINTWISE_PRECISION, DNN_TYPE_ELEMENTS, 1, &precision);
+  if (axis >= 0) set(graph, way, DNN_POINTWISE_AXIS, DNN_TYPE_INT64, 1, &axis);
+  finish(graph, way);
+  dnn_node node = create(graph, DNN_OPERATION_POINTWISE_NODE);
+  set_node(graph, node, DNN_OPERATION_POINTWISE, way);
+  set_node(graph, node, DNN_OPERATION_POINTWISE_X, x);
+  if (b) set_node(graph, node, DNN_OPERATION_POINTWISE_B, b);
+  if (t) set_node(graph, node, DNN_OPERATION_POINTWISE_T, t);
+  set_node(graph, node, DNN_OPERATION_POINTWISE_Y, y);
+  finish_operation(graph, node);
+  return y;
+}
+
+dnn_node tsri_dnn_unary(dnn_graph *graph, dnn_pointwise mode, dnn_node x, dnn_node y) {
+  return pointwise(graph, mode, DNN_FLOAT, -1, x, NULL, NULL, y);
+}
+
+dnn_node tsri_dnn_binary(dnn_graph *graph, dnn_pointwise mode, dnn_node x, dnn_node b, dnn_node y) {
+  return pointwise(graph, mode, DNN_FLOAT, -1, x, b, NULL, y);
+}
+
+dnn_node tsri_dnn_reduce(dnn_graph *graph, int operator, dnn_node x, dnn_node y) {
+  const int precision = DNN_FLOAT;
+  dnn_node way = create(graph, DNN_REDUCTION_NODE);
+  set(graph, way, DNN_REDUCTION_OPERATOR, DNN_TYPE_REDUCTION, 1, &operator);
+  set(graph, way, DNN_REDUCTION_PRECISION, DNN_TYPE_ELEMENTS, 1, &precision);
+  finish(graph, way);
+  dnn_node node = create(graph, DNN_OPERATION_REDUCTION_NODE);
+  set_node(graph, node, DNN_OPERATION_REDUCTION, way);
+  set_node(graph, node, DNN_OPERATION_REDUCTION_X, x);
+  set_node(graph, node, DNN_OPERATION_REDUCTION_Y, y);
+  finish_operation(graph, node);
+  return y;
+}
+
+dnn_node tsri_dnn_multiply(dnn_graph *graph, dnn_node a, dnn_node b, dnn_node y) {
+  const int precision = DNN_FLOAT;
+  dnn_node way = create(graph, DNN_MATMUL_NODE);
+  set(graph, way, DNN_MATMUL_PRECISION, DNN_TYPE_ELEMENTS, 1, &precision);
+  finish(graph, way);
+  dnn_node node = create(graph, DNN_OPERATION_MATMUL_NODE);
+  set_node(graph, node, DNN_OPERATION_MATMUL, way);
+  set_node(graph, node, DNN_OPERATION_MATMUL_A, a);
+  set_node(graph, node, DNN_OPERATION_MATMUL_B, b);
+  set_node(graph, node, DNN_OPERATION_MATMUL_C, y);
+  finish_operation(graph, node);
+  return y;
+}
+
+dnn_node tsri_dnn_reshape(dnn_graph *graph, dnn_node x, dnn_node y) {
+  dnn_node node = create(graph, DNN_OPERATION_RESHAPE_NODE);
+  set_node(graph, node, DNN_OPERATION_RESHAPE_X, x);
+  set_node(graph, node, DNN_OPERATION_RESHAPE_Y, y);
+  finish_operation(graph, node);
+  return y;
+}
+
+dnn_node tsri_dnn_lower_triangle(dnn_graph *graph, dnn_node x, dnn_node other, const dnn_shape *shape) {
+  dnn_node row = pointwise(graph, DNN_INDEX, DNN_FLOAT, 2, x, NULL, NULL, tsri_dnn_between(graph, DNN_INT32, shape));
+  dnn_node column = pointwise(graph, DNN_INDEX, DNN_FLOAT, 3, x, NULL, NULL, tsri_dnn_between(graph, DNN_INT32, shape));
+  dnn_node is_kept = pointwise(graph, DNN_GREATER_EQUAL, DNN_BOOLEAN, -1, row, column, NULL,
+                               tsri_dnn_between(graph, DNN_BOOLEAN, shape));
+  return pointwise(graph, DNN_SELECT, DNN_FLOAT, -1, x, other, is_kept, tsri_dnn_between(graph, DNN_FLOAT, shape));
+}
+
+// --- Plans -----------------------------------------------------------------------------------------------------------
+
+// Proposals of cuDNN, its favourite first.
+static int find_configs(dnn_graph *graph, dnn_node whole, dnn_node *configs) {
+  const int mode = DNN_HEURISTICS_BY_MODEL;
+  int64_t count = 0;
+  dnn_node heuristics = create(graph, DNN_HEURISTICS_NODE);
+  set_node(graph, heuristics, DNN_HEURISTICS_GRAPH, whole);
+  set(graph, heuristics, DNN_HEURISTICS_MODE, DNN_TYPE_HEURISTICS, 1, &mode);
+  finish(graph, heuristics);
+  for (int i = 0; i < MOST_CONFIGS; i++) configs[i] = create(graph, DNN_CONFIG_NODE);
+  if (graph->code == DNN_SUCCESS) {
+    graph->code =
+        graph->dnn->api.NodeGet(heuristics, DNN_HEURISTICS_RESULTS, DNN_TYPE_NODE, MOST_CONFIGS, &count, configs);
+  }
+  return graph->code == DNN_SUCCESS ? (int)count : 0;
+}
+
+// Whether the proposal's kernels give the same bits each time.
+static bool is_deterministic(dnn_graph *graph, dnn_node config) {
+  int notes[MOST_NOTES];
+  int64_t count = 0;
+  dnn_node engine = create(graph, DNN_ENGINE_NODE);
+  if (graph->code != DNN_SUCCESS) return false;
+  int code = graph->dnn->api.NodeGet(config, DNN_CONFIG_ENGINE, DNN_TYPE_NODE, 1, &count, &engine);
+  if (code == DNN_SUCCESS) {
+    code = graph->dnn->api.NodeGet(engine, DNN_ENGINE_NOTES, DNN_TYPE_NOTE, MOST_NOTES, &count, notes);
+  }
+  for (int i = 0; code == DNN_SUCCESS && i < count; i++) {
+    if (notes[i] == DNN_NOTE_NONDETERMINISTIC) return false;
+  }
+  return code == DNN_SUCCESS;
+}
+
+// A proposal that does not run here is no failure of the graph.
+static bool try_config(dnn_graph *graph, dnn_node config, int64_t most_bytes) {
+  int64_t bytes = 0, count = 0;
+  dnn_node plan = create(graph, DNN_PLAN_NODE);
+  if (graph->code != DNN_SUCCESS) return false;
+  set(graph, plan, DNN_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, &graph->dnn->handle);
+  set_node(graph, plan, DNN_PLAN_CONFIG, config);
+  finish(graph, plan);
+  if (graph->code == DNN_SUCCESS) {
+    graph->code = graph->dnn->api.NodeGet(plan, DNN_PLAN_WORKSPACE_BYTES, DNN_TYPE_INT64, 1, &count, &bytes);
+  }
+  bool is_good = graph->code == DNN_SUCCESS && bytes <= most_bytes;
+  graph->code = DNN_SUCCESS;
+  if (!is_good) return false;
+  graph->plan = plan;
+  graph->workspace_bytes = bytes;
+  return true;
+}
+
+bool tsri_dnn_graph_plan(dnn_graph *graph, int64_t most_bytes) {
+  dnn_node configs[MOST_CONFIGS], whole = create(graph, DNN_GRAPH_NODE);
+  set(graph, whole, DNN_GRAPH_HANDLE, DNN_TYPE_HANDLE, 1, &graph->dnn->handle);
+  set(graph, whole, DNN_GRAPH_OPERATIONS, DNN_TYPE_NODE, graph->operation_count, graph->operations);
+  finish(graph, whole);
+  int count = find_configs(graph, whole, configs);
+  for (int i = 0; i < count && !graph->plan; i++) {
+    if (is_deterministic(graph, configs[i])) try_config(graph, configs[i], most_bytes);
+  }
+  return graph->plan != NULL;
+}
+
+int tsri_dnn_graph_run(const dnn_graph *graph, const dnn_binding *bindings, int count, cu_address workspace) {
+  int64_t ids[DNN_MOST_BINDINGS];
+  const void *pointers[DNN_MOST_BINDINGS], *memory = (const void *)(uintptr_t)workspace;
+  for (int i = 0; i < count; i++) {
+    ids[i] = bindings[i].id;
+    pointers[i] = bindings[i].at;
+  }
+  dnn_node pack = NULL;
+  int code = graph->dnn->api.NodeCreate(DNN_PACK_NODE, &pack);
+  if (code != DNN_SUCCESS) return code;
+  code = graph->dnn->api.NodeSet(pack, DNN_PACK_IDS, DNN_TYPE_INT64, count, ids);
+  if (code == DNN_SUCCESS) code = graph->dnn->api.NodeSet(pack, DNN_PACK_POINTERS, DNN_TYPE_POINTER, count, pointers);
+  if (code == DNN_SUCCESS) code = graph->dnn->api.NodeSet(pack, DNN_PACK_WORKSPACE, DNN_TYPE_POINTER, 1, &memory);
+  if (code == DNN_SUCCESS) code = graph->dnn->api.NodeFinish(pack);
+  if (code == DNN_SUCCESS) code = graph->dnn->api.GraphRun(graph->dnn->handle, graph->plan, pack);
+  graph->dnn->api.NodeDestroy(pack);
+  return code;
+}

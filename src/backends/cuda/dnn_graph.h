@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Private to the dnn files: a graph of cuDNN's operations over tensors of four axes, which cuDNN computes by one kernel or a few.
+//
+// The functions that build a graph do nothing once one of them has failed; tsri_dnn_graph_plan then reports it.
+#ifndef TSRI_CUDA_DNN_GRAPH_H
+#define TSRI_CUDA_DNN_GRAPH_H
+
+#include "backends/cuda/dnn.h"
+#include "backends/cuda/dnn_api.h"
+
+enum { DNN_RANK = 4, DNN_MOST_NODES = 160, DNN_MOST_OPERATIONS = 32, DNN_MOST_BINDINGS = 16 };
+
+typedef struct dnn_graph {
+  const cuda_dnn *dnn;
+  int code;         // of the first failure
+  int64_t next_id;  // of tensors between operations
+  dnn_node nodes[DNN_MOST_NODES], operations[DNN_MOST_OPERATIONS];
+  int node_count, operation_count;
+  dnn_node plan;
+  int64_t workspace_bytes;
+} dnn_graph;
+
+typedef struct dnn_shape {
+  int64_t dims[DNN_RANK], strides[DNN_RANK];  // strides in elements
+} dnn_shape;
+
+dnn_shape tsri_dnn_packed(int64_t a, int64_t b, int64_t c, int64_t d);
+
+void tsri_dnn_graph_init(dnn_graph *graph, const cuda_dnn *dnn);
+void tsri_dnn_graph_deinit(dnn_graph *graph);
+
+// Tensors: in the device's memory at addresses that are multiples of 16 bytes, between operations, and one f32 that the host passes. `id` is positive and below 100.
+dnn_node tsri_dnn_stored(dnn_graph *graph, int64_t id, int type, const dnn_shape *shape);
+dnn_node tsri_dnn_between(dnn_graph *graph, int type, const dnn_shape *shape);
+dnn_node tsri_dnn_passed(dnn_graph *graph, int64_t id);
+
+// Operations. Each returns its result `y`. Sums are f32.
+dnn_node tsri_dnn_unary(dnn_graph *graph, dnn_pointwise mode, dnn_node x, dnn_node y);
+dnn_node tsri_dnn_binary(dnn_graph *graph, dnn_pointwise mode, dnn_node x, dnn_node b, dnn_node y);
+dnn_node tsri_dnn_reduce(dnn_graph *graph, int operator, dnn_node x, dnn_node y);
+dnn_node tsri_dnn_multiply(dnn_graph *graph, dnn_node a, dnn_node b, dnn_node y);
+dnn_node tsri_dnn_reshape(dnn_graph *graph, dnn_node x, dnn_node y);
+
+// x where its place along axis 2 is not below that along axis 3, else `other`. `shape` is that of x.
+dnn_node tsri_dnn_lower_triangle(dnn_graph *graph, dnn_node x, dnn_node other, const dnn_shape *shape);
+
+// Finishes the graph and makes a plan of cuDNN's first proposal that runs here, gives the same bits each time and needs at most `most_bytes` of workspace.
+// False: there is none.
+bool tsri_dnn_graph_plan(dnn_graph *graph, int64_t most_bytes);
+
+// Where a tensor of a graph is when it runs: an address of the device, or of an f32 of the host.
+typedef struct dnn_binding {
+  int64_t id;
+  const void *at;
+} dnn_binding;
+
+// Queues the graph on the stream of the handle. Returns cuDNN's code.
+int tsri_dnn_graph_run(const dnn_graph *graph, const dnn_binding *bindings, int count, cu_address workspace);
+
+#endif

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// cuDNN's interface for graphs in the stand-in: operations are computed one after the other in f32, element by element; a tensor between two of them is rounded to its type. It has nothing for f16.
+// Of its three proposals the first gives other bits each time and the second needs more memory than there is, so that neither may be taken.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/dnn_api.h"
+#include "fakes/cuda/stream.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum {
+  RANK = 4,
+  PROPOSALS = 3,
+  MOST_OPERATIONS = 32,
+  MOST_BOUND = 32,
+  GOOD = 2,
+  NOT_SUPPORTED = 3000,
+  BAD_PARAM = 2000,
+  EXECUTION_FAILED = 5000
+};
+
+// One for all kinds of descriptors. What a link points at must live as long as it is used.
+struct dnn_node_tag {
+  int kind, type, mode, proposal, count;
+  bool is_done, is_between, is_passed, has_axis;
+  int64_t id, axis, dims[RANK], strides[RANK];
+  dnn_node way, x, b, t, y, graph;  // way: the description of an operation
+  dnn_node operations[MOST_OPERATIONS];
+  int64_t ids[MOST_BOUND];
+  void *pointers[MOST_BOUND], *workspace;
+  float *values;  // of a tensor while its graph runs, in the order of its axes
+};
+
+// The handle's stream comes first; dnn.c has the rest.
+typedef struct any_handle {
+  cu_stream stream;
+} any_handle;
+
+EXPORT int cudnnBackendCreateDescriptor(int kind, dnn_node *node) {
+  *node = calloc(1, sizeof **node);
+  if (!*node) return BAD_PARAM;
+  (*node)->kind = kind;
+  fake_count_plan(1);
+  return DNN_SUCCESS;
+}
+
+EXPORT int cudnnBackendDestroyDescriptor(dnn_node node) {
+  fake_count_plan(-1);
+  free(node);
+  return DNN_SUCCESS;
+}
+
+static dnn_node *link_of(dnn_node node, int attribute) {
+  switch (attribute) {
+    case DNN_OPERATION_POINTWISE:
+    case DNN_OPERATION_MATMUL:
+    case DNN_OPERATION_REDUCTION:
+      return &node->way;
+    case DNN_OPERATION_POINTWISE_X:
+    case DNN_OPERATION_MATMUL_A:
+    case DNN_OPERATION_REDUCTION_X:
+    case DNN_OPERATION_RESHAPE_X:
+      return &node->x;
+    case DNN_OPERATION_POINTWISE_B:
+    case DNN_OPERATION_MATMUL_B:
+      return &node->b;
+    case DNN_OPERATION_POINTWISE_T:
+      return &node->t;
+    case DNN_OPERATION_POINTWISE_Y:
+    case DNN_OPERATION_MATMUL_C:
+    case DNN_OPERATION_REDUCTION_Y:
+    case DNN_OPERATION_RESHAPE_Y:
+      return &node->y;
+    case DNN_HEURISTICS_GRAPH:
+    case DNN_PLAN_CONFIG:
+      return &node->graph;
+    default:
+      return NULL;
+  }
+}
+
+// Where the elements of an attribute are kept; NULL: nothing is done with them.
+static void *place_of(dnn_node node, int attribute, size_t *out_bytes) {
+  dnn_node *link = link_of(node, attribute);
+  *out_bytes = link ? sizeof *link : sizeof(int64_t);
+  if (link) return link;
+  switch (attribute) {
+    case DNN_TENSOR_DIMS:
+      return node->dims;
+    case DNN_TENSOR_STRIDES:
+      return node->strides;
+    case DNN_TENSOR_ID:
+      return &node->id;
+    case DNN_PACK_IDS:
+      return node->ids;
+    case DNN_POINTWISE_AXIS:
+      return &node->axis;
+    case DNN_PACK_POINTERS:
+      return node->pointers;
+    case DNN_PACK_WORKSPACE:
+      return &node->workspace;
+    case DNN_GRAPH_OPERATIONS:
+      return node->operations;
+    default:
+      break;
+  }
+  *out_bytes = sizeof(int);
+  switch (attribute) {
+    case DNN_TENSOR_ELEMENTS:
+      return &node->type;
+    case DNN_POINTWISE_MODE:
+    case DNN_REDUCTION_OPERATOR:
+      return &node->mode;
+    default:
+      break;
+  }
+  *out_bytes = sizeof(bool);
+  if (attribute == DNN_TENSOR_IS_VIRTUAL) return &node->is_between;
+  return attribute == DNN_TENSOR_IS_BY_VALUE ? &node->is_passed : NULL;
+}
+
+EXPORT int cudnnBackendSetAttribute(dnn_node node, int attribute, int type, int64_t count, const void *elements) {
+  size_t bytes = 0;
+  void *place = place_of(node, attribute, &bytes);
+  (void)type;
+  if (node->is_done || count < 0 || count > MOST_BOUND) return BAD_PARAM;
+  if (place) memcpy(place, elements, bytes * (size_t)count);
+  if (attribute == DNN_GRAPH_OPERATIONS || attribute == DNN_PACK_IDS) node->count = (int)count;
+  return DNN_SUCCESS;
+}
+
+static bool has_f16(const struct dnn_node_tag *graph) {
+  for (int i = 0; i < graph->count; i++) {
+    if (graph->operations[i]->x->type == DNN_HALF) return true;
+  }
+  return false;
+}
+
+EXPORT int cudnnBackendFinalize(dnn_node node) {
+  node->is_done = true;
+  return node->kind == DNN_HEURISTICS_NODE && has_f16(node->graph) ? NOT_SUPPORTED : DNN_SUCCESS;
+}
+
+EXPORT int cudnnBackendGetAttribute(dnn_node node, int attribute, int type, int64_t most, int64_t *count,
+                                    void *elements) {
+  (void)type;
+  *count = 1;
+  dnn_node *nodes = elements;
+  switch (attribute) {
+    case DNN_HEURISTICS_RESULTS:
+      *count = PROPOSALS;
+      for (int i = 0; i < PROPOSALS && i < most; i++) {
+        nodes[i]->proposal = i;
+        nodes[i]->graph = node->graph;
+      }
+      return DNN_SUCCESS;
+    case DNN_CONFIG_ENGINE:
+      nodes[0]->proposal = node->proposal;
+      return DNN_SUCCESS;
+    case DNN_ENGINE_NOTES:
+      *count = node->proposal == 0;
+      *(int *)elements = DNN_NOTE_NONDETERMINISTIC;
+      return DNN_SUCCESS;
+    case DNN_PLAN_WORKSPACE_BYTES:
+      *(int64_t *)elements = node->graph->proposal == GOOD ? 1024 : INT64_MAX;
+      return DNN_SUCCESS;
+    default:
+      return BAD_PARAM;
+  }
+}
+
+// --- Running ---------------------------------------------------------------------------------------------------------
+
+static int64_t count_of(const struct dnn_node_tag *t) { return t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3]; }
+
+static void unravel(const struct dnn_node_tag *t, int64_t at, int64_t *index) {
+  for (int i = RANK - 1; i >= 0; i--) {
+    index[i] = at % t->dims[i];
+    at /= t->dims[i];
+  }
+}
+
+static int64_t stored_at(const struct dnn_node_tag *t, int64_t at) {
+  int64_t index[RANK], place = 0;
+  unravel(t, at, index);
+  for (int i = 0; i < RANK; i++) place += index[i] * t->strides[i];
+  return place;
+}
+
+// An element of a tensor whose axes may be shorter: of one element, or by a factor, as heads of keys are.
+static float element(const struct dnn_node_tag *t, const struct dnn_node_tag *like, const int64_t *index) {
+  int64_t at = 0;
+  for (int i = 0; i < RANK; i++) at = at * t->dims[i] + index[i] * t->dims[i] / like->dims[i];
+  return t->values[at];
+}
+
+static float rounded(int type, float value) {
+  uint32_t bits;
+  if (type != DNN_BFLOAT16 || isnan(value)) return value;
+  memcpy(&bits, &value, sizeof bits);
+  bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000u;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static void read_tensor(dnn_node t, const void *memory) {
+  for (int64_t i = 0; i < count_of(t); i++) {
+    int64_t at = stored_at(t, i);
+    uint32_t bits =
+        t->type == DNN_BFLOAT16 ? (uint32_t)((const uint16_t *)memory)[at] << 16 : ((const uint32_t *)memory)[at];
+    memcpy(&t->values[i], &bits, sizeof bits);
+  }
+}
+
+static void write_tensor(const struct dnn_node_tag *t, void *memory) {
+  for (int64_t i = 0; i < count_of(t); i++) {
+    uint32_t bits;
+    memcpy(&bits, &t->values[i], sizeof bits);
+    if (t->type == DNN_BFLOAT16) ((uint16_t *)memory)[stored_at(t, i)] = (uint16_t)(bits >> 16);
+    else ((uint32_t *)memory)[stored_at(t, i)] = bits;
+  }
+}
+
+static float apply(const struct dnn_node_tag *way, float x, float b, float t, const int64_t *index) {
+  switch (way->mode) {
+    case DNN_ADD:
+      return x + b;
+    case DNN_MUL:
+      return x * b;
+    case DNN_DIV:
+      return x / b;
+    case DNN_SUB:
+      return x - b;
+    case DNN_EXP:
+      return expf(x);
+    case DNN_LOG:
+      return logf(x);
+    case DNN_GREATER_EQUAL:
+      return x >= b;
+    case DNN_INDEX:
+      return (float)index[way->axis];
+    case DNN_SELECT:
+      return t != 0 ? x : b;
+    default:
+      return x;
+  }
+}
+
+static float product_at(const struct dnn_node_tag *o, const int64_t *index) {
+  float sum = 0;
+  for (int64_t k = 0; k < o->x->dims[3]; k++) {
+    int64_t left[RANK] = {index[0], index[1], index[2], k}, right[RANK] = {index[0], 0, k, index[3]};
+    right[1] = index[1] * o->b->dims[1] / o->y->dims[1];
+    const float *a = o->x->values, *b = o->b->values;
+    sum += a[((left[0] * o->x->dims[1] + left[1]) * o->x->dims[2] + left[2]) * o->x->dims[3] + k] *
+           b[((right[0] * o->b->dims[1] + right[1]) * o->b->dims[2] + k) * o->b->dims[3] + right[3]];
+  }
+  return sum;
+}
+
+static void reduce(const struct dnn_node_tag *o) {
+  bool is_max = o->way->mode == DNN_REDUCE_MAX;
+  for (int64_t i = 0; i < count_of(o->y); i++) o->y->values[i] = is_max ? -INFINITY : 0;
+  for (int64_t i = 0; i < count_of(o->x); i++) {
+    int64_t index[RANK], at = 0;
+    unravel(o->x, i, index);
+    for (int j = 0; j < RANK; j++) at = at * o->y->dims[j] + index[j] * o->y->dims[j] / o->x->dims[j];
+    float *to = &o->y->values[at];
+    *to = is_max ? fmaxf(*to, o->x->values[i]) : *to + o->x->values[i];
+  }
+}
+
+// The same elements with axes 2 and 3 exchanged, which is all that graphs here reshape.
+static float turned_at(const struct dnn_node_tag *o, const int64_t *index) {
+  return o->x->values[((index[0] * o->x->dims[1] + index[1]) * o->x->dims[2] + index[3]) * o->x->dims[3] + index[2]];
+}
+
+static void run_operation(const struct dnn_node_tag *o) {
+  if (o->kind == DNN_OPERATION_REDUCTION_NODE) reduce(o);
+  for (int64_t i = 0; i < count_of(o->y); i++) {
+    int64_t index[RANK];
+    unravel(o->y, i, index);
+    float *to = &o->y->values[i];
+    if (o->kind == DNN_OPERATION_MATMUL_NODE) *to = product_at(o, index);
+    else if (o->kind == DNN_OPERATION_RESHAPE_NODE) *to = turned_at(o, index);
+    else if (o->kind == DNN_OPERATION_POINTWISE_NODE) {
+      *to = apply(o->way, element(o->x, o->y, index), o->b ? element(o->b, o->y, index) : 0,
+                  o->t ? element(o->t, o->y, index) : 0, index);
+    }
+    *to = rounded(o->y->type, *to);
+  }
+}
+
+static void *bound(const struct dnn_node_tag *pack, const struct dnn_node_tag *t) {
+  for (int i = 0; i < pack->count && !t->is_between; i++) {
+    if (pack->ids[i] == t->id) return pack->pointers[i];
+  }
+  return NULL;
+}
+
+// Every tensor of the graph, some of them several times.
+static dnn_node tensor_of(dnn_node graph, int number) {
+  dnn_node o = graph->operations[number / 4];
+  return (dnn_node[]){o->x, o->b, o->t, o->y}[number % 4];
+}
+
+static int run_graph(dnn_node graph, dnn_node pack) {
+  int code = DNN_SUCCESS;
+  for (int i = 0; i < graph->count * 4; i++) {
+    dnn_node t = tensor_of(graph, i);
+    if (!t || t->values) continue;
+    void *memory = bound(pack, t);
+    if (!memory && !t->is_between) code = BAD_PARAM;
+    t->values = calloc((size_t)count_of(t), sizeof(float));
+    if (memory && t->values && i % 4 != 3) read_tensor(t, memory);
+  }
+  for (int i = 0; i < graph->count && code == DNN_SUCCESS; i++) {
+    run_operation(graph->operations[i]);
+    void *memory = bound(pack, graph->operations[i]->y);
+    if (memory) write_tensor(graph->operations[i]->y, memory);
+  }
+  for (int i = 0; i < graph->count * 4; i++) {
+    dnn_node t = tensor_of(graph, i);
+    if (!t) continue;
+    free(t->values);
+    t->values = NULL;
+  }
+  return code;
+}
+
+EXPORT int cudnnBackendExecute(dnn_handle handle, dnn_node plan, dnn_node pack) {
+  if (!pack->workspace || !plan->is_done || !pack->is_done) return BAD_PARAM;
+  if (fake_enter()) return EXECUTION_FAILED;
+  fake_lock();
+  fake_run_stream(((any_handle *)handle)->stream);
+  bool fails = fake_state()->failing_graphs > 0;
+  if (fails) fake_state()->failing_graphs--;
+  fake_state()->graphs++;
+  int code = fails ? EXECUTION_FAILED : run_graph(plan->graph->graph, pack);
+  fake_unlock();
+  return code;
+}
