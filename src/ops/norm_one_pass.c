@@ -84,7 +84,7 @@ bool tsri_norm_one_pass(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, const 
   if (count == 0 || strcmp(device->backend->name, "cpu") == 0 || !share_rows(device, count / n, n, &shares))
     return false;
   tsr_dtype dtype = x->dtype, sums = tsri_accumulator(dtype);
-  tsr_shape parts = TSR_SHAPE(shares.groups * shares.lines, n);
+  tsr_shape parts = TSR_SHAPE(shares.groups, n);
   const tsri_result shapes[3] = {{dtype, shape}, {sums, parts}, {sums, parts}};
   tsr_tensor *inputs[3] = {tsr_contiguous(x), tsr_contiguous(tsr_cast(g, dtype))}, *results[3];
   int input_count = 2;
