@@ -382,11 +382,13 @@ typedef enum tsri_attention_mask {
 //
 // ATTENTION_GRADIENT: g is y's gradient; dq, dk and dv, [batch, row, head, element] and row-major, receive those of q, k and v. With has_lse, y and lse are those of the attention, and
 // scratch_bytes at `scratch` may be used; else y is not used.
+//
+// plan_after_ns: a backend that makes a plan for each shape, which takes long, does so once it has refused operators of that shape that would have run so much faster with it; 0: at once.
 typedef struct tsri_attention_op {
   int64_t batch, heads, kv_heads, queries, keys, size,
       value_size;  // none is 0; size: of a row of q and k, value_size: of v
   double scale, softcap;
-  int64_t window, scratch_bytes;
+  int64_t window, scratch_bytes, plan_after_ns;
   bool is_causal, has_slopes, has_lengths, has_lse;
   tsri_attention_mask mask_kind;
   int64_t q_strides[4], k_strides[4], v_strides[4], g_strides[4], mask_strides[4], y_strides[3], slopes_step,

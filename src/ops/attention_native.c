@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "graph/graph.h"
 #include "graph/node.h"
 #include "runtime/native_op.h"
+#include "runtime/tape.h"
 
 enum { MOST_INPUTS = 6 };  // of an attention
 
@@ -90,7 +92,11 @@ static void bind_inputs(tsri_native_op *native, const tsri_attention_attributes 
 static bool describe_run(const tsri_kernel_run *run, tsri_native_kind kind, int count, tsri_native_op *out) {
   const tsri_layout *layouts[MOST_INPUTS];
   for (int i = 0; i < count; i++) layouts[i] = &run->layouts[i];
-  return describe(kind, TSRI_GIVEN(run->node, attention), run->dtype, layouts, out);
+  if (!describe(kind, TSRI_GIVEN(run->node, attention), run->dtype, layouts, out)) return false;
+  // What is captured will run again and again.
+  int64_t plan_us = tsri_tape_now() ? 0 : TSRI_TUNED(tsri_tuning_of(run->device), attention_plan_us);
+  out->is.attention.plan_after_ns = plan_us * 1000;
+  return true;
 }
 
 tsr_status tsri_attention_run_native(const tsri_kernel_run *run) {

@@ -150,6 +150,7 @@ static const attention_case cases[] = {
      false},
     {"long", CHECK_HEAVY, P, 1, 1, 1, 3, 2003, 16, 16, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
     {"prefill", CHECK_HUGE, P, 1, 4, 2, 260, 260, 64, 64, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
+    {"prefill-decode", CHECK_HUGE, P, 1, 8, 2, 1, 33000, 64, 64, NO_MASK, {0, {0}}, false, {.causal = true}, 0, false},
     {"prefill-all", CHECK_HUGE, P, 1, 3, 3, 280, 320, 64, 64, NO_MASK, {0, {0}}, false, {.scale = 0}, 0, false},
 };
 #undef P

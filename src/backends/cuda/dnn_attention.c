@@ -20,7 +20,7 @@ int64_t tsri_cuda_least_attention = 1 << 24;
 
 enum { LARGEST_HEAD = 256, LARGEST_GRADIENT_HEAD = 128, ALIGNMENT = 16, ALIGNED = 8 };  // ALIGNED: elements
 
-// Fewer queries are left to a kernel that divides the keys among work-groups.
+// Few queries, but more than one, are left to a kernel that divides the keys among work-groups.
 enum { LEAST_QUERIES = 8 };
 
 static bool is_aligned(tsri_place place) {
@@ -36,9 +36,11 @@ static bool take_strides(const int64_t *strides, const int64_t *dims, int64_t *o
   return true;
 }
 
+// A single query stands at the last key, and sees all of them.
 static bool has_only_known_parts(const tsri_attention_op *a) {
   return a->mask_kind == TSRI_ATTENTION_UNMASKED && !a->has_slopes && !a->has_lengths && a->softcap == 0 &&
-         a->window == 0 && a->queries >= LEAST_QUERIES && (!a->is_causal || a->queries == a->keys);
+         a->window == 0 && (a->queries == 1 || a->queries >= LEAST_QUERIES) &&
+         (!a->is_causal || a->queries == 1 || a->queries == a->keys);
 }
 
 bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out) {
@@ -60,7 +62,7 @@ bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out)
                           .value_size = a->value_size,
                           .scratch_bytes = is_gradient ? a->scratch_bytes : 0,
                           .dtype = (int32_t)op->dtype,
-                          .is_causal = a->is_causal,
+                          .is_causal = a->is_causal && a->queries > 1,
                           .has_lse = a->has_lse,
                           .is_gradient = is_gradient};
   const int64_t rows[3] = {a->batch, a->heads, a->queries}, lines[3] = {a->batch, a->kv_heads, a->keys};
@@ -191,12 +193,21 @@ static int64_t sums_bytes(const cuda_attention *a) {
 
 struct dnn_attention_plan {
   cuda_attention attention;
-  bool is_impossible;
+  bool is_made, is_impossible;
+  double lost_ns;  // by attentions that ran without the plan
   dnn_graph graph;
 };
 
+// How much faster cuDNN is than our kernels: about 1 ns for 10^5 operations on an H200, or for 4 kB of keys and values of a single query.
+static double gain_ns(const cuda_attention *a) {
+  double sizes = (double)(a->size + a->value_size), keys = (double)a->batch * (double)a->keys;
+  if (a->queries == 1) return keys * (double)a->kv_heads * sizes * 2 / 4000;
+  double operations = 2 * keys * (double)a->heads * (double)a->queries * sizes / (a->is_causal ? 2 : 1);
+  return operations * (a->is_gradient ? 2.5 : 1) / 1e5;
+}
+
 void tsri_cuda_dnn_destroy_attention(dnn_attention_plan *plan) {
-  if (plan) tsri_dnn_graph_deinit(&plan->graph);
+  if (plan && plan->is_made) tsri_dnn_graph_deinit(&plan->graph);
   tsri_free(plan);
 }
 
@@ -209,7 +220,7 @@ static void make_plan(const cuda_dnn *dnn, const cuda_attention *a, dnn_attentio
       .row_sums = {{a->batch, a->heads, a->queries, 1}, {a->heads * a->queries, a->queries, 1, 1}}};
   int64_t most = a->is_gradient ? a->scratch_bytes - sums_bytes(a) : CUDA_WORKSPACE_BYTES;
   tsri_dnn_graph_init(&plan->graph, dnn);
-  plan->attention = *a;
+  plan->is_made = true;
   if (a->is_gradient) build_gradient(&g);
   else build_forward(&g);
   plan->is_impossible = !tsri_dnn_graph_plan(&plan->graph, most);
@@ -218,8 +229,8 @@ static void make_plan(const cuda_dnn *dnn, const cuda_attention *a, dnn_attentio
   }
 }
 
-// The plan, made if there is none. NULL: no memory. Call with the lock held.
-static dnn_attention_plan *plan_of(cuda_dnn *dnn, const cuda_attention *a) {
+// The entry of the table, which has no plan yet if it is new. NULL: no memory. Call with the lock held.
+static dnn_attention_plan *entry_of(cuda_dnn *dnn, const cuda_attention *a) {
   tsri_cache_key key;
   tsri_cache_key_init(&key);
   tsri_cache_key_add(&key, a, sizeof *a);
@@ -227,17 +238,26 @@ static dnn_attention_plan *plan_of(cuda_dnn *dnn, const cuda_attention *a) {
   if (*slot && memcmp(&(*slot)->attention, a, sizeof *a) == 0) return *slot;
   tsri_cuda_dnn_destroy_attention(*slot);
   *slot = tsri_calloc(1, sizeof **slot);
-  if (*slot) make_plan(dnn, a, *slot);
+  if (*slot) (*slot)->attention = *a;
   return *slot;
 }
 
-bool tsri_cuda_has_attention(cuda_device *device, const cuda_attention *attention) {
+static bool has_plan(const cuda_dnn *dnn, dnn_attention_plan *entry, int64_t plan_after_ns) {
+  if (!entry->is_made) {
+    entry->lost_ns += gain_ns(&entry->attention);
+    if (entry->lost_ns < (double)plan_after_ns) return false;
+    make_plan(dnn, &entry->attention, entry);
+  }
+  return !entry->is_impossible;
+}
+
+bool tsri_cuda_has_attention(cuda_device *device, const cuda_attention *attention, int64_t plan_after_ns) {
   bool was_pushed = tsri_cuda_enter(device), has_it = false;
   cuda_dnn *dnn = tsri_cuda_dnn_of(device);
   if (dnn) {
     tsri_mutex_lock(&dnn->lock);
-    const dnn_attention_plan *plan = plan_of(dnn, attention);
-    has_it = plan && !plan->is_impossible;
+    dnn_attention_plan *entry = entry_of(dnn, attention);
+    has_it = entry && has_plan(dnn, entry, plan_after_ns);
     tsri_mutex_unlock(&dnn->lock);
   }
   tsri_cuda_leave(device, was_pushed);
@@ -272,8 +292,8 @@ tsr_status tsri_cuda_attend(cuda_queue *queue, const cuda_attention *attention, 
   cuda_dnn *dnn = tsri_cuda_dnn_of(queue->device);
   if (!dnn || (!attention->is_gradient && tsri_cuda_workspace(queue) != CU_SUCCESS)) return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&dnn->lock);
-  dnn_attention_plan *plan = plan_of(dnn, attention);
-  bool is_good = plan && !plan->is_impossible && dnn->api.SetStream(dnn->handle, queue->stream) == DNN_SUCCESS;
+  dnn_attention_plan *plan = entry_of(dnn, attention);
+  bool is_good = plan && has_plan(dnn, plan, 0) && dnn->api.SetStream(dnn->handle, queue->stream) == DNN_SUCCESS;
   if (is_good) {
     cu_address workspace =
         attention->is_gradient ? memory->scratch + (cu_address)sums_bytes(attention) : queue->workspace;

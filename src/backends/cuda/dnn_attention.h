@@ -21,8 +21,8 @@ typedef struct cuda_attention_memory {
 // Describes the operator for cuDNN. False: it has parts that these graphs have not, operands that cuDNN cannot read where they lie, or is not worthwhile.
 bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out);
 
-// Whether cuDNN is there and has a plan for it. Opens cuDNN and makes the plan if that has not happened yet.
-bool tsri_cuda_has_attention(cuda_device *device, const cuda_attention *attention);
+// Whether cuDNN is there and has a plan for it. Opens cuDNN if that has not happened yet, and makes the plan once calls with this attention would have been faster with it by `plan_after_ns`.
+bool tsri_cuda_has_attention(cuda_device *device, const cuda_attention *attention, int64_t plan_after_ns);
 
 // Queues it. The device's context must be current.
 //

@@ -231,6 +231,32 @@ TEST(an_attention_that_cudnn_cannot_compute_or_fails_to_is_left_to_kernels) {
   fixture_close(&f);
 }
 
+TEST(a_plan_is_made_once_attentions_without_it_have_taken_long) {
+  fixture f = fixture_open();
+  trial t = begin(f, TSR_BF16, HEADS, false);
+  int refused = 0;
+  t.op.is.attention.plan_after_ns = 300;  // an attention of this size would be faster by 53 ns
+  while (!takes(&t)) refused++;
+  CHECK(refused > 1 && refused < 30);
+  t.op.is.attention.keys = ROWS - 1;  // another shape counts for itself
+  CHECK(!takes(&t));
+  t.op.is.attention.plan_after_ns = 0;
+  CHECK(takes(&t));
+  end(&t);
+  fixture_close(&f);
+}
+
+TEST(a_single_query_sees_all_keys_by_cudnn_causal_or_not) {
+  fixture f = fixture_open();
+  trial t = begin(f, TSR_BF16, HEADS, true);
+  t.op.is.attention.queries = 1;
+  CHECK(takes(&t));
+  t.op.is.attention.queries = 2;
+  CHECK(!takes(&t));
+  end(&t);
+  fixture_close(&f);
+}
+
 TEST(attention_by_cudnn_can_be_forbidden) {
   fixture f = fixture_open_with(&(tsri_open_options){.native = "-cudnn", .timeout_ns = UINT64_MAX});
   trial t = begin(f, TSR_BF16, HEADS, false);

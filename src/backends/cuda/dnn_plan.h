@@ -21,7 +21,7 @@ typedef struct dnn_plan {
   int proposal_count, chosen;
 } dnn_plan;
 
-enum { DNN_ATTENTION_SLOTS = 64 };
+enum { DNN_ATTENTION_SLOTS = 256 };
 typedef struct dnn_attention_plan dnn_attention_plan;  // of dnn_attention.c
 
 #define TSRI_ENTRY(name, exported, parameters) int(CUDA_CALL * name) parameters;

@@ -128,7 +128,7 @@ bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   cuda_attention attention;
   if (is_attention(op)) {
     return gpu_device->allows_dnn && tsri_cuda_describe_attention(op, &attention) &&
-           tsri_cuda_has_attention(gpu_device, &attention);
+           tsri_cuda_has_attention(gpu_device, &attention, op->is.attention.plan_after_ns);
   }
   cuda_conv conv;
   if (is_conv(op)) {
