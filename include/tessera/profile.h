@@ -46,9 +46,10 @@ typedef enum tsr_profile_kind {
 
 // Which clock measured a record's time.
 typedef enum tsr_profile_clock {
-  TSR_CLOCK_HOST,   // the host's: the time was spent inside the call. Work of a device that runs work later and has no
-                    // clock shows only how long queueing it took
-  TSR_CLOCK_DEVICE  // the device's: from the start to the end of the work itself
+  TSR_CLOCK_HOST,    // the host's: the time was spent inside the call. Work of a device that runs work later and has no
+                     // clock shows only how long queueing it took
+  TSR_CLOCK_DEVICE,  // the device's: from the start to the end of the work itself
+  TSR_CLOCK_ESTIMATED  // not measured: the mean of those times of the device's clock that like work took before
 } tsr_profile_clock;
 
 // One thing that happened. Texts are never NULL; they are valid as long as the library is loaded.

@@ -21,6 +21,7 @@ static void destroy_state(void *memory) {
   tsri_graph_state *state = memory;
   tsri_kernel_cache_destroy(state->kernels);
   tsri_autotune_destroy(state->autotune);
+  tsri_free(state->known_texts);
   tsri_mutex_deinit(&state->lock);
   tsri_free(state);
 }

@@ -69,8 +69,9 @@ typedef struct tsri_graph_state {
   uint32_t run_mark;       // number of the latest run; see tsri_node.mark
   uint64_t pass;           // of the node that runs now; see tsri_node.pass
   struct tsri_kernel_cache *kernels;
-  tsri_tuning tuning;              // set when the state is created, then constant
-  struct tsri_autotune *autotune;  // NULL: launches are not tuned; set when the state is created
+  tsri_tuning tuning;                    // set when the state is created, then constant
+  struct tsri_autotune *autotune;        // NULL: launches are not tuned; set when the state is created
+  struct tsri_known_texts *known_texts;  // of the profiler (profiled.c); NULL: none yet
   tsri_repeats repeats;
 } tsri_graph_state;
 

@@ -232,7 +232,7 @@ static tsr_status begin_upload(tsr_buffer *buffer, size_t offset, const void *da
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
   tsr_status status = tsri_track_touch(device, buffer, true);
-  tsri_span span = tsri_span_begin(device, queue);
+  tsri_span span = tsri_span_begin(device, queue, bytes << 4 | TSR_PROFILE_UPLOAD);
   if (status == TSR_OK) {
     status = device->backend->copy_in(queue, buffer->handle, buffer->offset + offset, data, bytes);
   }
@@ -276,7 +276,7 @@ static tsr_status begin_download(tsr_buffer *buffer, size_t offset, void *out_da
   tsr_status status = TSR_OK;
   tsri_queue *queue = is_direct ? tsri_device_lock(device) : lock_for_download(buffer, bytes, &status);
   if (status == TSR_OK) status = tsri_track_touch(device, buffer, false);
-  tsri_span span = tsri_span_begin(device, queue);
+  tsri_span span = tsri_span_begin(device, queue, bytes << 4 | TSR_PROFILE_DOWNLOAD);
   if (status == TSR_OK) {
     status = device->backend->copy_out(queue, out_data, buffer->handle, buffer->offset + offset, bytes);
   }
@@ -315,7 +315,7 @@ tsr_status tsr_buffer_fill(tsr_buffer *buffer, size_t offset, size_t bytes, cons
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
   status = tsri_track_touch(device, buffer, true);
-  tsri_span span = tsri_span_begin(device, queue);
+  tsri_span span = tsri_span_begin(device, queue, bytes << 4 | TSR_PROFILE_FILL);
   if (status == TSR_OK) {
     status = device->backend->fill(queue, buffer->handle, buffer->offset + offset, bytes, pattern, pattern_bytes);
   }
@@ -335,7 +335,7 @@ static tsr_status copy_apart(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src
   tsri_queue *queue = tsri_device_lock(device);
   status = tsri_track_touch(device, src, false);
   if (status == TSR_OK) status = tsri_track_touch(device, dst, true);
-  tsri_span span = tsri_span_begin(device, queue);
+  tsri_span span = tsri_span_begin(device, queue, bytes << 4 | TSR_PROFILE_COPY);
   if (status == TSR_OK) {
     status = device->backend->copy(queue, dst->handle, dst->offset + dst_offset, src->handle, src->offset + src_offset,
                                    bytes);
@@ -387,7 +387,7 @@ static tsr_status copy_peer(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src,
   if (status != TSR_OK) return status;
   tsri_queue *queue = tsri_device_lock(dst->device);
   status = tsri_track_touch(dst->device, dst, true);
-  tsri_span span = tsri_span_begin(dst->device, queue);
+  tsri_span span = tsri_span_begin(dst->device, queue, bytes << 4 | TSR_PROFILE_COPY);
   if (status == TSR_OK) {
     status = backend->copy_peer(queue, dst->handle, dst->offset + dst_offset, src->device->handle, src->handle,
                                 src->offset + src_offset, bytes);

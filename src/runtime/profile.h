@@ -47,12 +47,14 @@ typedef struct tsri_span {
 
 // Around a call of the backend that queues work. Both are called with the queue locked. `work` NULL: the call failed, and
 // nothing is noted.
-void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue);
+//
+// `key` is the same for work that is alike, as far as the calling thread's context does not tell: not all of it is timed.
+void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uint64_t key);
 void tsri_span_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, const tsri_profile_work *work);
 
-static inline tsri_span tsri_span_begin(tsr_device *device, tsri_queue *queue) {
+static inline tsri_span tsri_span_begin(tsr_device *device, tsri_queue *queue, uint64_t key) {
   tsri_span span = {.is_on = false};
-  if (tsri_profiling()) tsri_span_start(&span, device, queue);
+  if (tsri_profiling()) tsri_span_start(&span, device, queue, key);
   return span;
 }
 

@@ -238,7 +238,7 @@ static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsr
   for (uint32_t i = 0; device->track_count > 1 && i < built->kernel->buffer_count && status == TSR_OK; i++) {
     status = tsri_track_touch(device, arguments[i].buffer, launch->buffers[i].is_written);
   }
-  tsri_span span = tsri_span_begin(device, queue);
+  tsri_span span = tsri_span_begin(device, queue, (uint64_t)(uintptr_t)built->program + launch->groups[0]);
   if (status == TSR_OK) status = device->backend->launch(queue, built->program, launch);
   if (span.is_on) finish_span(&span, device, queue, built->kernel->name, launch, status);
   tsri_track_count(device, &built->name);

@@ -522,7 +522,7 @@ static tsr_status play_steps(const tsri_tape *tape, tsri_queue *queue) {
 // As play_step, with a record of its own. What a call queues has records of its own.
 static tsr_status play_step_timed(tsr_device *device, tsri_queue *queue, const tape_step *step) {
   if (step->kind == STEP_CALL) return play_step(device, queue, step);
-  tsri_span span = tsri_span_begin(device, queue);
+  tsri_span span = tsri_span_begin(device, queue, (uint64_t)(uintptr_t)step);
   tsr_status status = play_step(device, queue, step);
   if (!span.is_on) return status;
   if (step->kind == STEP_OP) {
@@ -596,7 +596,7 @@ static tsr_status play_profiled(tsri_tape *tape, tsri_queue *queue, tsri_graph *
     return status;
   }
   if (tape->listed == 0) tape->listed = list_steps(tape);
-  tsri_span span = tsri_span_begin(device, queue);
+  tsri_span span = tsri_span_begin(device, queue, (uint64_t)(uintptr_t)tape);
   status = device->backend->graph_launch(queue, graph);
   if (!span.is_on) return status;
   tsri_profile_context context = {.operators = tape->listed, .label = span.context.label};

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Times of a device's own clock: an event after each piece of work, read when the work has ended.
+// Times of a device's own clock: an event after a piece of work, read when the work has ended.
 //
 // Work of a queue follows each other, so a piece began when the one before it ended, if the queue was busy. If the queue was
 // idle, it began when it was queued: an event before it would not tell better, since it would happen before the host gets to
-// queueing the work. Only where commands are submitted in batches (limits.starts_late) is there an event before the work, too.
+// queueing the work. There is an event before the work, too, where the work before it has none at its end, and where commands are submitted in batches
+// (limits.starts_late).
+//
+// Work that is not timed (sample.c) takes the mean time of its class. Its place is found when the next timed work has ended, so that it fits before that.
 //
 // Events only tell the time between two of them, as f32 milliseconds on CUDA, so a lane keeps one event as its base, with
 // its time on the host's clock. The base moves along with the work: distances stay short, and thus precise.
@@ -57,10 +60,9 @@ static tsri_timing *create_timing(tsri_lane *lane) {
   tsri_device *handle = lane->owner->device->handle;
   tsri_timing *timing = tsri_calloc(1, sizeof *timing);
   if (!timing) return NULL;
+  timing->is_timed = true;
   tsr_status status = backend_of(lane)->event_create(handle, &timing->to);
-  if (status == TSR_OK && lane->owner->device->limits.starts_late) {
-    status = backend_of(lane)->event_create(handle, &timing->from);
-  }
+  if (status == TSR_OK) status = backend_of(lane)->event_create(handle, &timing->from);
   if (status == TSR_OK) {
     lane->timing_count++;
     return timing;
@@ -69,18 +71,26 @@ static tsri_timing *create_timing(tsri_lane *lane) {
   return NULL;
 }
 
-tsri_timing *tsri_lane_take(tsri_lane *lane) {
+static tsri_timing *create_untimed(tsri_lane *lane) {
+  tsri_timing *timing = lane->untimed_count < TSRI_MOST_UNTIMED ? tsri_calloc(1, sizeof *timing) : NULL;
+  lane->untimed_count += timing != NULL;
+  return timing;
+}
+
+tsri_timing *tsri_lane_take(tsri_lane *lane, bool is_timed) {
   if (!lane->base) return NULL;
-  tsri_timing *timing = lane->spare;
-  if (timing) lane->spare = timing->next;
+  tsri_timing **spare = is_timed ? &lane->spare : &lane->spare_untimed, *timing = *spare;
+  if (timing) *spare = timing->next;
+  else if (!is_timed) timing = create_untimed(lane);
   else if (lane->timing_count < TSRI_MOST_TIMINGS) timing = create_timing(lane);
   if (timing) timing->next = NULL;
   return timing;
 }
 
 void tsri_lane_give(tsri_lane *lane, tsri_timing *timing) {
-  timing->next = lane->spare;
-  lane->spare = timing;
+  tsri_timing **spare = timing->is_timed ? &lane->spare : &lane->spare_untimed;
+  timing->next = *spare;
+  *spare = timing;
 }
 
 void tsri_lane_add(tsri_lane *lane, tsri_timing *timing) {
@@ -100,26 +110,77 @@ static uint64_t queued_ns(const tsri_profile_entry *entry) {
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-// Gives the record its times, unless it has been dropped, and makes the event at its end the base.
+static tsri_profile_entry *entry_of(const tsr_profile *session, const tsri_timing *timing) {
+  return timing->number >= session->first_number ? tsri_profile_at(session, timing->number) : NULL;  // NULL: dropped
+}
+
+// The time that untimed work takes; 0: not known yet.
+static double expected_ns(const tsri_timing *timing) { return timing->work ? timing->work->mean_ns : 0; }
+
+// Places the untimed work at the head of the list, up to `end` (NULL: all), one after the other between two times. If the expected times are too long for that,
+// all are shortened alike.
+static void place_untimed(tsr_profile *session, tsri_lane *lane, const tsri_timing *end, uint64_t from_ns,
+                          uint64_t limit_ns) {
+  double total = 0, room = limit_ns > from_ns ? (double)(limit_ns - from_ns) : 0;
+  for (const tsri_timing *at = lane->first; at != end; at = at->next) total += expected_ns(at);
+  double scale = total > room ? room / total : 1;
+  while (lane->first != end) {
+    tsri_timing *timing = lane->first;
+    tsri_profile_entry *entry = entry_of(session, timing);
+    double ns = expected_ns(timing) * scale;
+    if (entry && expected_ns(timing) > 0) {
+      // Work that was queued late began then, if there is room left for all that follows.
+      double slack = room - total * scale;
+      uint64_t late_ns = queued_ns(entry), slack_ns = slack > 0 ? (uint64_t)slack : 0;
+      uint64_t wait_ns = late_ns > from_ns ? late_ns - from_ns : 0;
+      if (wait_ns > slack_ns) wait_ns = slack_ns;
+      entry->start_ns = from_ns + wait_ns;
+      entry->duration_ns = ns > 1 ? (uint64_t)ns : 1;
+      entry->clock = TSR_CLOCK_ESTIMATED;
+      from_ns = entry->start_ns + entry->duration_ns;
+      room -= (double)wait_ns + ns;
+      total -= expected_ns(timing);
+    } else if (entry) {
+      session->untimed_count++;
+    }
+    lane->first = timing->next;
+    lane->pending_count--;
+    tsri_lane_give(lane, timing);
+  }
+  if (!lane->first) lane->last = NULL;
+}
+
+// When work began that ended at `end_ns` and took `ns` since the event before it (has_from).
+static uint64_t began_ns(const tsri_lane *lane, const tsri_timing *timing, const tsri_profile_entry *entry,
+                         uint64_t end_ns, uint64_t ns) {
+  uint64_t since_ns = timing->has_from ? end_ns - (ns < end_ns ? ns : end_ns) : 0;
+  // The event before it happens early if the queue was idle; where work is submitted in batches, it does not.
+  if (!timing->has_from || !lane->owner->device->limits.starts_late) since_ns = larger(since_ns, queued_ns(entry));
+  return larger(lane->base_ns, since_ns);
+}
+
+// Gives the record its times, unless it has been dropped, places the untimed work before it, and makes the event at its end the base.
 static void read_timing(tsr_profile *session, tsri_lane *lane, tsri_timing *timing) {
   tsri_device *handle = lane->owner->device->handle;
   uint64_t passed_ns = 0, ns = 0;
   tsr_status status = backend_of(lane)->event_elapsed(handle, lane->base, timing->to, &passed_ns);
-  if (status == TSR_OK && timing->from) {
+  if (status == TSR_OK && timing->has_from) {
     status = backend_of(lane)->event_elapsed(handle, timing->from, timing->to, &ns);
   }
-  if (status != TSR_OK) {
-    session->untimed_count++;
-    return;
-  }
-  uint64_t end_ns = lane->base_ns + passed_ns;
-  if (timing->number >= session->first_number) {
-    tsri_profile_entry *entry = tsri_profile_at(session, timing->number);
+  tsri_profile_entry *entry = entry_of(session, timing);
+  uint64_t end_ns = lane->base_ns + passed_ns, start_ns = end_ns;
+  if (status == TSR_OK && entry) {
     end_ns = larger(end_ns, queued_ns(entry) + 1);  // the clocks drift apart by less than this until they are aligned
-    uint64_t start_ns = larger(lane->base_ns, timing->from ? end_ns - (ns < end_ns ? ns : end_ns) : queued_ns(entry));
+    start_ns = began_ns(lane, timing, entry, end_ns, ns);
     entry->start_ns = start_ns < end_ns ? start_ns : end_ns - 1;
     entry->duration_ns = end_ns - entry->start_ns;
     entry->clock = TSR_CLOCK_DEVICE;
+    if (timing->work) tsri_work_class_add(timing->work, entry->duration_ns);
+  }
+  place_untimed(session, lane, timing, lane->base_ns, start_ns);
+  if (status != TSR_OK) {
+    session->untimed_count++;
+    return;
   }
   tsri_event *old = lane->base;
   lane->base = timing->to;
@@ -131,32 +192,53 @@ void tsri_lane_align(tsri_lane *lane, uint64_t end_ns) {
   if (lane->base) lane->base_ns = end_ns;
 }
 
-static void read_first(tsr_profile *session, tsri_lane *lane) {
+static tsri_timing *first_timed(const tsri_lane *lane) {
   tsri_timing *timing = lane->first;
+  while (timing && !timing->is_timed) timing = timing->next;
+  return timing;
+}
+
+// Reads the first timed work, and what stands before it.
+static void read_first(tsr_profile *session, tsri_lane *lane, tsri_timing *timing) {
+  read_timing(session, lane, timing);
   lane->first = timing->next;
   if (!lane->first) lane->last = NULL;
   lane->pending_count--;
-  read_timing(session, lane, timing);
   tsri_lane_give(lane, timing);
 }
 
-void tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle) {
-  while (lane->first && (is_idle || wait_for(lane, lane->first->to, 0))) read_first(session, lane);
+void tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle, uint64_t now_ns) {
+  tsri_timing *timing = first_timed(lane);
+  while (timing && (is_idle || wait_for(lane, timing->to, 0))) {
+    read_first(session, lane, timing);
+    timing = first_timed(lane);
+  }
+  if (is_idle) place_untimed(session, lane, NULL, lane->base_ns, now_ns);
+}
+
+static void destroy_spares(const tsri_lane *lane, tsri_timing *spares) {
+  for (tsri_timing *timing = spares, *next; timing; timing = next) {
+    next = timing->next;
+    destroy_timing(lane, timing);
+  }
 }
 
 void tsri_lane_finish(tsr_profile *session, tsri_lane *lane, uint64_t deadline_ns) {
-  while (lane->first && wait_for(lane, lane->first->to, deadline_ns)) read_first(session, lane);
+  tsri_timing *due = first_timed(lane);
+  while (due && wait_for(lane, due->to, deadline_ns)) {
+    read_first(session, lane, due);
+    due = first_timed(lane);
+  }
+  if (!due) place_untimed(session, lane, NULL, lane->base_ns, tsri_clock_ns() - session->begin_ns);
   for (tsri_timing *timing = lane->first, *next; timing; timing = next) {
     next = timing->next;
     session->untimed_count++;
     destroy_timing(lane, timing);
   }
-  for (tsri_timing *timing = lane->spare, *next; timing; timing = next) {
-    next = timing->next;
-    destroy_timing(lane, timing);
-  }
+  destroy_spares(lane, lane->spare);
+  destroy_spares(lane, lane->spare_untimed);
   tsr_device *device = lane->owner->device;
   if (lane->base) device->backend->event_destroy(device->handle, lane->base);
-  lane->first = lane->last = lane->spare = NULL;
+  lane->first = lane->last = lane->spare = lane->spare_untimed = NULL;
   lane->base = NULL;
 }

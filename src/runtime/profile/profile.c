@@ -19,16 +19,20 @@ static const char *const kind_words[] = {
 
 const char *tsri_profile_kind_word(tsr_profile_kind kind) { return kind_words[kind]; }
 
+const char *tsri_profile_clock_word(tsr_profile_clock clock) {
+  return clock == TSR_CLOCK_DEVICE ? "device" : clock == TSR_CLOCK_ESTIMATED ? "estimated" : "host";
+}
+
 const tsri_profiled *tsri_profile_device_at(const tsr_profile *profile, int index) {
   const tsri_profiled *at = profile->devices;
   while (at && at->index != index) at = at->next;
   return at;
 }
 
-// Only work that the device has timed itself: the time that queueing takes says nothing about the device.
+// Only work whose time on the device is known: the time that queueing takes says nothing about the device.
 double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *entry) {
   const tsri_profiled *device = tsri_profile_device_at(profile, entry->device);
-  bool is_work = entry->kind <= TSR_PROFILE_REPLAY && entry->clock == TSR_CLOCK_DEVICE;
+  bool is_work = entry->kind <= TSR_PROFILE_REPLAY && entry->clock != TSR_CLOCK_HOST;
   if (!device || !is_work || entry->duration_ns == 0) return 0;
   double seconds = (double)entry->duration_ns * 1e-9, bytes = 0, operations = 0;
   bool crosses_bus = entry->kind == TSR_PROFILE_UPLOAD || entry->kind == TSR_PROFILE_DOWNLOAD;
@@ -125,6 +129,7 @@ void tsr_profile_release(tsr_profile *profile) {
     tsri_free(at);
   }
   tsri_totals_deinit(&profile->dropped);
+  tsri_free(profile->classes);
   tsri_object_destroy(&profile->object, sizeof *profile);
 }
 

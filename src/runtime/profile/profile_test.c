@@ -96,6 +96,71 @@ TEST(every_device_records_its_kernels_with_operators_labels_bytes_and_times) {
   tsr_profile_release(profile);
 }
 
+TEST(long_work_is_timed_each_time_and_short_work_now_and_then) {
+  static const struct {
+    uint64_t ns;
+    int least, most;
+  } rows[] = {{1000000, 1000, 1000}, {200000, 1000, 1000}, {20000, 120, 130}, {4000, 24, 30}, {10, 15, 20}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    tsri_work_class work = {0};
+    int timed = 0;
+    for (int j = 0; j < 1000; j++) {
+      if (!tsri_work_class_is_due(&work)) continue;
+      CHECK(j > 1 || timed == j);  // the first two are timed in any case
+      timed++;
+      tsri_work_class_add(&work, rows[i].ns);
+    }
+    CHECK(timed >= rows[i].least && timed <= rows[i].most);
+    CHECK(work.mean_ns > (double)rows[i].ns * 0.999 && work.mean_ns < (double)rows[i].ns * 1.001);
+  }
+}
+
+enum { REPEATED = 200 };
+
+// The same kernel again and again. Counts its records by clock, and checks that they follow one another.
+// Returns the longest time that was measured.
+static uint64_t count_clocks(tsr_device *device, bool is_full, int *out_clocks) {
+  tsr_tensor *x = make_input(device);
+  CHECK_OK(tsr_profile_begin(&(tsr_profile_desc){.is_full = is_full}));
+  for (int i = 0; i < REPEATED; i++) {
+    tsr_tensor *y = tsr_log1p(x);
+    CHECK_OK(tsr_evaluate(y));
+    tsr_release(y);
+  }
+  CHECK_OK(tsr_device_synchronize(device));
+  tsr_profile *profile = end_profile();
+  uint64_t end_ns = 0, longest_ns = 0;
+  for (int i = 0; i < count_records(profile); i++) {
+    tsr_profile_record record = record_at(profile, i);
+    if (record.kind != TSR_PROFILE_KERNEL || strcmp(record.operators, "log1p") != 0) continue;
+    out_clocks[record.clock]++;
+    if (record.clock == TSR_CLOCK_DEVICE && record.duration_ns > longest_ns) longest_ns = record.duration_ns;
+    CHECK(record.duration_ns > 0);
+    CHECK(record.clock == TSR_CLOCK_HOST || record.start_ns + 2 >= end_ns);
+    end_ns = record.start_ns + record.duration_ns;
+  }
+  tsr_profile_release(profile);
+  tsr_release(x);
+  return longest_ns;
+}
+
+TEST(work_that_comes_again_is_estimated_from_what_was_timed_unless_all_times_are_asked_for) {
+  tsr_device *device = NULL;
+  int sampled[3] = {0}, full[3] = {0};
+  CHECK_OK(tsr_profile_begin(NULL));  // a device that is opened now has times
+  tsr_status status = tsr_device_open(&(tsr_device_desc){.backend = "opencl"}, &device);
+  CHECK_OK(tsr_profile_end(NULL));
+  if (status != TSR_OK) SKIP("no OpenCL device, whose work is timed by events");
+  uint64_t longest_ns = count_clocks(device, false, sampled);
+  CHECK_EQ_INT(sampled[TSR_CLOCK_DEVICE] + sampled[TSR_CLOCK_ESTIMATED], REPEATED);
+  CHECK(sampled[TSR_CLOCK_DEVICE] >= 2);
+  CHECK(sampled[TSR_CLOCK_ESTIMATED] > 0 ||
+        longest_ns > 80000);  // longer: each may be timed, on a machine that is busy
+  count_clocks(device, true, full);
+  CHECK_EQ_INT(full[TSR_CLOCK_DEVICE], REPEATED);
+  tsr_device_release(device);
+}
+
 TEST(work_without_a_label_has_none_even_if_it_runs_within_one) {
   tsr_device *device = test_open("cpu");
   CHECK_OK(tsr_profile_begin(NULL));

@@ -213,7 +213,20 @@ static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, uin
 
 // --- Hooks -----------------------------------------------------------------------------------------------------------------------
 
-void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue) {
+// Chooses whether the work is timed, and takes what that needs. With the lock held.
+static tsri_timing *take_timing(tsri_span *span, uint64_t key) {
+  tsri_lane *lane = span->lane;
+  tsri_work_class *work = tsri_work_class_find(session, key, &span->context);
+  bool is_timed = !work || tsri_work_class_is_due(work);
+  tsri_timing *timing = tsri_lane_take(lane, is_timed);
+  if (!timing) return NULL;
+  timing->work = work;
+  timing->has_failed = false;
+  timing->has_from = is_timed && (!lane->ends_timed || lane->owner->device->limits.starts_late);
+  return timing;
+}
+
+void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uint64_t key) {
   if (is_mute) return;
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session ? find_device(device) : NULL;
@@ -231,11 +244,13 @@ void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue) {
     tsri_mutex_lock(&lock);
     span->lane->is_ready = true;
     profiled->has_clock |= has_clock;
-    span->timing = tsri_lane_take(span->lane);
+    span->timing = take_timing(span, key);
     tsri_mutex_unlock(&lock);
   }
-  tsri_event *from = span->timing ? span->timing->from : NULL;
-  if (span->timing) span->timing->has_failed = from && device->backend->event_record(queue, from) != TSR_OK;
+  tsri_timing *timing = span->timing;
+  if (timing && timing->has_from && device->backend->event_record(queue, timing->from) != TSR_OK) {
+    timing->has_failed = true;
+  }
   span->host_start_ns = tsri_clock_ns();
 }
 
@@ -250,7 +265,7 @@ static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t en
   if (span->timing && is_added && !span->timing->has_failed) {
     span->timing->number = number;
     tsri_lane_add(span->lane, span->timing);
-    if (span->lane->pending_count % 64 == 0) tsri_lane_read(session, span->lane, false);
+    if (span->lane->pending_count % 64 == 0) tsri_lane_read(session, span->lane, false, since_begin(end_ns));
   } else if (span->timing) {
     tsri_lane_give(span->lane, span->timing);
   } else if (is_added && span->lane && span->lane->owner->has_clock && !span->lane->runs_at_once) {
@@ -261,9 +276,11 @@ static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t en
 void tsri_span_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, const tsri_profile_work *work) {
   uint64_t end_ns = tsri_clock_ns();
   tsri_timing *timing = span->timing;
-  if (timing && device->backend->event_record(queue, timing->to) != TSR_OK) timing->has_failed = true;
+  bool is_timed = timing && timing->is_timed;
+  if (is_timed && device->backend->event_record(queue, timing->to) != TSR_OK) timing->has_failed = true;
   tsri_mutex_lock(&lock);
   finish_locked(span, device, end_ns, work);
+  if (span->lane) span->lane->ends_timed = is_timed && work && !timing->has_failed;
   open_span_count--;
   tsri_mutex_unlock(&lock);
   if (work) use_up_operations(work);
@@ -290,7 +307,7 @@ void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_n
   tsri_lane *lane = profiled ? find_lane(profiled, queue) : NULL;
   if (lane && status == TSR_OK) {
     bool had_to_wait = lane->first && end_ns - start_ns > BLOCKED_NS;
-    tsri_lane_read(session, lane, true);
+    tsri_lane_read(session, lane, true, since_begin(end_ns));
     if (had_to_wait) tsri_lane_align(lane, since_begin(end_ns));
   }
   if (profiled && (!profiled->runs_at_once || end_ns - start_ns >= SHORTEST_NS)) {

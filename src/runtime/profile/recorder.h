@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The profiler's data: a session that is being recorded, and the profile it becomes.
 //
-// recorder.c adds records, clock.c times work by the device's events, strings.c keeps texts, totals.c adds records up,
+// recorder.c adds records, clock.c times work by the device's events, sample.c chooses the work that is timed, strings.c keeps texts, totals.c adds records up,
 // and write_*.c are the outputs. One lock guards everything but the strings.
 #ifndef TSRI_PROFILE_RECORDER_H
 #define TSRI_PROFILE_RECORDER_H
@@ -26,16 +26,36 @@ enum { TSRI_PROFILE_NO_DEVICE = UINT16_MAX, TSRI_PROFILE_CHUNK = 1024 };
 
 // --- Timing ------------------------------------------------------------------------------------------------------------
 
-// Events around queued work.
+// Work that is alike: the same kernel or native operator, for the same operators and the same result.
+typedef struct tsri_work_class {
+  uint64_t hash;        // 0: the place is free
+  uint64_t seen, next;  // how often it was queued, and at which of these it is timed next
+  uint64_t timed;
+  double mean_ns;  // of the times
+} tsri_work_class;
+
+// The class of work with this key (tsri_span_begin). NULL: each such work is timed, since the session asks for it, or there are too many classes.
+tsri_work_class *tsri_work_class_find(tsr_profile *session, uint64_t key, const tsri_profile_context *context);
+
+// Counts a piece of work that is about to be queued. True if it is to be timed.
+bool tsri_work_class_is_due(tsri_work_class *work);
+
+// Adds a time that was measured.
+void tsri_work_class_add(tsri_work_class *work, uint64_t ns);
+
+// Queued work, with the events around it. Work that is not timed has none.
 typedef struct tsri_timing {
-  tsri_event *from;  // NULL: the work began when the work before it had ended, or when it was queued
-  tsri_event *to;
-  uint64_t number;  // of the record
-  bool has_failed;  // an event could not be recorded
+  tsri_event *from, *to;
+  bool is_timed;  // `to` is recorded after the work; otherwise its time is that of its class
+  bool
+      has_from;  // `from` is recorded before it; otherwise it began when the work before it had ended, or when it was queued
+  tsri_work_class *work;  // NULL: the work has none
+  uint64_t number;        // of the record
+  bool has_failed;        // an event could not be recorded
   struct tsri_timing *next;
 } tsri_timing;
 
-enum { TSRI_LANES = 16, TSRI_MOST_TIMINGS = 1024 };
+enum { TSRI_LANES = 16, TSRI_MOST_TIMINGS = 1024, TSRI_MOST_UNTIMED = 1 << 14 };
 
 // A queue of a device, with its work that has not been timed yet.
 typedef struct tsri_lane {
@@ -46,8 +66,9 @@ typedef struct tsri_lane {
   tsri_event *base;  // an event of the past, and when it happened, on the host's clock since the session's beginning
   uint64_t base_ns;
   tsri_timing *first, *last;  // work in the order in which it was queued
-  tsri_timing *spare;
-  int timing_count, pending_count;
+  tsri_timing *spare, *spare_untimed;
+  int timing_count, untimed_count, pending_count;
+  bool ends_timed;  // the newest work has an event at its end
   bool
       runs_at_once;  // work has ended when the call returns: of the first queue of a device that says so, not of queues with threads
 } tsri_lane;
@@ -115,6 +136,7 @@ struct tsr_profile {
   int device_count;
   tsri_profile_totals dropped;
   uint64_t lost_count, untimed_count;
+  tsri_work_class *classes;  // a hash table; NULL: there are none yet
 };
 
 static inline tsri_profile_entry *tsri_profile_at(const tsr_profile *profile, uint64_t number) {
@@ -123,6 +145,7 @@ static inline tsri_profile_entry *tsri_profile_at(const tsr_profile *profile, ui
 }
 
 const tsri_profiled *tsri_profile_device_at(const tsr_profile *profile, int index);  // NULL: there is none
+const char *tsri_profile_clock_word(tsr_profile_clock clock);
 double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *entry);
 
 // --- Clocks of devices: clock.c. Called with the profiler's lock held, except tsri_lane_calibrate. -------------------------
@@ -131,13 +154,13 @@ double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *
 // device has no clock.
 bool tsri_lane_calibrate(tsri_lane *lane, tsri_queue *queue, uint64_t begin_ns);
 
-// Two events for work that is about to be queued; NULL: the lane has none left, or there is no memory.
-tsri_timing *tsri_lane_take(tsri_lane *lane);
+// A record for work that is about to be queued, with two events if it is timed; NULL: the lane has none left, or there is no memory.
+tsri_timing *tsri_lane_take(tsri_lane *lane, bool is_timed);
 void tsri_lane_give(tsri_lane *lane, tsri_timing *timing);
 void tsri_lane_add(tsri_lane *lane, tsri_timing *timing);
 
-// Reads the times of work that has ended, or of all work if `is_idle`.
-void tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle);
+// Reads the times of work that has ended, or of all work if `is_idle`, at `now_ns` since the session's beginning.
+void tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle, uint64_t now_ns);
 
 // The host was released at this time from a wait that it had to spend: the last work ended just before. Corrects clocks that
 // drift apart.

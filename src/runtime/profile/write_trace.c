@@ -45,7 +45,7 @@ static void add_arguments(const tsr_profile *profile, const tsri_profile_entry *
   if (entry->operations && ns > 0) tsri_builder_add(out, ",\"GFLOP/s\":%.3f", (double)entry->operations / ns);
   if (share > 0) tsri_builder_add(out, ",\"share of limit\":%.4f", share);
   tsri_builder_add(out, ",\"clock\":\"%s\",\"host_us\":%.3f,\"host_call_us\":%.3f}",
-                   entry->clock == TSR_CLOCK_DEVICE ? "device" : "host", (double)entry->host_start_ns / 1e3,
+                   tsri_profile_clock_word((tsr_profile_clock)entry->clock), (double)entry->host_start_ns / 1e3,
                    (double)entry->host_ns / 1e3);
 }
 
