@@ -96,7 +96,7 @@ static void describe(const tsri_node *const *nodes, uint32_t count, tsri_profile
 }
 
 void tsri_profile_fusion(const tsri_plan *plan, const tsri_fusion *fusion, tsri_profile_context *out) {
-  const tsri_node *nodes[TSRI_MAX_FUSION_NODES];
+  const tsri_node *nodes[TSRI_MAX_FUSION_NODES] = {NULL};
   for (uint32_t i = 0; i < fusion->node_count; i++) {
     nodes[i] = plan->nodes[plan->members[fusion->first + i]].node;
   }
@@ -105,7 +105,7 @@ void tsri_profile_fusion(const tsri_plan *plan, const tsri_fusion *fusion, tsri_
 
 // The form lists the root first.
 void tsri_profile_repeat(const tsri_repeat_form *form, tsri_profile_context *out) {
-  const tsri_node *nodes[TSRI_REPEAT_NODES];
+  const tsri_node *nodes[TSRI_REPEAT_NODES] = {NULL};
   for (uint32_t i = 0; i < form->node_count; i++) nodes[i] = form->nodes[form->node_count - 1 - i];
   describe(nodes, form->node_count, out);
 }
