@@ -53,7 +53,40 @@ static tsr_tensor *adopt(tsr_tensor *tensor) {
   return fail_out_of_memory();
 }
 
-// Copies the axes that there are, size by size: most layouts were just written that way, and wide loads of such memory stall. The others become 0.
+// A tensor without a layout, in no scope yet. Takes over the reference to `value`. NULL when host memory is out.
+static tsr_tensor *create(tsri_value *value, tsr_dtype dtype) {
+  tsr_tensor *tensor = tsri_record_alloc(sizeof *tensor);
+  if (!tensor) {
+    tsri_value_let_go(value);
+    return NULL;
+  }
+  // One by one: clearing the whole record first would take longer than all the rest.
+  atomic_init(&tensor->object.refs, 1);
+  tensor->object.type = TSRI_OBJECT_TENSOR;
+  tensor->status = TSR_OK;
+  tensor->message = NULL;
+  tensor->dtype = dtype;
+  tensor->packed_last = 0;
+  tensor->value = value;
+  tensor->scope = NULL;
+  tensor->scope_index = 0;
+  tensor->is_static = false;
+  return tensor;
+}
+
+tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout *layout) {
+  tsr_tensor *tensor = create(value, dtype);
+  if (!tensor) return fail_out_of_memory();
+  tensor->layout = *layout;  // by wide stores, since the tensor's reader copies it by wide loads
+  return adopt(tensor);
+}
+
+tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
+  tsri_value *value = tsri_value_create(buffer);
+  return value ? tsri_tensor_of(value, dtype, layout) : fail_out_of_memory();
+}
+
+// Copies the axes that there are, size by size: the layout of a view was just written that way, and wide loads of such memory stall. The others become 0.
 static void copy_layout(tsri_layout *to, const tsri_layout *from) {
   to->shape.rank = from->shape.rank;
   for (int i = 0; i < from->shape.rank; i++) {
@@ -65,36 +98,12 @@ static void copy_layout(tsri_layout *to, const tsri_layout *from) {
   to->count = from->count;
 }
 
-tsr_tensor *tsri_tensor_of(tsri_value *value, tsr_dtype dtype, const tsri_layout *layout) {
-  tsr_tensor *tensor = tsri_record_alloc(sizeof *tensor);
-  if (!tensor) {
-    tsri_value_let_go(value);
-    return fail_out_of_memory();
-  }
-  // One by one: clearing the whole record first would take longer than all the rest.
-  atomic_init(&tensor->object.refs, 1);
-  tensor->object.type = TSRI_OBJECT_TENSOR;
-  tensor->status = TSR_OK;
-  tensor->message = NULL;
-  tensor->dtype = dtype;
-  copy_layout(&tensor->layout, layout);
-  tensor->packed_last = 0;
-  tensor->value = value;
-  tensor->scope = NULL;
-  tensor->scope_index = 0;
-  tensor->is_static = false;
-  return adopt(tensor);
-}
-
-tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_layout *layout) {
-  tsri_value *value = tsri_value_create(buffer);
-  return value ? tsri_tensor_of(value, dtype, layout) : fail_out_of_memory();
-}
-
 tsr_tensor *tsri_tensor_view(const tsr_tensor *tensor, const tsri_layout *layout) {
-  tsr_tensor *view = tsri_tensor_of(tsri_value_hold(tensor->value), tensor->dtype, layout);
-  if (tsri_tensor_is_usable(view)) view->packed_last = tensor->packed_last;
-  return view;
+  tsr_tensor *view = create(tsri_value_hold(tensor->value), tensor->dtype);
+  if (!view) return fail_out_of_memory();
+  copy_layout(&view->layout, layout);
+  view->packed_last = tensor->packed_last;
+  return adopt(view);
 }
 
 tsr_tensor *tsri_tensor_fail(tsr_status status) {
