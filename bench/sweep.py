@@ -17,6 +17,7 @@ import json
 import os
 import statistics
 import sys
+import threading
 import time
 
 import heat_map
@@ -96,14 +97,31 @@ class Tessera:
         return calling(*functions), calling(*map(self.nothing, functions))
 
 
+def is_idle():
+    """Whether all other threads of this process sleep. The kernel brings a thread's processor time up to date every 4 ms only, so that alone does not tell."""
+    own = threading.get_native_id()
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/stat", encoding="ascii") as file:
+                if int(task) != own and file.read().rsplit(")", 1)[1].split()[0] == "R":
+                    return False
+        except OSError:  # it has ended
+            pass
+    return True
+
+
 def settle():
-    """Waits until the process is idle. The threads of OpenMP and OpenBLAS go on spinning after a call, for up to 20 ms on a
+    """Waits until the process is idle. The threads of OpenMP and OpenBLAS go on spinning after a call, for up to 30 ms on a
     processor with a slow pause instruction: whoever comes next would share the cores with them."""
-    for _ in range(50):
-        before = time.process_time()
-        time.sleep(0.002)
-        if time.process_time() - before < 0.0004:
+    if not os.path.isdir("/proc/self/task"):
+        time.sleep(0.04)
+        return
+    quiet = 0
+    for _ in range(400):
+        quiet = quiet + 1 if is_idle() else 0
+        if quiet == 3:
             return
+        time.sleep(0.0003)
 
 
 def take_turns(runs, off, turns, seconds):
