@@ -3,7 +3,7 @@
 #include "backends/cpu/lanes/isa_parts.h"
 #include "backends/cpu/rows/scan_lines.h"
 
-enum { SEGMENTS = 8, SEGMENT = 128, MOST_COLUMNS = 512 };
+enum { SEGMENTS = 8, SEGMENT = 128, MOST_COLUMNS = 512, FEW_COLUMNS = 16 };
 
 #define GET(x) ((A)(x))
 #define PUT(a) ((T)(a))
