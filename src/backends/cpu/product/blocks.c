@@ -31,15 +31,15 @@ typedef struct chunk {
   const tsri_product *p;
   int64_t row, rows, column, columns, k, depth;
   size_t line_bytes;   // of a line in a panel
-  bool is_a_in_place;  // whole panels of a are not packed
+  bool is_a_in_place;  // panels of a are not packed, but for groups those that are not whole
   char *a_panels, *b_panels;
   char *sums;  // of the chunk's first element
   int64_t sums_step;
   bool is_first, is_last;
   int64_t a_panel_count, b_panel_count;
-  bool is_thin;  // few panels of a: the thread that multiplies by a panel of b packs it first, into its own cache
-  int64_t block_a, block_b;  // panels in a block of the result
-  int64_t column_blocks;     // blocks side by side
+  bool is_thin;     // few panels of a: the thread that multiplies by a panel of b packs it first, into its own cache
+  int64_t block_b;  // panels of b in a block of the result
+  int64_t bands, column_blocks;  // blocks below each other and side by side
   int parts;
   // Panels of bf16: their smallest elements (tsri_product_groups.least). A panel of b is exact from the first block of k on in which a sum could be flushed:
   // later sums are added to those.
@@ -145,7 +145,7 @@ static void choose_tiles(chunk *c, int64_t first, int64_t last) {
 // Packs panels `first` to before `last`.
 static void pack_panels(chunk *c, const packing *in, int64_t first, int64_t last) {
   const tsri_product *p = c->p;
-  if (first >= last) return;
+  if (first >= last || (in->is_a && c->is_a_in_place && !p->groups)) return;
   if (p->groups) {
     pack_groups(c, in, first, last);
     return;
@@ -253,14 +253,31 @@ static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int
   (groups->least && c->is_exact[b_panel] ? groups->exact_tile : groups->tile)(&tile);
 }
 
-static void run_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, void *to, int64_t to_step, bool adds) {
+// A tile of f32 or f64 from a panel of b and rows of a as they lie.
+static void run_tile_in_place(const chunk *c, int64_t row, int rows, int64_t columns, const char *b, char *to,
+                              int64_t to_step, bool adds) {
+  const tsri_product *p = c->p;
+  int64_t step = tile_columns(p);
+  for (int done = 0, now = 0; done < rows; done += now) {
+    now = p->kernels->direct(rows - done, columns <= step / 2 ? 1 : 2, c->depth,
+                             element_at(p, &p->a, c->row + row + done, c->k), p->a.row, p->a.column, b, step,
+                             to + (size_t)(done * to_step) * p->sum_bytes, to_step, adds);
+  }
+}
+
+static void run_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, int64_t columns, void *to,
+                     int64_t to_step, bool adds) {
   const tsri_product *p = c->p;
   if (p->groups) {
     run_group_tile(c, a_panel, b_panel, rows, to, to_step, adds);
     return;
   }
-  const char *a = c->a_panels + (size_t)(a_panel * tile_rows(p)) * c->line_bytes;
   const char *b = c->b_panels + (size_t)(b_panel * tile_columns(p)) * c->line_bytes;
+  if (c->is_a_in_place) {
+    run_tile_in_place(c, a_panel * tile_rows(p), rows, columns, b, to, to_step, adds);
+    return;
+  }
+  const char *a = c->a_panels + (size_t)(a_panel * tile_rows(p)) * c->line_bytes;
   p->kernels->tile(rows, c->depth, a, b, to, to_step, adds);
 }
 
@@ -270,10 +287,10 @@ static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
   int64_t rows = at_most(c->rows - row, tile_rows(p)), columns = at_most(c->columns - column, tile_columns(p));
   char *sums = c->sums + (size_t)(row * c->sums_step + column) * p->sum_bytes;
   if (rows == tile_rows(p) && columns == tile_columns(p)) {
-    run_tile(c, a_panel, b_panel, (int)rows, sums, c->sums_step, !c->is_first);
+    run_tile(c, a_panel, b_panel, (int)rows, columns, sums, c->sums_step, !c->is_first);
   } else {
     double tile[TSRI_PRODUCT_MOST_TILE];
-    run_tile(c, a_panel, b_panel, (int)rows, tile, tile_columns(p), false);
+    run_tile(c, a_panel, b_panel, (int)rows, columns, tile, tile_columns(p), false);
     tsri_product_take_tile(p, tile, sums, c->sums_step, rows, columns, !c->is_first);
   }
 }
@@ -300,7 +317,8 @@ static void multiply_part(void *user, int part) {
   chunk *c = user;
   const tsri_product *p = c->p;
   int64_t first_b = part % c->column_blocks * c->block_b, last_b = at_most(first_b + c->block_b, c->b_panel_count);
-  int64_t first_a = part / c->column_blocks * c->block_a, last_a = at_most(first_a + c->block_a, c->a_panel_count);
+  int64_t band = part / c->column_blocks;
+  int64_t first_a = c->a_panel_count * band / c->bands, last_a = c->a_panel_count * (band + 1) / c->bands;
   int64_t column = first_b * tile_columns(p);
   int64_t columns = at_most(c->columns, last_b * tile_columns(p)) - column;
   packing b = packing_of_b(c);
@@ -319,12 +337,18 @@ static void multiply_part(void *user, int part) {
 
 static void multiply(chunk *c) {
   const tsri_product *p = c->p;
-  int64_t bands = 1, most_b = BLOCK_COLUMNS / tile_columns(p);
+  int64_t most_b = BLOCK_COLUMNS / tile_columns(p);
+  c->bands = 1;
   c->block_b = c->is_thin ? at_most(chunks_of(c->b_panel_count, parts_for(p, c->b_panel_count)), most_b) : most_b;
   c->column_blocks = chunks_of(c->b_panel_count, c->block_b);
-  if (!c->is_thin) bands = chunks_of(parts_for(p, c->a_panel_count * c->column_blocks), c->column_blocks);
-  c->block_a = chunks_of(c->a_panel_count, bands);
-  tsri_parallel(p->threads, (int)(chunks_of(c->a_panel_count, c->block_a) * c->column_blocks), multiply_part, c);
+  if (!c->is_thin) c->bands = chunks_of(parts_for(p, c->a_panel_count * c->column_blocks), c->column_blocks);
+  tsri_parallel(p->threads, (int)(c->bands * c->column_blocks), multiply_part, c);
+}
+
+static bool is_a_in_place(const tsri_product *p) {
+  if (p->n > COLUMNS_IN_PLACE) return false;
+  if (p->groups) return p->a.column == 1 && p->a.row > 0 && p->k % p->groups->unit == 0;
+  return !p->is_narrow && p->kernels->direct && tsri_product_lies_along_k(p);
 }
 
 static void run_chunk(const tsri_product *p, int64_t row, int64_t column) {
@@ -342,8 +366,7 @@ static void run_chunk(const tsri_product *p, int64_t row, int64_t column) {
   c.a_panel_count = chunks_of(c.rows, tile_rows(p));
   c.b_panel_count = chunks_of(c.columns, tile_columns(p));
   c.is_thin = c.a_panel_count <= FEW_PANELS;
-  c.is_a_in_place =
-      p->groups && p->n <= COLUMNS_IN_PLACE && p->a.column == 1 && p->a.row > 0 && p->k % p->groups->unit == 0;
+  c.is_a_in_place = is_a_in_place(p);
   for (c.k = 0; c.k < p->k; c.k += k_block(p)) {
     c.depth = at_most(p->k - c.k, k_block(p));
     c.line_bytes = line_bytes(p, c.depth);

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Products of f32 and f64 that are done before packing would pay: with few rows, of which each panel of b is read once or twice, and with a matrix b
-// that stays in the second-level cache. Tiles read a, and b where its rows lie side by side, in place; other panels of b, and the last one of fewer columns
-// than a vector register holds, are packed for a block of k.
+// that stays in the first-level cache. Tiles read a in place, and b where its rows lie side by side and are read once or stay in that cache; other panels of b,
+// and the last one of fewer columns than a vector register holds, are packed for a block of k.
 #include "backends/cpu/product/product.h"
 #include "platform/parallel.h"
 
-enum { K_BLOCK = TSRI_PRODUCT_K_BLOCK, PASSES = 2, FEW_COLUMNS = 256, SMALL_B = 1 << 16 };
+enum {
+  K_BLOCK = TSRI_PRODUCT_K_BLOCK,
+  PASSES = 2,
+  FEW_PASSES = 4,
+  FEW_COLUMNS = 256,
+  SMALL_B = 1 << 15  // bytes
+};
 
 typedef struct direct_product {
   const tsri_product *p;
-  int lanes;                    // elements of a vector
-  int64_t panels, bands, band;  // panels of b; bands of `band` rows
+  int lanes;                     // elements of a vector
+  int64_t panels, bands, tiles;  // panels of b; bands of rows, and tiles of rows in all of them
   size_t panel_bytes;
   int parts;
 } direct_product;
@@ -27,7 +33,9 @@ static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
 bool tsri_product_is_direct(const tsri_product *p) {
   if (p->is_narrow) return false;
-  return p->m <= PASSES * p->kernels->tile_rows || (p->n <= FEW_COLUMNS && p->n * p->k <= SMALL_B);
+  if (p->m <= p->kernels->tile_rows) return true;
+  if (p->m <= PASSES * p->kernels->tile_rows && p->n <= FEW_COLUMNS) return true;
+  return p->n <= FEW_COLUMNS && p->n * p->k * (int64_t)p->element <= SMALL_B && tsri_product_lies_along_k(p);
 }
 
 static size_t panel_bytes(const tsri_product *p) {
@@ -43,13 +51,8 @@ static void cut(direct_product *d) {
   const tsri_product *p = d->p;
   bool are_few = p->m <= PASSES * p->kernels->tile_rows;
   d->panels = panels_of(p);
-  d->band = p->m;
-  if (!are_few && p->threads > 1) {
-    int64_t bands = tsri_cpu_parts(p->threads, (uint64_t)((p->m + p->kernels->tile_rows - 1) / p->kernels->tile_rows));
-    d->band = (p->m + bands - 1) / bands;
-    d->band = (d->band + p->kernels->tile_rows - 1) / p->kernels->tile_rows * p->kernels->tile_rows;
-  }
-  d->bands = (p->m + d->band - 1) / d->band;
+  d->tiles = (p->m + p->kernels->tile_rows - 1) / p->kernels->tile_rows;
+  d->bands = are_few ? 1 : tsri_cpu_parts(p->threads, (uint64_t)d->tiles);
   d->parts = d->bands > 1 ? (int)d->bands : tsri_cpu_parts(p->threads, (uint64_t)d->panels);
 }
 
@@ -69,7 +72,8 @@ static b_panel take_panel(const direct_product *d, int64_t first, int64_t k, cha
   b.vectors = b.count <= d->lanes ? 1 : 2;
   b.at = p->b.at + (k * p->b.row + first * p->b.column) * (int64_t)p->element;
   b.row = p->b.row;
-  if (p->b.column == 1 && b.count == b.vectors * d->lanes) return b;
+  bool stays_near = d->tiles <= 1 || (d->tiles <= FEW_PASSES && b.depth * b.row * (int64_t)p->element <= SMALL_B);
+  if (p->b.column == 1 && b.count == b.vectors * d->lanes && stays_near) return b;
   p->kernels->pack(scratch, b.vectors * d->lanes, b.count, b.depth, b.at, p->b.column, p->b.row);
   b.at = scratch;
   b.row = b.vectors * d->lanes;
@@ -108,7 +112,8 @@ static void run_part(void *user, int part) {
   const tsri_product *p = d->p;
   bool is_band = d->bands > 1;
   char *scratch = p->scratch + d->panel_bytes * (size_t)part;
-  int64_t first_row = is_band ? part * d->band : 0, last_row = at_most(p->m, first_row + d->band);
+  int64_t first_row = is_band ? d->tiles * part / d->bands * p->kernels->tile_rows : 0;
+  int64_t last_row = is_band ? at_most(p->m, d->tiles * (part + 1) / d->bands * p->kernels->tile_rows) : p->m;
   int64_t first = is_band ? 0 : d->panels * part / d->parts,
           last = is_band ? d->panels : d->panels * (part + 1) / d->parts;
   for (int64_t panel = first; panel < last; panel++) {

@@ -174,6 +174,15 @@ static const trial trials[] = {
     {.batch = 1, .m = 1, .n = 900, .k = 40, .alpha = 2, .beta = 0.25},
     {.batch = 2, .m = 90, .n = 1, .k = 40, .alpha = 2, .beta = 0.25, .gap = 3},
     {.batch = 1, .m = 60, .n = 500, .k = 40, .beta = 1, .has_residual = true},
+    {.batch = 1,
+     .m = 30,
+     .n = 40,
+     .k = 1300,
+     .has_bias = true,
+     .has_residual = true,
+     .activation = TSRI_ACTIVATION_GELU},
+    {.batch = 1, .m = 45, .n = 70, .k = 2100, .is_a_turned = true, .alpha = 0.5, .beta = 2, .gap = 1},
+    {.batch = 1, .m = 300, .n = 70, .k = 260, .has_bias = true},
 };
 
 static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64, TSR_F16, TSR_BF16};
@@ -204,7 +213,8 @@ TEST(products_have_the_same_bits_on_any_number_of_threads) {
                                 {.batch = 9, .m = 100, .n = 101, .k = 150}, {.batch = 1, .m = 1, .n = 900, .k = 550},
                                 {.batch = 1, .m = 1700, .n = 40, .k = 300}, {.batch = 1, .m = 20, .n = 1300, .k = 400},
                                 {.batch = 1, .m = 500, .n = 1, .k = 1000},  {.batch = 1, .m = 1, .n = 60003, .k = 7},
-                                {.batch = 1, .m = 3, .n = 1, .k = 150000}};
+                                {.batch = 1, .m = 3, .n = 1, .k = 150000},  {.batch = 1, .m = 40, .n = 60, .k = 6000},
+                                {.batch = 1, .m = 10, .n = 20, .k = 20000}, {.batch = 1, .m = 7000, .n = 7, .k = 50}};
   static char alone[MOST * sizeof(double)], together[MOST * sizeof(double)];
   for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
     size_t bytes = (size_t)(large[i].batch * large[i].m * large[i].n) * sizeof(float);

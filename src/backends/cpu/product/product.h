@@ -179,10 +179,23 @@ size_t tsri_product_scratch_bytes(const tsri_product *p);
 // any number of threads.
 void tsri_product_run(const tsri_product *p);
 
+// Whether rows of a can be read in place by tiles: elements lie side by side along k, and the rows of a tile do not meet in a few sets of the first-level
+// cache, which are 4 KiB apart and hold eight lines each or more.
+static inline bool tsri_product_lies_along_k(const tsri_product *p) {
+  enum { MEETING_BYTES = 4096 };
+  return p->a.column == 1 && p->a.row * (int64_t)p->element % MEETING_BYTES != 0;
+}
+
 // Whether the product is one that direct.c does best, without packing: few rows, or a small matrix b.
 bool tsri_product_is_direct(const tsri_product *p);
 size_t tsri_product_direct_scratch_bytes(const tsri_product *p);
 void tsri_product_run_direct(const tsri_product *p);
+
+// Whether the product is one that deep.c does best on `threads` threads: few sums, and many blocks of k, which threads take instead of parts of the result. Sums are added up in the same
+// order as by tsri_product_run.
+bool tsri_product_is_deep(const tsri_product *p, int threads);
+size_t tsri_product_deep_scratch_bytes(const tsri_product *p);
+void tsri_product_run_deep(const tsri_product *p);
 
 // Whether the product is one with a vector that vector.c does at the memory's speed: m or n is 1, and rows or columns of the matrix
 // lie side by side.

@@ -203,7 +203,7 @@ static void run_blocks(vector_product *v) {
 }
 
 void tsri_product_run_vector(const tsri_product *p) {
-  enum { LEAST_OUTPUTS = 2048 };  // side by side: whole lines, and enough of them to read ahead
+  enum { LEAST_OUTPUTS = 256 };  // side by side: whole lines, and enough of them to read ahead
   vector_product v = look_at(p);
   bool is_column = p->n == 1;
   const tsri_product_matrix *vector = is_column ? &p->b : &p->a;
