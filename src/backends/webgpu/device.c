@@ -110,6 +110,7 @@ tsr_status tsri_webgpu_device_open(int index, const tsri_open_options *options, 
   webgpu_arithmetic arithmetic = {0};
   tsr_status status = open_parts(device, index);
   if (status == TSR_OK) status = tsri_webgpu_probe(device, &arithmetic);
+  if (status == TSR_OK && device->has_times) tsri_webgpu_stamps_open(device);
   if (status != TSR_OK) {
     tsri_webgpu_device_close((tsri_device *)device);
     return status;
@@ -134,6 +135,7 @@ void tsri_webgpu_device_close(tsri_device *opaque) {
     if (device->wide_program) tsri_wgpu.program_destroy(handle, device->wide_program);
     tsri_wgpu.device_close(handle);
   }
+  tsri_webgpu_stamps_close(device);
   tsri_mutex_deinit(&device->lock);
   tsri_free(device->params);
   tsri_free(device);

@@ -34,6 +34,9 @@ tsri_wgpu_api tsri_wgpu = {
     .submit = tsri_wgpu_native_submit,
     .wait = tsri_wgpu_native_wait,
     .read = tsri_wgpu_native_read,
+    .times_open = tsri_wgpu_native_times_open,
+    .time_write = tsri_wgpu_native_time_write,
+    .times_read = tsri_wgpu_native_times_read,
 };
 
 // --- Differences between libraries ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 //   native_device.c   devices, errors, waiting
 //   native_objects.c  buffers and programs
 //   native_queue.c    commands, submissions, reading back
+//   native_times.c    time stamps
 #ifndef TSRI_WEBGPU_NATIVE_H
 #define TSRI_WEBGPU_NATIVE_H
 
@@ -78,6 +79,9 @@ tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object
 // Stores the candidate feature numbers of shader-f16 that the adapter has. Returns how many there are.
 uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]);
 
+// The same for time stamps.
+uint32_t tsri_wgpu_time_features(wgpu_object adapter, uint32_t out_numbers[2]);
+
 enum { WGPU_MAX_SUBMISSIONS = 64 };
 
 struct tsri_wgpu_device {
@@ -88,6 +92,12 @@ struct tsri_wgpu_device {
     uint32_t number;
     bool is_done, has_failed;
   } submissions[WGPU_MAX_SUBMISSIONS];
+  struct wgpu_times {
+    wgpu_object set, resolved;
+    tsri_wgpu_buffer *read;
+    uint32_t written;  // stamps, from 0 on
+    bool is_new;       // some were written since the last submission
+  } times;
   wgpu_answer mapping;  // answer for a mapping whose read timed out
   bool is_lost;
   char lost_text[600];
@@ -106,6 +116,12 @@ struct tsri_wgpu_program {
 };
 
 tsr_status tsri_wgpu_check_lost(const tsri_wgpu_device *device);
+// Opens the encoder, if none is open; and ends the compute pass, if one is.
+tsr_status tsri_wgpu_open_encoder(tsri_wgpu_device *device);
+void tsri_wgpu_end_pass(tsri_wgpu_device *device);
+// Records the copy of new time stamps to where the host reads them. The encoder is open, and no pass.
+void tsri_wgpu_times_resolve(tsri_wgpu_device *device);
+void tsri_wgpu_times_close(tsri_wgpu_device *device);
 // Errors between the two calls are collected; tsri_wgpu_end_scopes returns the first one as a status.
 void tsri_wgpu_begin_scopes(tsri_wgpu_device *device);
 tsr_status tsri_wgpu_end_scopes(tsri_wgpu_device *device, tsr_status validation, const char *what);
@@ -138,5 +154,9 @@ tsr_status tsri_wgpu_native_submit(tsri_wgpu_device *device, uint32_t *out_numbe
 tsr_status tsri_wgpu_native_wait(tsri_wgpu_device *device, uint32_t number, double timeout_ms);
 tsr_status tsri_wgpu_native_read(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, void *data,
                                  size_t bytes, double timeout_ms);
+
+tsr_status tsri_wgpu_native_times_open(tsri_wgpu_device *device, uint32_t count);
+tsr_status tsri_wgpu_native_time_write(tsri_wgpu_device *device, uint32_t slot);
+tsr_status tsri_wgpu_native_times_read(tsri_wgpu_device *device, uint64_t *out_ns, double timeout_ms);
 
 #endif

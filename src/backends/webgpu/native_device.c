@@ -89,6 +89,9 @@ typedef struct toggles_descriptor {
 // kernel would crash the process.
 static const char *const dawn_toggles[] = {"disable_workgroup_init", "disable_robustness"};
 
+// Time stamps are rounded to a tenth of a millisecond for pages that might spy on others.
+static const char *const dawn_disabled[] = {"timestamp_quantization"};
+
 static bool is_software(wgpu_object adapter) {
   wgpu_adapter_info info = {0};
   (void)tsri_wgpu_lib.AdapterGetInfo(adapter, &info);
@@ -104,10 +107,13 @@ static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
   (void)tsri_wgpu_lib.AdapterGetLimits(device->adapter, &limits);
   toggles_descriptor toggles = {.chain = {.type = tsri_wgpu_current()->toggles_type},
                                 .enabled_count = is_software(device->adapter) ? 1 : 2,
-                                .enabled = dawn_toggles};
+                                .enabled = dawn_toggles,
+                                .disabled_count = 1,
+                                .disabled = dawn_disabled};
   wgpu_device_descriptor descriptor = {.next = toggles.chain.type ? &toggles.chain : NULL, .limits = &limits};
-  uint32_t features[2];
+  uint32_t features[4];
   descriptor.feature_count = tsri_wgpu_f16_features(device->adapter, features);
+  descriptor.feature_count += tsri_wgpu_time_features(device->adapter, features + descriptor.feature_count);
   descriptor.features = features;
   descriptor.lost =
       (wgpu_callback_info){.mode = WGPU_MODE_SPONTANEOUS, .callback = (void (*)(void))on_lost, .user1 = device};
@@ -145,6 +151,7 @@ tsr_status tsri_wgpu_native_device_open(uint32_t index, double timeout_ms, tsri_
 
 void tsri_wgpu_native_device_close(tsri_wgpu_device *device) {
   const tsri_wgpu_entries *lib = &tsri_wgpu_lib;
+  tsri_wgpu_times_close(device);
   if (device->pass) lib->ComputePassEncoderRelease(device->pass);
   if (device->encoder) lib->CommandEncoderRelease(device->encoder);
   if (device->queue) lib->QueueRelease(device->queue);

@@ -6,19 +6,17 @@
 
 // --- Recording ------------------------------------------------------------------------------------------------------
 
-static bool open_encoder(tsri_wgpu_device *device) {
+tsr_status tsri_wgpu_open_encoder(tsri_wgpu_device *device) {
   if (!device->encoder) device->encoder = tsri_wgpu_lib.DeviceCreateCommandEncoder(device->handle, NULL);
-  return device->encoder != NULL;
+  return device->encoder ? TSR_OK : tsri_wgpu_fail(TSR_ERR_INTERNAL, "WebGPU: no command encoder");
 }
 
-static void end_pass(tsri_wgpu_device *device) {
+void tsri_wgpu_end_pass(tsri_wgpu_device *device) {
   if (!device->pass) return;
   tsri_wgpu_lib.ComputePassEncoderEnd(device->pass);
   tsri_wgpu_lib.ComputePassEncoderRelease(device->pass);
   device->pass = NULL;
 }
-
-static tsr_status no_encoder(void) { return tsri_wgpu_fail(TSR_ERR_INTERNAL, "WebGPU: no command encoder"); }
 
 tsr_status tsri_wgpu_native_write(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, const void *data,
                                   size_t bytes) {
@@ -31,9 +29,9 @@ tsr_status tsri_wgpu_native_write(tsri_wgpu_device *device, tsri_wgpu_buffer *bu
 tsr_status tsri_wgpu_native_copy(tsri_wgpu_device *device, tsri_wgpu_buffer *dst, size_t dst_offset,
                                  tsri_wgpu_buffer *src, size_t src_offset, size_t bytes) {
   tsr_status status = tsri_wgpu_check_lost(device);
+  if (status == TSR_OK) status = tsri_wgpu_open_encoder(device);
   if (status != TSR_OK) return status;
-  if (!open_encoder(device)) return no_encoder();
-  end_pass(device);
+  tsri_wgpu_end_pass(device);
   tsri_wgpu_lib.CommandEncoderCopyBufferToBuffer(device->encoder, src->handle, src_offset, dst->handle, dst_offset,
                                                  bytes);
   return TSR_OK;
@@ -57,8 +55,8 @@ tsr_status tsri_wgpu_native_dispatch(tsri_wgpu_device *device, tsri_wgpu_program
                                      uint32_t groups_y, uint32_t groups_z) {
   const tsri_wgpu_entries *lib = &tsri_wgpu_lib;
   tsr_status status = tsri_wgpu_check_lost(device);
+  if (status == TSR_OK) status = tsri_wgpu_open_encoder(device);
   if (status != TSR_OK) return status;
-  if (!open_encoder(device)) return no_encoder();
   if (!device->pass) device->pass = lib->CommandEncoderBeginComputePass(device->encoder, NULL);
   wgpu_object group = bind(device, program, storage, storage_count, uniform);
   if (!device->pass || !group) return tsri_wgpu_fail(TSR_ERR_LAUNCH, "WebGPU: no compute pass or bind group");
@@ -92,9 +90,10 @@ tsr_status tsri_wgpu_native_submit(tsri_wgpu_device *device, uint32_t *out_numbe
   tsr_status status = tsri_wgpu_check_lost(device);
   struct wgpu_submission *slot = &device->submissions[(device->submitted + 1) % WGPU_MAX_SUBMISSIONS];
   if (status == TSR_OK) status = free_slot(device, slot);
+  if (status == TSR_OK) status = tsri_wgpu_open_encoder(device);
   if (status != TSR_OK) return status;
-  if (!open_encoder(device)) return no_encoder();
-  end_pass(device);
+  tsri_wgpu_end_pass(device);
+  tsri_wgpu_times_resolve(device);
   wgpu_object commands = lib->CommandEncoderFinish(device->encoder, NULL);
   lib->CommandEncoderRelease(device->encoder);
   device->encoder = NULL;

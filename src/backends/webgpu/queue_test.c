@@ -31,3 +31,28 @@ TEST(large_copies_within_the_device_go_by_a_kernel) {
   free(out);
   fixture_close(&f);
 }
+
+// Dawn has time stamps on every device, so that nothing waits for the device to know the time.
+TEST(events_have_stamps_of_the_device_and_do_not_wait) {
+  fixture f = fixture_open_with(&(tsri_open_options){.profiling = true, .timeout_ns = UINT64_MAX});
+  enum { EVENTS = 6, BYTES = 1 << 20 };
+  tsri_event *events[EVENTS];
+  tsri_buffer *buffer = fixture_buffer(&f, BYTES, NULL);
+  uint64_t ns = 0, all = 0, sum = 0;
+  CHECK(webgpu_device_of(f.device)->stamps != NULL);
+  for (int i = 0; i < EVENTS; i++) {
+    CHECK_OK(f.backend->event_create(f.device, &events[i]));
+    CHECK_OK(f.backend->fill(f.queue, buffer, 0, BYTES, "ab", 2));
+    CHECK_OK(f.backend->event_record(f.queue, events[i]));
+  }
+  CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
+  for (int i = 1; i < EVENTS; i++) {
+    CHECK_OK(f.backend->event_elapsed(f.device, events[i - 1], events[i], &ns));
+    sum += ns;
+  }
+  CHECK_OK(f.backend->event_elapsed(f.device, events[0], events[EVENTS - 1], &all));
+  CHECK(all > 0 && sum == all);
+  for (int i = 0; i < EVENTS; i++) f.backend->event_destroy(f.device, events[i]);
+  f.backend->buffer_destroy(f.device, buffer);
+  fixture_close(&f);
+}

@@ -35,6 +35,7 @@ typedef struct webgpu_device {
   char name[TSR_NAME_BYTES];
   uint64_t timeout_ns;
   bool has_times;
+  struct webgpu_stamps *stamps;  // of events; NULL: the host's clock is used
 
   tsri_mutex lock;  // protects the members below and all calls on `handle`
   bool is_lost;
@@ -87,6 +88,14 @@ typedef struct webgpu_arithmetic {
   bool has_half;  // f16 is available, and converts to and from f32 exactly as the CPU does
 } webgpu_arithmetic;
 tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic);
+
+// --- event.c --------------------------------------------------------------------------------------------------------
+
+enum { WEBGPU_STAMPS = 4096 };  // the most that WebGPU has in one set
+
+// Gives events time stamps of the device, if it has them. Call when it is opened for profiling.
+void tsri_webgpu_stamps_open(webgpu_device *device);
+void tsri_webgpu_stamps_close(webgpu_device *device);
 
 // --- buffer.c -------------------------------------------------------------------------------------------------------
 

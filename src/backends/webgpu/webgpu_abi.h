@@ -203,11 +203,23 @@ typedef struct wgpu_labelled {  // shader modules, encoders, command buffers
   wgpu_text label;
 } wgpu_labelled;
 
+typedef struct wgpu_pass_times {
+  const wgpu_chain *next;
+  wgpu_object set;
+  uint32_t beginning, end;  // numbers of the stamps that are written then; UINT32_MAX: none
+} wgpu_pass_times;
+
 typedef struct wgpu_pass_descriptor {
   const wgpu_chain *next;
   wgpu_text label;
-  const void *times;
+  const wgpu_pass_times *times;
 } wgpu_pass_descriptor;
+
+typedef struct wgpu_query_descriptor {
+  const wgpu_chain *next;
+  wgpu_text label;
+  uint32_t type, count;
+} wgpu_query_descriptor;
 
 typedef struct wgpu_pipeline_descriptor {
   const wgpu_chain *next;
@@ -243,6 +255,7 @@ typedef struct wgpu_pipeline_descriptor {
   X(wgpu_object, DeviceCreateShaderModule, (wgpu_object, const wgpu_labelled *))                                   \
   X(wgpu_object, DeviceCreateComputePipeline, (wgpu_object, const wgpu_pipeline_descriptor *))                     \
   X(wgpu_object, DeviceCreateCommandEncoder, (wgpu_object, const wgpu_labelled *))                                 \
+  X(wgpu_object, DeviceCreateQuerySet, (wgpu_object, const wgpu_query_descriptor *))                               \
   X(void, DevicePushErrorScope, (wgpu_object, uint32_t))                                                           \
   X(wgpu_future, DevicePopErrorScope, (wgpu_object, wgpu_callback_info))                                           \
   X(void, DeviceDestroy, (wgpu_object))                                                                            \
@@ -259,6 +272,7 @@ typedef struct wgpu_pipeline_descriptor {
   X(void, ComputePipelineRelease, (wgpu_object))                                                                   \
   X(wgpu_object, CommandEncoderBeginComputePass, (wgpu_object, const wgpu_pass_descriptor *))                      \
   X(void, CommandEncoderCopyBufferToBuffer, (wgpu_object, wgpu_object, uint64_t, wgpu_object, uint64_t, uint64_t)) \
+  X(void, CommandEncoderResolveQuerySet, (wgpu_object, wgpu_object, uint32_t, uint32_t, wgpu_object, uint64_t))    \
   X(wgpu_object, CommandEncoderFinish, (wgpu_object, const wgpu_labelled *))                                       \
   X(void, CommandEncoderRelease, (wgpu_object))                                                                    \
   X(void, CommandBufferRelease, (wgpu_object))                                                                     \
@@ -267,6 +281,7 @@ typedef struct wgpu_pipeline_descriptor {
   X(void, ComputePassEncoderDispatchWorkgroups, (wgpu_object, uint32_t, uint32_t, uint32_t))                       \
   X(void, ComputePassEncoderEnd, (wgpu_object))                                                                    \
   X(void, ComputePassEncoderRelease, (wgpu_object))                                                                \
+  X(void, QuerySetRelease, (wgpu_object))                                                                          \
   X(void, QueueSubmit, (wgpu_object, size_t, const wgpu_object *))                                                 \
   X(void, QueueWriteBuffer, (wgpu_object, wgpu_object, uint64_t, const void *, size_t))                            \
   X(wgpu_future, QueueOnSubmittedWorkDone, (wgpu_object, wgpu_callback_info))                                      \

@@ -119,6 +119,15 @@ typedef struct tsri_wgpu_api {
   // offset will do.
   tsr_status (*read)(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, void *data, size_t bytes,
                      double timeout_ms);
+
+  // --- Optional: time stamps of the device. NULL: there are none. ---
+
+  // Makes room for `count` stamps. TSR_ERR_UNSUPPORTED: the device has none.
+  tsr_status (*times_open)(tsri_wgpu_device *device, uint32_t count);
+  // Recorded: stamp `slot` becomes the time at which all commands before it are done.
+  tsr_status (*time_write)(tsri_wgpu_device *device, uint32_t slot);
+  // The stamps from 0 to the highest that was written, in nanoseconds of the device's clock, when all submitted work is done.
+  tsr_status (*times_read)(tsri_wgpu_device *device, uint64_t *out_ns, double timeout_ms);
 } tsri_wgpu_api;
 
 // The table in use. Tests replace entries to simulate a failing library.
