@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Python beside NumPy and PyTorch, all in one run: import, calls on tiny arrays, and chains on 10^7 elements; beside the C library where that says what the binding costs.
 
-    cmake --build --preset release && PYTHONPATH=build/release/python /usr/bin/python3 bench/python_vs_numpy.py
+    cmake --build --preset release && PYTHONPATH=build/release/python /usr/bin/python3 bench/python_vs_numpy.py [cpu|gpu]
 
 Each figure is the best of several rounds in turns. PyTorch is left out where there is none. Where PyTorch and Tessera have a GPU, both are measured there, too.
 """
@@ -82,7 +82,8 @@ def best_ns(statement, names, count=20000):
 
 def import_ms(module):
     program = f"import time; start = time.perf_counter(); import {module}; print((time.perf_counter() - start) * 1e3)"
-    return min(float(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout) for _ in range(7))
+    rounds = 2 if module == "torch" else 7  # seconds each
+    return min(float(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout) for _ in range(rounds))
 
 
 def best_ms(functions, rounds=12):
@@ -183,7 +184,8 @@ def on_cpu():
     print("chain tanh(sqrt(2 x + 1) x) of 10^7 float32, ms: C " + f"{chain:.1f}, " + ", ".join(f"{name} {ms:.1f}" for name, ms in large().items()))
 
 
-with ts.device("cpu"):
-    on_cpu()
-if torch and torch.cuda.is_available():
+if "gpu" not in sys.argv:
+    with ts.device("cpu"):
+        on_cpu()
+if "cpu" not in sys.argv and torch and torch.cuda.is_available():
     on_gpu()
