@@ -40,4 +40,11 @@ libraries = [line.split()[-1] for line in open("/proc/self/maps") if "libtessera
 assert libraries and all(name.startswith(os.getcwd()) for name in libraries), libraries
 assert (np.arange(4) ** 2).sum().item() == 14
 '
+for program in examples/python/03_kernel.py bindings/python/tests/test_arrays.py; do
+  PYTHONPATH=$folder/installed "$python" "$TSR_TEST_SOURCE_DIR/$program" >"$folder/log" 2>&1 || {
+    echo "FAIL: $program with the wheel:" >&2
+    cat "$folder/log" >&2
+    exit 1
+  }
+done
 echo "$(basename "${wheels[0]}"): $(stat -c %s "${wheels[0]}") bytes"
