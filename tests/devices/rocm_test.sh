@@ -31,5 +31,7 @@ for program in "${programs[@]}"; do
 done
 printf '%s pass\n' "${programs[*]}"
 check_graphs rocm 2 300
+check_examples rocm
+[[ -z ${TSR_TEST_SAMPLE:-} ]] || check_gradients rocm 7
 # The matrix units, in products and in attention.
 check_sample rocm 100 --op 'matmul/f16/*,attention/f16/*'

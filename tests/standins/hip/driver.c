@@ -13,6 +13,14 @@
 
 #define CUDA (standin_hip_cuda())
 
+// The whole body of a function: the driver's answer, with the thread's device current; WORK for calls on streams.
+#define ENTER(answer)             \
+  int code = standin_hip_enter(); \
+  return code ? code : (answer)
+#define WORK(call)               \
+  int code = standin_hip_work(); \
+  return code ? code : CUDA->call
+
 // --- Devices --------------------------------------------------------------------------------------------------------
 
 HIP(hipInit, (unsigned flags)) {
@@ -100,17 +108,11 @@ EXPORT const char *hipGetErrorString(int code) {
   return code == CU_ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : "as the stand-in has it";
 }
 
-HIP(hipDeviceSynchronize, (void)) {
-  int code = standin_hip_enter();
-  return code ? code : CUDA->CtxSynchronize();
-}
+HIP(hipDeviceSynchronize, (void)) { ENTER(CUDA->CtxSynchronize()); }
 
 // --- Memory ---------------------------------------------------------------------------------------------------------
 
-HIP(hipMemGetInfo, (size_t * free_bytes, size_t *total_bytes)) {
-  int code = standin_hip_enter();
-  return code ? code : CUDA->MemGetInfo(free_bytes, total_bytes);
-}
+HIP(hipMemGetInfo, (size_t * free_bytes, size_t *total_bytes)) { ENTER(CUDA->MemGetInfo(free_bytes, total_bytes)); }
 
 static int live;  // allocations, streams, events, graphs
 
@@ -135,53 +137,38 @@ HIP(hipMalloc, (cu_address * address, size_t bytes)) {
   return count(CUDA->MemAlloc(address, bytes), 1);
 }
 
-HIP(hipFree, (cu_address address)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->MemFree(address), -1);
-}
+HIP(hipFree, (cu_address address)) { ENTER(count(CUDA->MemFree(address), -1)); }
 
 HIP(hipHostMalloc, (void **memory, size_t bytes, unsigned flags)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->MemHostAlloc(memory, bytes, flags), 1);
+  ENTER(count(CUDA->MemHostAlloc(memory, bytes, flags), 1));
 }
 
-HIP(hipHostFree, (void *memory)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->MemFreeHost(memory), -1);
-}
+HIP(hipHostFree, (void *memory)) { ENTER(count(CUDA->MemFreeHost(memory), -1)); }
 
 HIP(hipHostRegister, (void *memory, size_t bytes, unsigned flags)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->MemHostRegister(memory, bytes, flags), 1);
+  ENTER(count(CUDA->MemHostRegister(memory, bytes, flags), 1));
 }
 
-HIP(hipHostUnregister, (void *memory)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->MemHostUnregister(memory), -1);
-}
+HIP(hipHostUnregister, (void *memory)) { ENTER(count(CUDA->MemHostUnregister(memory), -1)); }
 
 HIP(hipPointerGetAttribute, (void *value, int attribute, void *pointer)) {
   void *values[] = {value};
-  int code = standin_hip_enter();
-  return code ? code : CUDA->PointerGetAttributes(1, &attribute, values, (cu_address)(uintptr_t)pointer);
+  ENTER(CUDA->PointerGetAttributes(1, &attribute, values, (cu_address)(uintptr_t)pointer));
 }
 
 // --- Work on streams ------------------------------------------------------------------------------------------------
 
-#define WORK(call)                   \
-  {                                  \
-    int code = standin_hip_work();   \
-    return code ? code : CUDA->call; \
-  }
+HIP(hipMemcpyHtoDAsync, (cu_address to, const void *from, size_t bytes, cu_stream stream)) {
+  WORK(MemcpyHtoDAsync(to, from, bytes, stream));
+}
 
-HIP(hipMemcpyHtoDAsync, (cu_address to, const void *from, size_t bytes, cu_stream stream))
-WORK(MemcpyHtoDAsync(to, from, bytes, stream))
+HIP(hipMemcpyDtoHAsync, (void *to, cu_address from, size_t bytes, cu_stream stream)) {
+  WORK(MemcpyDtoHAsync(to, from, bytes, stream));
+}
 
-HIP(hipMemcpyDtoHAsync, (void *to, cu_address from, size_t bytes, cu_stream stream))
-WORK(MemcpyDtoHAsync(to, from, bytes, stream))
-
-HIP(hipMemcpyDtoDAsync, (cu_address to, cu_address from, size_t bytes, cu_stream stream))
-WORK(MemcpyDtoDAsync(to, from, bytes, stream))
+HIP(hipMemcpyDtoDAsync, (cu_address to, cu_address from, size_t bytes, cu_stream stream)) {
+  WORK(MemcpyDtoDAsync(to, from, bytes, stream));
+}
 
 // All devices of the stand-in see one memory.
 HIP(hipMemcpyPeerAsync, (void *to, int to_device, const void *from, int from_device, size_t bytes, cu_stream stream)) {
@@ -189,60 +176,50 @@ HIP(hipMemcpyPeerAsync, (void *to, int to_device, const void *from, int from_dev
   return hipMemcpyDtoDAsync((uintptr_t)to, (uintptr_t)from, bytes, stream);
 }
 
-HIP(hipMemsetD8Async, (cu_address to, unsigned char value, size_t number, cu_stream stream))
-WORK(MemsetD8Async(to, value, number, stream))
+HIP(hipMemsetD8Async, (cu_address to, unsigned char value, size_t number, cu_stream stream)) {
+  WORK(MemsetD8Async(to, value, number, stream));
+}
 
-HIP(hipMemsetD16Async, (cu_address to, unsigned short value, size_t number, cu_stream stream))
-WORK(MemsetD16Async(to, value, number, stream))
+HIP(hipMemsetD16Async, (cu_address to, unsigned short value, size_t number, cu_stream stream)) {
+  WORK(MemsetD16Async(to, value, number, stream));
+}
 
-HIP(hipMemsetD32Async, (cu_address to, unsigned value, size_t number, cu_stream stream))
-WORK(MemsetD32Async(to, value, number, stream))
+HIP(hipMemsetD32Async, (cu_address to, unsigned value, size_t number, cu_stream stream)) {
+  WORK(MemsetD32Async(to, value, number, stream));
+}
 
 HIP(hipStreamCreateWithFlags, (cu_stream * stream, unsigned flags)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->StreamCreate(stream, flags), 1);
+  ENTER(count(CUDA->StreamCreate(stream, flags), 1));
 }
 
-HIP(hipStreamDestroy, (cu_stream stream)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->StreamDestroy(stream), -1);
-}
+HIP(hipStreamDestroy, (cu_stream stream)) { ENTER(count(CUDA->StreamDestroy(stream), -1)); }
 
 HIP(hipStreamSynchronize, (cu_stream stream)) {
   standin_hip_sleep();
-  int code = standin_hip_work();
-  return code ? code : CUDA->StreamSynchronize(stream);
+  WORK(StreamSynchronize(stream));
 }
 
 HIP(hipStreamQuery, (cu_stream stream)) {
   if (standin_hip_is_busy()) return CU_NOT_READY;
-  int code = standin_hip_work();
-  return code ? code : CUDA->StreamQuery(stream);
+  WORK(StreamQuery(stream));
 }
 
-HIP(hipStreamWaitEvent, (cu_stream stream, cu_event event, unsigned flags))
-WORK(StreamWaitEvent(stream, event, flags))
-
-HIP(hipEventCreateWithFlags, (cu_event * event, unsigned flags)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->EventCreate(event, flags), 1);
+HIP(hipStreamWaitEvent, (cu_stream stream, cu_event event, unsigned flags)) {
+  WORK(StreamWaitEvent(stream, event, flags));
 }
 
-HIP(hipEventDestroy, (cu_event event)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->EventDestroy(event), -1);
-}
+HIP(hipEventCreateWithFlags, (cu_event * event, unsigned flags)) { ENTER(count(CUDA->EventCreate(event, flags), 1)); }
 
-// clang-format off
-HIP(hipEventRecord, (cu_event event, cu_stream stream)) WORK(EventRecord(event, stream))
-HIP(hipEventQuery, (cu_event event)) WORK(EventQuery(event))
-HIP(hipEventSynchronize, (cu_event event)) WORK(EventSynchronize(event))
-HIP(hipEventElapsedTime, (float *ms, cu_event from, cu_event to)) WORK(EventElapsedTime(ms, from, to))
-    // clang-format on
+HIP(hipEventDestroy, (cu_event event)) { ENTER(count(CUDA->EventDestroy(event), -1)); }
 
-    // --- Graphs ---------------------------------------------------------------------------------------------------------
+HIP(hipEventRecord, (cu_event event, cu_stream stream)) { WORK(EventRecord(event, stream)); }
+HIP(hipEventQuery, (cu_event event)) { WORK(EventQuery(event)); }
+HIP(hipEventSynchronize, (cu_event event)) { WORK(EventSynchronize(event)); }
+HIP(hipEventElapsedTime, (float *ms, cu_event from, cu_event to)) { WORK(EventElapsedTime(ms, from, to)); }
 
-    HIP(hipStreamBeginCapture, (cu_stream stream, int mode)) {
+// --- Graphs ---------------------------------------------------------------------------------------------------------
+
+HIP(hipStreamBeginCapture, (cu_stream stream, int mode)) {
   int code = standin_hip_work();
   if (code == CU_SUCCESS) code = CUDA->StreamBeginCapture(stream, mode);
   standin_hip_captures(stream, code == CU_SUCCESS);
@@ -251,7 +228,7 @@ HIP(hipEventElapsedTime, (float *ms, cu_event from, cu_event to)) WORK(EventElap
 
 HIP(hipStreamEndCapture, (cu_stream stream, cu_graph *graph)) {
   standin_hip_captures(stream, false);
-  WORK(StreamEndCapture(stream, graph))
+  WORK(StreamEndCapture(stream, graph));
 }
 
 HIP(hipGraphInstantiateWithFlags, (cu_graph_exec * exec, cu_graph graph, unsigned long long flags)) {
@@ -259,15 +236,8 @@ HIP(hipGraphInstantiateWithFlags, (cu_graph_exec * exec, cu_graph graph, unsigne
   return code ? code : count(CUDA->GraphInstantiate(exec, graph, flags), 1);
 }
 
-HIP(hipGraphLaunch, (cu_graph_exec exec, cu_stream stream))
-WORK(GraphLaunch(exec, stream))
+HIP(hipGraphLaunch, (cu_graph_exec exec, cu_stream stream)) { WORK(GraphLaunch(exec, stream)); }
 
-HIP(hipGraphExecDestroy, (cu_graph_exec exec)) {
-  int code = standin_hip_enter();
-  return code ? code : count(CUDA->GraphExecDestroy(exec), -1);
-}
+HIP(hipGraphExecDestroy, (cu_graph_exec exec)) { ENTER(count(CUDA->GraphExecDestroy(exec), -1)); }
 
-HIP(hipGraphDestroy, (cu_graph graph)) {
-  int code = standin_hip_enter();
-  return code ? code : CUDA->GraphDestroy(graph);
-}
+HIP(hipGraphDestroy, (cu_graph graph)) { ENTER(CUDA->GraphDestroy(graph)); }
