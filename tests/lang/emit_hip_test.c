@@ -120,6 +120,12 @@ static bool variant_of(const char *program, const char *entry, char *out, size_t
   return is_checked;
 }
 
+// Variants that operators launch only where there are matrix units. Without them their fragments are loops.
+static bool needs_units(const char *variant) {
+  bool is_attention = strncmp(variant, "attention_tiles<", 16) == 0 || strncmp(variant, "attention_gradient<", 19) == 0;
+  return strncmp(variant, "matmul_fragments<", 17) == 0 || (is_attention && strstr(variant, "W=u32"));
+}
+
 static void check_usage(const gpu *g, const char *program, const char *assembly) {
   const char *path = getenv("TSR_TEST_REGISTERS");
   FILE *table = path ? fopen(path, "a") : NULL;
@@ -130,9 +136,9 @@ static void check_usage(const gpu *g, const char *program, const char *assembly)
     bool is_checked = variant_of(program, u.name, variant, sizeof variant);
     if (u.vgpr_spills) printf("%s: %s keeps %u registers in memory\n", g->name, variant, u.vgpr_spills);
     if (!is_checked && u.vgpr > most.vgpr) most = u;
-    // Tests of every index need registers, and are not for speed. Products by fragments are for matrix units: where there are none
-    // the operators launch other kernels. Attention of f64 holds a row of 64 sums, 128 registers, and loads as many at once.
-    bool is_slow = is_checked || (g->units == NO_UNITS && strncmp(variant, "matmul_fragments<", 17) == 0);
+    // Tests of every index need registers, and are not for speed. Attention of f64 holds a row of 64 sums, 128 registers, and loads
+    // as many at once.
+    bool is_slow = is_checked || (g->units == NO_UNITS && needs_units(variant));
     bool is_f64 = strncmp(variant, "attention<", 10) == 0 && strstr(variant, "A=f64");
     spilling += u.vgpr_spills > 0 && !is_slow && !is_f64;
     scratch += u.scratch > 0;
