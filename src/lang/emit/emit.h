@@ -113,6 +113,7 @@ TSRI_DIALECTS(TSRI_X)
 typedef bool (*tsri_fragment_test)(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_spirv(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options *options);
+bool tsri_emit_fragments_opencl(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_hip(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_metal(const tsri_kernel *kernel, const tsri_emit_options *options);
 

@@ -11,7 +11,7 @@
 
 static bool can_write(const tsri_kernel *kernel, const tsri_emit_options *options) {
   enum { SIDE = TSRI_C_FRAGMENT_SIDE };
-  bool ok = options->subgroups;
+  bool ok = true;
   for (uint32_t i = 0; i < kernel->fragment_count; i++) {
     const tsri_ir_fragment *f = &kernel->fragments[i];
     ok = ok && f->m == SIDE && f->n == SIDE && f->k == SIDE && (f->role == TSRI_ROLE_SUM || f->dtype != TSR_F32);
@@ -25,18 +25,24 @@ static bool can_write(const tsri_kernel *kernel, const tsri_emit_options *option
 }
 
 bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options *options) {
+  return options->subgroups && options->subgroup_size == 32 && can_write(kernel, options);
+}
+
+// NVIDIA's OpenCL has no functions of subgroups; the instructions need none.
+bool tsri_emit_fragments_opencl(const tsri_kernel *kernel, const tsri_emit_options *options) {
   return options->subgroup_size == 32 && can_write(kernel, options);
 }
 
 bool tsri_emit_fragments_hip(const tsri_kernel *kernel, const tsri_emit_options *options) {
-  return (options->subgroup_size == 32 || options->subgroup_size == 64) && can_write(kernel, options);
+  return options->subgroups && (options->subgroup_size == 32 || options->subgroup_size == 64) &&
+         can_write(kernel, options);
 }
 
 // --- Helpers --------------------------------------------------------------------------------------------------------
 
 static const char sum_text[] =
-    "TSR_FN void $name(f32 *f, $const void *base, u32 at, u32 stride) {\n"
-    "  $const f32 *p = ($const f32 *)base + at;\n"
+    "TSR_FN void $name(f32 *f, $space$const void *base, u32 at, u32 stride) {\n"
+    "  $space$const f32 *p = ($space$const f32 *)base + at;\n"
     "  const u32 lane = tsr_fragment_lane();\n"
     "  for (u32 i = 0; i < $count; i++) {\n"
     "    $place\n"
@@ -93,15 +99,17 @@ static void put_memory(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const tsri_ir_fragment *f = &e->kernel->fragments[stmt->fragments[0]];
   bool is_load = stmt->kind == TSRI_STMT_FRAGMENT_LOAD, by_columns = stmt->op != 0;
   bool is_shared = stmt->space == TSRI_SPACE_SHARED, is_sum = f->role == TSRI_ROLE_SUM;
+  bool has_spaces = tsri_c_is(e, TSRI_C_OPENCL);
   char name[TSRI_HELPER_NAME_BYTES];
   snprintf(name, sizeof name, "tsr_%s_%s_%s%s", tsri_ir_role_spellings[f->role], is_load ? "load" : "store",
-           by_columns ? "columns" : "rows", !is_sum && is_shared ? "_shared" : "");
+           by_columns ? "columns" : "rows", is_shared && (!is_sum || has_spaces) ? "_shared" : "");
   if (is_sum) {
     const char *place = by_columns ? "p[col * stride + row]" : "p[row * stride + col]";
     char assign[64];
     snprintf(assign, sizeof assign, is_load ? "f[i] = %s" : "%s = f[i]", place);
     tsri_c_define_fragment(e, name, sum_text,
                            (const tsri_c_replacement[]){{"$name", name},
+                                                        {"$space", e->spell->space[is_shared ? 1 : 0]},
                                                         {"$const ", is_load ? "const " : ""},
                                                         {"$count", e->spell->fragments->sum_count},
                                                         {"$place", e->spell->fragments->sum_place},

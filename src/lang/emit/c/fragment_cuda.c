@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Fragments in CUDA C++: PTX's mma.m16n8k16, twice for a product of 16 x 16 x 16, with factors out of shared memory by
-// ldmatrix. No header is needed, which NVRTC may not find.
+// Fragments in CUDA C++, and in OpenCL C for NVIDIA's compiler, which takes PTX, too: mma.m16n8k16, twice for a product of 16 x 16 x 16, with factors out
+// of shared memory by ldmatrix. No header is needed, which NVRTC may not find. In OpenCL C pointers have address spaces, and one into shared memory
+// is the address that ldmatrix takes.
 //
 // Registers of an item, as the PTX manual has them, with row = lane / 4 and pair = lane % 4 * 2:
 //   left   register i: row `row + 8 * (i % 2)`, columns `pair + 8 * (i / 2)` and the next one
@@ -13,17 +14,17 @@ static const char lane_text[] =
 
 // A factor's four matrices of 8 x 8, each line of which one item points to.
 static const char shared_text[] =
-    "TSR_FN void $name(u32 *f, const void *base, u32 at, u32 stride) {\n"
+    "TSR_FN void $name(u32 *f, $space const void *base, u32 at, u32 stride) {\n"
     "  const u32 lane = tsr_fragment_lane();\n"
-    "  const u16 *line = (const u16 *)base + at + $line * stride + $column * 8u;\n"
+    "  $space const u16 *line = ($space const u16 *)base + at + $line * stride + $column * 8u;\n"
     "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x4$trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
     "               : \"=r\"(f[0]), \"=r\"(f[1]), \"=r\"(f[2]), \"=r\"(f[3])\n"
-    "               : \"r\"((u32)__cvta_generic_to_shared(line)) : \"memory\");\n}\n";
+    "               : \"r\"((u32)$address(line)) : \"memory\");\n}\n";
 
 // `outer` and `inner` of the pair that a register holds: inner runs along k. Two elements stand in one word, or apart.
 static const char buffer_text[] =
-    "TSR_FN void $name(u32 *f, const void *base, u32 at, u32 stride) {\n"
-    "  const u16 *p = (const u16 *)base + at;\n"
+    "TSR_FN void $name(u32 *f, $space const void *base, u32 at, u32 stride) {\n"
+    "  $space const u16 *p = ($space const u16 *)base + at;\n"
     "  const u32 lane = tsr_fragment_lane();\n"
     "  for (u32 i = 0; i < 4u; i++) {\n"
     "    const u32 outer = lane / 4u + 8u * ($outer), inner = lane % 4u * 2u + 8u * ($inner);\n"
@@ -40,21 +41,27 @@ static const char multiply_text[] =
 
 static void define_load(tsri_c_emitter *e, const char *name, bool is_left, bool by_columns, bool is_shared) {
   // Left by rows and right by columns have k along their lines, as the registers do.
-  bool runs_along_k = is_left != by_columns;
+  bool runs_along_k = is_left != by_columns, has_spaces = tsri_c_is(e, TSRI_C_OPENCL);
+  const char *space = !has_spaces ? "" : is_shared ? "__local " : "__global ";
   if (is_shared) {
     const char *half = by_columns ? "(lane % 8u + lane / 16u * 8u)" : "lane % 16u";
-    tsri_c_define_fragment(e, name, shared_text,
-                           (const tsri_c_replacement[]){{"$name", name},
-                                                        {"$line", half},
-                                                        {"$column", by_columns ? "(lane / 8u % 2u)" : "(lane / 16u)"},
-                                                        {"$trans", runs_along_k ? "" : ".trans"},
-                                                        {NULL, NULL}});
+    tsri_c_define_fragment(
+        e, name, shared_text,
+        (const tsri_c_replacement[]){{"$name", name},
+                                     {"$space ", space},
+                                     {"$address", has_spaces ? "(size_t)" : "__cvta_generic_to_shared"},
+                                     {"$line", half},
+                                     {"$column", by_columns ? "(lane / 8u % 2u)" : "(lane / 16u)"},
+                                     {"$trans", runs_along_k ? "" : ".trans"},
+                                     {NULL, NULL}});
     return;
   }
-  const char *along = "*(const u32 *)(p + outer * stride + inner)";
+  const char *along =
+      has_spaces ? "*(__global const u32 *)(p + outer * stride + inner)" : "*(const u32 *)(p + outer * stride + inner)";
   const char *across = "(u32)p[inner * stride + outer] | (u32)p[(inner + 1u) * stride + outer] << 16";
   tsri_c_define_fragment(e, name, buffer_text,
                          (const tsri_c_replacement[]){{"$name", name},
+                                                      {"$space ", space},
                                                       {"$outer", is_left ? "i % 2u" : "i / 2u"},
                                                       {"$inner", is_left ? "i / 2u" : "i % 2u"},
                                                       {"$pair", runs_along_k ? along : across},

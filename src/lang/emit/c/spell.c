@@ -26,6 +26,7 @@ const tsri_c_spelling tsri_c_opencl = {
     .long_suffix = "L",
     .native_i64 = "long",
     .max_native_bytes = 16,
+    .fragments = &tsri_c_fragments_cuda,
 };
 
 #define CUDA_TYPES                                                                                         \
