@@ -446,6 +446,42 @@ static tsr_status join_runs(const tsri_kernel_run *run, scatter_rows *rows, cons
   return tsri_call_items(&call, items);
 }
 
+// Whether each element of the result can go through all indices that might name it: sorting them takes nine launches.
+static bool has_few_indices(const tsri_kernel_run *run, int axis) {
+  enum { MOST_INDICES = 1024, MOST_COMPARED = 1 << 28 };
+  int64_t n = run->layouts[1].shape.dims[axis];
+  if (!tsri_call_tuning(run->device)->reduce_wide || n > MOST_INDICES) return false;
+  for (int i = 0; i < run->shape.rank; i++) {
+    if (i != axis && run->layouts[1].shape.dims[i] != run->shape.dims[i]) return false;
+  }
+  return run->layouts[0].count <= MOST_COMPARED / n;
+}
+
+static tsr_status scatter_few(const tsri_kernel_run *run, int axis, bool is_by_rows) {
+  int64_t inner = 1, n = run->layouts[1].shape.dims[axis];
+  for (int i = axis + 1; i < run->shape.rank; i++) inner *= run->shape.dims[i];
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_index", "scatter_few",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
+                           TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("OP", TSRI_GIVEN(run->node, scatter)->combination)));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "source", run->inputs[2], run->dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "total", run->layouts[0].count);
+  tsri_call_word(&call, "n", n);
+  tsri_call_word(&call, "inner", inner);
+  tsri_call_word(&call, "size", run->shape.dims[axis]);
+  tsri_call_word(&call, "x_at", run->layouts[0].offset);
+  tsri_call_word(&call, "i_at", run->layouts[1].offset);
+  tsri_call_word(&call, "s_at", run->layouts[2].offset);
+  tsri_call_word(&call, "i_outer", is_by_rows ? 0 : n * inner);
+  tsri_call_word(&call, "i_step", is_by_rows ? run->layouts[1].strides[axis] : inner);
+  tsri_call_word(&call, "i_inner", is_by_rows ? 0 : 1);
+  return tsri_call_items(&call, run->layouts[0].count);
+}
+
 tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   tsr_status status = check_scatter(run);
   if (status != TSR_OK || run->layouts[0].count == 0) return status;
@@ -457,10 +493,11 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   tsri_row_major(run->shape, strides);
   status = scatter_add_native(run, &walk, run->shape.dims[axis], strides[axis]);
   if (status != TSR_ERR_UNSUPPORTED) return status;
+  bool is_by_rows = has_one_index_per_row(&run->layouts[1], run->shape, axis);
+  if (has_few_indices(run, axis)) return scatter_few(run, axis, is_by_rows);
   status = copy_x(run);
   if (status != TSR_OK) return status;
   sorted_keys keys = {NULL, NULL, NULL};
-  bool is_by_rows = has_one_index_per_row(&run->layouts[1], run->shape, axis);
   scatter_rows rows = rows_of(run, is_by_rows);
   status = sort_keys(run, is_by_rows, &keys);
   if (status == TSR_OK) status = join_runs(run, &rows, &keys);
