@@ -419,14 +419,35 @@ static tsr_tensor *as_matrix(tsr_tensor *x, int new_axis) {
   return x->layout.shape.rank == 1 ? tsr_unsqueeze(x, new_axis) : tsr_retain(x);
 }
 
+// Whether a matrix times a vector has few and long sums, which only a reduction in parts spreads over a GPU.
+static bool has_few_long_sums(const tsr_tensor *a, const tsr_tensor *b, tsr_dtype dtype) {
+  enum { FEW_SUMS = 256, LONG_SUMS = 65536 };
+  const tsr_shape x = a->layout.shape, y = b->layout.shape;
+  if (x.rank != 2 || y.rank != 2 || (x.dims[0] != 1 && y.dims[1] != 1) || !tsri_dtype_is_float(dtype)) return false;
+  return x.dims[0] * y.dims[1] <= FEW_SUMS && x.dims[1] >= LONG_SUMS && tsri_call_tuning(a->value->device)->reduce_wide;
+}
+
+// The products of a [1 or m, k] and b [k, n or 1], which broadcast, and their sums along k.
+static tsr_tensor *product_by_sums(tsr_tensor *a, tsr_tensor *b, tsr_dtype dtype) {
+  bool has_rows = b->layout.shape.dims[1] == 1;
+  tsr_tensor *vector = tsr_transpose(has_rows ? b : a, 0, 1),
+             *factors[2] = {has_rows ? a : vector, has_rows ? vector : b};
+  tsr_tensor *products =
+      tsri_then(tsri_elementwise_to(TSRI_OPERATOR_mul, tsri_accumulator(dtype), factors, NULL), vector);
+  tsr_status status = tsri_tensor_check("matmul", products);
+  if (status != TSR_OK) return products;
+  return tsri_then(tsri_record_reduce(TSRI_BODY(dot), dtype, products, has_rows ? 2 : 1, true), products);
+}
+
 static tsr_tensor *product_of(tsr_tensor *a, tsr_tensor *b) {
   tsr_shape shape;
   tsr_status status = tsri_tensor_check("matmul", a);
   if (status == TSR_OK) status = tsri_tensor_check("matmul", b);
   if (status == TSR_OK) status = product_shape("matmul", a->layout.shape, b->layout.shape, &shape);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return record(TSRI_BODY(matmul), tsri_autocast(TSRI_BODY(matmul), tsri_promote(a->dtype, b->dtype)), shape,
-                (tsr_tensor *[]){a, b}, 2, (tsri_product_attributes){.alpha = 1});
+  tsr_dtype dtype = tsri_autocast(TSRI_BODY(matmul), tsri_promote(a->dtype, b->dtype));
+  if (has_few_long_sums(a, b, dtype)) return product_by_sums(a, b, dtype);
+  return record(TSRI_BODY(matmul), dtype, shape, (tsr_tensor *[]){a, b}, 2, (tsri_product_attributes){.alpha = 1});
 }
 
 tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {

@@ -136,3 +136,34 @@ TEST(products_of_small_integers_wrap_before_what_runs_in_their_kernel) {
   CHECK_VALUES(tsr_cast(tsr_dot(bytes, bytes), TSR_I32), TSR_I32, TSR_SCALAR, 0, 0);
   finish();
 }
+
+// --- Few and long sums ------------------------------------------------------------------------------------------------
+
+// 65,536 products of 1 and -1 in turn with 0, 1, 2, 0, 1, 2 …, times the row's number.
+static void check_long_sums(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  enum { LENGTH = 65536 + 6 };
+  static float matrix[2 * LENGTH], vector[LENGTH];
+  double sum = 0;
+  for (int i = 0; i < LENGTH; i++) {
+    vector[i] = i % 2 ? -1.0f : 1.0f;
+    matrix[i] = (float)(i % 3);
+    matrix[LENGTH + i] = (float)(2 * (i % 3));
+    sum += vector[i] * matrix[i];
+  }
+  tsr_tensor *a = tsr_from_data(device, TSR_F32, TSR_SHAPE(2, LENGTH), matrix, sizeof matrix);
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(LENGTH), vector, sizeof vector);
+  tsr_tensor *turned = tsr_transpose(a, 0, 1), *row = tsr_unsqueeze(x, 0);
+  tsr_tensor *const found[3] = {tsr_matmul(a, x), tsr_matmul(x, turned), tsr_matmul(row, turned)};
+  for (int i = 0; i < 3; i++) {
+    float is[2];
+    CHECK_OK(tsr_read(found[i], is, sizeof is));
+    CHECK_NEAR(is[0], sum, 0.5);
+    CHECK_NEAR(is[1], 2 * sum, 1.0);
+    tsr_release(found[i]);
+  }
+  tsr_tensor *const made[] = {a, x, turned, row};
+  for (int i = 0; i < 4; i++) tsr_release(made[i]);
+}
+
+TEST(few_and_long_sums) { test_on_every_device(check_long_sums); }
