@@ -3,7 +3,8 @@
 // read.
 //
 // A leaf with stride 1 along the lanes' axis is read by load4, which needs indices that are multiples of 4: its base
-// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes.
+// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes. Element-wise kernels read one whose
+// elements are a little apart (a slice with a step) one by one: its lines of memory are read anyway, and results are still stored four at a time.
 #include "graph/codegen.h"
 
 // The axis along which lanes are neighbours (axis `axis` of `near`), and the extent with the other axes.
@@ -33,8 +34,9 @@ static bool is_by_four(const tsri_extent *extent, uint32_t leaf, int except) {
 }
 
 static bool leaf_allows(const tsri_codegen *gen, const lane_axis *lanes, uint32_t leaf) {
+  enum { MOST_STEP = 4 };
   int64_t step = lanes->near->strides[leaf][lanes->axis];
-  if (step == 0) return true;
+  if (step == 0 || (!gen->fused->heavy && step > 1 && step <= MOST_STEP)) return true;
   if (step != 1 || (gen->has_base[leaf] && gen->base[leaf] % 4 != 0)) return false;
   return is_by_four(lanes->near, leaf, lanes->axis) && (!lanes->other || is_by_four(lanes->other, leaf, -1));
 }
@@ -89,6 +91,16 @@ void tsri_codegen_parts(const tsri_codegen *gen, tsri_space space, tsri_builder 
   }
 }
 
+// Reads the four elements of a leaf that are a stride apart.
+static void put_apart(const tsri_codegen *gen, uint32_t leaf, const char *first, tsri_index_fn index,
+                      tsri_builder *builder, const char *indent) {
+  for (uint32_t j = 0; j < 4; j++) {
+    tsri_builder_add(builder, "%spart%u[%s + %u] = leaf%u[", indent, leaf, first, j, leaf);
+    index(gen, leaf, builder);
+    tsri_builder_add(builder, " + %uu * t%u_%d];\n", j, leaf, axis_of(gen).axis);
+  }
+}
+
 void tsri_codegen_quad_leaves(const tsri_codegen *gen, tsri_space space, const char *first, tsri_index_fn index,
                               tsri_builder *builder, const char *indent) {
   for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
@@ -96,6 +108,10 @@ void tsri_codegen_quad_leaves(const tsri_codegen *gen, tsri_space space, const c
     const char *type = tsri_codegen_type(leaf->dtype);
     if (leaf->space != space) continue;
     bool is_wide = tsri_codegen_is_wide(gen, i);
+    if (!is_wide && axis_of(gen).near->strides[i][axis_of(gen).axis] != 0) {
+      put_apart(gen, i, first, index, builder, indent);
+      continue;
+    }
     tsri_builder_add(builder, is_wide ? "%s%sx4 quad%u = load4(leaf%u, " : "%s%s quad%u = leaf%u[", indent, type, i, i);
     index(gen, i, builder);
     tsri_builder_add(builder, is_wide ? ");\n" : "];\n");
