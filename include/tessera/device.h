@@ -168,7 +168,7 @@ typedef struct tsr_device_counters {
   uint64_t uploads;         // copies from the host
   uint64_t downloads;       // copies to the host
   uint64_t explicit_moves;  // copies from another device by tsr_to and tsr_buffer_copy
-  uint64_t placements;      // graphs of this device, and captures loaded for it, that ran on the CPU (TESSERA_PLACEMENT)
+  uint64_t placements;  // graphs of this device, and captures loaded for it, that ran on the CPU (TESSERA_PLACEMENT)
   uint64_t implicit_moves;  // tensors moved here because an operator had inputs on several devices
   uint64_t fallbacks;       // operators run on the host because this device could not
 } tsr_device_counters;

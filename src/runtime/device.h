@@ -51,7 +51,7 @@ struct tsr_device {
   bool is_checked;         // an index out of range in an index operator is an error
   // The CPU and the speed of both (placing.h); NULL: operators run where their tensors are.
   struct tsri_placing *placing;
-  bool has_faults;         // `backend` is the fault wrapper (backends/fault)
+  bool has_faults;  // `backend` is the fault wrapper (backends/fault)
   tsri_device_counters counters;
   struct tsri_profiled *profile;       // of the profiler's session with the number profile_session; guarded by its lock
   uint64_t profile_session;            // 0: the device was never profiled
