@@ -22,6 +22,7 @@ code=0
 out=$(
   cd /
   ulimit -u 1
-  exec env TESSERA_THREADS=8 HOME=/ "${as_user[@]}" "$TSR_TEST_PROGRAM" check --backend cpu --op exp,sum,matmul --quick 2>&1
+  # Without PoCL, which ends the process when it gets no thread.
+  exec env OCL_ICD_VENDORS=/nonexistent TESSERA_THREADS=8 HOME=/ "${as_user[@]}" "$TSR_TEST_PROGRAM" check --backend cpu --op exp,sum,matmul --quick 2>&1
 ) || code=$?
 [[ $code -eq 0 ]] || fail "exits with $code"
