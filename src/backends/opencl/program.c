@@ -29,10 +29,11 @@ typedef struct opencl_program {
 
 // --- Building -------------------------------------------------------------------------------------------------------
 
-// Sets the language version unless the options do, because the drivers' defaults differ.
+// Sets the language version unless the options do, because the drivers' defaults differ. Without -w NVIDIA's compiler
+// writes the number of its warnings to the standard error of the program.
 static char *options_of(const tsri_code *code) {
   const char *more = code->options ? code->options : "";
-  return tsri_format_text("%s%s%s", strstr(more, "-cl-std=") ? "" : "-cl-std=CL1.2", more[0] ? " " : "", more);
+  return tsri_format_text("-w%s%s%s", strstr(more, "-cl-std=") ? "" : " -cl-std=CL1.2", more[0] ? " " : "", more);
 }
 
 static tsr_status build_failed(opencl_device *device, const tsri_code *code, cl_program program, cl_int error) {

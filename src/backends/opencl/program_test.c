@@ -180,7 +180,8 @@ static cache_place cache_begin(const fixture *f, const tsri_code *code) {
   cache_place place = {.folder = "/tmp/tessera-opencl-XXXXXX"};
   CHECK(mkdtemp(place.folder) != NULL);
   CHECK(setenv("XDG_CACHE_HOME", place.folder, 1) == 0);
-  place.path = tsri_opencl_cache_path((const opencl_device *)f->device, "-cl-std=CL1.2", code->data, code->data_bytes);
+  place.path =
+      tsri_opencl_cache_path((const opencl_device *)f->device, "-w -cl-std=CL1.2", code->data, code->data_bytes);
   CHECK(place.path != NULL);
   CHECK_STR_HAS(place.path, place.folder);
   real_create = tsri_cl.CreateProgramWithSource;
