@@ -67,11 +67,11 @@ class Exchange(unittest.TestCase):
         self.assertEqual(sum_later.tolist(), [1, 1, 1, 1])
 
     def test_numpy_sees_the_same_memory_read_only(self):
-        x = ts.arange(4)
+        x = ts.arange(4, device="cpu")
         seen = np.asarray(x)
         self.assertFalse(seen.flags.writeable)
         x[0] = 9
-        ts.synchronize()
+        ts.device("cpu").synchronize()
         self.assertEqual(seen[0], 9)
 
     def test_from_dlpack_shares_and_keeps_the_memory(self):
