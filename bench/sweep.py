@@ -3,22 +3,28 @@
 """Compares every operator with PyTorch and NumPy on the same memory, over a grid of shapes, dtypes and layouts.
 
     /usr/bin/python3 bench/sweep.py [--quick] [--op 'sum*,softmax'] [--threads 2] [--out build/sweep]
+    /usr/bin/python3 bench/sweep.py --join build/a/sweep.json,build/b/sweep.json --out build/sweep
 
 All run in this process on the same tensors (Tessera borrows PyTorch's through DLPack) and take turns, sample by sample. A ratio
 is the median over all turns of the fastest peer's time divided by Tessera's: above 1 Tessera is faster. Calling C through ctypes
 costs more than a small operator, so the same calls to a function that does nothing are timed for each cell and subtracted from
 Tessera's samples; peers are called as their users call them. --out receives sweep.json, a heat map per operator (rows of the
 shape downwards, columns to the right, one panel per dtype and layout), and overview.png with all operators. Needs PyTorch.
+
+A grid takes long. --limit measures its cells in an order that a hash of each cell decides, until the time is up: what is left out is a
+fair sample. --part 0/4 takes every fourth cell of that order, for processes on cores of their own; --join puts their tables together.
 """
 import argparse
 import ctypes
 import fnmatch
 import json
+import math
 import os
 import statistics
 import sys
 import threading
 import time
+import zlib
 
 import heat_map
 from same_memory import borrow, load, must
@@ -41,16 +47,23 @@ def grid(is_quick):
     return shapes if is_quick else shapes + list(ODD)
 
 
-def make(torch, shape, dtype, layout, seed):
-    """A matrix of this shape and memory layout."""
-    rows, columns = shape
-    generator = torch.Generator().manual_seed(seed)
-    stored = {"contiguous": (rows, columns), "transposed": (columns, rows), "strided": (rows, 2 * columns)}[layout]
-    if dtype == "i32":
-        x = torch.randint(-1000, 1000, stored, generator=generator, dtype=torch.int32)
-    else:
-        x = (torch.rand(stored, generator=generator) * 2 - 1).to(torch.bfloat16 if dtype == "bf16" else torch.float32)
-    return {"contiguous": x, "transposed": x.t(), "strided": x[:, ::2]}[layout]
+class Numbers:
+    """Random numbers, made once: making new ones for each cell would take longer than measuring it."""
+
+    def __init__(self, torch):
+        generator = torch.Generator().manual_seed(1)
+        count = 2 * MOST + 1000
+        self.torch = torch
+        self.floats = torch.rand(count, generator=generator) * 2 - 1
+        self.integers = torch.randint(-1000, 1000, (count,), generator=generator, dtype=torch.int32)
+
+    def make(self, shape, dtype, layout, seed):
+        """A matrix of this shape and memory layout."""
+        rows, columns = shape
+        stored = {"contiguous": (rows, columns), "transposed": (columns, rows), "strided": (rows, 2 * columns)}[layout]
+        numbers = (self.integers if dtype == "i32" else self.floats)[97 * seed:][:stored[0] * stored[1]].reshape(stored)
+        x = numbers.to(self.torch.bfloat16) if dtype == "bf16" else numbers.clone()
+        return {"contiguous": x, "transposed": x.t(), "strided": x[:, ::2]}[layout]
 
 
 class Tessera:
@@ -125,14 +138,14 @@ def settle():
 
 
 def take_turns(runs, off, turns, seconds):
-    """Times by library, one per turn; a single turn if a call takes long. `off` nanoseconds are subtracted from Tessera's."""
+    """Times by library, one per turn; only the first if a call takes long. `off` nanoseconds are subtracted from Tessera's."""
     first = {}
     for name, run in runs.items():
         settle()
         first[name] = sample_ns(run, 1)
     counts = {name: max(1, min(10000, int(seconds * 1e9 / ns))) for name, ns in first.items()}
     if max(first.values()) > LONG_NS:
-        turns = 1
+        return {name: [ns] for name, ns in first.items()}
     times = {name: [] for name in runs}
     for turn in range(turns):
         for name in list(runs) if turn % 2 else reversed(list(runs)):
@@ -142,9 +155,10 @@ def take_turns(runs, off, turns, seconds):
     return times
 
 
-def measure(ours, torch, np, op, shape, dtype, layout, args):
+def measure(ours, numbers, np, op, shape, dtype, layout, args):
     """One cell of the grid, or None if the operator has no such inputs."""
-    tensors = op.inputs(torch, shape, lambda s, seed: make(torch, s, dtype, layout, seed))
+    torch = numbers.torch
+    tensors = op.inputs(torch, shape, lambda s, seed: numbers.make(s, dtype, layout, seed))
     if tensors is None:
         return None
     borrowed = [ours.take(t) for t in tensors]
@@ -172,17 +186,33 @@ def measure(ours, torch, np, op, shape, dtype, layout, args):
     return {"ratio": ratio, **{name + "_ns": statistics.median(values) for name, values in times.items()}}
 
 
-def sweep(op, ours, torch, np, args):
-    cells = []
-    for dtype in args.dtype.split(","):
-        for layout in args.layout.split(","):
-            for shape in grid(args.quick):
-                if op.work(shape) > MOST_PRODUCT or (dtype == "i32" and op.is_float):
-                    continue
-                found = measure(ours, torch, np, op, shape, dtype, layout, args)
-                if found:
-                    cells.append({"op": op.title, "rows": shape[0], "columns": shape[1], "dtype": dtype, "layout": layout, **found})
-    return cells
+def order_of(cell):
+    op, dtype, layout, shape = cell
+    return zlib.crc32(f"{op.title} {dtype} {layout} {shape[0]}x{shape[1]}".encode())
+
+
+def wanted_cells(args):
+    """The cells to measure, as tuples of operator, dtype, layout and shape, in the order in which they are measured."""
+    patterns = args.op.split(",")
+    cells = [(op, dtype, layout, shape) for op in OPERATORS if any(fnmatch.fnmatch(op.title, pattern) for pattern in patterns)
+             for dtype in args.dtype.split(",") if dtype != "i32" or not op.is_float
+             for layout in args.layout.split(",") for shape in grid(args.quick) if op.work(shape) <= MOST_PRODUCT]
+    if not args.limit and not args.part:
+        return cells
+    index, count = (int(number) for number in (args.part or "0/1").split("/"))
+    return sorted(cells, key=order_of)[index::count]
+
+
+def sweep(ours, torch, np, args):
+    """Measures the cells until the time is up."""
+    end, numbers, found = time.time() + (args.limit or math.inf), Numbers(torch), []
+    for op, dtype, layout, shape in wanted_cells(args):
+        if time.time() > end:
+            break
+        cell = measure(ours, numbers, np, op, shape, dtype, layout, args)
+        if cell:
+            found.append({"op": op.title, "rows": shape[0], "columns": shape[1], "dtype": dtype, "layout": layout, **cell})
+    return found
 
 
 def summary(cells):
@@ -191,8 +221,32 @@ def summary(cells):
         return "nothing could be compared"
     worst = sorted((c for c in cells if "ratio" in c), key=lambda c: c["ratio"])[:3]
     names = ", ".join(f"{c['rows']}x{c['columns']} {c['dtype']} {c['layout']} {c['ratio']:.2f}" for c in worst)
-    under = sum(r < 1 for r in ratios)
-    return f"{len(ratios):5} cells  median {statistics.median(ratios):6.2f}  under 1: {under:4}  worst: {names}"
+    under, far_under = (sum(r < limit for r in ratios) for limit in (1, 0.7))
+    return f"{len(ratios):5} cells  median {statistics.median(ratios):6.2f}  under 1: {under:4}  under 0.7: {far_under:4}  worst: {names}"
+
+
+def report(everything, about, out):
+    """Prints a line for each operator; writes the table and the maps."""
+    os.makedirs(out, exist_ok=True)
+    for title in dict.fromkeys(op.title for op in OPERATORS):
+        cells = [cell for cell in everything if cell["op"] == title]
+        if cells:
+            print(f"{title:16} {summary(cells)}")
+            heat_map.draw(os.path.join(out, title + ".png"), title, cells)
+    with open(os.path.join(out, "sweep.json"), "w", encoding="utf-8") as file:
+        json.dump({**about, "cells": everything}, file, indent=0)
+    heat_map.draw_overview(os.path.join(out, "overview.png"), everything)
+    print(f"{'all':16} {summary(everything)}\ntable and maps: {out}")
+
+
+def join(paths, out):
+    tables = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            tables.append(json.load(file))
+    order = {op.title: index for index, op in enumerate(OPERATORS)}
+    cells = sorted((cell for table in tables for cell in table.pop("cells")), key=lambda cell: order[cell["op"]])
+    report(cells, tables[0], out)
 
 
 def main():
@@ -206,8 +260,14 @@ def main():
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.002, help="of one sample")
     parser.add_argument("--best", action="store_true", help="compare the fastest samples: for a machine that others use, too")
+    parser.add_argument("--limit", type=float, default=0, help="seconds after which to stop; 0: none")
+    parser.add_argument("--part", help="I/N: every N-th cell, from the I-th on")
+    parser.add_argument("--join", help="tables of earlier runs, separated by commas: measures nothing")
     parser.add_argument("--out", default="build/sweep", help="folder of the table and the maps")
     args = parser.parse_args()
+    if args.join:
+        join(args.join.split(","), args.out)
+        return
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(args.threads)
     try:
         import numpy as np
@@ -218,20 +278,11 @@ def main():
     torch.set_num_threads(args.threads)
     torch.set_grad_enabled(False)
     ours = Tessera(args.program, torch, args.threads)
-    os.makedirs(args.out, exist_ok=True)
-    print(f"PyTorch {torch.__version__}, NumPy {np.__version__}, {args.threads} threads; load {os.getloadavg()[0]:.1f}")
-    everything, begin = [], time.time()
-    for op in OPERATORS:
-        if not any(fnmatch.fnmatch(op.title, pattern) for pattern in args.op.split(",")):
-            continue
-        cells = sweep(op, ours, torch, np, args)
-        everything += cells
-        print(f"{op.title:16} {summary(cells)}", flush=True)
-        heat_map.draw(os.path.join(args.out, op.title + ".png"), op.title, cells)
-    with open(os.path.join(args.out, "sweep.json"), "w", encoding="utf-8") as file:
-        json.dump({"torch": torch.__version__, "threads": args.threads, "cells": everything}, file, indent=0)
-    heat_map.draw_overview(os.path.join(args.out, "overview.png"), everything)
-    print(f"{'all':16} {summary(everything)}\n{time.time() - begin:.0f} s; table and maps: {args.out}")
+    begin = time.time()
+    print(f"PyTorch {torch.__version__}, NumPy {np.__version__}, {args.threads} threads; load {os.getloadavg()[0]:.1f}", flush=True)
+    cells = sweep(ours, torch, np, args)
+    report(cells, {"torch": torch.__version__, "threads": args.threads}, args.out)
+    print(f"{time.time() - begin:.0f} s")
 
 
 if __name__ == "__main__":

@@ -153,8 +153,11 @@ def norms():
 
 def products():
     def factors(inner):
-        """rows x inner times inner x columns."""
-        return lambda t, shape, make: [make((shape[0], inner), 1), make((inner, shape[1]), 2)]
+        """rows x inner times inner x columns, each with as many elements as the largest matrix of the grid at most."""
+        def make_both(t, shape, make):
+            return None if max(shape) * inner > 10_000_000 else [make((shape[0], inner), 1), make((inner, shape[1]), 2)]
+
+        return make_both
 
     found = [Operator(f"matmul_k{inner}", "matmul", lambda t, a, b: a @ b, lambda np, a, b: a @ b, factors(inner), is_float=True,
                       work=lambda shape, inner=inner: shape[0] * shape[1] * inner) for inner in (1, 16, 64, 256, 4096)]
