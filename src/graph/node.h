@@ -5,6 +5,7 @@
 
 #include "graph/graph.h"
 #include "graph/repeat.h"
+#include "graph/single.h"
 #include "graph/tuning.h"
 #include "platform/platform.h"
 
@@ -73,6 +74,7 @@ typedef struct tsri_graph_state {
   struct tsri_autotune *autotune;        // NULL: launches are not tuned; set when the state is created
   struct tsri_known_texts *known_texts;  // of the profiler (profiled.c); NULL: none yet
   tsri_repeats repeats;
+  tsri_singles singles;
 } tsri_graph_state;
 
 // A chain of TSRI_MAX_DEPTH pending nodes, or TSRI_MAX_PENDING pending nodes on a device, or more than tsr_device.pending_bytes of them, runs without being read.

@@ -15,6 +15,7 @@
 #include "graph/profiled.h"
 #include "graph/transfer.h"
 #include "graph/watch.h"
+#include "runtime/native_op.h"
 #include "runtime/sharing.h"
 #include "runtime/tape.h"
 
@@ -162,29 +163,94 @@ static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets
   return status;
 }
 
-// As run_targets, for one node. Skips planning if the launch cache (repeat.h) has this launch.
-static tsr_status run_piece(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
-  tsri_repeat_form form;
-  const tsri_repeat *repeat = tsri_repeat_find(&state->repeats, node, &form);
-  if (!repeat) return run_targets(state, &node, 1, garbage);
-  tsr_buffer *output = NULL;
-  tsri_taping before = tsri_tape_enter(0);
-  tsri_track_entry track = tsri_track_enter(node->value.device, node->track);
+// What has to be entered to run one node without a plan, and left afterwards.
+typedef struct run_context {
+  tsri_taping tape;
+  tsri_track_entry track;
+} run_context;
+
+static run_context enter_node(tsri_graph_state *state, const tsri_node *node) {
+  run_context before = {tsri_tape_enter(0), tsri_track_enter(node->value.device, node->track)};
   enter_pass(state, node);
+  return before;
+}
+
+static void leave_node(tsri_graph_state *state, const tsri_node *node, run_context before) {
+  leave_pass(state, node->value.device);
+  tsri_track_leave(before.track);
+  tsri_tape_leave(before.tape);
+}
+
+static tsr_status run_repeat(tsri_graph_state *state, tsri_node *node, const tsri_repeat *repeat,
+                             const tsri_repeat_form *form, tsri_garbage *garbage) {
+  tsr_buffer *output = NULL;
+  run_context before = enter_node(state, node);
   tsr_status status = create_output(node, &output);
   tsri_profile_context context, *before_context = NULL;
   bool is_profiled = tsri_profiling();
   if (is_profiled) {
-    tsri_profile_repeat(&form, &context);
+    tsri_profile_repeat(form, &context);
     before_context = tsri_profile_enter(&context);
   }
-  if (status == TSR_OK) status = tsri_repeat_launch(repeat, &form, output);
+  if (status == TSR_OK) status = tsri_repeat_launch(repeat, form, output);
   if (is_profiled) tsri_profile_enter(before_context);
   status = publish(state, node, status, output, garbage);
-  leave_pass(state, node->value.device);
-  tsri_track_leave(track);
-  tsri_tape_leave(before);
+  leave_node(state, node, before);
   return status;
+}
+
+static tsr_status run_single(tsri_graph_state *state, tsri_node *node, tsri_single *single,
+                             const tsri_single_form *form, tsri_garbage *garbage) {
+  tsr_buffer *output = NULL;
+  run_context before = enter_node(state, node);
+  tsr_status status = create_output(node, &output);
+  if (status == TSR_OK) status = tsri_single_run(single, form, output);
+  status = publish(state, node, status, output, garbage);
+  leave_node(state, node, before);
+  return status;
+}
+
+// The number of commands that the device has been given.
+static uint64_t queued_commands(tsr_device *device) {
+  tsri_device_lock(device);
+  uint64_t count = device->tracks[0].queued;
+  tsri_device_unlock(device);
+  return count;
+}
+
+// Plans and runs the node. If native operators are all that was queued for it, the launch cache (single.h) gets them.
+static tsr_status run_and_keep(tsri_graph_state *state, tsri_node *node, const tsri_single_form *form,
+                               tsri_garbage *garbage) {
+  tsr_device *device = node->value.device;
+  uint64_t before = queued_commands(device);
+  tsri_native_watch watch;
+  tsri_native_watch_begin(&watch);
+  tsr_status status = run_targets(state, &node, 1, garbage);
+  tsri_native_watch_end();
+  bool is_all = queued_commands(device) == before + (uint64_t)watch.count;
+  if (status == TSR_OK) tsri_single_keep(&state->singles, form, &watch, is_all, tsri_value_buffer(&node->value));
+  return status;
+}
+
+// Whether the node runs as it always does: nobody watches the plan, the launch or the queues, and no launch is tuned.
+static bool may_skip_plan(const tsri_graph_state *state, const tsri_node *node) {
+  return !tsri_profiling() && !tsri_log_wants(TSR_LOG_PLAN) && !state->autotune && node->value.device->track_count == 1;
+}
+
+// As run_targets, for one node. Skips planning if a launch cache (repeat.h, single.h) has this launch.
+static tsr_status run_piece(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
+  tsri_repeat_form form;
+  tsri_single_form single_form;
+  const tsri_repeat *repeat = tsri_repeat_find(&state->repeats, node, &form);
+  if (repeat) return run_repeat(state, node, repeat, &form, garbage);
+  if (!may_skip_plan(state, node) || !tsri_single_describe(node, &single_form)) {
+    return run_targets(state, &node, 1, garbage);
+  }
+  tsri_single *single = tsri_single_find(&state->singles, &single_form);
+  if (!single) return run_and_keep(state, node, &single_form, garbage);
+  tsr_status status =
+      single->op_count > 0 ? run_single(state, node, single, &single_form, garbage) : TSR_ERR_UNSUPPORTED;
+  return status == TSR_ERR_UNSUPPORTED ? run_targets(state, &node, 1, garbage) : status;
 }
 
 // As run_targets, for one node. A long chain of element-wise operators runs piece by piece: each is a kernel that the launch cache may have.

@@ -10,6 +10,14 @@ static bool is_offered(const tsri_native_offer *offer, const tsri_native_op *op)
 }
 
 static _Thread_local bool is_refused, was_taken;
+static _Thread_local tsri_native_watch *watching;  // NULL: nobody asked
+
+void tsri_native_watch_begin(tsri_native_watch *watch) {
+  watch->count = 0;
+  watching = watch;
+}
+
+void tsri_native_watch_end(void) { watching = NULL; }
 
 void tsri_native_allow(bool is_allowed) {
   is_refused = !is_allowed;
@@ -72,6 +80,7 @@ tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *
   tsri_track_count(device, &name);
   tsri_device_unlock(device);
   if (status != TSR_OK) return status;
+  if (watching && watching->count++ < TSRI_NATIVE_WATCHED) watching->ops[watching->count - 1] = *op;
   for (int i = 0; i < buffer_count; i++) (i < written_count ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);
   tsri_tape_op(device, op, &span.context);
   return TSR_OK;

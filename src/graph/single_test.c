@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// The launch cache of single nodes: which nodes are cached, that different nodes have different entries, and that the results are
+// those of planned nodes.
+#include "graph/single.h"
+
+#include <tessera/tessera.h>
+
+#include "graph/node.h"
+#include "support/devices.h"
+#include "support/test.h"
+
+// How many native operators the cache has for this pending tensor's node; -1: it has no entry.
+static int kept_ops(tsr_tensor *tensor) {
+  tsri_graph_state *state = tsri_graph_of(tensor->value->device);
+  tsri_mutex_lock(&state->lock);
+  const tsri_node *node = tsri_pending_node(tensor->value);
+  CHECK(node != NULL);
+  tsri_single_form form;
+  const tsri_single *single = tsri_single_describe(node, &form) ? tsri_single_find(&state->singles, &form) : NULL;
+  tsri_mutex_unlock(&state->lock);
+  return single ? (int)single->op_count : -1;
+}
+
+static tsr_tensor *matrix(tsr_device *device, float first) {
+  float values[6];
+  for (int i = 0; i < 6; i++) values[i] = first + (float)(i * i);
+  return tsr_from_data(device, TSR_F32, TSR_SHAPE(2, 3), values, sizeof values);
+}
+
+static void check_values(tsr_tensor *tensor, const float *wanted, int count) {
+  float values[12];
+  CHECK_OK(tsr_read(tensor, values, (size_t)count * sizeof *values));
+  CHECK_BYTES(values, wanted, (size_t)count * sizeof *values);
+}
+
+#define CHECK_VALUES(tensor, ...) \
+  check_values(tensor, (const float[]){__VA_ARGS__}, sizeof((const float[]){__VA_ARGS__}) / sizeof(float))
+
+typedef struct fixture {
+  tsr_device *device;
+  tsr_scope *scope;
+  tsr_tensor *x, *y;  // 0 1 4 9 16 25 and 100 101 104 109 116 125, as 2 x 3
+} fixture;
+
+static fixture begin(void) {
+  fixture f = {.device = test_open("cpu")};
+  f.scope = tsr_scope_begin(f.device);
+  f.x = matrix(f.device, 0);
+  f.y = matrix(f.device, 100);
+  return f;
+}
+
+static void end(fixture *f) {
+  CHECK_OK(tsr_scope_end(f->scope));
+  tsr_device_release(f->device);
+}
+
+TEST(a_sum_runs_without_a_plan_from_the_second_time_on) {
+  fixture f = begin();
+  tsr_tensor *first = tsr_sum(f.x, (const int[]){1}, 1, false);
+  CHECK_EQ_INT(kept_ops(first), -1);
+  CHECK_VALUES(first, 5, 50);
+  tsr_tensor *second = tsr_sum(f.y, (const int[]){1}, 1, false);  // other buffers
+  CHECK_EQ_INT(kept_ops(second), 1);
+  CHECK_VALUES(second, 305, 350);
+  end(&f);
+}
+
+TEST(axes_layouts_and_attributes_make_other_entries) {
+  fixture f = begin();
+  for (int round = 0; round < 3; round++) {
+    CHECK_VALUES(tsr_max(f.x, (const int[]){1}, 1, false), 4, 25);
+    CHECK_VALUES(tsr_max(f.x, (const int[]){0}, 1, false), 9, 16, 25);
+    CHECK_VALUES(tsr_max(tsr_transpose(f.x, 0, 1), (const int[]){1}, 1, false), 9, 16, 25);
+    CHECK_VALUES(tsr_max(tsr_slice(f.x, 1, 0, 2, 1), (const int[]){1}, 1, false), 1, 16);
+    CHECK_VALUES(tsr_max(tsr_slice(f.x, 1, 1, 3, 1), (const int[]){1}, 1, false), 4, 25);
+    CHECK_VALUES(tsr_sort(f.x, 1, false), 0, 1, 4, 9, 16, 25);
+    CHECK_VALUES(tsr_sort(f.x, 1, true), 4, 1, 0, 25, 16, 9);
+  }
+  end(&f);
+}
+
+TEST(operands_go_to_the_places_of_their_inputs) {
+  fixture f = begin();
+  tsr_tensor *small = tsr_slice(f.x, 1, 0, 2, 1), *other = tsr_slice(f.y, 1, 0, 2, 1);  // 0 1 9 16, 100 101 109 116
+  for (int round = 0; round < 3; round++) {
+    CHECK_VALUES(tsr_matmul(small, other), 109, 116, 2644, 2765);
+    CHECK_VALUES(tsr_matmul(other, small), 909, 1716, 1044, 1965);
+    CHECK_VALUES(tsr_matmul(small, small), 9, 16, 144, 265);
+  }
+  CHECK_EQ_INT(kept_ops(tsr_matmul(other, small)), 1);
+  end(&f);
+}
+
+TEST(a_node_of_two_native_operators_is_kept) {
+  fixture f = begin();
+  tsr_tensor *pair[] = {f.x, f.y};
+  for (int round = 0; round < 3; round++) {
+    tsr_tensor *joined = tsr_concat(pair, 2, 1);
+    CHECK_EQ_INT(kept_ops(joined), round ? 2 : -1);
+    CHECK_VALUES(joined, 0, 1, 4, 100, 101, 104, 9, 16, 25, 109, 116, 125);
+  }
+  end(&f);
+}
+
+TEST(without_native_operators_the_node_is_planned) {
+  fixture f = begin();
+  CHECK_VALUES(tsr_sum(f.x, NULL, 0, false), 55);
+  tsr_tensor *sum = tsr_sum(f.y, NULL, 0, false);
+  CHECK_EQ_INT(kept_ops(sum), 1);
+  tsri_native_allow(false);
+  CHECK_VALUES(sum, 655);
+  CHECK(!tsri_native_was_taken());
+  tsri_native_allow(true);
+  end(&f);
+}
+
+TEST(a_node_with_a_pending_input_has_no_entry) {
+  fixture f = begin();
+  CHECK_VALUES(tsr_sum(f.x, NULL, 0, false), 55);
+  tsr_tensor *sum = tsr_sum(tsr_exp(f.x), NULL, 0, false);
+  CHECK_EQ_INT(kept_ops(sum), -1);
+  end(&f);
+}
+
+TEST(a_captured_node_has_no_entry) {
+  fixture f = begin();
+  CHECK_VALUES(tsr_sum(f.x, NULL, 0, false), 55);
+  tsr_capture *capture = NULL;
+  CHECK_OK(tsr_capture_begin(f.device));
+  tsr_tensor *sum = tsr_sum(f.x, NULL, 0, false);
+  CHECK_EQ_INT(kept_ops(sum), -1);
+  CHECK_OK(tsr_capture_end(&sum, 1, &capture));
+  CHECK_OK(tsr_write(f.x, (const float[]){2, 2, 2, 2, 2, 2}, 6 * sizeof(float)));
+  CHECK_OK(tsr_capture_run(capture));
+  CHECK_VALUES(sum, 12);
+  tsr_capture_release(capture);
+  end(&f);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// In place of single.c: in web pages every node but those of repeat.h is planned, which keeps the module small.
+#include "graph/single.h"
+
+bool tsri_single_describe(const tsri_node *node, tsri_single_form *out_form) {
+  (void)node, (void)out_form;
+  return false;
+}
+
+tsri_single *tsri_single_find(tsri_singles *singles, const tsri_single_form *form) {
+  (void)singles, (void)form;
+  return NULL;
+}
+
+tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, tsr_buffer *output) {
+  (void)single, (void)form, (void)output;
+  return TSR_ERR_UNSUPPORTED;
+}
+
+void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_native_watch *watch, bool is_all,
+                      tsr_buffer *output) {
+  (void)singles, (void)form, (void)watch, (void)is_all, (void)output;
+}
