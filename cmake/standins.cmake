@@ -47,7 +47,10 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
   tessera_add_standin_library(standin_amdhip64 hip libamdhip64.so.6
     "${standin_hip}/switches.c" "${standin_hip}/device.c" "${standin_hip}/driver.c" "${standin_hip}/kernels.c")
   tessera_add_standin_library(standin_hiprtc hip libhiprtc.so.6 "${standin_hip}/switches.c" "${standin_hip}/rtc.c")
-  tessera_add_standin_library(standin_rocblas hip librocblas.so.4 "${standin_hip}/switches.c" "${standin_hip}/blas.c")
+  tessera_add_standin_library(standin_rocblas hip librocblas.so.4
+    "${standin_hip}/switches.c" "${standin_hip}/product.c" "${standin_hip}/blas.c")
+  tessera_add_standin_library(standin_hipblaslt hip libhipblaslt.so.0
+    "${standin_hip}/switches.c" "${standin_hip}/product.c" "${standin_hip}/blas_lt.c")
   tessera_glob(standin_metal_sources tests/standins/metal/*.c)
   tessera_add_standin_library(standin_metal metal libmetal_standin.so ${standin_metal_sources})
 endif()

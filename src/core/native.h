@@ -16,7 +16,8 @@
   X(sleef, "vectorised mathematics, on the CPU")                             \
   X(lapack, "factors of matrices, on the CPU")                               \
   X(cusolver, "factors of matrices, on CUDA")                                \
-  X(rocblas, "AMD's matrix products, on ROCm")
+  X(rocblas, "AMD's matrix products, on ROCm")                               \
+  X(hipblaslt, "AMD's matrix products with bias and activation, on ROCm")
 
 bool tsri_native_is_known(const char *library, size_t bytes);
 

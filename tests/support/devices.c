@@ -65,7 +65,7 @@ const char *test_use_metal(void) {
 
 // The loader finds a library that is loaded already by its name.
 const char *test_use_rocm(void) {
-  static const char *const names[] = {"libamdhip64.so.6", "libhiprtc.so.6", "librocblas.so.4"};
+  static const char *const names[] = {"libamdhip64.so.6", "libhiprtc.so.6", "librocblas.so.4", "libhipblaslt.so.0"};
   const char *folder = getenv("TSR_TEST_STANDIN_DIR");
   if (HAS_TSAN) return "the thread sanitizer does not know the fibers of the stand-in for ROCm";
   if (standin_missing()) return standin_missing();

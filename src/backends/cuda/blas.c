@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Opens cuBLASLt and computes matrix products with it. Descriptors and algorithms are kept in a table of plans, so
-// that a repeated product reuses them.
+// Opens cuBLASLt, or the library of the same form that the vendor's table names, and computes matrix products with it.
+// Descriptors and algorithms are kept in a table of plans, so that a repeated product reuses them.
 #include "backends/cuda/blas.h"
 
 #include <string.h>
@@ -19,23 +19,48 @@ const char *const *tsri_cublaslt_names = library_names;
 
 // --- Opening ----------------------------------------------------------------------------------------------------------
 
-#define TSRI_ENTRY(entry, exported, parameters) {exported, offsetof(cuda_blas, lt.entry)},
-static const tsri_entry_point entries[] = {CUBLASLT_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
-#undef TSRI_ENTRY
+static const tsri_entry_point entries[] = {LT_ENTRY_POINTS(LT_ENTRY_OFFSET, "cublasLt"){NULL, 0}};
+
+const lt_library tsri_cublaslt = {
+    .title = "cuBLASLt",
+    .names = &tsri_cublaslt_names,
+    .entries = entries,
+    .alloc_failed = LT_ALLOC_FAILED,
+    .invalid_value = LT_INVALID_VALUE,
+    .arch_mismatch = LT_ARCH_MISMATCH,
+    .not_supported = LT_NOT_SUPPORTED,
+    .compute_32f = LT_COMPUTE_32F,
+    .compute_64f = LT_COMPUTE_64F,
+    .compute_32i = LT_COMPUTE_32I,
+    .compute_32f_fast_tf32 = LT_COMPUTE_32F_FAST_TF32,
+    .as_is = 0,
+    .transposed = 1,
+    .transpose_a = LT_TRANSPOSE_A,
+    .transpose_b = LT_TRANSPOSE_B,
+    .epilogue = LT_EPILOGUE,
+    .bias_pointer = LT_BIAS_POINTER,
+    .batch_count = LT_BATCH_COUNT,
+    .batch_stride = LT_BATCH_STRIDE,
+    .algorithm_bytes = sizeof(lt_algorithm),
+    .has_preferences = true,
+};
 
 static cuda_blas *open_blas(const cuda_device *device) {
   char trail[600] = "";
+  const lt_library *library = device->vendor->blas;
   cuda_blas *blas = tsri_calloc(1, sizeof *blas);
   if (!blas) return NULL;
-  if (!tsri_cuda_open_library(tsri_cublaslt_names, entries, blas, trail, sizeof trail)) {
-    tsri_log(TSR_LOG_INFO, "cuda: matrix products run without cuBLASLt (%s)", trail);
+  blas->library = library;
+  if (!tsri_cuda_open_library(*library->names, library->entries, &blas->lt, trail, sizeof trail)) {
+    tsri_log(TSR_LOG_INFO, "%s: matrix products run without %s (%s)", device->vendor->name, library->title, trail);
   } else {
     int code = blas->lt.Create(&blas->handle);
     if (code == LT_SUCCESS) {
       tsri_mutex_init(&blas->lock);
       return blas;
     }
-    tsri_log(TSR_LOG_WARN, "cuda: cuBLASLt does not start on %s (code %d)", device->name, code);
+    tsri_log(TSR_LOG_WARN, "%s: %s does not start on %s (code %d)", device->vendor->name, library->title, device->name,
+             code);
   }
   tsri_free(blas);
   return NULL;
@@ -71,10 +96,10 @@ static int type_of(tsr_dtype dtype) {
   }
 }
 
-static int compute_type_of(tsr_dtype dtype, bool allows_tf32) {
-  if (dtype == TSR_F64) return LT_COMPUTE_64F;
-  if (dtype == TSR_I8) return LT_COMPUTE_32I;
-  return dtype == TSR_F32 && allows_tf32 ? LT_COMPUTE_32F_FAST_TF32 : LT_COMPUTE_32F;
+static int compute_type_of(const lt_library *library, tsr_dtype dtype, bool allows_tf32) {
+  if (dtype == TSR_F64) return library->compute_64f;
+  if (dtype == TSR_I8) return library->compute_32i;
+  return dtype == TSR_F32 && allows_tf32 ? library->compute_32f_fast_tf32 : library->compute_32f;
 }
 
 static int make_layout(const cuda_blas *blas, const cuda_product *product, const cuda_matrix *matrix,
@@ -83,46 +108,77 @@ static int make_layout(const cuda_blas *blas, const cuda_product *product, const
   int type = type_of(matrix == &product->c || matrix == &product->d ? product->result : product->dtype);
   int code = blas->lt.LayoutCreate(out_layout, type, (uint64_t)matrix->rows, (uint64_t)matrix->cols, matrix->leading);
   if (code != LT_SUCCESS || batch == 1) return code;
-  code = blas->lt.LayoutSet(*out_layout, LT_BATCH_COUNT, &batch, sizeof batch);
+  code = blas->lt.LayoutSet(*out_layout, blas->library->batch_count, &batch, sizeof batch);
   if (code != LT_SUCCESS) return code;
-  return blas->lt.LayoutSet(*out_layout, LT_BATCH_STRIDE, &matrix->batch_stride, sizeof matrix->batch_stride);
+  return blas->lt.LayoutSet(*out_layout, blas->library->batch_stride, &matrix->batch_stride,
+                            sizeof matrix->batch_stride);
+}
+
+static int set_bias(const cuda_blas *blas, lt_operation operation, cu_address bias) {
+  return blas->lt.DescSet(operation, blas->library->bias_pointer, &bias, sizeof bias);
 }
 
 static int make_operation(const cuda_blas *blas, const cuda_product *product, bool allows_tf32,
                           lt_operation *out_operation) {
-  int32_t turn_a = (int32_t)product->a.is_transposed, turn_b = (int32_t)product->b.is_transposed;
+  enum { SOME_ADDRESS = 256 };  // replaced before each product
+  const lt_library *library = blas->library;
+  int32_t turn_a = product->a.is_transposed ? library->transposed : library->as_is;
+  int32_t turn_b = product->b.is_transposed ? library->transposed : library->as_is;
   uint32_t epilogue = product->has_bias ? LT_EPILOGUE_BIAS : 0;
   if (product->activation == TSRI_ACTIVATION_RELU) epilogue |= LT_EPILOGUE_RELU;
   if (product->activation == TSRI_ACTIVATION_GELU_TANH) epilogue |= LT_EPILOGUE_GELU;
   if (epilogue == 0) epilogue = LT_EPILOGUE_DEFAULT;
   int scale_type = product->dtype == TSR_F64 ? LT_R_64F : product->dtype == TSR_I8 ? LT_R_32I : LT_R_32F;
-  int code = blas->lt.DescCreate(out_operation, compute_type_of(product->dtype, allows_tf32), scale_type);
-  if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, LT_TRANSPOSE_A, &turn_a, sizeof turn_a);
-  if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, LT_TRANSPOSE_B, &turn_b, sizeof turn_b);
-  if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, LT_EPILOGUE, &epilogue, sizeof epilogue);
+  int code = blas->lt.DescCreate(out_operation, compute_type_of(library, product->dtype, allows_tf32), scale_type);
+  if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, library->transpose_a, &turn_a, sizeof turn_a);
+  if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, library->transpose_b, &turn_b, sizeof turn_b);
+  if (code == LT_SUCCESS) code = blas->lt.DescSet(*out_operation, library->epilogue, &epilogue, sizeof epilogue);
+  if (code == LT_SUCCESS && product->has_bias && library->needs_early_bias) {
+    code = set_bias(blas, *out_operation, SOME_ADDRESS);
+  }
   return code;
 }
 
-// Fills plan->proposals. The first one is cuBLASLt's own choice. If several work-groups share one sum (split-k),
-// partial sums must stay in the compute type, so that they are not rounded.
-static int find_proposals(const cuda_blas *blas, blas_plan *plan) {
-  lt_preference preference = NULL;
+// If several work-groups share one sum (split-k), partial sums must stay in the compute type, so that they are not
+// rounded.
+static int set_preferences(const cuda_blas *blas, const cuda_product *product, lt_preference preference) {
   uint64_t workspace = CUDA_WORKSPACE_BYTES;
   uint32_t reductions = LT_REDUCE_INPLACE | LT_REDUCE_COMPUTE_TYPE;
-  int code = blas->lt.PreferenceCreate(&preference);
-  if (code == LT_SUCCESS) code = blas->lt.PreferenceSet(preference, LT_MAX_WORKSPACE, &workspace, sizeof workspace);
+  int code = blas->lt.PreferenceSet(preference, LT_MAX_WORKSPACE, &workspace, sizeof workspace);
+  if (!blas->library->has_preferences) return code;
   if (code == LT_SUCCESS) code = blas->lt.PreferenceSet(preference, LT_REDUCTION_MASK, &reductions, sizeof reductions);
   for (int i = 0; i < 4 && code == LT_SUCCESS; i++) {
-    const uint32_t *alignment = &plan->product.alignments[i];
+    const uint32_t *alignment = &product->alignments[i];
     code = blas->lt.PreferenceSet(preference, LT_MIN_ALIGNMENT_A + i, alignment, sizeof *alignment);
   }
+  return code;
+}
+
+// Copies choices as the library stores them, which may have a shorter algorithm than lt_choice.
+static void take_choices(const lt_library *library, const void *stored, int count, lt_choice *out_choices) {
+  enum { REST_AT = offsetof(lt_choice, workspace_bytes), REST_BYTES = sizeof(lt_choice) - REST_AT };
+  const unsigned char *at = stored;
+  for (int i = 0; i < count; i++) {
+    memcpy(&out_choices[i].algorithm, at, library->algorithm_bytes);
+    memcpy((unsigned char *)&out_choices[i] + REST_AT, at + library->algorithm_bytes, REST_BYTES);
+    at += library->algorithm_bytes + REST_BYTES;
+  }
+}
+
+// Fills plan->proposals. The first one is the library's own choice.
+static int find_proposals(const cuda_blas *blas, blas_plan *plan) {
+  lt_preference preference = NULL;
+  lt_choice stored[BLAS_PROPOSALS];
+  int code = blas->lt.PreferenceCreate(&preference);
+  if (code == LT_SUCCESS) code = set_preferences(blas, &plan->product, preference);
   if (code == LT_SUCCESS) {
     code = blas->lt.GetHeuristic(blas->handle, plan->operation, plan->a, plan->b, plan->c ? plan->c : plan->d, plan->d,
-                                 preference, BLAS_PROPOSALS, plan->proposals, &plan->proposal_count);
+                                 preference, BLAS_PROPOSALS, stored, &plan->proposal_count);
   }
   if (preference) blas->lt.PreferenceDestroy(preference);
   if (code != LT_SUCCESS) return code;
-  return plan->proposal_count > 0 ? plan->proposals[0].state : LT_NOT_SUPPORTED;
+  take_choices(blas->library, stored, plan->proposal_count, plan->proposals);
+  return plan->proposal_count > 0 ? plan->proposals[0].state : blas->library->not_supported;
 }
 
 static void destroy_plan(const cuda_blas *blas, blas_plan *plan) {
@@ -134,7 +190,7 @@ static void destroy_plan(const cuda_blas *blas, blas_plan *plan) {
   memset(plan, 0, sizeof *plan);
 }
 
-// Fills a plan for `product`. If cuBLASLt has no algorithm for it, the plan remembers that as well.
+// Fills a plan for `product`. If the library has no algorithm for it, the plan remembers that as well.
 static void make_plan(const cuda_blas *blas, const cuda_product *product, bool allows_tf32, blas_plan *plan) {
   destroy_plan(blas, plan);
   plan->is_used = true;
@@ -146,7 +202,8 @@ static void make_plan(const cuda_blas *blas, const cuda_product *product, bool a
   if (code == LT_SUCCESS) code = make_layout(blas, product, &product->d, &plan->d);
   if (code == LT_SUCCESS) code = find_proposals(blas, plan);
   plan->is_impossible = code != LT_SUCCESS;
-  if (plan->is_impossible) tsri_log(TSR_LOG_DEBUG, "cuda: cuBLASLt has nothing for a product (code %d)", code);
+  if (plan->is_impossible)
+    tsri_log(TSR_LOG_DEBUG, "%s has nothing for a product (code %d)", blas->library->title, code);
 }
 
 static blas_plan *plan_for(cuda_blas *blas, const cuda_product *product, bool allows_tf32) {
@@ -176,9 +233,7 @@ int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_p
                                 : &narrow[1];
   void *d = (void *)(uintptr_t)memory->d;
   int code = LT_SUCCESS;
-  if (plan->product.has_bias) {
-    code = blas->lt.DescSet(plan->operation, LT_BIAS_POINTER, &memory->bias, sizeof memory->bias);
-  }
+  if (plan->product.has_bias) code = set_bias(blas, plan->operation, memory->bias);
   if (code != LT_SUCCESS) return code;
   return blas->lt.Matmul(blas->handle, plan->operation, alpha, (const void *)(uintptr_t)memory->a, plan->a,
                          (const void *)(uintptr_t)memory->b, plan->b, beta,
@@ -191,10 +246,11 @@ static tsr_status multiply(cuda_queue *queue, const cuda_blas *blas, blas_plan *
                            const cuda_product_memory *memory) {
   if (!plan->is_settled) tsri_cuda_blas_settle(queue, blas, plan, memory);
   int code = tsri_cuda_blas_launch(queue, blas, plan, memory, &plan->proposals[plan->chosen]);
+  const lt_library *l = blas->library;
   if (code == LT_SUCCESS) return TSR_OK;
-  if (code == LT_NOT_SUPPORTED || code == LT_ARCH_MISMATCH || code == LT_INVALID_VALUE) return TSR_ERR_UNSUPPORTED;
-  return TSRI_FAIL(code == LT_ALLOC_FAILED ? TSR_ERR_OUT_OF_MEMORY : TSR_ERR_LAUNCH,
-                   "%s: a matrix product by cuBLASLt failed (code %d)", queue->device->name, code);
+  if (code == l->not_supported || code == l->arch_mismatch || code == l->invalid_value) return TSR_ERR_UNSUPPORTED;
+  return TSRI_FAIL(code == l->alloc_failed ? TSR_ERR_OUT_OF_MEMORY : TSR_ERR_LAUNCH,
+                   "%s: a matrix product by %s failed (code %d)", queue->device->name, l->title, code);
 }
 
 tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory) {
@@ -202,8 +258,8 @@ tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, co
   if (!blas) return TSR_ERR_UNSUPPORTED;
   cu_result code = tsri_cuda_workspace(queue);
   if (code != CU_SUCCESS) {
-    return CUDA_FAIL(queue->device, code, TSR_ERR_INTERNAL, "work space of %d bytes for cuBLASLt",
-                     CUDA_WORKSPACE_BYTES);
+    return CUDA_FAIL(queue->device, code, TSR_ERR_INTERNAL, "work space of %d bytes for %s", CUDA_WORKSPACE_BYTES,
+                     blas->library->title);
   }
   tsri_mutex_lock(&blas->lock);
   blas_plan *plan = plan_for(blas, product, queue->device->allows_tf32);
@@ -211,6 +267,15 @@ tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, co
   if (status == TSR_ERR_UNSUPPORTED) plan->is_impossible = true;
   tsri_mutex_unlock(&blas->lock);
   return status;
+}
+
+bool tsri_cuda_can_multiply(cuda_device *device, const cuda_product *product) {
+  cuda_blas *blas = blas_of(device);
+  if (!blas) return false;
+  tsri_mutex_lock(&blas->lock);
+  bool is_possible = !plan_for(blas, product, device->allows_tf32)->is_impossible;
+  tsri_mutex_unlock(&blas->lock);
+  return is_possible;
 }
 
 void tsri_cuda_blas_close(cuda_device *device) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Matrix products by cuBLASLt. The library is opened at the first product, because it is half a gigabyte and many
+// Matrix products by cuBLASLt, or by a library of the same form (blas_api.h). The library is opened at the first product, because it is half a gigabyte and many
 // programs never multiply matrices.
 #ifndef TSRI_CUDA_BLAS_H
 #define TSRI_CUDA_BLAS_H
@@ -37,9 +37,15 @@ typedef struct cuda_product_memory {
 // it is not worthwhile.
 bool tsri_cuda_describe_product(const tsri_native_op *op, cuda_product *out);
 
+// The addresses and factors of an operator whose operands are bound.
+cuda_product_memory tsri_cuda_product_memory(const tsri_product_op *op);
+
+// Whether the library is there and proposes an algorithm for the product. The device's context must be current.
+bool tsri_cuda_can_multiply(cuda_device *device, const cuda_product *product);
+
 // Queues the product. The device's context must be current.
 //
-// Errors: TSR_ERR_UNSUPPORTED without a message if cuBLASLt is missing or has no algorithm for the product;
+// Errors: TSR_ERR_UNSUPPORTED without a message if the library is missing or has no algorithm for the product;
 // TSR_ERR_OUT_OF_MEMORY, TSR_ERR_DEVICE_LOST, TSR_ERR_LAUNCH.
 tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory);
 

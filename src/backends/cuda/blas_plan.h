@@ -8,7 +8,7 @@
 
 enum {
   BLAS_PLAN_SLOTS = 256,  // entries of the hash table; a new product replaces the one in its slot
-  BLAS_PROPOSALS = 8      // number of algorithms requested from cuBLASLt
+  BLAS_PROPOSALS = 8      // number of algorithms requested from the library
 };
 
 typedef struct blas_plan {
@@ -21,18 +21,15 @@ typedef struct blas_plan {
   int proposal_count, chosen;
 } blas_plan;
 
-#define TSRI_ENTRY(name, exported, parameters) int(CUDA_CALL * name) parameters;
 struct cuda_blas {
-  struct {
-    CUBLASLT_ENTRY_POINTS(TSRI_ENTRY)
-  } lt;
+  const lt_library *library;
+  lt_entries lt;
   lt_handle handle;
   tsri_mutex lock;  // protects the plans
   blas_plan plans[BLAS_PLAN_SLOTS];
 };
-#undef TSRI_ENTRY
 
-// Queues the product with one of the proposals. Returns cuBLASLt's status code.
+// Queues the product with one of the proposals. Returns the library's status code.
 int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan,
                           const cuda_product_memory *memory, const lt_choice *choice);
 

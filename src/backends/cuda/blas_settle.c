@@ -54,8 +54,9 @@ void tsri_cuda_blas_settle(cuda_queue *queue, const cuda_blas *blas, blas_plan *
   const cuda_proposals proposals = {plan->proposal_count, launch, &timed};
   char operation[128];
   const cuda_product *p = &plan->product;
-  snprintf(operation, sizeof operation, "cublaslt product of %lld x %lld x %lld, batch %lld", (long long)p->d.rows,
-           (long long)p->d.cols, (long long)(p->a.is_transposed ? p->a.rows : p->a.cols), (long long)p->batch);
+  snprintf(operation, sizeof operation, "%s product of %lld x %lld x %lld, batch %lld", blas->library->title,
+           (long long)p->d.rows, (long long)p->d.cols, (long long)(p->a.is_transposed ? p->a.rows : p->a.cols),
+           (long long)p->batch);
   tsri_cache_key key = key_of(queue->device, plan);
   bool adds_to_itself = plan->product.has_c && memory->c == memory->d;
   plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, !adds_to_itself, &plan->chosen);

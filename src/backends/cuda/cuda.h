@@ -29,8 +29,9 @@ typedef struct cuda_vendor {
   const char *newer_compiler;  // what to do where the driver refuses an image that the compiler made
   tsri_cuda_api *cu;
   tsri_nvrtc_api *rtc;
-  size_t copied_at_once;  // an upload of pageable memory of up to this size is copied before the call returns
-  bool reads_image;       // a module's image must stay in memory for as long as the module is loaded
+  const struct lt_library *blas;  // for matrix products (blas_api.h)
+  size_t copied_at_once;          // an upload of pageable memory of up to this size is copied before the call returns
+  bool reads_image;               // a module's image must stay in memory for as long as the module is loaded
 } cuda_vendor;
 
 extern const cuda_vendor tsri_cuda_vendor;  // device.c
@@ -48,7 +49,7 @@ typedef struct cuda_device {
   uint64_t timeout_ns;
   bool has_times;    // opened for profiling
   bool allows_tf32;  // f32 products may round their inputs to TF32
-  bool allows_blas;  // the setting `native` permits cuBLASLt
+  bool allows_blas;  // the setting `native` permits vendor->blas
   bool allows_dnn;   // and cuDNN
   atomic_bool is_lost;
   atomic_int pinned_count;       // pieces of pinned memory that the core has (host.c)
@@ -56,7 +57,7 @@ typedef struct cuda_device {
   struct tsri_choices *choices;  // what that found out (settle.c); NULL until it is needed
   tsri_mutex library_lock;       // held while cuBLASLt, cuSOLVER, cuDNN or the choices are being opened
   cuda_blas *blas;               // NULL until the first product
-  bool blas_has_failed;          // opening cuBLASLt failed; the reason was logged
+  bool blas_has_failed;          // opening vendor->blas failed; the reason was logged
   bool allows_solver;            // the setting `native` permits cuSOLVER
   cuda_solver *solver;           // NULL until the first matrix that is worth it
   bool solver_has_failed;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backends/common/choices.h"
+#include "backends/cuda/blas_api.h"
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/dnn.h"
 #include "core/alloc.h"
@@ -258,6 +259,7 @@ const cuda_vendor tsri_cuda_vendor = {
     .newer_compiler = "is the driver older than NVRTC? install the NVRTC of the CUDA version that nvidia-smi shows",
     .cu = &tsri_cu,
     .rtc = &tsri_nvrtc,
+    .blas = &tsri_cublaslt,
     .copied_at_once = 64 << 10,
 };
 

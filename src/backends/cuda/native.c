@@ -113,6 +113,18 @@ bool tsri_cuda_describe_product(const tsri_native_op *op, cuda_product *out) {
   return true;
 }
 
+cuda_product_memory tsri_cuda_product_memory(const tsri_product_op *op) {
+  return (cuda_product_memory){
+      .a = address_of(op->b.at),
+      .b = address_of(op->a.at),
+      .c = address_of(op->c.at),
+      .d = address_of(op->y),
+      .bias = address_of(op->bias),
+      .alpha = op->alpha,
+      .beta = op->beta,
+  };
+}
+
 // --- Entries --------------------------------------------------------------------------------------------------------------
 
 static bool is_conv(const tsri_native_op *op) {
@@ -172,18 +184,9 @@ static tsr_status attend(cuda_queue *queue, const tsri_native_op *op) {
 }
 
 static tsr_status run_product(cuda_queue *gpu_queue, const tsri_native_op *op) {
-  const tsri_product_op *p = &op->is.product;
   cuda_product product;
   if (!tsri_cuda_describe_product(op, &product)) return TSR_ERR_UNSUPPORTED;
-  cuda_product_memory memory = {
-      .a = address_of(p->b.at),
-      .b = address_of(p->a.at),
-      .c = address_of(p->c.at),
-      .d = address_of(p->y),
-      .bias = address_of(p->bias),
-      .alpha = p->alpha,
-      .beta = p->beta,
-  };
+  cuda_product_memory memory = tsri_cuda_product_memory(&op->is.product);
   return tsri_cuda_multiply(gpu_queue, &product, &memory);
 }
 

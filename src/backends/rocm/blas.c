@@ -3,10 +3,8 @@
 //
 // rocBLAS is column-major and our results are row-major, so it computes the transposed product, as cuBLASLt does
 // (backends/cuda/native.c).
-#include <limits.h>
+#include "backends/rocm/blas.h"
 
-#include "backends/cuda/blas.h"
-#include "backends/rocm/rocm.h"
 #include "core/alloc.h"
 #include "core/log.h"
 
@@ -57,14 +55,6 @@ static const tsri_entry_point entries[] = {
     {NULL, 0},
 };
 
-const tsri_native_offer tsri_rocm_native_ops[] = {
-    {.kind = TSRI_NATIVE_PRODUCT,
-     .dtypes = 1u << TSR_F16 | 1u << TSR_BF16 | 1u << TSR_F32 | 1u << TSR_F64,
-     .parts = TSRI_PRODUCT_SCALED},
-    {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_I8, .results = 1u << TSR_I32},
-    {.kind = TSRI_NATIVE_NONE},
-};
-
 // --- Opening --------------------------------------------------------------------------------------------------------
 
 static rocm_blas *open_blas(const rocm_device *device) {
@@ -88,24 +78,24 @@ static rocm_blas *open_blas(const rocm_device *device) {
 // The device must be current.
 static rocm_blas *blas_of(rocm_device *device) {
   tsri_mutex_lock(&device->gpu.library_lock);
-  if (!device->blas && !device->blas_has_failed) {
-    device->blas = open_blas(device);
-    device->blas_has_failed = !device->blas;
+  if (!device->rocblas && !device->rocblas_has_failed) {
+    device->rocblas = open_blas(device);
+    device->rocblas_has_failed = !device->rocblas;
   }
-  rocm_blas *blas = device->blas;
+  rocm_blas *blas = device->rocblas;
   tsri_mutex_unlock(&device->gpu.library_lock);
   return blas;
 }
 
 void tsri_rocm_blas_close(rocm_device *device) {
-  rocm_blas *blas = device->blas;
+  rocm_blas *blas = device->rocblas;
   if (!blas) return;
   bool was_pushed = tsri_cuda_enter(&device->gpu);
   (void)blas->destroy(blas->handle);
   tsri_cuda_leave(&device->gpu, was_pushed);
   tsri_mutex_deinit(&blas->lock);
   tsri_free(blas);
-  device->blas = NULL;
+  device->rocblas = NULL;
 }
 
 // --- Products -------------------------------------------------------------------------------------------------------
@@ -140,15 +130,14 @@ static rocm_factor factor_of(double value, int compute_type) {
   return (rocm_factor){.f32 = (float)value};
 }
 
-static bool fits(const cuda_matrix *matrix) { return matrix->leading <= INT_MAX && matrix->rows <= INT_MAX; }
-
-static int multiply(cuda_queue *queue, const rocm_blas *blas, const cuda_product *p, const tsri_product_op *op) {
+static int multiply(cuda_queue *queue, const rocm_blas *blas, const cuda_product *p,
+                    const cuda_product_memory *memory) {
   int type = type_of(p->dtype), result = type_of(p->result);
   int compute = p->dtype == TSR_F64 ? ROCBLAS_F64 : p->dtype == TSR_I8 ? ROCBLAS_I32 : ROCBLAS_F32;
   int64_t k = p->a.is_transposed ? p->a.rows : p->a.cols;
-  rocm_factor alpha = factor_of(op->alpha, compute), beta = factor_of(op->beta, compute);
-  const void *a = cuda_pointer_of(op->b.at), *b = cuda_pointer_of(op->a.at);
-  void *d = cuda_pointer_of(op->y);
+  rocm_factor alpha = factor_of(memory->alpha, compute), beta = factor_of(memory->beta, compute);
+  const void *a = (const void *)(uintptr_t)memory->a, *b = (const void *)(uintptr_t)memory->b;
+  void *d = (void *)(uintptr_t)memory->d;
   const cuda_matrix *c = p->has_c ? &p->c : &p->d;
   int code = blas->set_stream(blas->handle, queue->stream);
   if (code == ROCBLAS_SUCCESS) {
@@ -158,41 +147,18 @@ static int multiply(cuda_queue *queue, const rocm_blas *blas, const cuda_product
   return blas->multiply(blas->handle, p->a.is_transposed ? ROCBLAS_TRANSPOSED : ROCBLAS_AS_IS,
                         p->b.is_transposed ? ROCBLAS_TRANSPOSED : ROCBLAS_AS_IS, (int)p->d.rows, (int)p->d.cols, (int)k,
                         &alpha, a, type, (int)p->a.leading, p->a.batch_stride, b, type, (int)p->b.leading,
-                        p->b.batch_stride, &beta, p->has_c ? cuda_pointer_of(op->c.at) : d, result, (int)c->leading,
-                        c->batch_stride, d, result, (int)p->d.leading, p->d.batch_stride, (int)p->batch, compute,
-                        ROCBLAS_STANDARD, 0, 0);
+                        p->b.batch_stride, &beta, p->has_c ? (const void *)(uintptr_t)memory->c : d, result,
+                        (int)c->leading, c->batch_stride, d, result, (int)p->d.leading, p->d.batch_stride,
+                        (int)p->batch, compute, ROCBLAS_STANDARD, 0, 0);
 }
 
-static bool describe(const tsri_native_op *op, cuda_product *out) {
-  return op->kind == TSRI_NATIVE_PRODUCT && tsri_cuda_describe_product(op, out) && fits(&out->a) && fits(&out->b) &&
-         fits(&out->c) && fits(&out->d) && out->d.cols <= INT_MAX;
-}
-
-bool tsri_rocm_has_op(tsri_device *device, const tsri_native_op *op) {
-  const rocm_device *gpu_device = (const rocm_device *)device;
-  cuda_product product;
-  return gpu_device->allows_blas && !gpu_device->blas_has_failed && describe(op, &product);
-}
-
-static tsr_status run(cuda_queue *queue, const tsri_native_op *op) {
-  cuda_product product;
-  if (!describe(op, &product)) return TSR_ERR_UNSUPPORTED;
+tsr_status tsri_rocm_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory) {
   rocm_blas *blas = blas_of((rocm_device *)queue->device);
   if (!blas || tsri_cuda_workspace(queue) != CU_SUCCESS) return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&blas->lock);
-  int code = multiply(queue, blas, &product, &op->is.product);
+  int code = multiply(queue, blas, product, memory);
   tsri_mutex_unlock(&blas->lock);
   if (code == ROCBLAS_SUCCESS) return TSR_OK;
   tsri_log(TSR_LOG_DEBUG, "rocm: rocBLAS does not compute a product (code %d)", code);
   return TSR_ERR_UNSUPPORTED;
-}
-
-tsr_status tsri_rocm_run_op(tsri_queue *queue, const tsri_native_op *op) {
-  cuda_queue *gpu_queue = cuda_queue_of(queue);
-  tsr_status status = tsri_cuda_begin(gpu_queue);
-  if (status != TSR_OK) return status;
-  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  status = run(gpu_queue, op);
-  tsri_cuda_leave(gpu_queue->device, was_pushed);
-  return status;
 }

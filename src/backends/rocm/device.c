@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/rocm/blas_lt_api.h"
 #include "backends/rocm/rocm.h"
 #include "core/alloc.h"
 #include "core/native.h"
@@ -34,6 +35,7 @@ const cuda_vendor tsri_rocm_vendor = {
     .newer_compiler = "are hiprtc and the HIP runtime of the same ROCm?",
     .cu = &tsri_hip,
     .rtc = &tsri_hiprtc,
+    .blas = &tsri_hipblaslt,
     .copied_at_once = 0,  // HIP does not promise when it reads pageable memory
     .reads_image = true,
 };
@@ -101,11 +103,14 @@ static uint64_t ask_free(cu_device id, uint64_t total) {
   return is_known && free_bytes < total ? free_bytes : total;
 }
 
+// As `since` of rocm_gfx: 100 * major + minor.
+static int hip_version(void) { return tsri_rocm.version / 10000000 * 100 + tsri_rocm.version / 100000 % 100; }
+
 // The GPU's entry in the list, if kernels can be compiled for it. hiprtc ends the process where it does not know the name, so the
 // list is asked before.
 static tsr_status find_usable(const tsr_device_info *info, const rocm_gfx **out_gfx) {
   const rocm_gfx *gfx = tsri_rocm_find_gfx(info->arch);
-  int version = tsri_rocm.version / 10000000 * 100 + tsri_rocm.version / 100000 % 100;
+  int version = hip_version();
   if (!gfx) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
                      "%s is %s, which this version of Tessera does not know; HSA_OVERRIDE_GFX_VERSION may make it one "
@@ -182,6 +187,11 @@ static tsr_status check_wave(const cuda_device *device, const rocm_gfx *gfx) {
                    device->name, gfx->name, wave, gfx->wave);
 }
 
+// Whether hipBLASLt may be asked. Without kernels for the GPU it writes complaints to stderr.
+static bool has_lt(const rocm_gfx *gfx) {
+  return gfx->lt_since > 0 && hip_version() >= gfx->lt_since && hip_version() >= HIPLT_FIRST_VERSION;
+}
+
 tsr_status tsri_rocm_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
                                  tsri_device **out_device) {
   tsr_device_info info;
@@ -191,7 +201,8 @@ tsr_status tsri_rocm_device_open(int index, const tsri_open_options *options, ts
   if (status != TSR_OK) return status;
   cuda_device *device = tsri_cuda_device_create(&tsri_rocm_vendor, sizeof(rocm_device), index, &info, options);
   if (!device) return TSR_ERR_OUT_OF_MEMORY;
-  ((rocm_device *)device)->allows_blas = !options->native || tsri_native_allows(options->native, "rocblas");
+  ((rocm_device *)device)->allows_rocblas = !options->native || tsri_native_allows(options->native, "rocblas");
+  device->allows_blas = has_lt(gfx) && (!options->native || tsri_native_allows(options->native, "hipblaslt"));
   snprintf(device->target, sizeof device->target, "%s", gfx->name);
   snprintf(device->toolset, sizeof device->toolset, "%s hiprtc %d", gfx->name, tsri_rocm.version);
   status = check_wave(device, gfx);

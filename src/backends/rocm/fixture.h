@@ -20,13 +20,15 @@ static inline void *standin_symbol(const char *library_name, const char *name) {
 
 // Replaces ROCm's libraries by the stand-ins, with these switches (tests/standins/README.md).
 static inline void fixture_use_standin(const char *words) {
-  static char paths[3][1024];
-  static const char *names[3][2] = {{paths[0], NULL}, {paths[1], NULL}, {paths[2], NULL}};
-  static const char *const files[3] = {"libamdhip64.so.6", "libhiprtc.so.6", "librocblas.so.4"};
+  enum { FILES = 4 };
+  static char paths[FILES][1024];
+  static const char *names[FILES][2] = {{paths[0], NULL}, {paths[1], NULL}, {paths[2], NULL}, {paths[3], NULL}};
+  static const char *const files[FILES] = {"libamdhip64.so.6", "libhiprtc.so.6", "librocblas.so.4",
+                                           "libhipblaslt.so.0"};
   const char *folder = getenv("TSR_TEST_STANDIN_DIR");
   const char *missing = test_use_rocm();
   if (missing) SKIP(missing);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < FILES; i++) {
     standin_hip_switch_fn change = NULL;
     snprintf(paths[i], sizeof paths[i], "%s/hip/%s", folder ? folder : "tests/standins", files[i]);
     void *symbol = standin_symbol(paths[i], "standin_hip_switch");
@@ -36,6 +38,7 @@ static inline void fixture_use_standin(const char *words) {
   tsri_hip_names = names[0];
   tsri_hiprtc_names = names[1];
   tsri_rocblas_names = names[2];
+  tsri_hipblaslt_names = names[3];
 }
 
 // Opens the stand-in's first device with one queue.

@@ -4,7 +4,7 @@
 
 #include "backends/rocm/rocm.h"
 
-#define ROCM_GFX(name, since, wave, matrix) {#name, since, wave, ROCM_##matrix},
+#define ROCM_GFX(name, since, wave, lt_since, matrix) {#name, since, wave, lt_since, ROCM_##matrix},
 static const rocm_gfx list[] = {
 #include "backends/rocm/gfx.def"
 };

@@ -3,7 +3,8 @@
 //
 // HIP's driver interface is CUDA's under other names, so memory, queues, copies, events, graphs and programs are those of
 // backends/cuda. Here is what differs: the entry points (entry_points.c), the names of GPUs and their wavefronts (gfx.c),
-// how a device is found and described (device.c), and products by rocBLAS (blas.c).
+// how a device is found and described (device.c), and products by hipBLASLt (blas_lt.c) and
+// rocBLAS (blas.c).
 #ifndef TSRI_ROCM_H
 #define TSRI_ROCM_H
 
@@ -12,10 +13,10 @@
 typedef struct rocm_blas rocm_blas;  // blas.c
 
 typedef struct rocm_device {
-  cuda_device gpu;       // first, so that a pointer to one is a pointer to the other
-  bool allows_blas;      // the setting `native` permits rocBLAS
-  bool blas_has_failed;  // opening rocBLAS failed; the reason was logged
-  rocm_blas *blas;       // NULL until the first product
+  cuda_device gpu;          // first, so that a pointer to one is a pointer to the other; its `blas` is hipBLASLt
+  bool allows_rocblas;      // the setting `native` permits rocBLAS
+  bool rocblas_has_failed;  // opening rocBLAS failed; the reason was logged
+  rocm_blas *rocblas;       // NULL until the first product
 } rocm_device;
 
 // --- loader.c ---
@@ -77,6 +78,7 @@ typedef struct rocm_gfx {
   const char *name;  // "gfx90a"
   int since;         // the first HIP whose compiler knows it: 100 * major + minor
   uint32_t wave;     // work items per wavefront in compute kernels
+  int lt_since;      // the first HIP whose hipBLASLt has kernels for it, as `since`; 0: none has
   rocm_matrix matrix;
 } rocm_gfx;
 
@@ -94,12 +96,14 @@ tsr_status tsri_rocm_device_open(int index, const tsri_open_options *options, ts
 void tsri_rocm_device_close(tsri_device *device);
 void tsri_rocm_stop(void);
 
-// --- blas.c ---
+// --- blas_lt.c, blas.c and native.c ---
 
-extern const char *const *tsri_rocblas_names;
+extern const struct lt_library tsri_hipblaslt;
+extern const char *const *tsri_hipblaslt_names, *const *tsri_rocblas_names;
+void tsri_rocm_blas_close(rocm_device *device);
+
 extern const tsri_native_offer tsri_rocm_native_ops[];
 bool tsri_rocm_has_op(tsri_device *device, const tsri_native_op *op);
 tsr_status tsri_rocm_run_op(tsri_queue *queue, const tsri_native_op *op);
-void tsri_rocm_blas_close(rocm_device *device);
 
 #endif

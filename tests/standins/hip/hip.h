@@ -60,7 +60,7 @@ typedef int (*standin_hip_live_fn)(void);
 void standin_hip_forget(void);  // what a lost device had, which it could not free
 
 // Makes the device of this thread current in the CUDA driver. Returns a code.
-int standin_hip_enter(void);
+EXPORT int standin_hip_enter(void);
 
 // As standin_hip_enter, for calls on streams, which `lost=` counts.
 int standin_hip_work(void);

@@ -38,11 +38,18 @@ static cu_stream recording;  // one at a time does
 
 void standin_hip_captures(cu_stream stream, bool does) { recording = does ? stream : NULL; }
 
-// For the stand-in of rocBLAS.
+// For the stand-ins of rocBLAS and hipBLASLt.
 EXPORT bool standin_hip_is_recording(cu_stream stream);
 EXPORT bool standin_hip_is_recording(cu_stream stream) { return recording && recording == stream; }
 EXPORT bool standin_hip_has_gpu(void);
 EXPORT bool standin_hip_has_gpu(void) { return standin_hip_cuda()->is_real; }
+EXPORT int standin_hip_queue(cu_stream stream, void (*function)(void *), void *user);
+EXPORT int standin_hip_queue(cu_stream stream, void (*function)(void *), void *user) {
+  int code = standin_hip_work();
+  if (code) return code;
+  be_slow();
+  return CUDA->LaunchHostFunc(stream, function, user);
+}
 
 // --- Modules --------------------------------------------------------------------------------------------------------
 

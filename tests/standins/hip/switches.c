@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The stand-in's switches, and the CUDA driver beneath it. Each of the three libraries has its own copy.
+// The stand-in's switches, and the CUDA driver beneath it. Each of the libraries has its own copy.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
