@@ -3,10 +3,11 @@
 """Times rows of `tessera bench` through two backends on the same GPU, in turns.
 
     LD_LIBRARY_PATH=build/release/tests/standins/hip TSR_STANDIN_CUDA=libcuda.so.1 \\
-      python3 bench/two_backends.py [--program build/release/bin/tessera] [--backends cuda,rocm] [--op 'matmul,lin*']
+      python3 bench/two_backends.py [--program build/release/bin/tessera] [--backends cuda,rocm] [--op 'matmul,lin*'] [--pairs 8]
 
 Each row runs in two processes, one for each backend, which take turns sample by sample. Rows that measure the host differ from process
-to process by up to a fifth, so each row has several pairs of processes, and the time of a backend is the least of its medians.
+to process by up to a fifth, so each row has several pairs of processes (--pairs: so many), and the time of a backend is the least of its
+medians. The last column has the least and the largest ratio of a pair: `--backends cuda,cuda` shows how far processes alone differ.
 The exit code is 1 if the second backend takes more than 1.05 of the first one's time in any row.
 """
 import argparse
@@ -16,6 +17,7 @@ import sys
 
 from turns import Tessera
 
+# Rows, and how many pairs of processes: products of 256 rows and what follows measure the host.
 WORK = ("copy", "add", "relu_mul_add", "exp", "gelu", "sum", "sum_axis0", "transposed_copy", "softmax", "layer_norm", "gemv")
 PRODUCTS = tuple((name, (side, side)) for name in ("matmul", "linear", "linear_tanh") for side in (256, 1024))
 HOST = ("small_add", "queued_add", "hundred", "replayed", "replayed_unfused")
@@ -43,12 +45,14 @@ def main():
     parser.add_argument("--backends", default="cuda,rocm")
     parser.add_argument("--op", default="*")
     parser.add_argument("--samples", type=int, default=11)
+    parser.add_argument("--pairs", type=int, default=0)
     args = parser.parse_args()
     backends = args.backends.split(",")
-    rows = [(name, None, 2) for name in WORK] + [(*product, 3) for product in PRODUCTS] + [(name, None, 4) for name in HOST]
+    rows = [(name, None, 2) for name in WORK] + [(*product, 4) for product in PRODUCTS] + [(name, None, 4) for name in HOST]
     worst = 0.0
-    print(f"| row of `tessera bench` | {backends[0]}, us | {backends[1]}, us | ratio |\n|---|---|---|---|")
-    for name, size, pairs in rows:
+    print(f"| row of `tessera bench` | {backends[0]}, us | {backends[1]}, us | ratio | of pairs |\n|---|---|---|---|---|")
+    for name, size, usual_pairs in rows:
+        pairs = args.pairs or usual_pairs
         if not any(fnmatch.fnmatch(name, pattern) for pattern in args.op.split(",")):
             continue
         # The backend that is sampled first changes from pair to pair.
@@ -58,8 +62,9 @@ def main():
         ordered = [pair[::step] for pair, step in zip(found, [1, -1] * pairs)]
         first, second = (min(pair[at] for pair in ordered) / 1000 for at in (0, 1))
         worst = max(worst, second / first)
+        ratios = [pair[1] / pair[0] for pair in ordered]
         title = name + (f", {size[0]} x {size[1]}" if size else "")
-        print(f"| {title} | {first:.3g} | {second:.3g} | {second / first:.2f} |", flush=True)
+        print(f"| {title} | {first:.3g} | {second:.3g} | {second / first:.2f} | {min(ratios):.2f} to {max(ratios):.2f} |", flush=True)
     sys.exit(worst > MOST_RATIO)
 
 
