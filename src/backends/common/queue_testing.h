@@ -300,34 +300,4 @@ static inline void check_slow_work(const fixture *f, tsri_buffer *buffer, uint32
   free(out);
 }
 
-// Defines the tests that every backend's queue must pass. `open` takes tsri_open_options and returns a fixture, which `close`
-// takes the address of. A backend's queue_test.c has this line and the tests of what is particular to it.
-#define QUEUE_TESTS(open, close, may_lack_times)                                         \
-  TEST(bytes_come_back_as_they_went_in) {                                                \
-    fixture f = open(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});   \
-    check_bytes_come_back(&f, 40 * 1024 * 1024 + 13);                                    \
-    check_bytes_come_back(&f, 1000);                                                     \
-    close(&f);                                                                           \
-  }                                                                                      \
-  TEST(copies_at_odd_places_keep_their_order) {                                          \
-    fixture f = open(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});   \
-    check_copies_keep_their_order(&f);                                                   \
-    close(&f);                                                                           \
-  }                                                                                      \
-  TEST(fills_of_every_pattern_at_every_offset) {                                         \
-    fixture f = open(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});   \
-    check_fills(&f);                                                                     \
-    close(&f);                                                                           \
-  }                                                                                      \
-  TEST(events_happen_in_order_and_tell_the_time) {                                       \
-    fixture f = open(&(tsri_open_options){.profiling = true, .timeout_ns = UINT64_MAX}); \
-    check_events(&f, may_lack_times);                                                    \
-    close(&f);                                                                           \
-  }                                                                                      \
-  TEST(times_need_profiling) {                                                           \
-    fixture f = open(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});   \
-    check_times_need_profiling(&f);                                                      \
-    close(&f);                                                                           \
-  }
-
 #endif

@@ -41,8 +41,8 @@ static inline void fixture_use_standin(const char *words) {
   tsri_hipblaslt_names = names[3];
 }
 
-// Opens the stand-in's first device with one queue.
-static inline fixture fixture_open_with(const char *words, const tsri_open_options *options) {
+// Opens the stand-in's first device with one queue. `words`: its switches.
+static inline fixture fixture_open_switched(const char *words, const tsri_open_options *options) {
   fixture f = {.backend = &tsri_rocm_backend};
   int count = 0;
   fixture_use_standin(words);
@@ -55,8 +55,10 @@ static inline fixture fixture_open_with(const char *words, const tsri_open_optio
 }
 
 static inline fixture fixture_open_as(const char *words) {
-  return fixture_open_with(words, &(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  return fixture_open_switched(words, &(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
 }
+
+static inline fixture fixture_open_with(const tsri_open_options *options) { return fixture_open_switched("", options); }
 
 static inline fixture fixture_open(void) { return fixture_open_as(""); }
 

@@ -33,15 +33,15 @@ TEST(a_bias_or_an_activation_is_for_hipblaslt_and_f64_for_rocblas) {
 }
 
 TEST(the_setting_native_keeps_each_library_out) {
-  fixture f = fixture_open_with("", &(tsri_open_options){.native = "-hipblaslt", .timeout_ns = UINT64_MAX});
+  fixture f = fixture_open_with(&(tsri_open_options){.native = "-hipblaslt", .timeout_ns = UINT64_MAX});
   CHECK(takes(&f, TSR_F32, 0));
   CHECK(!takes(&f, TSR_F32, TSRI_PRODUCT_BIAS));
   fixture_close(&f);
-  f = fixture_open_with("", &(tsri_open_options){.native = "hipblaslt", .timeout_ns = UINT64_MAX});
+  f = fixture_open_with(&(tsri_open_options){.native = "hipblaslt", .timeout_ns = UINT64_MAX});
   CHECK(takes(&f, TSR_F32, TSRI_PRODUCT_BIAS));
   CHECK(!takes(&f, TSR_F64, 0));
   fixture_close(&f);
-  f = fixture_open_with("", &(tsri_open_options){.native = "none", .timeout_ns = UINT64_MAX});
+  f = fixture_open_with(&(tsri_open_options){.native = "none", .timeout_ns = UINT64_MAX});
   CHECK(!takes(&f, TSR_F32, 0));
   fixture_close(&f);
 }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copies, fills, events, waits and graphs of the ROCm backend.
-#include "backends/common/queue_testing.h"
+#include <stdlib.h>
+
 #include "backends/rocm/fixture.h"
 
-static fixture open_with(const tsri_open_options *options) { return fixture_open_with("", options); }
+#define SEAM_COPY_BYTES     (40 << 20) + 13
+#define SEAM_SLOW_GROUPS    16
+#define SEAM_SLOW_ROUNDS    20000
+#define SEAM_MAY_LACK_TIMES false
+#include "backends/common/seam_tests.inc"
 
-QUEUE_TESTS(open_with, fixture_close, false)
-
-TEST(a_wait_that_takes_too_long_is_a_status_and_the_work_goes_on) {
+// As the test of slow work above, but what takes its time is the stand-in's device, not the kernel.
+TEST(a_wait_for_a_slow_device_ends_in_time) {
   fixture f = fixture_open_as("slow=30");
   static const uint32_t zeros[64], rounds = 10;
   fixture_kernel k = fixture_compile(&f, slow_kernel, NULL, "", false);
