@@ -2,6 +2,9 @@
 // Creates tensors from host data or with one value. Sequences are in sequence.c, random tensors in random.c.
 
 #include "ops/create.h"
+
+#include <string.h>
+
 #include "core/error.h"
 #include "core/tensor.h"
 #include "graph/graph.h"
@@ -9,6 +12,7 @@
 #include "graph/trace.h"
 #include "ops/call.h"
 #include "ops/packed.h"
+#include "runtime/buffer.h"
 #include "runtime/device.h"
 #include "runtime/tape.h"
 
@@ -30,6 +34,30 @@ static tsr_tensor *finish(fresh *made, tsr_dtype dtype, tsr_status status) {
   if (status == TSR_OK) return tsri_tensor_create(made->buffer, dtype, &made->layout);
   tsr_buffer_release(made->buffer);
   return tsri_tensor_fail(status);
+}
+
+// Where the host may write elements of a fresh buffer by itself, since nobody else knows it, and no tape has to repeat the writing; NULL: through the device's queue.
+static char *host_of(tsr_buffer *buffer, size_t bytes) {
+  enum { MOST_BYTES = 4096 };  // more than that is worth the device's threads
+  return bytes <= MOST_BYTES && bytes > 0 && !tsri_tape_is_any_open() ? tsri_buffer_host_now(buffer) : NULL;
+}
+
+static tsr_status put_data(tsr_buffer *buffer, const void *data, size_t bytes) {
+  char *host = host_of(buffer, bytes);
+  if (!host) return tsr_buffer_upload(buffer, 0, data, bytes);
+  memcpy(host, data, bytes);
+  tsri_count(&buffer->device->counters.uploads);
+  return TSR_OK;
+}
+
+static tsr_status put_pattern(tsr_buffer *buffer, size_t bytes, const unsigned char *pattern, size_t pattern_bytes) {
+  char *host = host_of(buffer, bytes);
+  if (!host) return tsr_buffer_fill(buffer, 0, bytes, pattern, pattern_bytes);
+  memcpy(host, pattern, pattern_bytes);
+  for (size_t done = pattern_bytes; done < bytes; done *= 2) {
+    memcpy(host + done, host, done < bytes - done ? done : bytes - done);
+  }
+  return TSR_OK;
 }
 
 // A tensor of i4 or u4 from its bytes.
@@ -61,7 +89,7 @@ tsr_tensor *tsr_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, 
   tsr_device *cpu = status == TSR_OK ? tsri_place_of_data(device, bytes) : NULL;
   if (cpu) return placed(tsr_from_data(cpu, dtype, shape, data, bytes), device);
   if (status == TSR_OK) status = tsr_buffer_create(device, bytes, 0, &made.buffer);
-  if (status == TSR_OK) status = tsr_buffer_upload(made.buffer, 0, data, bytes);
+  if (status == TSR_OK) status = put_data(made.buffer, data, bytes);
   return finish(&made, dtype, status);
 }
 
@@ -96,7 +124,7 @@ tsr_tensor *tsri_full_of(const char *caller, tsr_device *device, tsr_dtype dtype
   if (cpu) return placed(tsri_full_of(caller, cpu, dtype, shape, pattern), device);
   if (status == TSR_OK) status = tsr_buffer_create(device, made.bytes, 0, &made.buffer);
   tsri_tape_explain_begin();
-  if (status == TSR_OK) status = tsr_buffer_fill(made.buffer, 0, made.bytes, pattern, tsr_dtype_bytes(dtype));
+  if (status == TSR_OK) status = put_pattern(made.buffer, made.bytes, pattern, tsr_dtype_bytes(dtype));
   tsri_tape_explain_end();
   tsr_tensor *tensor = finish(&made, dtype, status);
   if (status == TSR_OK && tsri_tape_now()) tsri_trace_fill(tensor, pattern, tsr_dtype_bytes(dtype));

@@ -167,6 +167,20 @@ PyObject *tsrpy_set_advanced_indexing(PyObject *module, PyObject *args);
 // Drops them.
 void tsrpy_index_deinit(void);
 
+// --- choose.c: keys with lists, masks and index arrays, of small arrays ----------------------------------------------
+
+// Whether the array is on the CPU, and so small that the host goes through its elements sooner than a kernel begins. Not while gradients or a capture are recorded.
+// Then it has at most TSRPY_SMALL elements, each of at most 8 bytes.
+enum { TSRPY_SMALL = 1024 };
+bool tsrpy_is_small(tsr_tensor *x);
+
+// Reads all elements, in row-major order; waits for them, without the GIL unless they are there. False with an exception.
+bool tsrpy_read(tsr_tensor *x, void *out_elements, size_t bytes);
+
+// x[key], and x[key] = value. NULL and false: with an exception if the key is wrong, else general indexing does it.
+PyObject *tsrpy_choose(tsr_tensor *x, PyObject *key);
+bool tsrpy_choose_assign(tsr_tensor *x, PyObject *key, PyObject *value);
+
 // --- element.c: x[3] as a number -------------------------------------------------------------------------------------
 
 // Around what records: elements are then views.

@@ -10,8 +10,9 @@ typedef struct device_object {
 } device_object;
 
 static PyTypeObject *device_type;
-static PyObject *opened;  // dict: name, Device
-static PyObject *best;    // the Device of tsrpy_device_current without any `with`; borrowed from `opened`
+static PyObject *opened;        // dict: name, Device
+static PyObject *entered_name;  // "tessera.devices", the key in a thread's dict
+static PyObject *best;          // the Device of tsrpy_device_current without any `with`; borrowed from `opened`
 
 static device_object *cast(PyObject *self) { return (device_object *)self; }
 
@@ -76,10 +77,10 @@ static PyObject *find_named(PyObject *name) {
 // The devices of the `with` statements that are open on this thread, the innermost last. Borrowed; NULL with an exception.
 static PyObject *entered_devices(void) {
   PyObject *state = PyThreadState_GetDict();
-  PyObject *list = state ? PyDict_GetItemString(state, "tessera.devices") : NULL;
-  if (list || !state) return list;
+  PyObject *list = state ? PyDict_GetItemWithError(state, entered_name) : NULL;
+  if (list || !state || PyErr_Occurred()) return list;
   list = PyList_New(0);
-  if (!list || PyDict_SetItemString(state, "tessera.devices", list) < 0) Py_CLEAR(list);
+  if (!list || PyDict_SetItem(state, entered_name, list) < 0) Py_CLEAR(list);
   Py_XDECREF(list);  // the thread's dict holds it
   return list;
 }
@@ -248,6 +249,8 @@ static PyMethodDef functions[] = {
 bool tsrpy_device_init(PyObject *module) {
   device_type = (PyTypeObject *)PyType_FromSpec(&spec);
   opened = PyDict_New();
-  return device_type && opened && PyModule_AddObjectRef(module, "Device", (PyObject *)device_type) == 0 &&
+  entered_name = PyUnicode_InternFromString("tessera.devices");
+  return device_type && opened && entered_name &&
+         PyModule_AddObjectRef(module, "Device", (PyObject *)device_type) == 0 &&
          PyModule_AddFunctions(module, functions) == 0;
 }

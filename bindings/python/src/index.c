@@ -34,9 +34,19 @@ static bool has_bool_dtype(PyObject *item) {
 
 static bool is_whole(PyObject *item) { return PyIndex_Check(item) && !PySequence_Check(item) && !has_bool_dtype(item); }
 
+// Whether an Array is an integer without axes whose number is there, or is computed at once, so that it can stand for an int. Elsewhere a gather needs no wait.
+static bool is_number_now(PyObject *item) {
+  bool is_element = tsrpy_is_element(item);
+  tsr_dtype dtype = is_element ? ((tsrpy_array *)item)->dtype : tsr_tensor_dtype(tsrpy_tensor_of(item));
+  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  if (kind != TSR_KIND_INT && kind != TSR_KIND_UINT) return false;
+  return is_element || (tsr_tensor_shape(tsrpy_tensor_of(item)).rank == 0 && tsrpy_is_small(tsrpy_tensor_of(item)));
+}
+
 static bool is_basic(PyObject *item) {
   if (PyLong_Check(item)) return !PyBool_Check(item);
-  return item == Py_Ellipsis || item == Py_None || PySlice_Check(item) || (is_whole(item) && !tsrpy_is_array(item));
+  if (tsrpy_is_array(item)) return is_number_now(item);
+  return item == Py_Ellipsis || item == Py_None || PySlice_Check(item) || is_whole(item);
 }
 
 // A key while it is read, for tsr_view.
@@ -120,17 +130,25 @@ static tsr_tensor *view_by(tsr_tensor *tensor, PyObject *key) {
   return is_read ? tsr_view(tensor, r.items, r.count) : NULL;
 }
 
+// One number of a key: an int, or an element of integers. False: it is something else.
+static bool read_number(PyObject *item, int64_t *out_index) {
+  int overflow = 0;
+  if (tsrpy_is_element(item)) {
+    const tsrpy_array *element = (const tsrpy_array *)item;
+    return is_number_now(item) && tsrpy_bits_whole(element->dtype, element->bits, out_index);
+  }
+  if (!PyLong_Check(item) || PyBool_Check(item)) return false;
+  *out_index = PyLong_AsLongLongAndOverflow(item, &overflow);
+  return !overflow;
+}
+
 // Reads a key of whole numbers alone: how many there are, or 0 if the key is something else.
 static int read_numbers(PyObject *key, int64_t *index) {
   bool is_tuple = PyTuple_Check(key);
   Py_ssize_t count = is_tuple ? PyTuple_Size(key) : 1;
   if (count > TSR_MAX_RANK) return 0;
   for (Py_ssize_t i = 0; i < count; i++) {
-    PyObject *item = is_tuple ? PyTuple_GetItem(key, i) : key;
-    int overflow = 0;
-    if (!PyLong_Check(item) || PyBool_Check(item)) return 0;
-    index[i] = PyLong_AsLongLongAndOverflow(item, &overflow);
-    if (overflow) return 0;
+    if (!read_number(is_tuple ? PyTuple_GetItem(key, i) : key, &index[i])) return 0;
   }
   return (int)count;
 }
@@ -151,33 +169,12 @@ static bool is_basic_tuple(PyObject *tuple) {
   return true;
 }
 
+static bool is_basic_key(PyObject *key) { return PyTuple_Check(key) ? is_basic_tuple(key) : is_basic(key); }
+
 static PyObject *key_tuple(PyObject *key) { return PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key); }
 
-// Whether the host has the elements, or computes them at once, few enough to go through them sooner than a kernel begins.
-enum { MOST_SMALL = 256 };
-static bool is_small(tsr_tensor *x) {
-  int64_t count = tsr_tensor_count(x);
-  return count > 0 && count <= MOST_SMALL && tsr_dtype_bytes(tsr_tensor_dtype(x)) > 0 && !tsrpy_is_recording() &&
-         strcmp(tsr_device_backend(tsr_tensor_device(x)), "cpu") == 0;
-}
-
-static PyObject *choose_small(tsr_tensor *x, tsr_tensor *mask) {
-  unsigned char elements[MOST_SMALL * 8], is_chosen[MOST_SMALL];
-  tsr_dtype dtype = tsr_tensor_dtype(x);
-  size_t bytes = tsr_dtype_bytes(dtype), count = (size_t)tsr_tensor_count(x), kept = 0;
-  tsr_status status;
-  if (!tsrpy_wait_tensor(x, true)) return NULL;
-  Py_BEGIN_ALLOW_THREADS status = tsr_read(x, elements, count * bytes);
-  if (status == TSR_OK) status = tsr_read(mask, is_chosen, count);
-  Py_END_ALLOW_THREADS if (!tsrpy_check(status)) return NULL;
-  for (size_t i = 0; i < count; i++) {
-    if (is_chosen[i]) memmove(elements + kept++ * bytes, elements + i * bytes, bytes);
-  }
-  return tsrpy_array_take(tsr_from_data(tsr_tensor_device(x), dtype, TSR_SHAPE((int64_t)kept), elements, kept * bytes));
-}
-
 // x[mask] with a mask of x's shape, and x[indices] with integers, without Python in between. NULL without an exception: the key is something else.
-static PyObject *choose(tsr_tensor *x, tsr_tensor *key) {
+static PyObject *choose_large(tsr_tensor *x, tsr_tensor *key) {
   tsr_dtype dtype = tsr_tensor_dtype(key);
   tsr_shape shape = tsr_tensor_shape(x), wanted = tsr_tensor_shape(key);
   if (tsr_tensor_device(x) != tsr_tensor_device(key) || shape.rank == 0 || wanted.rank == 0) return NULL;
@@ -185,7 +182,6 @@ static PyObject *choose(tsr_tensor *x, tsr_tensor *key) {
     if (shape.rank != wanted.rank || memcmp(shape.dims, wanted.dims, (size_t)shape.rank * sizeof shape.dims[0]) != 0) {
       return NULL;
     }
-    if (is_small(x) && is_small(key)) return choose_small(x, key);
     tsr_tensor *chosen = NULL;
     if (!tsrpy_wait_tensor(key, true)) return NULL;
     Py_BEGIN_ALLOW_THREADS chosen = tsr_masked_select(x, key);
@@ -195,6 +191,19 @@ static PyObject *choose(tsr_tensor *x, tsr_tensor *key) {
   tsr_tensor *indices = tsr_unsqueeze(key, wanted.rank), *chosen = tsr_gather_nd(x, indices);
   tsr_release(indices);
   return tsrpy_array_take(chosen);
+}
+
+// x[key] with arrays, lists or bools in the key.
+static PyObject *choose(PyObject *self, PyObject *key) {
+  tsr_tensor *own = tsrpy_tensor_of(self);
+  PyObject *chosen = tsrpy_choose(own, key);
+  if (chosen || PyErr_Occurred()) return chosen;
+  if (tsrpy_is_array(key)) chosen = choose_large(own, tsrpy_tensor_of(key));
+  if (chosen || PyErr_Occurred()) return chosen;
+  PyObject *tuple = key_tuple(key);
+  if (tuple) chosen = PyObject_CallFunctionObjArgs(advanced_get, self, tuple, NULL);
+  Py_XDECREF(tuple);
+  return chosen;
 }
 
 PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
@@ -208,16 +217,10 @@ PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
     if (count == tsr_tensor_shape(own).rank) return tsrpy_element_at(own, index, count);
   }
   if (is_one(key)) return take_view(view_by(own, key));
-  if (tsrpy_is_array(key)) {
-    PyObject *chosen = choose(own, tsrpy_tensor_of(key));
-    if (chosen || PyErr_Occurred()) return chosen;
-  }
-  PyObject *tuple = key_tuple(key);
-  if (!tuple) return NULL;
-  PyObject *result = is_basic_tuple(tuple) ? take_view(view_by(own, tuple))
-                                           : PyObject_CallFunctionObjArgs(advanced_get, self, tuple, NULL);
-  Py_DECREF(tuple);
-  return result;
+  if (!is_basic_key(key)) return choose(self, key);
+  PyObject *tuple = key_tuple(key), *view = tuple ? take_view(view_by(own, tuple)) : NULL;
+  Py_XDECREF(tuple);
+  return view;
 }
 
 PyObject *tsrpy_sequence_item(PyObject *self, Py_ssize_t index) {
@@ -272,7 +275,9 @@ int tsrpy_assign_subscript(PyObject *self, PyObject *key, PyObject *value) {
     tsr_tensor *own = tsrpy_tensor_of(self), *view = view_by(own, tuple ? tuple : key);
     is_done = view && tsrpy_raise_index(tsr_error(view)) && assign(view, value);
     tsr_release(view);
-  } else {
+  } else if (tsrpy_choose_assign(target, key, value)) {
+    is_done = true;
+  } else if (!PyErr_Occurred()) {
     PyObject *result = PyObject_CallFunctionObjArgs(advanced_set, self, tuple, value, NULL);
     is_done = result != NULL;
     Py_XDECREF(result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Methods and functions that small programs call all the time, without Python in between: reshape, copy, astype, tolist, asarray, zeros and ones.
+// Methods and functions that small programs call all the time, without Python in between: reshape, ravel, astype, tolist, asarray, array, zeros, ones and nonzero.
 //
 // Each does the common form of its call. Everything else, keywords above all, goes to the function in Python that has the same name (set_general).
 #include <string.h>
@@ -11,9 +11,10 @@ typedef struct general {
   PyObject *function;
 } general;
 
-enum { AT_RESHAPE, AT_RAVEL, AT_ASTYPE, AT_TOLIST, AT_ASARRAY, AT_ZEROS, AT_ONES, GENERAL_COUNT };
-static general generals[GENERAL_COUNT] = {{"reshape", NULL}, {"ravel", NULL}, {"astype", NULL}, {"tolist", NULL},
-                                          {"asarray", NULL}, {"zeros", NULL}, {"ones", NULL}};
+enum { AT_RESHAPE, AT_RAVEL, AT_ASTYPE, AT_TOLIST, AT_ASARRAY, AT_ARRAY, AT_ZEROS, AT_ONES, AT_NONZERO, GENERAL_COUNT };
+static general generals[GENERAL_COUNT] = {{"reshape", NULL}, {"ravel", NULL},   {"astype", NULL},
+                                          {"tolist", NULL},  {"asarray", NULL}, {"array", NULL},
+                                          {"zeros", NULL},   {"ones", NULL},    {"nonzero", NULL}};
 
 // set_general(dict): the functions in Python, by name.
 static PyObject *set_general(PyObject *module, PyObject *functions) {
@@ -95,28 +96,34 @@ PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, 
   return tsrpy_array_take(tsr_tensor_dtype(own) == dtype ? tsr_copy(own) : tsr_cast(own, dtype));
 }
 
-// One axis of what is there to be read; longer lists are made faster from a buffer.
-enum { SHORT_LIST = 64 };
+// --- Lists -----------------------------------------------------------------------------------------------------------
 
-static PyObject *item_at(PyObject *self, Py_ssize_t i) {
-  tsr_tensor *own = tsrpy_tensor_of(self);
-  unsigned char bits[8];
-  if (tsr_peek(own, &(int64_t){i}, 1, bits)) return tsrpy_bits_number(tsr_tensor_dtype(own), bits);
-  PyObject *element = tsrpy_sequence_item(self, i), *item = element ? tsrpy_only_item(element) : NULL;
-  Py_XDECREF(element);
-  return item;
+// The elements from `elements` on as nested lists along the axes of `shape` from `axis` on; NULL with an exception.
+static PyObject *make_list(const tsr_shape *shape, int axis, tsr_dtype dtype, const unsigned char **elements) {
+  PyObject *list = PyList_New((Py_ssize_t)shape->dims[axis]);
+  bool is_last = axis == shape->rank - 1;
+  for (Py_ssize_t i = 0; list && i < shape->dims[axis]; i++) {
+    PyObject *item = is_last ? tsrpy_bits_number(dtype, *elements) : make_list(shape, axis + 1, dtype, elements);
+    if (is_last) *elements += tsr_dtype_bytes(dtype);
+    if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
+  }
+  return list;
 }
 
 PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-  tsr_shape shape = tsr_tensor_shape(tsrpy_tensor_of(self));
-  if (names || count > 0 || shape.rank != 1 || shape.dims[0] > SHORT_LIST) {
-    return call_general(AT_TOLIST, self, args, count, names);
-  }
-  PyObject *list = PyList_New((Py_ssize_t)shape.dims[0]);
-  for (Py_ssize_t i = 0; list && i < shape.dims[0]; i++) {
-    PyObject *item = item_at(self, i);
-    if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
-  }
+  enum { FEW_BYTES = 1024 };
+  if (names || count > 0 || tsrpy_is_element(self)) return call_general(AT_TOLIST, self, args, count, names);
+  tsr_tensor *own = tsrpy_tensor_of(self);
+  tsr_shape shape = tsr_tensor_shape(own);
+  tsr_dtype dtype = tsr_tensor_dtype(own);
+  size_t bytes = (size_t)tsr_tensor_count(own) * tsr_dtype_bytes(dtype);
+  if (shape.rank == 0 || bytes == 0) return call_general(AT_TOLIST, self, args, count, names);
+  unsigned char few[FEW_BYTES], *many = bytes > FEW_BYTES ? PyMem_Malloc(bytes) : NULL;
+  if (bytes > FEW_BYTES && !many) return PyErr_NoMemory();
+  const unsigned char *elements = many ? many : few;
+  PyObject *list = NULL;
+  if (tsrpy_read(own, many ? many : few, bytes)) list = make_list(&shape, 0, dtype, &elements);
+  PyMem_Free(many);
   return list;
 }
 
@@ -130,6 +137,13 @@ static PyObject *asarray(PyObject *module, PyObject *const *args, Py_ssize_t cou
   tsr_device *device = tsrpy_device_current();
   tsr_tensor *tensor = device ? tsrpy_tensor_from(args[0], device, TSR_DTYPE_COUNT) : NULL;
   return tensor ? tsrpy_array_take(tensor) : NULL;
+}
+
+static PyObject *array(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)module;
+  if (count == 1 && !names && PyList_Check(args[0])) return asarray(module, args, count, names);
+  if (count != 1 || names || !tsrpy_is_array(args[0])) return call_general(AT_ARRAY, NULL, args, count, names);
+  return tsrpy_array_take(tsr_copy(tsrpy_tensor_of(args[0])));
 }
 
 static PyObject *make_filled(int at, PyObject *const *args, Py_ssize_t count, PyObject *names) {
@@ -153,12 +167,58 @@ static PyObject *ones(PyObject *module, PyObject *const *args, Py_ssize_t count,
   return make_filled(AT_ONES, args, count, names);
 }
 
+static bool is_zero(const unsigned char *element, tsr_dtype dtype) {
+  double number = 1;  // no number but 0 becomes 0 in this
+  return tsrpy_bits_float(dtype, element, &number) && number == 0;
+}
+
+// The indices of the elements that are not 0, one array of int32 for each axis, of a small array.
+static PyObject *indices_of(tsr_tensor *x, const int32_t *places, int count) {
+  int32_t indices[TSRPY_SMALL];
+  tsr_shape shape = tsr_tensor_shape(x);
+  PyObject *all = PyTuple_New(shape.rank);
+  int64_t step = tsr_tensor_count(x);
+  for (int axis = 0; all && axis < shape.rank; axis++) {
+    step /= shape.dims[axis];
+    for (int i = 0; i < count; i++) indices[i] = (int32_t)(places[i] / step % shape.dims[axis]);
+    PyObject *own = tsrpy_array_take(
+        tsr_from_data(tsr_tensor_device(x), TSR_I32, TSR_SHAPE(count), indices, (size_t)count * sizeof indices[0]));
+    if (!own || PyTuple_SetItem(all, axis, own) < 0) Py_CLEAR(all);
+  }
+  return all;
+}
+
+static PyObject *nonzero(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)module;
+  unsigned char elements[TSRPY_SMALL * 8];
+  int32_t places[TSRPY_SMALL];
+  bool is_plain = count == 1 && !names && tsrpy_is_array(args[0]) && tsrpy_is_small(tsrpy_tensor_of(args[0]));
+  if (!is_plain || tsr_tensor_shape(tsrpy_tensor_of(args[0])).rank == 0) {
+    return call_general(AT_NONZERO, NULL, args, count, names);
+  }
+  tsr_tensor *x = tsrpy_tensor_of(args[0]);
+  tsr_dtype dtype = tsr_tensor_dtype(x);
+  size_t bytes = tsr_dtype_bytes(dtype);
+  int all = (int)tsr_tensor_count(x), found = 0;
+  if (!tsrpy_read(x, elements, (size_t)all * bytes)) return NULL;
+  for (int i = 0; i < all; i++) {
+    if (!is_zero(elements + (size_t)i * bytes, dtype)) places[found++] = i;
+  }
+  return indices_of(x, places, found);
+}
+
 static PyMethodDef functions[] = {
     {"set_general", set_general, METH_O, NULL},
     {"asarray", TSRPY_FAST(asarray),
      "asarray(obj, /, dtype=None, *, device=None, copy=None)\n--\n\nAn array of numbers, nested lists, or of anything "
      "with a buffer or with `__dlpack__` or `__array__`.\n\nAn Array is returned as it is where dtype and device "
      "allow. The memory of others is copied, unless copy=False.\n\n>>> tessera.asarray([[1, 2], [3, 4]])"},
+    {"array", TSRPY_FAST(array),
+     "array(obj, dtype=None, *, copy=True, device=None, ndmin=0, order='K')\n--\n\nAs asarray, but an Array is "
+     "copied, too.\n\n>>> tessera.array([[1, 2], [3, 4]], dtype=float)"},
+    {"nonzero", TSRPY_FAST(nonzero),
+     "nonzero(x, /)\n--\n\nThe indices (int32) of the elements that are not 0, one array for each axis. Waits for "
+     "their number.\n\n>>> tessera.nonzero([0, 3, 0, 5])"},
     {"zeros", TSRPY_FAST(zeros),
      "zeros(shape, dtype=None, order='C', *, device=None)\n--\n\nEvery element 0.\n\n>>> tessera.zeros((2, 3))"},
     {"ones", TSRPY_FAST(ones),

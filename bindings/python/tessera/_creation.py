@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, ops
-from ._core import Array, asarray, ones, zeros
+from ._core import Array, array, asarray, ones, zeros
 from ._dtypes import dtype as _dtype
 
 
@@ -35,11 +35,7 @@ def _with_buffer(obj: Any) -> Any:
     return list(obj) if hasattr(obj, "__iter__") else obj
 
 
-def array(obj: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None, ndmin: int = 0, order: str = "K") -> Array:
-    """As asarray, but an Array is copied, too.
-
-    >>> tessera.array([[1, 2], [3, 4]], dtype=float)
-    """
+def _array(obj: Any, dtype: Any = None, *, copy: bool | None = True, device: Any = None, ndmin: int = 0, order: str = "K") -> Array:
     made = asarray(obj, dtype, device=device, copy=copy)
     return ops.reshape(made, (1,) * (ndmin - made.ndim) + made.shape) if made.ndim < ndmin else made
 

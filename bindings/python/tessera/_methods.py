@@ -210,6 +210,11 @@ def _rdivmod(self: Array, other: Any) -> tuple[Array, Array]:
     return other // self, other % self
 
 
+def _nonzero(self: Array) -> tuple[Array, ...]:
+    """The indices (int32) of the elements that are not 0, one array for each axis."""
+    return _core.nonzero(self)
+
+
 def _dot(self: Array, other: Any) -> Array:
     """The product of lists or matrices."""
     return linalg.dot(self, other)
@@ -218,14 +223,14 @@ def _dot(self: Array, other: Any) -> Array:
 _METHODS = {
     "__array__": as_numpy, "__array_namespace__": _namespace, "__contains__": _contains, "__copy__": _shallow_copy, "__deepcopy__": _deep_copy,
     "__divmod__": _divmod, "__format__": _format, "__rdivmod__": _rdivmod, "__reduce__": reduce, "__round__": _elementwise.round,
-    "conj": _conj, "conjugate": _conj, "diagonal": _diagonal, "dot": _dot, "flatten": _flatten,
+    "conj": _conj, "conjugate": _conj, "diagonal": _diagonal, "dot": _dot, "flatten": _flatten, "nonzero": _nonzero,
     "resize": _resize, "to_device": _to_device, "tobytes": tobytes, "tofile": _tofile, "trace": _trace,
     "transpose": _transpose, "view": _view,
 }
 for _module, _names in {
     _statistics: "argmax argmin cumprod cumsum prod ptp std var",
     _manipulation: "repeat squeeze swapaxes",
-    _searching: "argsort nonzero searchsorted take",
+    _searching: "argsort searchsorted take",
     _elementwise: "clip round",
     _sets: "argpartition choose",
 }.items():
@@ -240,7 +245,7 @@ for _name, _property in {
     "real": property(lambda self: self, doc="x itself: there are no complex dtypes."),
 }.items():
     setattr(Array, _name, _property)
-_core.set_general({"reshape": _reshape, "ravel": _manipulation.ravel, "astype": _astype, "tolist": _tolist, "asarray": _creation._asarray,
-                   "zeros": _creation._zeros, "ones": _creation._ones})
+_core.set_general({"reshape": _reshape, "ravel": _manipulation.ravel, "astype": _astype, "tolist": _tolist, "asarray": _creation._asarray, "array": _creation._array,
+                   "zeros": _creation._zeros, "ones": _creation._ones, "nonzero": _searching._nonzero})
 _core.set_reductions({name: getattr(_statistics, name) for name in ("sum", "mean", "max", "min", "any", "all")})
 setattr(Array, "__array_priority__", 1000)  # NumPy leaves its operators on our arrays to us

@@ -188,9 +188,7 @@ def real(x: Any) -> Array:
     return asarray(x)
 
 
-def asanyarray(x: Any, dtype: Any = None) -> Array:
-    """As asarray."""
-    return asarray(x, dtype)
+asanyarray = asarray
 
 
 def ascontiguousarray(x: Any, dtype: Any = None) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import _core, ops
-from ._core import Array
+from ._core import Array, nonzero
 from ._creation import asarray
 from ._manipulation import axis_of, broadcast_shapes
 
@@ -18,11 +18,7 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /) -> Any:
     return nonzero(condition) if x1 is None and x2 is None else ops.where(condition, x1, x2)
 
 
-def nonzero(x: Any, /) -> tuple[Array, ...]:
-    """The indices (int32) of the elements that are not 0, one array for each axis. Waits for their number.
-
-    >>> tessera.nonzero([0, 3, 0, 5])
-    """
+def _nonzero(x: Any, /) -> tuple[Array, ...]:
     found = ops.nonzero(asarray(x))
     return tuple(found[:, i] for i in range(found.shape[1]))
 

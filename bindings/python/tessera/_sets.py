@@ -76,7 +76,7 @@ def argpartition(x: Any, /, kth: Any, axis: int | None = -1) -> Array:
 
 def flatnonzero(x: Any) -> Array:
     """The places, in row-major order, of the elements that are not 0. Waits for their number."""
-    return ops.reshape(ops.nonzero(_flat(x)), (-1,))
+    return _core.nonzero(_flat(x))[0]
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:

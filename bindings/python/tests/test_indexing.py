@@ -60,15 +60,16 @@ class RandomKeys(unittest.TestCase):
     def setUp(self):
         self.generator = random.Random(11)
 
-    def data(self):
-        shape = [self.generator.choice([1, 2, 3, 4, 5, 0]) for _ in range(self.generator.randint(0, 4))]
+    def data(self, last=()):
+        shape = [self.generator.choice([1, 2, 3, 4, 5, 0]) for _ in range(self.generator.randint(0, 4))] + list(last)
         return np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
 
-    def rounds(self, count, is_advanced):
+    def rounds(self, count, is_advanced, last=()):
+        """Random arrays and keys; `last` are axes after those that keys index, so that arrays are too large for the host's own way."""
         done = 0
         while done < count:
-            data = self.data()
-            key = random_key(self.generator, data.shape, is_advanced)
+            data = self.data(last)
+            key = random_key(self.generator, data.shape[:data.ndim - len(last)], is_advanced)
             try:
                 wanted = data[key]
             except IndexError:  # masks and arrays that do not broadcast
@@ -78,14 +79,14 @@ class RandomKeys(unittest.TestCase):
             done += 1
             yield data, key, wanted
 
-    def check_reading(self, count, is_advanced):
-        for data, key, wanted in self.rounds(count, is_advanced):
+    def check_reading(self, count, is_advanced, last=()):
+        for data, key, wanted in self.rounds(count, is_advanced, last):
             found = ts.asarray(data)[ours(key)]
             self.assertEqual(found.shape, wanted.shape, f"{data.shape} {key}")
             np.testing.assert_array_equal(np.asarray(found), wanted, err_msg=f"{data.shape} {key}")
 
-    def check_writing(self, count, is_advanced):
-        for data, key, wanted in self.rounds(count, is_advanced):
+    def check_writing(self, count, is_advanced, last=()):
+        for data, key, wanted in self.rounds(count, is_advanced, last):
             x, target = ts.asarray(data), data.copy()
             value = -1 if self.generator.random() < 0.4 else -1 - np.arange(wanted.size, dtype=np.int64).reshape(wanted.shape)
             if isinstance(value, np.ndarray) and self.generator.random() < 0.3 and value.ndim:
@@ -100,6 +101,10 @@ class RandomKeys(unittest.TestCase):
     def test_arrays_and_masks_read_as_numpy_does(self):
         self.check_reading(800, True)
 
+    def test_large_arrays_are_read_and_written_as_numpy_does(self):
+        self.check_reading(150, True, (1031,))
+        self.check_writing(100, True, (1031,))
+
     def test_views_are_written_as_numpy_does(self):
         self.check_writing(500, False)
 
@@ -108,6 +113,37 @@ class RandomKeys(unittest.TestCase):
 
 
 class Keys(unittest.TestCase):
+    def test_small_arrays_are_indexed_by_arrays_of_any_integers(self):
+        data = np.arange(12, dtype=np.float32).reshape(3, 4)
+        for dtype in ("int8", "uint8", "int16", "int32", "uint32", "int64"):
+            rows = np.array([[2], [0]], dtype)
+            np.testing.assert_array_equal(np.asarray(ts.asarray(data)[ts.asarray(rows), [1, 3]]), data[rows, [1, 3]])
+        for key in ([3], (0, [4]), [-4]):
+            with self.assertRaises(IndexError):
+                ts.asarray(data)[key]
+            with self.assertRaises(IndexError):
+                ts.asarray(data)[ts.asarray(key) if isinstance(key, list) else key] = 1
+
+    def test_numbers_of_arrays_are_indices(self):
+        x, m, order = ts.asarray([5.0, 6.0, 7.0]), ts.arange(6).reshape(3, 2), ts.asarray([2, 0])
+        self.assertEqual([x[i].item() for i in order], [7, 5])
+        self.assertEqual(m[order[0]].tolist(), [4, 5])
+        m[ts.argmax(x)] = -1
+        m[order[1], 0] = 9
+        self.assertEqual(m.tolist(), [[9, 1], [2, 3], [-1, -1]])
+        row = m[order[0]]
+        row += 1
+        self.assertEqual(m[2].tolist(), [0, 0])
+
+    def test_writing_by_arrays_leaves_what_was_recorded_before(self):
+        x = ts.asarray([1.0, 2.0, 3.0, 4.0])
+        double, turned = x * 2, x.reshape(2, 2).T
+        x[[0, 3]] = [9.0, 8.0]
+        turned[[1]] = 7.0
+        x[x == 3] = 0.5
+        self.assertEqual(double.tolist(), [2, 4, 6, 8])
+        self.assertEqual(x.tolist(), [9, 7, 0.5, 7])
+
     def test_views_share_memory_and_gathers_do_not(self):
         x = ts.arange(12).reshape(3, 4)
         self.assertTrue(x[1:, ::2].shares_memory(x))
