@@ -146,6 +146,9 @@ TSR_API tsr_status tsr_item_int(tsr_tensor *tensor, int64_t *out_value);
 // number for each axis; negative ones count from the end. False: it is not, or the index is wrong; tsr_item of a tsr_view then reads it, or says what is wrong.
 TSR_API bool tsr_peek(const tsr_tensor *tensor, const int64_t *index, int axis_count, void *out_element);
 
+// As tsr_peek, for all elements, in row-major order. False: they are not there, or `bytes` is not their size; tsr_read then reads them, or says what is wrong.
+TSR_API bool tsr_peek_all(const tsr_tensor *tensor, void *out_elements, size_t bytes);
+
 // Queues everything the tensor needs and returns without waiting; reading, or tsr_device_synchronize, waits.
 //
 // Errors: the failed tensor's own, TSR_ERR_OUT_OF_MEMORY, TSR_ERR_UNSUPPORTED, TSR_ERR_BUILD, TSR_ERR_DEVICE_LOST. The

@@ -132,7 +132,9 @@ tsr_tensor *tsri_full_of(const char *caller, tsr_device *device, tsr_dtype dtype
 }
 
 tsr_tensor *tsr_zeros(tsr_device *device, tsr_dtype dtype, tsr_shape shape) {
-  return make_full("zeros", device, dtype, shape, TSR_F64, &(double){0});
+  static const unsigned char zero[8];  // in every dtype
+  if (tsri_dtype_is_packed(dtype)) return make_full("zeros", device, dtype, shape, TSR_F64, &(double){0});
+  return tsri_full_of("zeros", device, dtype, shape, zero);
 }
 
 tsr_tensor *tsr_ones(tsr_device *device, tsr_dtype dtype, tsr_shape shape) {

@@ -108,6 +108,25 @@ bool tsr_peek(const tsr_tensor *tensor, const int64_t *index, int axis_count, vo
   return element != NULL;
 }
 
+bool tsr_peek_all(const tsr_tensor *tensor, void *out_elements, size_t bytes) {
+  if (!tsri_tensor_is_usable(tensor) || !out_elements || tsri_dtype_is_packed(tensor->dtype)) return false;
+  const tsri_layout *layout = &tensor->layout;
+  size_t element_bytes = tsr_dtype_bytes(tensor->dtype);
+  const void *first = layout->count > 0 && bytes / element_bytes == (size_t)layout->count && bytes % element_bytes == 0
+                          ? first_element(tensor)
+                          : NULL;
+  if (!first) return false;
+  if (tsri_layout_is_contiguous(layout)) {
+    memcpy(out_elements, first, bytes);
+    return true;
+  }
+  tsri_layout to, from = *layout;
+  if (tsri_layout_init("peek_all", layout->shape, tensor->dtype, &to, NULL) != TSR_OK) return false;
+  from.offset = 0;
+  tsri_strided_copy(out_elements, &to, first, &from, element_bytes);
+  return true;
+}
+
 // --- Writing ---------------------------------------------------------------------------------------------------------
 
 // Whether nobody but tensors of this value sees the memory, and nobody records or captures what happens to it.

@@ -399,14 +399,17 @@ typedef struct reduction {
 } reduction;
 
 static reduction reductions[] = {
-    {"sum", tsr_sum, false, NULL}, {"mean", tsr_mean, false, NULL}, {"max", tsr_max, true, NULL},
-    {"min", tsr_min, true, NULL},  {"any", tsr_any, true, NULL},    {"all", tsr_all, true, NULL},
+    [TSRPY_SUM] = {"sum", tsr_sum, false, NULL}, [TSRPY_MEAN] = {"mean", tsr_mean, false, NULL},
+    [TSRPY_MAX] = {"max", tsr_max, true, NULL},  [TSRPY_MIN] = {"min", tsr_min, true, NULL},
+    [TSRPY_ANY] = {"any", tsr_any, true, NULL},  [TSRPY_ALL] = {"all", tsr_all, true, NULL},
 };
 enum { REDUCTION_COUNT = sizeof reductions / sizeof reductions[0] };
 
 static PyObject *reduce(reduction *r, PyObject *self, PyObject *args, PyObject *keywords) {
   tsr_tensor *x = tsrpy_tensor_of(self);
   bool is_plain = PyTuple_Size(args) == 0 && (!keywords || PyDict_Size(keywords) == 0) && tsr_tensor_count(x) > 0;
+  PyObject *few = is_plain ? tsrpy_few_reduce((tsrpy_reduction)(r - reductions), x) : NULL;
+  if (few || PyErr_Occurred()) return few;
   if (is_plain && (r->keeps_integers || tsr_dtype_kind_of(tsr_tensor_dtype(x)) == TSR_KIND_FLOAT)) {
     tsrpy_note_elements(tsr_tensor_count(x));
     return tsrpy_array_take(r->function(x, NULL, 0, false));
@@ -422,12 +425,12 @@ static PyObject *reduce(reduction *r, PyObject *self, PyObject *args, PyObject *
   static PyObject *array_##name(PyObject *self, PyObject *args, PyObject *keywords) { \
     return reduce(&reductions[index], self, args, keywords);                          \
   }
-TSRPY_REDUCTION(sum, 0)
-TSRPY_REDUCTION(mean, 1)
-TSRPY_REDUCTION(max, 2)
-TSRPY_REDUCTION(min, 3)
-TSRPY_REDUCTION(any, 4)
-TSRPY_REDUCTION(all, 5)
+TSRPY_REDUCTION(sum, TSRPY_SUM)
+TSRPY_REDUCTION(mean, TSRPY_MEAN)
+TSRPY_REDUCTION(max, TSRPY_MAX)
+TSRPY_REDUCTION(min, TSRPY_MIN)
+TSRPY_REDUCTION(any, TSRPY_ANY)
+TSRPY_REDUCTION(all, TSRPY_ALL)
 #undef TSRPY_REDUCTION
 
 // set_reductions(dict): the functions that take arguments, by name.

@@ -204,11 +204,32 @@ bool tsrpy_bits_whole(tsr_dtype dtype, const void *bits, int64_t *out_value);
 // The same as a Python number; NULL with an exception.
 PyObject *tsrpy_bits_number(tsr_dtype dtype, const void *bits);
 
-typedef enum tsrpy_arithmetic { TSRPY_ADD, TSRPY_SUBTRACT, TSRPY_MULTIPLY, TSRPY_DIVIDE } tsrpy_arithmetic;
+// An element with these 8 bytes, of which its dtype may use fewer; NULL with an exception.
+PyObject *tsrpy_number_take(tsr_device *device, tsr_dtype dtype, const void *bits);
 
-// Of two operands, of which at least one is an element. NULL: it is an operator's business, or there is an exception.
-PyObject *tsrpy_element_compute(tsrpy_arithmetic how, PyObject *left, PyObject *right);
-PyObject *tsrpy_element_compare(int how, PyObject *left, PyObject *right);
+// --- few.c: arithmetic with elements and arrays of few elements ----------------------------------------------------------
+
+typedef enum tsrpy_arithmetic {
+  TSRPY_RECORDED,  // none of these: always recorded
+  TSRPY_ADD,
+  TSRPY_SUBTRACT,
+  TSRPY_MULTIPLY,
+  TSRPY_DIVIDE,
+  TSRPY_LESS,  // from here on: comparisons
+  TSRPY_LESS_OR_EQUAL,
+  TSRPY_EQUAL,
+  TSRPY_NOT_EQUAL,
+  TSRPY_GREATER,
+  TSRPY_GREATER_OR_EQUAL
+} tsrpy_arithmetic;
+
+typedef enum tsrpy_reduction { TSRPY_SUM, TSRPY_MEAN, TSRPY_MAX, TSRPY_MIN, TSRPY_ANY, TSRPY_ALL } tsrpy_reduction;
+
+// The result, computed at once. NULL: the operator is to be recorded, or there is an exception.
+PyObject *tsrpy_few_compute(tsrpy_arithmetic how, PyObject *left, PyObject *right);
+
+// The same for a reduction over all elements.
+PyObject *tsrpy_few_reduce(tsrpy_reduction how, tsr_tensor *x);
 
 // --- methods.c: what small programs call all the time ------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ void tsrpy_recording_begin(void) { recorders++; }
 void tsrpy_recording_end(void) { recorders--; }
 bool tsrpy_is_recording(void) { return recorders > 0; }
 
-static PyObject *take_number(tsr_device *device, tsr_dtype dtype, const void *bits) {
+PyObject *tsrpy_number_take(tsr_device *device, tsr_dtype dtype, const void *bits) {
   tsrpy_array *element = tsrpy_array_new(NULL);
   if (!element) return NULL;
   element->device = device;
@@ -62,7 +62,7 @@ static PyObject *copy_at(tsr_tensor *tensor, const int64_t *index, int axis_coun
 PyObject *tsrpy_element_now(tsr_tensor *tensor, const int64_t *index, int axis_count) {
   unsigned char bits[8] = {0};
   if (recorders > 0 || !tsr_peek(tensor, index, axis_count, bits)) return NULL;
-  return take_number(tsr_tensor_device(tensor), tsr_tensor_dtype(tensor), bits);
+  return tsrpy_number_take(tsr_tensor_device(tensor), tsr_tensor_dtype(tensor), bits);
 }
 
 PyObject *tsrpy_element_at(tsr_tensor *tensor, const int64_t *index, int axis_count) {
@@ -106,108 +106,4 @@ PyObject *tsrpy_bits_number(tsr_dtype dtype, const void *bits) {
   if (!tsrpy_bits_whole(dtype, bits, &whole)) return NULL;
   if (dtype == TSR_BOOL) return PyBool_FromLong(whole != 0);
   return dtype == TSR_U64 ? PyLong_FromUnsignedLongLong((uint64_t)whole) : PyLong_FromLongLong(whole);
-}
-
-// --- Arithmetic ------------------------------------------------------------------------------------------------------
-
-// An operand in the dtype of the element beside it.
-typedef union number {
-  float f32;
-  double f64;
-  int64_t i64;
-} number;
-
-// Reads an element of the dtype, or a Python number that takes it.
-static bool read_operand(PyObject *object, tsr_device *device, tsr_dtype dtype, number *out) {
-  if (tsrpy_is_element(object)) {
-    const tsrpy_array *element = (const tsrpy_array *)object;
-    memcpy(out, element->bits, sizeof *out);
-    return element->dtype == dtype && element->device == device;
-  }
-  if (PyBool_Check(object) || !tsrpy_is_number(object)) return false;
-  if (dtype == TSR_I64) {
-    int overflow = 0;
-    if (!PyLong_Check(object)) return false;
-    out->i64 = PyLong_AsLongLongAndOverflow(object, &overflow);
-    return overflow == 0;
-  }
-  double value = PyFloat_AsDouble(object);
-  if (value == -1 && PyErr_Occurred()) {  // an int that no float holds
-    PyErr_Clear();
-    return false;
-  }
-  if (dtype == TSR_F32) out->f32 = (float)value;
-  else out->f64 = value;
-  return true;
-}
-
-#define TSRPY_COMPUTE(field, divides)                           \
-  switch (how) {                                                \
-    case TSRPY_ADD:                                             \
-      return out->field = a.field + b.field, true;              \
-    case TSRPY_SUBTRACT:                                        \
-      return out->field = a.field - b.field, true;              \
-    case TSRPY_MULTIPLY:                                        \
-      return out->field = a.field * b.field, true;              \
-    default:                                                    \
-      return divides && (out->field = a.field / b.field, true); \
-  }
-static bool compute_f32(tsrpy_arithmetic how, number a, number b, number *out) { TSRPY_COMPUTE(f32, true) }
-static bool compute_f64(tsrpy_arithmetic how, number a, number b, number *out) { TSRPY_COMPUTE(f64, true) }
-#undef TSRPY_COMPUTE
-
-// Integers wrap around, as on a device.
-static bool compute_i64(tsrpy_arithmetic how, number a, number b, number *out) {
-  uint64_t left = (uint64_t)a.i64, right = (uint64_t)b.i64;
-  if (how == TSRPY_DIVIDE) return false;
-  uint64_t made = how == TSRPY_ADD ? left + right : how == TSRPY_SUBTRACT ? left - right : left * right;
-  return out->i64 = (int64_t)made, true;
-}
-
-#define TSRPY_ORDER(field)       \
-  switch (how) {                 \
-    case Py_LT:                  \
-      return a.field < b.field;  \
-    case Py_LE:                  \
-      return a.field <= b.field; \
-    case Py_EQ:                  \
-      return a.field == b.field; \
-    case Py_NE:                  \
-      return a.field != b.field; \
-    case Py_GT:                  \
-      return a.field > b.field;  \
-    default:                     \
-      return a.field >= b.field; \
-  }
-static bool order_f32(int how, number a, number b) { TSRPY_ORDER(f32) }
-static bool order_f64(int how, number a, number b) { TSRPY_ORDER(f64) }
-static bool order_i64(int how, number a, number b) { TSRPY_ORDER(i64) }
-#undef TSRPY_ORDER
-
-// Both operands, if one is an element of a dtype that is computed here and the other can be brought to it.
-static const tsrpy_array *read_both(PyObject *left, PyObject *right, number *a, number *b) {
-  const tsrpy_array *element = (const tsrpy_array *)(tsrpy_is_element(left) ? left : right);
-  if (element->dtype != TSR_F32 && element->dtype != TSR_F64 && element->dtype != TSR_I64) return NULL;
-  bool is_read =
-      read_operand(left, element->device, element->dtype, a) && read_operand(right, element->device, element->dtype, b);
-  return is_read ? element : NULL;
-}
-
-PyObject *tsrpy_element_compute(tsrpy_arithmetic how, PyObject *left, PyObject *right) {
-  number a, b, result = {.i64 = 0};
-  const tsrpy_array *element = read_both(left, right, &a, &b);
-  bool is_done = element && (element->dtype == TSR_F32   ? compute_f32(how, a, b, &result)
-                             : element->dtype == TSR_F64 ? compute_f64(how, a, b, &result)
-                                                         : compute_i64(how, a, b, &result));
-  return is_done ? take_number(element->device, element->dtype, &result) : NULL;
-}
-
-PyObject *tsrpy_element_compare(int how, PyObject *left, PyObject *right) {
-  number a, b;
-  const tsrpy_array *element = read_both(left, right, &a, &b);
-  if (!element) return NULL;
-  unsigned char bits[8] = {element->dtype == TSR_F32   ? order_f32(how, a, b)
-                           : element->dtype == TSR_F64 ? order_f64(how, a, b)
-                                                       : order_i64(how, a, b)};
-  return take_number(element->device, TSR_BOOL, bits);
 }

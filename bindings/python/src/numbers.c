@@ -63,21 +63,8 @@ static PyObject *operate_in_place(const tsrpy_operator *operator, PyObject * a, 
   return tsrpy_check(status) ? Py_NewRef(a) : NULL;
 }
 
-static const tsrpy_arithmetic arithmetic[BINARY_COUNT] = {[AT_add] = TSRPY_ADD,
-                                                          [AT_subtract] = TSRPY_SUBTRACT,
-                                                          [AT_multiply] = TSRPY_MULTIPLY,
-                                                          [AT_true_divide] = TSRPY_DIVIDE};
-
-static PyObject *operate_at(int at, PyObject *a, PyObject *b) {
-  if (at <= AT_true_divide && (tsrpy_is_element(a) || tsrpy_is_element(b))) {
-    PyObject *result = tsrpy_element_compute(arithmetic[at], a, b);
-    if (result || PyErr_Occurred()) return result;
-  }
-  return operate(binary[at], a, b);
-}
-
-#define TSRPY_X(slot, name)                                                                         \
-  static PyObject *operate_##slot(PyObject *a, PyObject *b) { return operate_at(AT_##slot, a, b); } \
+#define TSRPY_X(slot, name)                                                                              \
+  static PyObject *operate_##slot(PyObject *a, PyObject *b) { return operate(binary[AT_##slot], a, b); } \
   static PyObject *in_place_##slot(PyObject *a, PyObject *b) { return operate_in_place(binary[AT_##slot], a, b); }
 TSRPY_BINARY(TSRPY_X)
 #undef TSRPY_X
@@ -96,13 +83,7 @@ static PyObject *absolute(PyObject *x) { return tsrpy_array_take(tsr_abs(tsrpy_t
 static PyObject *invert(PyObject *x) { return tsrpy_array_take(tsr_bitwise_not(tsrpy_tensor_of(x))); }
 static PyObject *positive(PyObject *x) { return tsrpy_array_take(tsr_retain(tsrpy_tensor_of(x))); }
 
-PyObject *tsrpy_compare(PyObject *a, PyObject *b, int how) {
-  if (tsrpy_is_element(a) || tsrpy_is_element(b)) {
-    PyObject *result = tsrpy_element_compare(how, a, b);
-    if (result || PyErr_Occurred()) return result;
-  }
-  return operate(comparisons[how], a, b);
-}
+PyObject *tsrpy_compare(PyObject *a, PyObject *b, int how) { return operate(comparisons[how], a, b); }
 
 int tsrpy_number_slots(PyType_Slot *slots) {
   const PyType_Slot all[] = {

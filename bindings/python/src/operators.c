@@ -20,6 +20,17 @@ static PyMethodDef definitions[OPERATOR_COUNT];
 static bool is_light[OPERATOR_COUNT];
 enum { HEAVY_FACTOR = 64 };
 
+// Which operators the host computes by itself where there are few elements (few.c).
+static unsigned char arithmetic_of[OPERATOR_COUNT];
+static const struct {
+  const char *name;
+  tsrpy_arithmetic how;
+} computed_at_once[] = {
+    {"add", TSRPY_ADD},    {"sub", TSRPY_SUBTRACT},       {"mul", TSRPY_MULTIPLY}, {"div", TSRPY_DIVIDE},
+    {"lt", TSRPY_LESS},    {"le", TSRPY_LESS_OR_EQUAL},   {"eq", TSRPY_EQUAL},     {"ne", TSRPY_NOT_EQUAL},
+    {"gt", TSRPY_GREATER}, {"ge", TSRPY_GREATER_OR_EQUAL}};
+enum { AT_ONCE_COUNT = sizeof computed_at_once / sizeof computed_at_once[0] };
+
 void tsrpy_operator_set_light(const tsrpy_operator *operator) { is_light[operator- operators] = true;
 }
 
@@ -501,6 +512,9 @@ static tsr_dtype dtype_with_number(const tsrpy_operator *operator, tsr_tensor * 
 }
 
 PyObject *tsrpy_operate_two(const tsrpy_operator *operator, PyObject * a, PyObject *b) {
+  tsrpy_arithmetic how = arithmetic_of[operator- operators];
+  PyObject *few = how ? tsrpy_few_compute(how, a, b) : NULL;
+  if (few || PyErr_Occurred()) return few;
   bool is_first = tsrpy_is_number(a);
   PyObject *number = is_first ? a : b, *array = is_first ? b : a;
   if (!tsrpy_is_array(array) || !tsrpy_is_number(number))
@@ -553,6 +567,11 @@ bool tsrpy_operators_init(PyObject *module) {
   PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
   PyObject *functions = PyDict_New(), *module_name = PyUnicode_FromString(TSRPY_MODULE ".ops");
   bool is_right = type && functions && module_name;
+  for (int i = 0; i < AT_ONCE_COUNT; i++) {
+    const tsrpy_operator *operator= tsrpy_operator_find(computed_at_once[i].name);
+    is_right = is_right && operator;
+    if (operator) arithmetic_of[operator- operators] = (unsigned char)computed_at_once[i].how;
+  }
   for (int i = 0; is_right && i < OPERATOR_COUNT; i++) is_right = add_function(functions, type, module_name, i);
   is_right = is_right && PyModule_AddObjectRef(module, "operators", functions) == 0;
   Py_XDECREF((PyObject *)type);
