@@ -78,7 +78,7 @@ def reading(statement):
     """The same with its result read; None if it is read already, or has none."""
     if any(statement.startswith(word) for word in READS) or " = " in statement or "+= " in statement or "*= " in statement:
         return None
-    return f"np.asarray({statement})" if False else f"({statement}).tolist()"
+    return f"({statement}).tolist()"
 
 
 def best_ns(statement, names):

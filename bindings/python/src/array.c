@@ -194,6 +194,7 @@ static bool read_float(PyObject *self, double *out_value) {
   if (peek(self, &dtype, bits)) return tsrpy_bits_float(dtype, bits, out_value);
   tsr_tensor *tensor = tsrpy_tensor_of(self);
   tsr_status status;
+  if (tsrpy_is_instant(tensor)) return tsrpy_check(tsr_item(tensor, out_value));
   if (!tsrpy_wait_tensor(tensor, true)) return false;
   Py_BEGIN_ALLOW_THREADS status = tsr_item(tensor, out_value);
   Py_END_ALLOW_THREADS return tsrpy_check(status);
@@ -229,6 +230,13 @@ PyObject *tsrpy_only_item(PyObject *self) {
 static PyObject *array_item(PyObject *self, PyObject *args) {
   Py_ssize_t count = PyTuple_Size(args);
   if (count == 0) return tsrpy_only_item(self);
+  if (count == 1 && !tsrpy_is_element(self) && PyLong_Check(PyTuple_GetItem(args, 0))) {
+    unsigned char bits[8];
+    tsr_tensor *own = tsrpy_tensor_of(self);
+    int64_t index = PyLong_AsSsize_t(PyTuple_GetItem(args, 0));
+    if (index == -1 && PyErr_Occurred()) return NULL;
+    if (tsr_peek(own, &index, 1, bits)) return tsrpy_bits_number(tsr_tensor_dtype(own), bits);
+  }
   PyObject *from = NULL, *element = NULL, *item = NULL;
   if (count == 1 && PyLong_Check(PyTuple_GetItem(args, 0)) && rank_of(self) != 1) {
     from = tsrpy_array_take(tsr_reshape(tsrpy_tensor_of(self), TSR_SHAPE(-1)));
@@ -363,6 +371,9 @@ static PyObject *array_repr(PyObject *self) {
 static PyObject *array_evaluate(PyObject *self, PyObject *unused) {
   (void)unused;
   tsr_status status;
+  if (tsrpy_is_instant(tsrpy_tensor_of(self))) {
+    return tsrpy_check(tsr_evaluate(tsrpy_tensor_of(self))) ? Py_NewRef(self) : NULL;
+  }
   if (!tsrpy_wait_tensor(tsrpy_tensor_of(self), false)) return NULL;
   Py_BEGIN_ALLOW_THREADS status = tsr_evaluate(tsrpy_tensor_of(self));
   Py_END_ALLOW_THREADS return tsrpy_check(status) ? Py_NewRef(self) : NULL;

@@ -65,6 +65,9 @@ bool tsrpy_wait_init(void);
 // Notes that work over so many elements was recorded or queued; heavy operators count each element several times. INT32_MAX stands for work of unknown length.
 void tsrpy_note_elements(int64_t count);
 
+// Whether the program has worked with small arrays of the CPU alone, so that reading a result takes less time than giving up the GIL would.
+bool tsrpy_is_instant(const tsr_tensor *tensor);
+
 // Call before anything that waits for a tensor's elements, or for a device. If much work has been noted since the last wait, and this is the main thread, these run it
 // on another thread (with `until_done` up to its end, else until it is queued), so that what follows need not wait. False with an exception: the work
 // failed, or Ctrl-C was pressed; then it goes on in the background.

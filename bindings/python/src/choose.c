@@ -49,6 +49,7 @@ bool tsrpy_is_small(tsr_tensor *x) {
 bool tsrpy_read(tsr_tensor *x, void *out_elements, size_t bytes) {
   tsr_status status;
   if (tsr_peek_all(x, out_elements, bytes)) return true;
+  if (tsrpy_is_instant(x)) return tsrpy_check(tsr_read(x, out_elements, bytes));
   if (!tsrpy_wait_tensor(x, true)) return false;
   Py_BEGIN_ALLOW_THREADS status = tsr_read(x, out_elements, bytes);
   Py_END_ALLOW_THREADS return tsrpy_check(status);

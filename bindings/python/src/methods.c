@@ -131,8 +131,10 @@ PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, 
 
 static PyObject *asarray(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   (void)module;
-  if (count != 1 || names) return call_general(AT_ASARRAY, NULL, args, count, names);
-  if (tsrpy_is_array(args[0])) return Py_NewRef(args[0]);
+  bool has_dtype = count == 2 && args[1] != Py_None;
+  if (count < 1 || count > 2 || names) return call_general(AT_ASARRAY, NULL, args, count, names);
+  if (tsrpy_is_array(args[0]) && !has_dtype) return Py_NewRef(args[0]);
+  if (has_dtype) return call_general(AT_ASARRAY, NULL, args, count, names);
   if (!tsrpy_is_number(args[0]) && !PyList_Check(args[0])) return call_general(AT_ASARRAY, NULL, args, count, names);
   tsr_device *device = tsrpy_device_current();
   tsr_tensor *tensor = device ? tsrpy_tensor_from(args[0], device, TSR_DTYPE_COUNT) : NULL;
@@ -207,6 +209,11 @@ static PyObject *nonzero(PyObject *module, PyObject *const *args, Py_ssize_t cou
   return indices_of(x, places, found);
 }
 
+// Elements that are to be written first are 0, too.
+static PyObject *empty(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  return zeros(module, args, count, names);
+}
+
 static PyMethodDef functions[] = {
     {"set_general", set_general, METH_O, NULL},
     {"asarray", TSRPY_FAST(asarray),
@@ -221,6 +228,9 @@ static PyMethodDef functions[] = {
      "their number.\n\n>>> tessera.nonzero([0, 3, 0, 5])"},
     {"zeros", TSRPY_FAST(zeros),
      "zeros(shape, dtype=None, order='C', *, device=None)\n--\n\nEvery element 0.\n\n>>> tessera.zeros((2, 3))"},
+    {"empty", TSRPY_FAST(empty),
+     "empty(shape, dtype=None, order='C', *, device=None)\n--\n\nAn array to be filled. Its elements are 0.\n\n>>> "
+     "tessera.empty((2, 3))"},
     {"ones", TSRPY_FAST(ones),
      "ones(shape, dtype=None, order='C', *, device=None)\n--\n\nEvery element 1.\n\n>>> tessera.ones((2, 3))"},
     {0},

@@ -17,8 +17,15 @@ enum { SHORT_WORK = 1 << 28 };
 static int64_t recorded;  // elements, since the last wait; guarded by the GIL
 static unsigned long main_thread;
 
+// Elements that one operator reads and writes in less time than it takes to give up the GIL and to take it again.
+enum { INSTANT_WORK = 1 << 10 };
+static bool had_long_work;  // an operator over more elements was noted: results may depend on it, so that reading them may take long
+
 // The GIL keeps others away, so an atomic addition, which takes as long as a small operator, is not needed.
-void tsrpy_note_elements(int64_t count) { recorded += count; }
+void tsrpy_note_elements(int64_t count) {
+  recorded += count;
+  if (count > INSTANT_WORK) had_long_work = true;
+}
 
 // One piece of work, shared by the thread that does it and the one that waits; the last of them frees it.
 typedef struct job {
@@ -98,6 +105,10 @@ static bool is_long(void) {
   bool is_much = recorded > SHORT_WORK;
   recorded = 0;
   return is_much && PyThread_get_thread_ident() == main_thread;
+}
+
+bool tsrpy_is_instant(const tsr_tensor *tensor) {
+  return !had_long_work && strcmp(tsr_device_backend(tsr_tensor_device(tensor)), "cpu") == 0;
 }
 
 bool tsrpy_wait_tensor(tsr_tensor *tensor, bool until_done) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, ops
-from ._core import Array, array, asarray, ones, zeros
+from ._core import Array, array, asarray, empty, ones, zeros
 from ._dtypes import dtype as _dtype
 
 
@@ -50,14 +50,6 @@ def _zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = Non
 
 def _ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     return ops.ones(_shape(shape), dtype or _core.float32, device)
-
-
-def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
-    """An array to be filled. Its elements are 0.
-
-    >>> tessera.empty((2, 3))
-    """
-    return zeros(shape, dtype, device=device)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
