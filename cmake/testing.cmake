@@ -59,7 +59,9 @@ set(test_environment
   # is shared by all builds.
   "POCL_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/pocl"
   "MESA_SHADER_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/mesa"
-  "PYTHONDONTWRITEBYTECODE=1")
+  "PYTHONDONTWRITEBYTECODE=1"
+  # Small tensors, too, shall run through the CPU's compiler.
+  "TESSERA_JIT=always")
 file(MAKE_DIRECTORY "${PROJECT_SOURCE_DIR}/build/drivers/pocl" "${PROJECT_SOURCE_DIR}/build/drivers/mesa")
 if(CMAKE_CROSSCOMPILING)
   list(APPEND test_environment "TSR_TEST_CC=${CMAKE_C_COMPILER}")

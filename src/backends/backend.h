@@ -65,6 +65,7 @@ typedef struct tsri_open_options {
   uint64_t timeout_ns;  // limit for waits inside a call; UINT64_MAX: no limit. queue_wait has its own
   bool no_jit;          // CPU: interpret kernels instead of compiling them
   bool no_timing;       // do not time proposals of vendors' libraries
+  bool jit_always;      // CPU: compile every kernel at its first launch, however small
 } tsri_open_options;
 
 #define TSRI_MAX_FRAGMENT_SIZES 8

@@ -4,7 +4,7 @@
 #include "backends/cpu/jit/jit.h"
 #include "ops/ops_testing.h"
 
-enum { ROWS = 5, COLUMNS = 1003 };
+enum { ROWS = 5, COLUMNS = 1003 };  // more elements than kernels are interpreted for at first
 
 #define REQUIRE_COMPILER()                                                   \
   if (strcmp(tsri_cpu_simd_level(NULL), "baseline") == 0) {                  \
@@ -59,7 +59,8 @@ TEST(element_wise_operators_run_compiled) {
 TEST(whole_numbers_and_truth_values_run_compiled) {
   REQUIRE_COMPILER();
   begin();
-  tsr_tensor *x = tsr_arange(dev, TSR_I32, 0, COLUMNS, 1), *y = tsr_full(dev, TSR_I32, TSR_SHAPE(COLUMNS), 7);
+  tsr_tensor *x = tsr_arange(dev, TSR_I32, 0, ROWS * COLUMNS, 1),
+             *y = tsr_full(dev, TSR_I32, TSR_SHAPE(ROWS * COLUMNS), 7);
   tsr_tensor *z = tsr_cast(x, TSR_U8);
   CHECK_OK(tsr_evaluate(x));
   CHECK_OK(tsr_evaluate(y));

@@ -320,6 +320,7 @@ static void fill_fields(tsri_config *c) {
   c->simd = tsri_config_text(c, TSRI_SETTING_SIMD);
   c->native = tsri_config_text(c, TSRI_SETTING_NATIVE);
   c->jit = number_of(c, TSRI_SETTING_JIT) != 0;
+  c->jit_always = number_of(c, TSRI_SETTING_JIT) > 1;
   c->tf32 = number_of(c, TSRI_SETTING_TF32) != 0;
   c->strict = number_of(c, TSRI_SETTING_STRICT) != 0;
   c->eager = number_of(c, TSRI_SETTING_EAGER) != 0;

@@ -34,6 +34,7 @@
   X(FALSE, false, 0)         \
   X(ONE, 1, 1)               \
   X(ZERO, 0, 0)
+#define TSRI_JIT_WORDS(X) TSRI_SWITCH_WORDS(X) X(ALWAYS, always, 2)
 #define TSRI_MIX_RULES(X)                        \
   X(MOVE, move, "to the more compatible device") \
   X(ERROR, error, "the operator fails")
@@ -80,6 +81,7 @@ typedef enum tsri_setting_type {
   TSRI_TYPE_TUNE,
   TSRI_TYPE_LIBRARIES,  // all, none, or a comma-separated list of names or of -names
   TSRI_TYPE_SWITCH,
+  TSRI_TYPE_JIT,  // a switch, or always
   TSRI_TYPE_MIX,
   TSRI_TYPE_LEVEL,
   TSRI_TYPE_FOLDERS,  // none, or text
@@ -186,7 +188,7 @@ typedef struct tsri_config {
   int threads;          // 0: all cores
   const char *simd;     // NULL: auto
   const char *native;   // "all", "none", "a,b" or "-a,-b", lower case; never NULL
-  bool jit;
+  bool jit, jit_always;
   bool tf32;
   bool strict;
   bool eager;

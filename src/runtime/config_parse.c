@@ -132,6 +132,13 @@ static bool parse_switch(parse *p) {
   return parse_choice(p, choices, COUNT_OF(choices));
 }
 
+static bool parse_jit(parse *p) {
+#define TSRI_X(name, word, number) {#word, number},
+  static const choice choices[] = {TSRI_JIT_WORDS(TSRI_X)};
+#undef TSRI_X
+  return parse_choice(p, choices, COUNT_OF(choices));
+}
+
 static bool parse_mix(parse *p) {
 #define TSRI_X(name, word, meaning) {#word, TSRI_MIX_##name},
   static const choice choices[] = {TSRI_MIX_RULES(TSRI_X)};
@@ -421,12 +428,24 @@ static bool parse_libraries(parse *p) {
 static bool parse_text(parse *p) { return is_unset_word(p, "none") || accept(p, 0); }
 
 static bool (*const parsers[TSRI_TYPE_COUNT])(parse *p) = {
-    [TSRI_TYPE_NAME] = parse_name,           [TSRI_TYPE_INDEX] = parse_index, [TSRI_TYPE_NAMES] = parse_names,
-    [TSRI_TYPE_LIMIT] = parse_limit,         [TSRI_TYPE_BYTES] = parse_bytes, [TSRI_TYPE_DURATION] = parse_duration,
-    [TSRI_TYPE_THREADS] = parse_threads,     [TSRI_TYPE_SIMD] = parse_simd,   [TSRI_TYPE_LIBRARIES] = parse_libraries,
-    [TSRI_TYPE_SWITCH] = parse_switch,       [TSRI_TYPE_MIX] = parse_mix,     [TSRI_TYPE_LEVEL] = parse_level,
-    [TSRI_TYPE_FOLDERS] = parse_text,        [TSRI_TYPE_TEXT] = parse_text,   [TSRI_TYPE_MEGABYTES] = parse_megabytes,
-    [TSRI_TYPE_PLACEMENT] = parse_placement, [TSRI_TYPE_TUNE] = parse_tune,
+    [TSRI_TYPE_NAME] = parse_name,
+    [TSRI_TYPE_INDEX] = parse_index,
+    [TSRI_TYPE_NAMES] = parse_names,
+    [TSRI_TYPE_LIMIT] = parse_limit,
+    [TSRI_TYPE_BYTES] = parse_bytes,
+    [TSRI_TYPE_DURATION] = parse_duration,
+    [TSRI_TYPE_THREADS] = parse_threads,
+    [TSRI_TYPE_SIMD] = parse_simd,
+    [TSRI_TYPE_LIBRARIES] = parse_libraries,
+    [TSRI_TYPE_SWITCH] = parse_switch,
+    [TSRI_TYPE_MIX] = parse_mix,
+    [TSRI_TYPE_LEVEL] = parse_level,
+    [TSRI_TYPE_FOLDERS] = parse_text,
+    [TSRI_TYPE_TEXT] = parse_text,
+    [TSRI_TYPE_MEGABYTES] = parse_megabytes,
+    [TSRI_TYPE_JIT] = parse_jit,
+    [TSRI_TYPE_PLACEMENT] = parse_placement,
+    [TSRI_TYPE_TUNE] = parse_tune,
 };
 
 // Returns the start of `text` without surrounding blanks, and sets `*bytes` to its length.

@@ -124,6 +124,8 @@ static const struct {
     {TSRI_SETTING_EAGER, "0", true, 0, 0, NULL},
     {TSRI_SETTING_EAGER, "no", true, 0, 0, NULL},
     {TSRI_SETTING_EAGER, "false", true, 0, 0, NULL},
+    {TSRI_SETTING_JIT, "off", true, 0, 0, NULL},
+    {TSRI_SETTING_JIT, "Always", true, 2, 0, "always"},
     {TSRI_SETTING_MIX, "move", true, TSRI_MIX_MOVE, 0, NULL},
     {TSRI_SETTING_MIX, "Error", true, TSRI_MIX_ERROR, 0, "error"},
     {TSRI_SETTING_TUNE, "Quick", true, TSRI_TUNE_MODE_QUICK, 0, "quick"},

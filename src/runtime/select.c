@@ -195,6 +195,7 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
                   .timeout_ns = timeout_ms ? (uint64_t)timeout_ms * 1000000u : UINT64_MAX,
                   .profiling = tsri_profiling(),
                   .no_jit = !config->jit,
+                  .jit_always = config->jit_always,
                   .no_timing = config->tune == TSRI_TUNE_MODE_OFF},
       .faults = config->faults,
       .memory_limit =

@@ -15,11 +15,12 @@ enum { TSRI_CPU_VNNI = 1, TSRI_CPU_BF16 = 2, TSRI_CPU_AMX = 4 };
 // of the record, with scratch memory and a thread of its own that does the work (later.h).
 typedef struct cpu_device {
   int threads;
-  const char *simd;   // level in use: one of tsri_cpu_simd_level's
-  uint32_t units;     // of tsri_cpu_units
-  bool allow_sleef;   // vector maths from SLEEF
-  bool allow_lapack;  // factors of matrices from LAPACK
-  bool allow_jit;     // kernels may be compiled to machine code
+  const char *simd;            // level in use: one of tsri_cpu_simd_level's
+  uint32_t units;              // of tsri_cpu_units
+  bool allow_sleef;            // vector maths from SLEEF
+  bool allow_lapack;           // factors of matrices from LAPACK
+  bool allow_jit;              // kernels may be compiled to machine code
+  uint32_t interpreted_items;  // of tsri_lanes_engine
   uint64_t timeout_ns;
   tsri_lanes_engine engine;  // of tsri_cpu_engine
   char *scratch;             // of tsri_cpu_scratch; used by one thread at a time, the queue's
@@ -37,8 +38,10 @@ uint32_t tsri_cpu_units(const char *wanted);
 
 // What runs the device's kernels. Found at first need, as SLEEF is then loaded. Call as a queue's functions: one thread at a time.
 static inline const tsri_lanes_engine *tsri_cpu_engine(cpu_device *device) {
-  if (!device->engine.isa)
+  if (!device->engine.isa) {
     tsri_lanes_engine_init(device->simd, device->allow_sleef, device->allow_jit, &device->engine);
+    device->engine.interpreted_items = device->interpreted_items;
+  }
   return &device->engine;
 }
 

@@ -65,6 +65,7 @@ tsr_status tsri_cpu_later_create(cpu_device *device, tsri_queue **out_queue) {
                         .allow_sleef = device->allow_sleef,
                         .allow_lapack = device->allow_lapack,
                         .allow_jit = device->allow_jit,
+                        .interpreted_items = device->interpreted_items,
                         .timeout_ns = device->timeout_ns,
                         .engine = *tsri_cpu_engine(device),
                         .later = later};

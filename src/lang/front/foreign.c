@@ -7,13 +7,13 @@
 #include <string.h>
 
 #define TYPE(word, ours) \
-  { word, TSRI_FOREIGN_TYPE, ours }
+  { word, sizeof(word) - 1, TSRI_FOREIGN_TYPE, ours }
 #define NAME(word, ours) \
-  { word, TSRI_FOREIGN_NAME, ours }
+  { word, sizeof(word) - 1, TSRI_FOREIGN_NAME, ours }
 #define SPECIFIER(word, hint) \
-  { word, TSRI_FOREIGN_SPECIFIER, hint }
+  { word, sizeof(word) - 1, TSRI_FOREIGN_SPECIFIER, hint }
 #define WORD(word, hint) \
-  { word, TSRI_FOREIGN_WORD, hint }
+  { word, sizeof(word) - 1, TSRI_FOREIGN_WORD, hint }
 
 static const char leave_out[] = "leave it out: functions are inlined, and every variable is an item's own";
 static const char buffer[] = "a buffer is a parameter of the kernel: in f32 x[], out f32 y[]";
@@ -165,7 +165,8 @@ static const tsri_foreign words[] = {
 
 const tsri_foreign *tsri_foreign_find(const char *text, size_t bytes) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (strlen(words[i].word) == bytes && memcmp(words[i].word, text, bytes) == 0) return &words[i];
+    if (words[i].bytes == bytes && words[i].word[0] == text[0] && memcmp(words[i].word, text, bytes) == 0)
+      return &words[i];
   }
   return NULL;
 }

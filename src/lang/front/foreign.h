@@ -15,6 +15,7 @@ typedef enum tsri_foreign_kind {
 
 typedef struct tsri_foreign {
   const char *word;
+  size_t bytes;  // of `word`
   tsri_foreign_kind kind;
   const char *ours;
 } tsri_foreign;

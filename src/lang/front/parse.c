@@ -44,7 +44,8 @@ void tsri_parse_hint(tsri_parser *p, const char *hint) { tsri_diag_hint(p->diag,
 // --- Words of other languages ---------------------------------------------------------------------------------------
 
 const tsri_foreign *tsri_parse_foreign(const tsri_parser *p, const tsri_token *token) {
-  if (token->kind != TSRI_TOK_NAME) return NULL;
+  bool is_ours = tsri_sym_in(token->symbol, TSRI_SYM_FIRST_DTYPE, TSRI_SYM_LAST_DTYPE);
+  if (token->kind != TSRI_TOK_NAME || is_ours) return NULL;
   return tsri_foreign_find(p->module->source.text + token->offset, token->bytes);
 }
 

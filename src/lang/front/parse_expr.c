@@ -116,7 +116,7 @@ static uint32_t parse_parenthesis(tsri_parser *p) {
   tsri_parse_step(p);
   // (f32)x: a cast as in C, which is reported.
   const tsri_token *token = p->token;
-  if (tsri_parse_is_type_word(p, token) && token[1].kind == ')') {
+  if (token[1].kind == ')' && tsri_parse_is_type_word(p, token)) {
     const tsri_foreign *foreign = tsri_parse_foreign(p, token);
     int bytes = (int)token->bytes;
     const char *word = p->module->source.text + token->offset;

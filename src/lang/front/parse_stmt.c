@@ -303,7 +303,7 @@ static uint32_t parse_unsupported(tsri_parser *p) {
 
 // Reports `f32 *p = x;`.
 static bool refuse_pointer(tsri_parser *p) {
-  if (!tsri_parse_is_type_word(p, p->token) || p->token[1].kind != '*') return false;
+  if (p->token[1].kind != '*' || !tsri_parse_is_type_word(p, p->token)) return false;
   tsri_parse_error(p, p->token[1].pos, "there are no pointers");
   tsri_parse_hint(p, "keep the index instead, and write x[i]; arrays are passed to functions by name");
   return true;
@@ -312,9 +312,9 @@ static bool refuse_pointer(tsri_parser *p) {
 // `typedef f32 real;`, `printf("%d", i);`. Other calls are left to the checker, because the file may have a function
 // of that name.
 static bool is_foreign_statement(const tsri_parser *p) {
-  const tsri_foreign *foreign = tsri_parse_foreign(p, p->token);
-  if (!foreign || foreign->kind != TSRI_FOREIGN_WORD) return false;
-  return p->token[1].kind == TSRI_TOK_NAME || (p->token[1].kind == '(' && p->token[2].kind == TSRI_TOK_STRING);
+  bool may_be = p->token[1].kind == TSRI_TOK_NAME || (p->token[1].kind == '(' && p->token[2].kind == TSRI_TOK_STRING);
+  const tsri_foreign *foreign = may_be ? tsri_parse_foreign(p, p->token) : NULL;
+  return foreign && foreign->kind == TSRI_FOREIGN_WORD;
 }
 
 static uint32_t parse_expression_statement(tsri_parser *p) {

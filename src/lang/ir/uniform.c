@@ -52,6 +52,7 @@ typedef struct analysis {
   home *homes;         // of variables, then of local arrays
   bool *local_varies;  // one per local array
   bool has_changed, reports;
+  bool has_mistakes;  // some pass found what the last one has to report
 } analysis;
 
 // --- Regions --------------------------------------------------------------------------------------------------------
@@ -236,6 +237,13 @@ static void report(analysis *a, const tsri_ir_stmt *stmt, const flow *why) {
   tsri_diag_hint(c->diag, "%s", hints[why->kind]);
 }
 
+// Barriers, collective operations and matrix fragments: all items of the group must arrive.
+static void expect_all_items(analysis *a, const tsri_ir_stmt *stmt, const flow *at) {
+  if (at->region == ROOT) return;
+  a->has_mistakes = true;
+  if (a->reports) report(a, stmt, at);
+}
+
 // --- Statements -----------------------------------------------------------------------------------------------------
 
 static bool walk_block(analysis *a, uint32_t first, flow at, loop *around);
@@ -331,14 +339,14 @@ static bool walk_block(analysis *a, uint32_t first, flow at, loop *around) {
       case TSRI_STMT_BARRIER:
       case TSRI_STMT_COLLECTIVE:
         has_any = true;
-        if (a->reports && at.region != ROOT) report(a, stmt, &at);
+        expect_all_items(a, stmt, &at);
         walk_simple(a, stmt, &at);
         break;
       case TSRI_STMT_FRAGMENT_FILL:
       case TSRI_STMT_FRAGMENT_LOAD:
       case TSRI_STMT_FRAGMENT_STORE:
       case TSRI_STMT_FRAGMENT_MULTIPLY_ADD:
-        if (a->reports && at.region != ROOT) report(a, stmt, &at);
+        expect_all_items(a, stmt, &at);
         walk_simple(a, stmt, &at);
         break;
       default:
@@ -395,11 +403,11 @@ bool tsri_check_uniform(tsri_checker *c, uint32_t body) {
     one_pass(&a, body);
     ok = !a.regions.has_failed;
   }
-  if (ok) {
+  if (ok && a.has_mistakes) {
     a.reports = true;
     one_pass(&a, body);
-    forget_notes(c);
   }
+  if (ok) forget_notes(c);
   tsri_free(memory);
   tsri_item_array_deinit(&a.regions);
   return ok;

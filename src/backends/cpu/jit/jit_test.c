@@ -590,6 +590,49 @@ TEST(lack_of_memory_while_compiling_falls_back_on_the_interpreter) {
   free(x);
 }
 
+// Launches of a device: kernels without loops are interpreted for their first items. Registers of the first launches are too few for the last.
+TEST(a_kernel_is_compiled_when_its_launches_have_enough_work_items) {
+  REQUIRE_COMPILER();
+  enum { FEW = 100, MANY = 5000, ITEMS = 1024, GROUP = 256 };
+  float *x = all_kinds(MANY), *is = malloc(MANY * sizeof *is), *wanted = malloc(MANY * sizeof *wanted);
+  static const char loop[] =
+      "kernel k<WG = 256>(in f32 x[], out f32 y[], u32 n) {\n"
+      "  f32 sum = 0;\n  for (u32 i = 0; i < n; i++) { sum = sum * 0.5 + x[global.x + i]; }\n  y[global.x] = sum * 2.0 "
+      "+ 1.0;\n}\n";
+  tsri_lanes_program *plain = program_from(element_wise("v * 2.0 + 1.0"), NULL, false);
+  tsri_lanes_program *looping = program_from(loop, NULL, false);
+  CHECK_OK(launch(plain, "baseline", false, x, wanted, MANY));
+  tsri_lanes_engine engine;
+  tsri_lanes_engine_init(first_level(), false, true, &engine);
+  engine.interpreted_items = ITEMS;
+  uint32_t n = FEW;
+  tsri_lanes_buffer buffers[2] = {{x, MANY * sizeof *x}, {is, MANY * sizeof *is}};
+  tsri_lanes_launch given = {.buffers = buffers,
+                             .buffer_count = 2,
+                             .params = &n,
+                             .params_bytes = sizeof n,
+                             .groups = {1, 1, 1},
+                             .threads = 1,
+                             .engine = &engine};
+  jit_counts before = tsri_jit_counts();
+  for (int i = 0; i < ITEMS / GROUP; i++) CHECK_OK(tsri_lanes_run(plain, &given));
+  CHECK_EQ_UINT(tsri_jit_counts().compiled, before.compiled);
+  check_elements("interpreted", TSR_F32, is, wanted, FEW, 0);
+  n = MANY;
+  given.groups[0] = (MANY + GROUP - 1) / GROUP;
+  CHECK_OK(tsri_lanes_run(plain, &given));
+  jit_counts after = tsri_jit_counts();
+  CHECK(after.compiled > before.compiled);
+  check_elements("compiled", TSR_F32, is, wanted, MANY, 0);
+  n = FEW;
+  given.groups[0] = 1;
+  CHECK_OK(tsri_lanes_run(looping, &given));
+  CHECK(tsri_jit_counts().compiled > after.compiled);  // how long a loop takes is not known before
+  tsri_lanes_release(looping);
+  tsri_lanes_release(plain);
+  free(x), free(is), free(wanted);
+}
+
 TEST(nothing_is_compiled_in_checked_mode_or_for_the_baseline) {
   tsri_lanes_program *plain = program_from(element_wise("v * 2.0"), NULL, false);
   tsri_lanes_program *checked = program_from(element_wise("v * 2.0"), NULL, true);

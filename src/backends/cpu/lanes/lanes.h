@@ -31,6 +31,9 @@ typedef struct tsri_lanes_engine {
   const struct tsri_lanes_isa *isa;
   const struct tsri_lane_math *math;
   int jit_slot;  // -1: everything is interpreted
+  // A kernel without loops is compiled when its launches together have more work items than this: for fewer, compiling takes longer than
+  // interpreting all of them. 0: compiled at its first launch.
+  uint32_t interpreted_items;
 } tsri_lanes_engine;
 
 // `simd`: a level that the processor is known to have (tsri_cpu_simd_level); NULL: "baseline". `allow_sleef`: vector maths from SLEEF where

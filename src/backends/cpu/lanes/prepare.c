@@ -490,6 +490,13 @@ static uint32_t choose_lanes(const tsri_lanes_program *p, uint8_t *writes) {
   return lanes < LEAST ? LEAST : lanes > MOST ? MOST : lanes;
 }
 
+static bool has_loop(const tsri_lanes_program *p) {
+  for (uint32_t i = 0; i < p->insn_count; i++) {
+    if (p->insns[i].op == TSRI_LANE_LOOP) return true;
+  }
+  return false;
+}
+
 static tsr_status fill_program(tsri_lanes_program *p) {
   const uint32_t *w = p->words;
   const char *text = (const char *)(w + w[TSRI_LANE_H_TEXT_AT]);
@@ -532,7 +539,10 @@ static tsr_status fill_program(tsri_lanes_program *p) {
   if (status == TSR_OK) status = read_arrays(p);
   if (status == TSR_OK) status = check_insns(&c);
   if (status == TSR_OK) status = tsri_lanes_shorten(p);
-  if (status == TSR_OK) p->lanes = choose_lanes(p, c.writes);
+  if (status == TSR_OK) {
+    p->lanes = choose_lanes(p, c.writes);
+    p->has_loop = has_loop(p);
+  }
   tsri_free(c.writes);
   return status;
 }

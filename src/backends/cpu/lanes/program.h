@@ -83,12 +83,13 @@ enum { LANE_SPARE_WORKS = 8, LANE_JIT_LEVELS = 3, LANE_KEPT_SCALARS = 8 };
 // Machine code for one SIMD level (jit/jit.h), once it was asked for.
 typedef struct lane_jit_slot {
   _Atomic bool was_tried;
-  struct lane_jit *code;  // NULL: there is none
+  _Atomic uint32_t interpreted_items;  // of launches before it was tried, see tsri_lanes_engine.interpreted_items
+  struct lane_jit *code;               // NULL: there is none
 } lane_jit_slot;
 
 struct tsri_lanes_program {
   const char *name, *file;
-  bool is_checked, is_merged;
+  bool is_checked, is_merged, has_loop;
   uint32_t group[3];
   uint32_t lanes;  // of a block at most
   uint32_t cost;
@@ -146,8 +147,10 @@ typedef struct lane_work {
   void *value_scratch;  // 8 bytes a lane, each of these
   void *index_scratch;
   uint32_t *mask_scratch;
+  uint32_t lanes;  // that its registers have room for
   size_t bytes;
-  bool is_kept;  // from launch to launch, by its program
+  size_t cleared_bytes;  // the first ones, which are zero at first; registers follow
+  bool is_kept;          // from launch to launch, by its program
 } lane_work;
 
 // Frees those that the program keeps. No launch of it is running.
@@ -172,7 +175,8 @@ typedef struct lane_launch {
   bool has_streams;       // some buffer is_streamed
   bool may_alias_memory;  // no buffer that is written overlaps another
   uint32_t block_lanes;
-  uint64_t items_x;  // merged: items along x
+  uint32_t work_lanes;  // lanes that a thread needs registers for: at least those of a block
+  uint64_t items_x;     // merged: items along x
   uint64_t blocks[3], block_count, chunk;
   uint64_t deadline_ns;  // 0: none
 

@@ -19,9 +19,7 @@ enum { LINE = 64 };
 static size_t to_line(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 
 // Registers begin a line further on each: at a distance of 4096 bytes loads would wait for stores to other registers.
-static size_t reg_bytes(const tsri_lanes_program *p, size_t value_bytes) {
-  return to_line(p->lanes * value_bytes) + LINE;
-}
+static size_t reg_bytes(const lane_work *work, size_t value_bytes) { return to_line(work->lanes * value_bytes) + LINE; }
 
 typedef struct carver {
   char *memory;  // NULL: sizes are only added up
@@ -37,7 +35,7 @@ static void *carve(carver *c, size_t bytes) {
 static void carve_registers(const tsri_lanes_program *p, carver *c, lane_work *work) {
   uint32_t first_8 = p->scalar_count + p->reg4_count, count = first_8 + p->reg8_count;
   for (uint32_t i = 0; i < count; i++) {
-    void *at = i < p->scalar_count ? NULL : carve(c, reg_bytes(p, i < first_8 ? 4 : 8));
+    void *at = i < p->scalar_count ? NULL : carve(c, reg_bytes(work, i < first_8 ? 4 : 8));
     if (!c->memory) continue;
     work->reg[i] = work->home[i] = at ? at : work->scalars + i;
     work->steps[i] = (lane_steps){.x = 1, .y = p->group[0]};
@@ -53,7 +51,7 @@ static void carve_arrays(const tsri_lanes_program *p, carver *c, lane_work *work
   }
 }
 
-// Cuts a thread's memory into its parts; without memory, only adds up their sizes.
+// Cuts a thread's memory into its parts, for work->lanes lanes; without memory, only adds up their sizes.
 static size_t lay_out(const tsri_lanes_program *p, char *memory, lane_work *work) {
   carver c = {.memory = memory};
   size_t registers = (size_t)p->scalar_count + p->reg4_count + p->reg8_count;
@@ -63,11 +61,12 @@ static size_t lay_out(const tsri_lanes_program *p, char *memory, lane_work *work
   work->scalars = carve(&c, ((size_t)p->scalar_count + LANE_KEPT_SCALARS) * sizeof(uint64_t));
   work->saves = carve(&c, (p->save_count + 1) * sizeof(lane_set));
   work->arrays = carve(&c, ((size_t)p->buffer_count + p->shared_count + p->local_count + 1) * sizeof(lane_array));
-  work->value_scratch = carve(&c, reg_bytes(p, 8));
-  work->index_scratch = carve(&c, reg_bytes(p, 8));
-  work->mask_scratch = carve(&c, reg_bytes(p, 4));
-  carve_registers(p, &c, work);
   carve_arrays(p, &c, work);
+  work->cleared_bytes = c.bytes;
+  work->value_scratch = carve(&c, reg_bytes(work, 8));
+  work->index_scratch = carve(&c, reg_bytes(work, 8));
+  work->mask_scratch = carve(&c, reg_bytes(work, 4));
+  carve_registers(p, &c, work);
   return c.bytes;
 }
 
@@ -89,14 +88,17 @@ static void destroy_work(lane_work *work) {
   tsri_free(work);
 }
 
-static lane_work *create_work(const tsri_lanes_program *p) {
-  lane_work sizes;
+static lane_work *create_work(const tsri_lanes_program *p, uint32_t lanes) {
+  lane_work sizes = {.lanes = lanes};
   size_t bytes = lay_out(p, NULL, &sizes);
-  char *block = tsri_calloc(1, to_line(sizeof(lane_work)) + bytes + LINE);
+  char *block = tsri_malloc(to_line(sizeof(lane_work)) + bytes + LINE);
   if (!block) return NULL;
   lane_work *work = (lane_work *)(void *)block;
   char *memory = block + to_line(sizeof *work);
   memory += (size_t)(-(uintptr_t)memory) % LINE;
+  // Not the registers: they are most of it, and a launch on few elements touches only their first bytes.
+  *work = (lane_work){.lanes = lanes};
+  memset(memory, 0, sizes.cleared_bytes);
   lay_out(p, memory, work);
   work->bytes = bytes;
   work->is_kept = may_keep(bytes);
@@ -107,15 +109,17 @@ static lane_work *create_work(const tsri_lanes_program *p) {
   return work;
 }
 
-// A program keeps what its launches used: most kernels are launched again and again.
-static lane_work *take_work(const tsri_lanes_program *p) {
+// A program keeps what its launches used: most kernels are launched again and again. Registers of few lanes are enough for a launch on few
+// elements; those of a larger launch take their place.
+static lane_work *take_work(const tsri_lanes_program *p, uint32_t lanes) {
   struct lane_work *_Atomic *spare = ((tsri_lanes_program *)(uintptr_t)p)->spare;
   for (int i = 0; i < LANE_SPARE_WORKS; i++) {
     if (!atomic_load_explicit(&spare[i], memory_order_relaxed)) continue;
     lane_work *work = atomic_exchange(&spare[i], NULL);
-    if (work) return work;
+    if (work && work->lanes >= lanes) return work;
+    destroy_work(work);
   }
-  return create_work(p);
+  return create_work(p, lanes);
 }
 
 static void give_work(const tsri_lanes_program *p, lane_work *work) {
@@ -288,7 +292,7 @@ static void run_thread(void *user, int thread) {
       .isa = launch->isa,
       .math = launch->math,
       .jit = launch->jit,
-      .work = take_work(p),
+      .work = take_work(p, launch->work_lanes),
       .group_x = p->is_merged ? p->lanes : p->group[0],
       .group_xy = p->is_merged ? p->lanes : p->group[0] * p->group[1],
       .fuel = LANE_FUEL,
@@ -369,6 +373,10 @@ static uint32_t even_lanes(uint64_t items, int threads, uint32_t most) {
   return lanes < LEAST_LANES ? LEAST_LANES : lanes < most ? (uint32_t)lanes : most;
 }
 
+static double count_items(const tsri_lanes_program *p, const uint32_t groups[3]) {
+  return (double)p->group[0] * p->group[1] * p->group[2] * groups[0] * groups[1] * groups[2];
+}
+
 // How many threads are worth waking, and how the launch is cut.
 static int plan(lane_launch *launch) {
   // What takes some microseconds, interpreted or compiled. For less, waking a thread gains little, and waiting for it costs much where
@@ -376,8 +384,7 @@ static int plan(lane_launch *launch) {
   enum { COST_PER_THREAD = 100000, COMPILED_COST_PER_THREAD = 600000, CHUNKS_PER_THREAD = 8 };
   const tsri_lanes_program *p = launch->program;
   const uint32_t *groups = launch->given->groups;
-  double items = (double)p->group[0] * p->group[1] * p->group[2] * groups[0] * groups[1] * groups[2];
-  double worth = items * p->cost / (launch->jit ? COMPILED_COST_PER_THREAD : COST_PER_THREAD);
+  double worth = count_items(p, groups) * p->cost / (launch->jit ? COMPILED_COST_PER_THREAD : COST_PER_THREAD);
   int threads = launch->given->threads > 1 ? launch->given->threads : 1;
   if (worth < threads) threads = worth < 2 ? 1 : (int)worth;
 
@@ -389,6 +396,9 @@ static int plan(lane_launch *launch) {
     launch->blocks[0] =
         launch->items_x <= launch->block_lanes ? 1 : (launch->items_x + launch->block_lanes - 1) / launch->block_lanes;
   }
+  // Arrays of an item are laid out for all lanes of a block.
+  enum { FEW_LANES = 256 };
+  launch->work_lanes = p->is_merged && p->local_count == 0 && launch->items_x <= FEW_LANES ? FEW_LANES : p->lanes;
   launch->block_count = launch->blocks[0] * launch->blocks[1] * launch->blocks[2];
   if (launch->block_count < (uint64_t)threads) threads = (int)launch->block_count;
   if (threads < 1) threads = 1;
@@ -415,6 +425,24 @@ void tsri_lanes_engine_init(const char *simd, bool allow_sleef, bool allow_jit, 
                                     .jit_slot = allow_jit ? tsri_jit_slot_of(simd) : -1};
 }
 
+// Counts the work items of a launch that comes before the kernel is compiled. False: these and those before are enough to compile it.
+static bool is_interpreted_yet(const tsri_lanes_program *p, const tsri_lanes_launch *given,
+                               const tsri_lanes_engine *engine) {
+  lane_jit_slot *slot = &((tsri_lanes_program *)(uintptr_t)p)->jit[engine->jit_slot];
+  if (atomic_load_explicit(&slot->was_tried, memory_order_relaxed) || p->has_loop) return false;
+  double items = count_items(p, given->groups);
+  if (items > engine->interpreted_items) return false;
+  uint32_t before = atomic_fetch_add_explicit(&slot->interpreted_items, (uint32_t)items, memory_order_relaxed);
+  return before + items <= engine->interpreted_items;
+}
+
+static struct lane_jit *find_code(const tsri_lanes_program *p, const tsri_lanes_launch *given,
+                                  const tsri_lanes_engine *engine) {
+  if (engine->jit_slot < 0) return NULL;
+  if (engine->interpreted_items > 0 && is_interpreted_yet(p, given, engine)) return NULL;
+  return tsri_jit_at(p, engine->jit_slot);
+}
+
 // Sets every field by itself, but for `buffers`, which set_buffers fills: clearing the whole record takes as long as a small kernel.
 static void begin(lane_launch *launch, const tsri_lanes_program *program, const tsri_lanes_launch *given) {
   tsri_lanes_engine found;
@@ -427,7 +455,7 @@ static void begin(lane_launch *launch, const tsri_lanes_program *program, const 
   launch->given = given;
   launch->isa = engine->isa;
   launch->math = engine->math;
-  launch->jit = engine->jit_slot >= 0 ? tsri_jit_at(program, engine->jit_slot) : NULL;
+  launch->jit = find_code(program, given, engine);
   launch->has_streams = false;
   launch->deadline_ns = given->timeout_ns != 0 ? tsri_clock_ns() + given->timeout_ns : 0;
   launch->shares = NULL;
