@@ -142,7 +142,7 @@ static int make_operation(const cuda_blas *blas, const cuda_product *product, bo
 // If several work-groups share one sum (split-k), partial sums must stay in the compute type, so that they are not
 // rounded.
 static int set_preferences(const cuda_blas *blas, const cuda_product *product, lt_preference preference) {
-  uint64_t workspace = CUDA_WORKSPACE_BYTES;
+  uint64_t workspace = BLAS_WORKSPACE_BYTES;
   uint32_t reductions = LT_REDUCE_INPLACE | LT_REDUCE_COMPUTE_TYPE;
   int code = blas->lt.PreferenceSet(preference, LT_MAX_WORKSPACE, &workspace, sizeof workspace);
   if (!blas->library->has_preferences) return code;

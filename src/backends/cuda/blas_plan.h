@@ -7,9 +7,13 @@
 #include "backends/cuda/blas_api.h"
 
 enum {
+  // Of the queue's workspace: what NVIDIA advises for Hopper. cuBLASLt proposes other algorithms if it is offered more.
+  BLAS_WORKSPACE_BYTES = 32 << 20,
   BLAS_PLAN_SLOTS = 256,  // entries of the hash table; a new product replaces the one in its slot
   BLAS_PROPOSALS = 8      // number of algorithms requested from the library
 };
+
+_Static_assert((int)BLAS_WORKSPACE_BYTES <= (int)CUDA_WORKSPACE_BYTES, "the queue's workspace is large enough");
 
 typedef struct blas_plan {
   bool is_used, is_impossible;
