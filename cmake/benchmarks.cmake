@@ -1,4 +1,7 @@
-# Each bench/*.c is a program; `make bench` runs them. No test times anything.
+# Each bench/*.c is a program; `make bench` runs them. No test times anything, so builds with a sanitizer leave them out.
+if(TESSERA_SANITIZE)
+  return()
+endif()
 tessera_glob(benchmark_sources bench/*.c)
 foreach(source ${benchmark_sources})
   get_filename_component(name "${source}" NAME_WE)
