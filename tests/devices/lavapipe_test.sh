@@ -9,4 +9,5 @@ use_lavapipe
 check_sample vulkan 30
 check_gradients vulkan 3
 check_examples vulkan
+check_queues vulkan
 check_validated 60

@@ -109,6 +109,14 @@ check_graphs() {
   grep ' graphs from seed' "$work/out"
 }
 
+# check_queues BACKEND: four threads on four queues with copies, captures and events agree with a model, for two seconds (longer if all cases are wanted).
+check_queues() {
+  local seconds=2
+  [[ -z ${TSR_TEST_SAMPLE:-} ]] || seconds=60
+  TSR_TEST_BACKEND=$1 TSR_TEST_ATTACK_SECONDS=$seconds "$TSR_TEST_BUILD_DIR/tests/attack_queue_threads_test" >"$work/out" 2>"$work/err" ||
+    fail "four threads on four queues fail on $1"
+}
+
 # check_sample BACKEND ONE_IN [OPTION...]: the conformance run on a sample.
 check_sample() {
   local backend=$1 sample=${TSR_TEST_SAMPLE:-$2}
@@ -137,7 +145,13 @@ check_validated() {
     printf 'the validation layer is not installed (package vulkan-validationlayers)\n'
     return
   fi
-  TSRI_VULKAN_VALIDATION=1 TESSERA_LOG=info check_sample vulkan "$@"
-  grep -q 'the validation layer is on' "$work/err" || fail "the validation layer was not on"
-  if grep -q 'vulkan validation:' "$work/err"; then fail "the validation layer objects"; fi
+  validated check_sample vulkan "$@"
+  TSRI_VULKAN_STREAMS=1 validated check_queues vulkan # several streams, on the one queue that software drivers have
+}
+
+# validated COMMAND...: with the validation layer on, which must not object.
+validated() {
+  TSRI_VULKAN_VALIDATION=1 TESSERA_LOG=info "$@"
+  grep -q 'the validation layer is on' "$work/out" "$work/err" || fail "the validation layer was not on"
+  if grep -q 'vulkan validation:' "$work/out" "$work/err"; then fail "the validation layer objects"; fi
 }

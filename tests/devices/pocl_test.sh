@@ -9,3 +9,4 @@ use_pocl
 check_sample opencl 200
 check_gradients opencl 1
 check_examples opencl
+check_queues opencl

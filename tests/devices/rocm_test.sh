@@ -32,6 +32,7 @@ done
 printf '%s pass\n' "${programs[*]}"
 check_graphs rocm 2 300
 check_examples rocm
+check_queues rocm
 [[ -z ${TSR_TEST_SAMPLE:-} ]] || check_gradients rocm 7
 # The matrix units, in products and in attention.
 check_sample rocm 100 --op 'matmul/f16/*,attention/f16/*'

@@ -43,11 +43,15 @@ bool tsri_vulkan_choose_memory(vulkan_device *device) {
 
 static VkResult allocate(vulkan_device *device, uint32_t memory_type, bool maps, vulkan_buffer *out) {
   const tsri_vulkan_device_api *vk = &device->vk;
+  const uint32_t families[2] = {device->physical.family, device->physical.copy_family};
+  bool is_shared = device->plan.has_copy_family;
   VkBufferCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
       .size = out->bytes,
       .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-      .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
+      .sharingMode = is_shared ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+      .queueFamilyIndexCount = is_shared ? 2 : 0,
+      .pQueueFamilyIndices = families};
   VkResult result = vk->CreateBuffer(device->handle, &info, NULL, &out->buffer);
   if (result != VK_SUCCESS) return result;
   VkMemoryRequirements needs;

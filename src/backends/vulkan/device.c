@@ -145,16 +145,28 @@ static int rank(const vulkan_physical *physical) {
   }
 }
 
-// Chooses a queue family that can compute, preferably one without graphics, which is less busy.
-static bool find_family(vulkan_physical *physical) {
+// Whether the family does nothing but copy. Those for video can copy, too, and are left to it.
+static bool only_copies(const VkQueueFamilyProperties *family) {
+  const VkQueueFlags may_have = VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
+  return (family->queueFlags & VK_QUEUE_TRANSFER_BIT) && !(family->queueFlags & ~may_have);
+}
+
+// Chooses a queue family that can compute, preferably one without graphics, which is less busy, and one for copies.
+static bool find_families(vulkan_physical *physical) {
   VkQueueFamilyProperties families[32];
   uint32_t count = sizeof families / sizeof *families;
   bool found = false;
   tsri_vk.GetPhysicalDeviceQueueFamilyProperties(physical->handle, &count, families);
   for (uint32_t i = 0; i < count; i++) {
+    if (only_copies(&families[i]) && physical->copy_queue_count == 0) {
+      physical->copy_family = i;
+      physical->copy_queue_count = families[i].queueCount;
+      physical->copy_timestamp_bits = families[i].timestampValidBits;
+    }
     if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
     if (found && (families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT)) continue;
     physical->family = i;
+    physical->queue_count = families[i].queueCount;
     physical->timestamp_bits = families[i].timestampValidBits;
     found = true;
   }
@@ -164,7 +176,7 @@ static bool find_family(vulkan_physical *physical) {
 static void add_device(VkPhysicalDevice handle) {
   vulkan_physical physical = {.handle = handle};
   tsri_vk.GetPhysicalDeviceProperties(handle, &physical.properties);
-  if (physical.properties.apiVersion < VK_API_VERSION_1_1 || !find_family(&physical)) return;
+  if (physical.properties.apiVersion < VK_API_VERSION_1_1 || !find_families(&physical)) return;
   int at = device_count;
   for (; at > 0 && rank(&devices[at - 1]) > rank(&physical); at--) devices[at] = devices[at - 1];
   devices[at] = physical;
@@ -314,16 +326,16 @@ static void save_cache(vulkan_device *device) {
 }
 
 static tsr_status open_parts(vulkan_device *device) {
-  VkResult result = tsri_vulkan_create_device(&device->physical, &device->features, &device->handle);
+  device->plan = tsri_vulkan_streams_plan(&device->physical, &device->features, device->has_times);
+  VkResult result = tsri_vulkan_create_device(&device->physical, &device->features, &device->plan, &device->handle);
   if (result != VK_SUCCESS) return VULKAN_FAIL(device, result, TSR_ERR_UNAVAILABLE, "vkCreateDevice");
   tsr_status status = tsri_vulkan_load_device(device->handle, &device->vk);
   if (status != TSR_OK) return status;
-  device->vk.GetDeviceQueue(device->handle, device->physical.family, 0, &device->queue);
   if (!tsri_vulkan_choose_memory(device)) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: no memory that both the host and the device can use", device->name);
   }
   status = open_cache(device);
-  return status == TSR_OK ? tsri_vulkan_stream_init(device) : status;
+  return status == TSR_OK ? tsri_vulkan_streams_init(device) : status;
 }
 
 tsr_status tsri_vulkan_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
@@ -360,7 +372,7 @@ void tsri_vulkan_device_close(tsri_device *opaque) {
   if (device->handle && device->vk.DestroyDevice) {
     device->vk.DeviceWaitIdle(device->handle);
     if (device->cache && !atomic_load(&device->is_lost)) save_cache(device);
-    tsri_vulkan_stream_deinit(device);
+    tsri_vulkan_streams_deinit(device);
     if (device->cache) device->vk.DestroyPipelineCache(device->handle, device->cache, NULL);
     device->vk.DestroyDevice(device->handle, NULL);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events. An event holds the number of the batch it was recorded in and, with profiling, a time stamp.
+// Events. An event holds how far its queue's commands had got when it was recorded and, with profiling, a time stamp.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -26,7 +26,7 @@ void tsri_vulkan_event_destroy(tsri_device *opaque, tsri_event *opaque_event) {
   vulkan_device *device = vulkan_device_of(opaque);
   vulkan_event *event = (vulkan_event *)opaque_event;
   if (event->time) {
-    (void)tsri_vulkan_stream_wait(device, event->value, UINT64_MAX);
+    (void)tsri_vulkan_wait(device, &event->marks, UINT64_MAX);
     device->vk.DestroyQueryPool(device->handle, event->time, NULL);
   }
   tsri_free(event);
@@ -34,30 +34,40 @@ void tsri_vulkan_event_destroy(tsri_device *opaque, tsri_event *opaque_event) {
 
 static tsr_status record_time(vulkan_queue *queue, vulkan_event *event) {
   vulkan_device *device = queue->device;
+  vulkan_stream *stream = queue->newest;
   vulkan_batch *batch = NULL;
-  tsr_status status = tsri_vulkan_stream_begin(device, 0, &batch);
+  tsr_status status = tsri_vulkan_stream_begin(stream, queue, 0, &batch);
   if (status != TSR_OK) return status;
-  device->vk.CmdResetQueryPool(batch->commands, event->time, 0, 1);
+  if (stream->copies_only) device->vk.ResetQueryPoolEXT(device->handle, event->time, 0, 1);
+  else device->vk.CmdResetQueryPool(batch->commands, event->time, 0, 1);
   device->vk.CmdWriteTimestamp(batch->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, event->time, 0);
-  event->value = queue->last_value = batch->value;
-  return tsri_vulkan_stream_end(device);
+  event->marks = queue->marks;
+  return tsri_vulkan_stream_end(stream);
 }
 
 tsr_status tsri_vulkan_event_record(tsri_queue *opaque, tsri_event *opaque_event) {
   vulkan_queue *queue = vulkan_queue_of(opaque);
   vulkan_event *event = (vulkan_event *)opaque_event;
-  tsri_mutex_lock(&queue->device->lock);
   tsr_status status = tsri_vulkan_check_lost(queue->device);
+  // Where the host resets its query, the device must have written an earlier time.
+  if (status == TSR_OK && event->time && queue->newest->copies_only) {
+    status = tsri_vulkan_wait(queue->device, &event->marks, queue->device->timeout_ns);
+  }
+  tsri_mutex_lock(&queue->device->lock);
   if (status == TSR_OK && event->time) status = record_time(queue, event);
-  if (status == TSR_OK && !event->time) event->value = queue->last_value;
+  if (status == TSR_OK && !event->time) event->marks = queue->marks;
   tsri_mutex_unlock(&queue->device->lock);
   return status;
 }
 
-// Nothing to do: all queues record into one stream, so later commands run after the event anyway.
-tsr_status tsri_vulkan_event_await(tsri_queue *queue, tsri_event *event) {
-  (void)event;
-  return tsri_vulkan_check_lost(vulkan_queue_of(queue)->device);
+// The queue's next command will wait, if it goes to another stream than those before the event.
+tsr_status tsri_vulkan_event_await(tsri_queue *opaque, tsri_event *opaque_event) {
+  vulkan_queue *queue = vulkan_queue_of(opaque);
+  const vulkan_event *event = (const vulkan_event *)opaque_event;
+  tsri_mutex_lock(&queue->device->lock);
+  tsri_vulkan_marks_add(&queue->marks, &event->marks);
+  tsri_mutex_unlock(&queue->device->lock);
+  return tsri_vulkan_check_lost(queue->device);
 }
 
 tsr_status tsri_vulkan_event_is_done(tsri_device *opaque, tsri_event *opaque_event, bool *out_done) {
@@ -65,11 +75,10 @@ tsr_status tsri_vulkan_event_is_done(tsri_device *opaque, tsri_event *opaque_eve
   const vulkan_event *event = (const vulkan_event *)opaque_event;
   tsri_mutex_lock(&device->lock);
   tsr_status status = tsri_vulkan_check_lost(device);
-  // The event's batch may still be open. Submit it, otherwise the event would never happen.
-  if (status == TSR_OK && device->open && device->open->value <= event->value)
-    status = tsri_vulkan_stream_submit(device);
-  tsri_vulkan_stream_retire(device);
-  if (status == TSR_OK) *out_done = device->completed >= event->value;
+  // The event's batches may still be open. Submit them, otherwise the event would never happen.
+  if (status == TSR_OK) status = tsri_vulkan_submit_up_to(device, &event->marks);
+  tsri_vulkan_streams_retire(device);
+  if (status == TSR_OK) *out_done = tsri_vulkan_is_past(device, &event->marks);
   tsri_mutex_unlock(&device->lock);
   return status;
 }

@@ -22,6 +22,8 @@
   X(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, memory_budget)                 \
   X(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME, driver_properties)         \
   X(VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, memory_model)            \
+  X(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, timeline)                 \
+  X(VK_EXT_HOST_QUERY_RESET_EXTENSION_NAME, host_query_reset)           \
   X(VULKAN_COOPERATIVE_EXTENSION, cooperative)                          \
   X(VULKAN_BFLOAT16_EXTENSION, bfloat16)
 
@@ -49,6 +51,8 @@ typedef struct feature_chain {
   VkPhysicalDeviceShaderFloat16Int8FeaturesKHR float16_int8;
   VkPhysicalDeviceSubgroupSizeControlFeaturesEXT subgroup_size;
   VkPhysicalDeviceVulkanMemoryModelFeaturesKHR memory_model;
+  VkPhysicalDeviceTimelineSemaphoreFeaturesKHR timeline;
+  VkPhysicalDeviceHostQueryResetFeaturesEXT host_query_reset;
   vulkan_cooperative_features cooperative;
   vulkan_bfloat16_features bfloat16;
 } feature_chain;
@@ -66,11 +70,15 @@ static void link_features(feature_chain *c, const vulkan_features *f) {
   c->float16_int8.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES_KHR;
   c->subgroup_size.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT;
   c->memory_model.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES_KHR;
+  c->timeline.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES_KHR;
+  c->host_query_reset.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES_EXT;
   c->cooperative.sType = VULKAN_COOPERATIVE_FEATURES;
   c->bfloat16.sType = VULKAN_BFLOAT16_FEATURES;
   VkBaseOutStructure *last = (VkBaseOutStructure *)&c->base;
   last = link_next(last, &c->storage16);
   if (f->memory_model) last = link_next(last, &c->memory_model);
+  if (f->timeline) last = link_next(last, &c->timeline);
+  if (f->host_query_reset) last = link_next(last, &c->host_query_reset);
   if (f->cooperative) last = link_next(last, &c->cooperative);
   if (f->bfloat16) last = link_next(last, &c->bfloat16);
   if (f->has_8bit) last = link_next(last, &c->storage8);
@@ -95,6 +103,8 @@ static void query_feature_bits(VkPhysicalDevice physical, vulkan_features *f) {
   // Both or none: without device scope in the memory model, the atomics of ordinary kernels could not use the device
   // scope.
   f->memory_model = c.memory_model.vulkanMemoryModel && c.memory_model.vulkanMemoryModelDeviceScope;
+  f->timeline = c.timeline.timelineSemaphore;
+  f->host_query_reset = c.host_query_reset.hostQueryReset;
   f->cooperative = c.cooperative.cooperativeMatrix;
   f->bfloat16 = c.bfloat16.shaderBFloat16Type && c.bfloat16.shaderBFloat16CooperativeMatrix;
 }
@@ -174,7 +184,23 @@ void tsri_vulkan_query_features(const vulkan_physical *physical, vulkan_features
   tsri_vulkan_query_matrices(physical, out_features);
 }
 
-VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan_features *f, VkDevice *out_device) {
+// Fills in which queues to create, and returns of how many families.
+static uint32_t describe_queues(const vulkan_physical *physical, const vulkan_plan *plan,
+                                VkDeviceQueueCreateInfo out_infos[2]) {
+  static const float priorities[VULKAN_STREAMS] = {1, 1, 1, 1, 1, 1};
+  uint32_t count = plan->compute_count + (plan->has_copy_family ? 0 : plan->copy_count);
+  out_infos[0] = (VkDeviceQueueCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                           .queueFamilyIndex = physical->family,
+                                           .queueCount = plan->shares_queue ? 1 : count,
+                                           .pQueuePriorities = priorities};
+  out_infos[1] = out_infos[0];
+  out_infos[1].queueFamilyIndex = physical->copy_family;
+  out_infos[1].queueCount = plan->copy_count;
+  return plan->has_copy_family ? 2 : 1;
+}
+
+VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan_features *f, const vulkan_plan *plan,
+                                   VkDevice *out_device) {
   const char *names[16];
   uint32_t count = 0;
 #define X(text, field) \
@@ -194,17 +220,16 @@ VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan
   c.subgroup_size.subgroupSizeControl = f->fixes_subgroup_size;
   c.subgroup_size.computeFullSubgroups = f->full_subgroups;
   c.memory_model.vulkanMemoryModel = c.memory_model.vulkanMemoryModelDeviceScope = f->memory_model;
+  c.timeline.timelineSemaphore = f->timeline;
+  c.host_query_reset.hostQueryReset = f->host_query_reset;
   c.cooperative.cooperativeMatrix = f->cooperative;
   c.bfloat16.shaderBFloat16Type = c.bfloat16.shaderBFloat16CooperativeMatrix = f->bfloat16;
-  float priority = 1;
-  VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                   .queueFamilyIndex = physical->family,
-                                   .queueCount = 1,
-                                   .pQueuePriorities = &priority};
+  VkDeviceQueueCreateInfo queues[2];
+  uint32_t queue_infos = describe_queues(physical, plan, queues);
   VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                              .pNext = &c.base,
-                             .queueCreateInfoCount = 1,
-                             .pQueueCreateInfos = &queue,
+                             .queueCreateInfoCount = queue_infos,
+                             .pQueueCreateInfos = queues,
                              .enabledExtensionCount = count,
                              .ppEnabledExtensionNames = names};
   return tsri_vk.CreateDevice(physical->handle, &info, NULL, out_device);

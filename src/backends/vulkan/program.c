@@ -126,7 +126,7 @@ tsr_status tsri_vulkan_program_create(tsri_device *opaque, const tsri_code *code
 void tsri_vulkan_program_destroy(tsri_device *opaque, tsri_program *opaque_program) {
   vulkan_device *device = vulkan_device_of(opaque);
   vulkan_program *program = (vulkan_program *)opaque_program;
-  (void)tsri_vulkan_stream_wait(device, program->last_value, UINT64_MAX);
+  (void)tsri_vulkan_wait(device, &program->marks, UINT64_MAX);
   destroy_parts(device, program);
 }
 
@@ -179,17 +179,18 @@ static tsr_status bind(vulkan_device *device, vulkan_batch *batch, const vulkan_
 static tsr_status record_launch(vulkan_queue *queue, vulkan_program *program, const tsri_launch *launch, bound *b) {
   vulkan_device *device = queue->device;
   vulkan_batch *batch = NULL;
-  tsr_status status = tsri_vulkan_stream_begin(device, b->count, &batch);
+  vulkan_stream *stream = queue->kernels;
+  tsr_status status = tsri_vulkan_stream_begin(stream, queue, b->count, &batch);
   if (status == TSR_OK) status = bind(device, batch, program, b);
   if (status != TSR_OK) return status;
   if (program->params_bytes > 0 && !program->has_params_buffer) {
     device->vk.CmdPushConstants(batch->commands, program->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, program->params_bytes,
                                 launch->params);
   }
-  tsri_vulkan_stream_touch(device, b->accesses, b->count);
+  tsri_vulkan_stream_touch(stream, b->accesses, b->count);
   device->vk.CmdDispatch(batch->commands, launch->groups[0], launch->groups[1], launch->groups[2]);
-  queue->last_value = program->last_value = batch->value;
-  return tsri_vulkan_stream_end(device);
+  program->marks.of[stream->index] = batch->value;
+  return tsri_vulkan_stream_end(stream);
 }
 
 // Copies parameters that are too large for push constants into a chunk, at an offset that can be bound.
@@ -221,7 +222,7 @@ tsr_status tsri_vulkan_launch(tsri_queue *opaque, tsri_program *opaque_program, 
   if (program->has_params_buffer) status = stage_params(device, program, launch->params, &chunk, &offset);
   if (status == TSR_OK && chunk) add_binding(&b, chunk->buffer, offset, program->params_bytes, false);
   if (status == TSR_OK) status = record_launch(queue, program, launch, &b);
-  if (chunk) tsri_vulkan_stage_used(chunk, queue->last_value);
+  if (chunk) tsri_vulkan_stage_used(device, chunk, &queue->marks);
   tsri_mutex_unlock(&device->lock);
   return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queues. A queue remembers the batch of its newest command and the readbacks that its next wait must copy to the
+// Queues. A queue remembers the batches of its newest commands and the readbacks that its next wait must copy to the
 // host.
 #include "backends/vulkan/vulkan.h"
 
@@ -14,6 +14,13 @@ tsr_status tsri_vulkan_queue_create(tsri_device *device, tsri_queue **out_queue)
   if (!queue) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "vulkan: no host memory for a queue's record");
   queue->device = vulkan_device_of(device);
   queue->last_readback = &queue->readbacks;
+  tsri_mutex_lock(&queue->device->lock);
+  tsr_status status = tsri_vulkan_streams_choose(queue->device, queue);
+  tsri_mutex_unlock(&queue->device->lock);
+  if (status != TSR_OK) {
+    tsri_free(queue);
+    return status;
+  }
   *out_queue = (tsri_queue *)queue;
   return TSR_OK;
 }
@@ -40,7 +47,7 @@ void tsri_vulkan_finish_readbacks(vulkan_queue *queue, bool copies) {
 
 tsr_status tsri_vulkan_queue_wait(tsri_queue *opaque, uint64_t timeout_ns) {
   vulkan_queue *queue = vulkan_queue_of(opaque);
-  tsr_status status = tsri_vulkan_stream_wait(queue->device, queue->last_value, timeout_ns);
+  tsr_status status = tsri_vulkan_wait(queue->device, &queue->marks, timeout_ns);
   if (status == TSR_OK) {
     tsri_vulkan_finish_readbacks(queue, true);
     tsri_mutex_lock(&queue->device->lock);

@@ -14,7 +14,7 @@ enum {
 };
 
 static bool is_free(const vulkan_device *device, const vulkan_chunk *chunk) {
-  return chunk->pins == 0 && chunk->value <= device->completed && chunk != device->chunk;
+  return chunk->pins == 0 && tsri_vulkan_is_past(device, &chunk->marks) && chunk != device->chunk;
 }
 
 static void destroy_chunk(vulkan_device *device, vulkan_chunk *chunk) {
@@ -70,13 +70,15 @@ static tsr_status create_chunk(vulkan_device *device, size_t bytes, vulkan_chunk
 // Submits the recorded commands and waits for the oldest chunk that only the device still uses. The lock is released
 // during the wait.
 static tsr_status wait_for_chunk(vulkan_device *device) {
-  uint64_t oldest = UINT64_MAX;
-  for (vulkan_chunk *chunk = device->chunks; chunk; chunk = chunk->next) {
-    if (chunk->pins == 0 && chunk->value > device->completed && chunk->value < oldest) oldest = chunk->value;
+  const vulkan_chunk *oldest = NULL;
+  for (const vulkan_chunk *chunk = device->chunks; chunk; chunk = chunk->next) {
+    bool is_used = chunk->pins == 0 && !tsri_vulkan_is_past(device, &chunk->marks);
+    if (is_used && (!oldest || chunk->turn < oldest->turn)) oldest = chunk;
   }
-  if (oldest == UINT64_MAX) return TSR_OK;
+  if (!oldest) return TSR_OK;
+  vulkan_marks marks = oldest->marks;
   tsri_mutex_unlock(&device->lock);
-  tsr_status status = tsri_vulkan_stream_wait(device, oldest, device->timeout_ns);
+  tsr_status status = tsri_vulkan_wait(device, &marks, device->timeout_ns);
   tsri_mutex_lock(&device->lock);
   return status;
 }
@@ -84,7 +86,7 @@ static tsr_status wait_for_chunk(vulkan_device *device) {
 tsr_status tsri_vulkan_stage(vulkan_device *device, size_t bytes, vulkan_chunk **out_chunk, size_t *out_offset) {
   vulkan_chunk *chunk = device->chunk;
   size_t rounded = (bytes + 15) & ~(size_t)15;
-  if (chunk && chunk->pins == 0 && chunk->value <= device->completed) chunk->used = 0;
+  if (chunk && chunk->pins == 0 && tsri_vulkan_is_past(device, &chunk->marks)) chunk->used = 0;
   if (chunk && chunk->bytes - chunk->used >= rounded) {
     *out_chunk = chunk;
     *out_offset = chunk->used;
@@ -92,7 +94,7 @@ tsr_status tsri_vulkan_stage(vulkan_device *device, size_t bytes, vulkan_chunk *
     chunk->pins++;
     return TSR_OK;
   }
-  tsri_vulkan_stream_retire(device);
+  tsri_vulkan_streams_retire(device);
   bool is_small = rounded <= SMALL_CHUNK / 4;
   chunk = find_chunk(device, is_small ? SMALL_CHUNK : rounded);
   if (!chunk && device->chunk_bytes > MOST_USED) {
@@ -113,9 +115,10 @@ tsr_status tsri_vulkan_stage(vulkan_device *device, size_t bytes, vulkan_chunk *
   return TSR_OK;
 }
 
-void tsri_vulkan_stage_used(vulkan_chunk *chunk, uint64_t value) {
+void tsri_vulkan_stage_used(vulkan_device *device, vulkan_chunk *chunk, const vulkan_marks *marks) {
   chunk->pins--;
-  if (value > chunk->value) chunk->value = value;
+  chunk->turn = ++device->chunk_turn;
+  tsri_vulkan_marks_add(&chunk->marks, marks);
 }
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Declarations shared by the files of the Vulkan backend.
 //
-// All queues of a device record into one stream of commands. It is divided into batches, which run on a single Vulkan
-// queue in the order of recording. A tsri_queue is therefore little more than the number of its last batch, and events
-// need no semaphores.
+// Commands are recorded into streams. A stream is divided into batches, which run on one VkQueue in the order of recording. A device
+// has one stream until a second tsri_queue is created; then it has further ones, where the driver offers queues for them: some for
+// kernels, which the tsri_queues share, and up to two for copies from and to the host (streams.c). A tsri_queue knows how far
+// its commands have got in each stream (vulkan_marks), and a batch waits for those of other streams by timeline semaphores.
 #ifndef TSRI_VULKAN_H
 #define TSRI_VULKAN_H
 
@@ -24,6 +25,8 @@ enum {
   VULKAN_BATCH_DESCRIPTORS = 640,
   VULKAN_HAZARDS = 48,  // accesses remembered since the last barrier
   VULKAN_MAX_BINDINGS = 40,
+  VULKAN_COMPUTE_STREAMS = 4,
+  VULKAN_STREAMS = VULKAN_COMPUTE_STREAMS + 2,  // and one for copies to the device, one for copies from it
   VULKAN_PUSH_BYTES = 128  // parameters up to this size are push constants; equal to TSRI_SPV_PUSH_BYTES
 };
 
@@ -31,9 +34,20 @@ enum {
 typedef struct vulkan_physical {
   VkPhysicalDevice handle;
   VkPhysicalDeviceProperties properties;
-  uint32_t family;  // queue family to use
-  uint32_t timestamp_bits;
+  uint32_t family;          // queue family that runs kernels
+  uint32_t queue_count;     // number of its queues
+  uint32_t timestamp_bits;  // 0: no time stamps
+  // A family that can do nothing but copy, the copy engines of a GPU; copy_queue_count is 0 if there is none.
+  uint32_t copy_family, copy_queue_count, copy_timestamp_bits;
 } vulkan_physical;
+
+// The driver's queues that a device's streams use.
+typedef struct vulkan_plan {
+  uint32_t compute_count, copy_count;  // most streams for kernels (at least 1), and for copies
+  size_t least_copy;                   // smaller copies stay where their queue's newest command is
+  bool has_copy_family;                // those for copies use the queues of vulkan_physical.copy_family
+  bool shares_queue;  // all streams use one queue, and all copies their streams (TSRI_VULKAN_STREAMS=1, for tests)
+} vulkan_plan;
 
 // Size of a cooperative matrix product: a is m x k, b is k x n. All 0: not supported.
 typedef struct vulkan_matrix {
@@ -45,7 +59,7 @@ typedef struct vulkan_features {
   bool f64, i64, i16, i8, f16, storage16, storage8;
   bool subgroups, fixes_subgroup_size, full_subgroups;
   bool memory_budget, push_descriptors, float_controls, driver_properties, subgroup_size_control, float16_int8,
-      has_8bit, memory_model, cooperative, bfloat16;
+      has_8bit, memory_model, cooperative, bfloat16, timeline, host_query_reset;
   uint32_t subgroup_size;
   vulkan_matrix f16_matrix, bf16_matrix;  // inputs f16 or bf16, sums in f32
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;
@@ -58,6 +72,13 @@ typedef struct vulkan_access {
   bool is_write;
 } vulkan_access;
 
+typedef struct vulkan_device vulkan_device;
+
+// A point in the work of a device: for each stream the number of a batch, 0 for none.
+typedef struct vulkan_marks {
+  uint64_t of[VULKAN_STREAMS];
+} vulkan_marks;
+
 typedef struct vulkan_batch {
   VkCommandPool pool;
   VkCommandBuffer commands;
@@ -68,7 +89,27 @@ typedef struct vulkan_batch {
   bool is_submitted;  // submitted, and not yet known to have ended
   int waiters;        // threads that wait for its fence
   uint32_t command_count, set_count, descriptor_count;
+  vulkan_marks after;  // batches of other streams that it waits for
 } vulkan_batch;
+
+// A sequence of batches. All members are protected by the device's lock.
+typedef struct vulkan_stream {
+  vulkan_device *device;
+  uint32_t index;    // in vulkan_device.streams
+  bool is_open;      // false: not created yet
+  bool copies_only;  // its queue family neither runs kernels nor resets queries
+  VkQueue queue;
+  VkSemaphore
+      ended;  // timeline: number of the newest batch that has ended. VK_NULL_HANDLE while the device has one stream
+  vulkan_batch batches[VULKAN_BATCHES];
+  vulkan_batch *open;              // the batch being recorded, or NULL
+  uint64_t last_value, completed;  // numbers of the newest batch, and of the newest one that has ended
+  uint64_t submitted;              // number of the newest one that was submitted without an error
+  uint32_t batch_limit;            // current limit of commands per batch
+  vulkan_marks awaited;            // of other streams: batches that its newest batch comes after
+  vulkan_access hazards[VULKAN_HAZARDS];
+  uint32_t hazard_count;
+} vulkan_stream;
 
 // Host-visible memory for staging copies and large parameter blocks.
 typedef struct vulkan_chunk {
@@ -77,18 +118,19 @@ typedef struct vulkan_chunk {
   VkDeviceMemory memory;
   char *host;
   size_t bytes, used;
-  uint64_t value;  // number of the last batch that uses it
-  uint32_t pins;   // users that still need it, such as readbacks that were not copied out yet
+  vulkan_marks marks;  // the last batches that use it
+  uint64_t turn;       // when it was last used: a larger number is later
+  uint32_t pins;       // users that still need it, such as readbacks that were not copied out yet
 } vulkan_chunk;
 
 typedef struct vulkan_pinned vulkan_pinned;
 
-typedef struct vulkan_device {
+struct vulkan_device {
   vulkan_physical physical;
   vulkan_features features;
+  vulkan_plan plan;
   tsri_vulkan_device_api vk;
   VkDevice handle;
-  VkQueue queue;
   VkPipelineCache cache;
   char *cache_path;
   char name[TSR_NAME_BYTES];
@@ -99,17 +141,14 @@ typedef struct vulkan_device {
   uint64_t timeout_ns;  // limit for waits inside calls
   atomic_bool is_lost;
 
-  tsri_mutex lock;  // protects `queue` and all members below
-  vulkan_batch batches[VULKAN_BATCHES];
-  vulkan_batch *open;              // the batch being recorded, or NULL
-  uint64_t last_value, completed;  // numbers of the newest batch, and of the newest one that has ended
-  uint32_t batch_limit;            // current limit of commands per batch
-  vulkan_access hazards[VULKAN_HAZARDS];
-  uint32_t hazard_count;
-  vulkan_chunk *chunks, *chunk;  // all chunks; the one that small copies share
+  tsri_mutex lock;                        // protects all members below, and the VkQueues
+  vulkan_stream streams[VULKAN_STREAMS];  // those for copies begin at VULKAN_COMPUTE_STREAMS
+  uint32_t queue_count;                   // tsri_queues created so far
+  vulkan_chunk *chunks, *chunk;           // all chunks; the one that small copies share
   size_t chunk_bytes;
+  uint64_t chunk_turn;
   vulkan_pinned *pinned;  // host.c
-} vulkan_device;
+};
 
 typedef struct vulkan_buffer {
   VkBuffer buffer;
@@ -128,13 +167,16 @@ typedef struct vulkan_readback {
 
 typedef struct vulkan_queue {
   vulkan_device *device;
-  uint64_t last_value;  // number of its newest command's batch
+  vulkan_stream *kernels;  // where its kernels, fills and copies within the device are recorded
+  vulkan_stream *newest;   // where its newest command is
+  bool is_first;           // the device's first one, whose copies stay beside its kernels
+  vulkan_marks marks;      // its next command comes after these batches
   vulkan_readback *readbacks, **last_readback;
 } vulkan_queue;
 
 typedef struct vulkan_event {
-  VkQueryPool time;  // VK_NULL_HANDLE without profiling
-  uint64_t value;    // number of the batch; 0: never recorded, which counts as done
+  VkQueryPool time;    // VK_NULL_HANDLE without profiling
+  vulkan_marks marks;  // all 0: never recorded, which counts as done
 } vulkan_event;
 
 typedef struct vulkan_program {
@@ -143,7 +185,7 @@ typedef struct vulkan_program {
   VkPipeline pipeline;
   uint32_t buffer_count, params_bytes;
   bool has_params_buffer, pushes_descriptors;
-  uint64_t last_value;
+  vulkan_marks marks;  // batches that use it
 } vulkan_program;
 
 static inline vulkan_device *vulkan_device_of(tsri_device *device) { return (vulkan_device *)device; }
@@ -180,9 +222,9 @@ bool tsri_vulkan_is_unified(const vulkan_physical *physical);
 int tsri_vulkan_validation_count(void);
 
 void tsri_vulkan_query_features(const vulkan_physical *physical, vulkan_features *out_features);
-// Creates the logical device with every feature in `features` enabled.
+// Creates the logical device with every feature in `features` enabled, and the queues of `plan`.
 VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan_features *features,
-                                   VkDevice *out_device);
+                                   const vulkan_plan *plan, VkDevice *out_device);
 void tsri_vulkan_memory_numbers(const vulkan_physical *physical, const vulkan_features *features, uint32_t *out_heap,
                                 uint64_t *out_free, uint64_t *out_total);
 uint64_t tsri_vulkan_max_buffer(const vulkan_physical *physical);
@@ -197,30 +239,51 @@ tsr_status tsri_vulkan_allocate(vulkan_device *device, VkDeviceSize bytes, uint3
 void tsri_vulkan_free(vulkan_device *device, vulkan_buffer *buffer);
 void *tsri_vulkan_buffer_host(tsri_device *device, tsri_buffer *buffer);
 
-// --- stream.c: with the device's lock held, but for wait ------------------------------------------------------------
+// --- stream.c: one stream. With the device's lock held ----------------------------------------------------------------
 
-tsr_status tsri_vulkan_stream_init(vulkan_device *device);
-void tsri_vulkan_stream_deinit(vulkan_device *device);
-// Returns the batch to record into, with room for one more command and `descriptors` more descriptors; submits a full
-// batch and opens a new one as needed.
-tsr_status tsri_vulkan_stream_begin(vulkan_device *device, uint32_t descriptors, vulkan_batch **out_batch);
+tsr_status tsri_vulkan_stream_init(vulkan_stream *stream, uint32_t family, VkQueue queue);
+void tsri_vulkan_stream_deinit(vulkan_stream *stream);  // accepts a partly initialised one; its work must have ended
+// Returns the batch to record the queue's next command into, with room for one more command and `descriptors` more descriptors. It
+// comes after everything in queue->marks, which then include it. Submits a full batch and opens a new one as needed.
+tsr_status tsri_vulkan_stream_begin(vulkan_stream *stream, vulkan_queue *queue, uint32_t descriptors,
+                                    vulkan_batch **out_batch);
 // Call before recording a command: inserts a barrier if the command accesses what an earlier one wrote, or writes what
 // an earlier one reads.
-void tsri_vulkan_stream_touch(vulkan_device *device, const vulkan_access *accesses, uint32_t count);
+void tsri_vulkan_stream_touch(vulkan_stream *stream, const vulkan_access *accesses, uint32_t count);
 // Call after recording a command: counts it, and submits the batch if it is full.
-tsr_status tsri_vulkan_stream_end(vulkan_device *device);
-tsr_status tsri_vulkan_stream_submit(vulkan_device *device);  // does nothing if no batch is open
-void tsri_vulkan_stream_retire(vulkan_device *device);        // finds out which batches have ended
-bool tsri_vulkan_stream_is_idle(vulkan_device *device);
-// Waits until batch `value` has ended, after submitting it if necessary. Call without the lock.
-tsr_status tsri_vulkan_stream_wait(vulkan_device *device, uint64_t value, uint64_t timeout_ns);
+tsr_status tsri_vulkan_stream_end(vulkan_stream *stream);
+tsr_status tsri_vulkan_stream_submit(vulkan_stream *stream);  // does nothing if no batch is open
+void tsri_vulkan_stream_retire(vulkan_stream *stream);        // finds out which batches have ended
+// Waits until batch `value` has ended, after submitting it if necessary. The lock is released while it waits.
+tsr_status tsri_vulkan_stream_wait(vulkan_stream *stream, uint64_t value, uint64_t timeout_ns);
+
+// --- streams.c: all streams of a device. With the lock held, unless said otherwise ------------------------------------
+
+// Which streams a device may have. has_times: it will be asked for the times of events.
+vulkan_plan tsri_vulkan_streams_plan(const vulkan_physical *physical, const vulkan_features *features, bool has_times);
+tsr_status tsri_vulkan_streams_init(vulkan_device *device);  // creates the first stream
+void tsri_vulkan_streams_deinit(vulkan_device *device);
+// Chooses the streams of a new queue, and creates those that are missing.
+tsr_status tsri_vulkan_streams_choose(vulkan_device *device, vulkan_queue *queue);
+// The stream for a copy of `bytes` from or to the host.
+vulkan_stream *tsri_vulkan_stream_for_copy(const vulkan_queue *queue, bool to_device, size_t bytes);
+void tsri_vulkan_streams_retire(vulkan_device *device);
+bool tsri_vulkan_streams_are_idle(vulkan_device *device);
+// Submits what is recorded on streams that have nothing to do, so that they work while the host goes on.
+tsr_status tsri_vulkan_streams_feed(vulkan_device *device);
+
+void tsri_vulkan_marks_add(vulkan_marks *marks, const vulkan_marks *more);  // the later ones of both
+bool tsri_vulkan_is_past(const vulkan_device *device, const vulkan_marks *marks);
+tsr_status tsri_vulkan_submit_up_to(vulkan_device *device, const vulkan_marks *marks);
+// Waits until these batches have ended, after submitting them if necessary. Call without the lock.
+tsr_status tsri_vulkan_wait(vulkan_device *device, const vulkan_marks *marks, uint64_t timeout_ns);
 
 // --- stage.c: with the lock held ------------------------------------------------------------------------------------
 
-// Reserves `bytes` in a chunk, at a multiple of 16, pinned until tsri_vulkan_stage_used says which batch uses them (0:
-// none). If many copies are under way, it may wait for earlier ones.
+// Reserves `bytes` in a chunk, at a multiple of 16, pinned until tsri_vulkan_stage_used says which batches use them. If
+// many copies are under way, it may wait for earlier ones.
 tsr_status tsri_vulkan_stage(vulkan_device *device, size_t bytes, vulkan_chunk **out_chunk, size_t *out_offset);
-void tsri_vulkan_stage_used(vulkan_chunk *chunk, uint64_t value);
+void tsri_vulkan_stage_used(vulkan_device *device, vulkan_chunk *chunk, const vulkan_marks *marks);
 void tsri_vulkan_stage_trim(vulkan_device *device, bool all);
 
 // --- host.c -----------------------------------------------------------------------------------------------------------
