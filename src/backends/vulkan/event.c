@@ -79,6 +79,7 @@ tsr_status tsri_vulkan_event_is_done(tsri_device *opaque, tsri_event *opaque_eve
   if (status == TSR_OK) status = tsri_vulkan_submit_up_to(device, &event->marks);
   tsri_vulkan_streams_retire(device);
   if (status == TSR_OK) *out_done = tsri_vulkan_is_past(device, &event->marks);
+  if (status == TSR_OK && !*out_done) status = tsri_vulkan_streams_feed(device);  // the caller will ask again, or wait
   tsri_mutex_unlock(&device->lock);
   return status;
 }

@@ -164,11 +164,23 @@ tsr_status tsri_vulkan_submit_up_to(vulkan_device *device, const vulkan_marks *m
   return status;
 }
 
+// Submits all that is recorded if there are several streams: while the caller waits for one, the others should not run out of work.
+static tsr_status submit_others(vulkan_device *device) {
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < VULKAN_STREAMS && status == TSR_OK; i++) {
+    vulkan_stream *stream = &device->streams[i];
+    bool has_commands = stream->ended && stream->open && stream->open->command_count > 0;
+    if (has_commands) status = tsri_vulkan_stream_submit(stream);
+  }
+  return status;
+}
+
 tsr_status tsri_vulkan_wait(vulkan_device *device, const vulkan_marks *marks, uint64_t timeout_ns) {
   uint64_t left_ns = timeout_ns;
   tsri_mutex_lock(&device->lock);
   tsr_status status = tsri_vulkan_check_lost(device);
   if (status == TSR_OK) status = tsri_vulkan_submit_up_to(device, marks);
+  if (status == TSR_OK && !tsri_vulkan_is_past(device, marks)) status = submit_others(device);
   for (uint32_t i = 0; i < VULKAN_STREAMS && status == TSR_OK; i++) {
     if (marks->of[i] == 0) continue;
     uint64_t start_ns = tsri_clock_ns();
