@@ -59,7 +59,7 @@ function(tessera_library_sources out)
     list(FILTER found EXCLUDE REGEX "/cpu/lines/|/cpu/attention/|/cpu/product/(direct|deep|quant_rows)\\.c$") # lines_wasm.c, attention_wasm.c and direct_wasm.c in their place (deep.c and quant_rows.c, too)
     list(FILTER found EXCLUDE REGEX "/src/saved/(again|attributes|expression|format|load|names|place|save|write)[a-z_]*\\.c$|/graph/trace\\.c$") # pages have no files; trace_wasm.c in place of trace.c
     list(FILTER found EXCLUDE REGEX "/cpu/jit/|/cpu/lapack/") # jit_wasm.c and lapack_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/cpu/later\\.c$|/runtime/track\\.c$") # later_wasm.c and track_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/cpu/later\\.c$|/runtime/(track|tape_order)\\.c$") # later_wasm.c, track_wasm.c and tape_order_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/lang/emit/(c|spirv)/|/lang/emit/dialects\\.c$") # dialects_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/runtime/profile/|/graph/profiled\\.c$") # profile_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/runtime/placing\\.c$|/graph/place\\.c$") # place_wasm.c in their place

@@ -587,6 +587,13 @@ typedef struct tsri_backend {
   // Makes memory of the caller such memory until host_unregister. TSR_ERR_UNSUPPORTED: it stays as it is.
   tsr_status (*host_register)(tsri_device *device, void *memory, size_t bytes);
   void (*host_unregister)(tsri_device *device, void *memory);
+
+  // --- Optional: steps of a recorded graph that may run side by side. NULL: they run in the order of the calls. ---
+
+  // Called before each call that is recorded between graph_begin and graph_end. That call is one step, numbered from 0 on. It begins when the `count` earlier steps
+  // `after` have ended, and all that they depend on; it may run at the same time as any other step. Memory of the queue itself, such as a library's work space, is the
+  // backend's to order. TSR_ERR_UNSUPPORTED without a message: the core records the graph again, without calling this.
+  tsr_status (*graph_step)(tsri_queue *queue, const int *after, int count);
 } tsri_backend;
 
 // Name and type of the function that a plug-in exports. It may return NULL if the plug-in cannot be used here.

@@ -23,9 +23,7 @@ static tsri_native_op op_for(const tsri_view *x, tsri_factor_kind kind, bool is_
 
 // Queues the operator, all of whose buffers may be written.
 static tsr_status queue_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers, int count) {
-  tsr_status status = tsri_device_run_op(device, op, buffers, count);
-  for (int i = 1; i < count && status == TSR_OK; i++) tsri_tape_writes(device, buffers[i]);
-  return status;
+  return tsri_device_run_op_writing(device, op, buffers, count, count);
 }
 
 static tsr_status make_numbers(tsr_device *device, int64_t count, tsr_buffer **out) {

@@ -81,7 +81,6 @@ tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *
   tsri_device_unlock(device);
   if (status != TSR_OK) return status;
   if (watching && watching->count++ < TSRI_NATIVE_WATCHED) watching->ops[watching->count - 1] = *op;
-  for (int i = 0; i < buffer_count; i++) (i < written_count ? tsri_tape_writes : tsri_tape_uses)(device, buffers[i]);
-  tsri_tape_op(device, op, &span.context);
+  tsri_tape_op(device, op, &(tsri_tape_buffers){buffers, written_count, buffer_count}, &span.context);
   return TSR_OK;
 }

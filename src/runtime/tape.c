@@ -12,6 +12,7 @@
 #include "runtime/native_op.h"
 #include "runtime/program.h"
 #include "runtime/sharing.h"
+#include "runtime/tape_order.h"
 
 typedef enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_COPY, STEP_OP, STEP_CALL } step_kind;
 
@@ -27,15 +28,16 @@ typedef struct tape_step {
       const char *name;
     } launch;
     struct {
-      tsri_buffer *dst;
-      size_t offset, bytes, pattern_bytes;
+      tsri_binding to;
+      size_t pattern_bytes;
       unsigned char pattern[8];
     } fill;
+    tsri_binding copy[2];  // to, from
     struct {
-      tsri_buffer *dst, *src;
-      size_t dst_offset, src_offset, bytes;
-    } copy;
-    tsri_native_op *op;
+      tsri_native_op *op;
+      tsri_binding *memory;  // what it reads and writes, in the allocation of `op`
+      uint32_t count;
+    } op;
     struct {
       void *work;  // one of the tape's objects
       tsri_tape_call call;
@@ -76,7 +78,7 @@ struct tsri_tape {
 
 static void free_step(tape_step *step) {
   if (step->kind == STEP_LAUNCH) tsri_free(step->is.launch.memory);
-  if (step->kind == STEP_OP) tsri_free(step->is.op);
+  if (step->kind == STEP_OP) tsri_free(step->is.op.op);
 }
 
 static void destroy_tape(tsr_device *device, tsri_late *late) {
@@ -420,9 +422,7 @@ void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pa
   tape_step *step = new_step(tape, STEP_FILL, context);
   if (step) {
     hold_written(tape, dst);
-    step->is.fill.dst = dst->handle;
-    step->is.fill.offset = dst->offset + offset;
-    step->is.fill.bytes = bytes;
+    step->is.fill.to = (tsri_binding){dst->handle, dst->offset + offset, bytes, .is_written = true};
     step->is.fill.pattern_bytes = pattern_bytes;
     memcpy(step->is.fill.pattern, pattern, pattern_bytes);
   }
@@ -437,31 +437,42 @@ void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t 
   if (step) {
     hold_written(tape, dst);
     hold_buffer(tape, src);
-    step->is.copy.dst = dst->handle;
-    step->is.copy.src = src->handle;
-    step->is.copy.dst_offset = dst->offset + dst_offset;
-    step->is.copy.src_offset = src->offset + src_offset;
-    step->is.copy.bytes = bytes;
+    step->is.copy[0] = (tsri_binding){dst->handle, dst->offset + dst_offset, bytes, .is_written = true};
+    step->is.copy[1] = (tsri_binding){src->handle, src->offset + src_offset, bytes, .is_written = false};
   }
   unlock_tape(tape);
 }
 
-static void tape_op(tsri_tape *tape, const tsri_native_op *op, const tsri_profile_context *context) {
+static void tape_op(tsri_tape *tape, const tsri_native_op *op, const tsri_tape_buffers *buffers,
+                    const tsri_profile_context *context) {
   tape_step *step = new_step(tape, STEP_OP, context);
   if (!step) return;
-  step->is.op = tsri_malloc(sizeof *op);
-  if (step->is.op) {
-    *step->is.op = *op;
-  } else {
+  tsri_native_op *copy = tsri_malloc(sizeof *copy + (size_t)buffers->count * sizeof(tsri_binding));
+  if (!copy) {
     tape->step_count--;
     fail(tape);
+    return;
+  }
+  *copy = *op;
+  step->is.op.op = copy;
+  step->is.op.memory = (tsri_binding *)(void *)(copy + 1);
+  step->is.op.count = (uint32_t)buffers->count;
+  for (int i = 0; i < buffers->count; i++) {
+    const tsr_buffer *buffer = buffers->buffers[i];
+    step->is.op.memory[i] =
+        (tsri_binding){buffer->handle, buffer->offset, buffer->bytes, .is_written = i < buffers->written_count};
   }
 }
 
-void tsri_tape_op(tsr_device *device, const tsri_native_op *op, const tsri_profile_context *context) {
+void tsri_tape_op(tsr_device *device, const tsri_native_op *op, const tsri_tape_buffers *buffers,
+                  const tsri_profile_context *context) {
   tsri_tape *tape = lock_tape(device);
   if (!tape) return;
-  tape_op(tape, op, context);
+  for (int i = 0; i < buffers->count; i++) {
+    if (i < buffers->written_count) hold_written(tape, buffers->buffers[i]);
+    else hold_buffer(tape, buffers->buffers[i]);
+  }
+  tape_op(tape, op, buffers, context);
   unlock_tape(tape);
 }
 
@@ -496,13 +507,13 @@ static tsr_status play_step(tsr_device *device, tsri_queue *queue, const tape_st
     case STEP_LAUNCH:
       return backend->launch(queue, step->is.launch.program, &step->is.launch.launch);
     case STEP_FILL:
-      return backend->fill(queue, step->is.fill.dst, step->is.fill.offset, step->is.fill.bytes, step->is.fill.pattern,
-                           step->is.fill.pattern_bytes);
+      return backend->fill(queue, step->is.fill.to.buffer, step->is.fill.to.offset, step->is.fill.to.bytes,
+                           step->is.fill.pattern, step->is.fill.pattern_bytes);
     case STEP_COPY:
-      return backend->copy(queue, step->is.copy.dst, step->is.copy.dst_offset, step->is.copy.src,
-                           step->is.copy.src_offset, step->is.copy.bytes);
+      return backend->copy(queue, step->is.copy[0].buffer, step->is.copy[0].offset, step->is.copy[1].buffer,
+                           step->is.copy[1].offset, step->is.copy[0].bytes);
     case STEP_OP:
-      return backend->run_op(queue, step->is.op);
+      return backend->run_op(queue, step->is.op.op);
     case STEP_CALL:
       return play_call(device, step);
   }
@@ -526,7 +537,7 @@ static tsr_status play_step_timed(tsr_device *device, tsri_queue *queue, const t
   tsr_status status = play_step(device, queue, step);
   if (!span.is_on) return status;
   if (step->kind == STEP_OP) {
-    tsri_native_op_finish(&span, device, queue, step->is.op, &step->context, status);
+    tsri_native_op_finish(&span, device, queue, step->is.op.op, &step->context, status);
     return status;
   }
   tsri_profile_work work = {.kind = TSR_PROFILE_KERNEL, .is_f32 = true, .context = &step->context};
@@ -537,11 +548,11 @@ static tsr_status play_step_timed(tsr_device *device, tsri_queue *queue, const t
       break;
     case STEP_FILL:
       work.kind = TSR_PROFILE_FILL;
-      work.bytes = step->is.fill.bytes;
+      work.bytes = step->is.fill.to.bytes;
       break;
     default:
       work.kind = TSR_PROFILE_COPY;
-      work.bytes = 2 * step->is.copy.bytes;
+      work.bytes = 2 * step->is.copy[0].bytes;
       break;
   }
   if (!work.name) work.name = tsri_profile_kind_word(work.kind);
@@ -558,7 +569,7 @@ static const char *name_of_step(const tape_step *step) {
     case STEP_COPY:
       return "copy";
     case STEP_OP:
-      return tsri_native_kind_name(step->is.op->kind);
+      return tsri_native_kind_name(step->is.op.op->kind);
     case STEP_CALL:
       break;
   }
@@ -605,20 +616,64 @@ static tsr_status play_profiled(tsri_tape *tape, tsri_queue *queue, tsri_graph *
   return status;
 }
 
+// --- The backend's graph -----------------------------------------------------------------------------------------------
+
+static tsri_step_memory memory_of(const tape_step *step) {
+  switch (step->kind) {
+    case STEP_LAUNCH:
+      return (tsri_step_memory){step->is.launch.launch.buffers, step->is.launch.launch.buffer_count};
+    case STEP_FILL:
+      return (tsri_step_memory){&step->is.fill.to, 1};
+    case STEP_COPY:
+      return (tsri_step_memory){step->is.copy, 2};
+    case STEP_OP:
+      return (tsri_step_memory){step->is.op.memory, step->is.op.count};
+    case STEP_CALL:
+      break;
+  }
+  return (tsri_step_memory){NULL, 0};
+}
+
+// False: the backend records steps in order only, or host memory is out.
+static bool find_order(const tsri_tape *tape, tsri_tape_order *out_order) {
+  if (!tape->device->backend->graph_step || tape->step_count == 0) return false;
+  tsri_step_memory *memory = tsri_calloc((size_t)tape->step_count, sizeof *memory);
+  if (!memory) return false;
+  for (int i = 0; i < tape->step_count; i++) memory[i] = memory_of(&tape->steps[i]);
+  bool is_found = tsri_tape_order_init(out_order, memory, tape->step_count);
+  tsri_free(memory);
+  return is_found;
+}
+
+// Records the steps. With `order`, a step waits only for those that it depends on; NULL: for all before it.
+static tsr_status record_graph(const tsri_tape *tape, tsri_queue *queue, const tsri_tape_order *order,
+                               tsri_graph **out_graph) {
+  const tsri_backend *backend = tape->device->backend;
+  tsr_status status = backend->graph_begin(queue);
+  if (status != TSR_OK) return status;
+  for (int i = 0; i < tape->step_count && status == TSR_OK; i++) {
+    if (order)
+      status = backend->graph_step(queue, order->after + order->first[i], order->first[i + 1] - order->first[i]);
+    if (status == TSR_OK) status = play_step(tape->device, queue, &tape->steps[i]);
+  }
+  tsr_status ended = backend->graph_end(queue, out_graph);
+  if (status == TSR_OK || ended != TSR_OK) return status == TSR_OK ? ended : status;
+  backend->graph_destroy(tape->device->handle, *out_graph);
+  *out_graph = NULL;
+  return status;
+}
+
 // Makes the backend's graph of the steps. If that fails, the steps are queued one by one. A graph cannot hold a call.
 static void make_graph(tsri_tape *tape, tsri_queue *queue, tsri_graph **graph) {
   const tsri_backend *backend = tape->device->backend;
   if (!backend->graph_begin || *graph || tape->graph_failed || tape->has_calls) return;
-  tsr_status status = backend->graph_begin(queue);
-  if (status == TSR_OK) {
-    tsr_status played = play_steps(tape, queue);
-    status = backend->graph_end(queue, graph);
-    if (played != TSR_OK && status == TSR_OK) {
-      backend->graph_destroy(tape->device->handle, *graph);
-      *graph = NULL;
-      status = played;
-    }
+  tsri_tape_order order;
+  tsr_status status = TSR_ERR_UNSUPPORTED;
+  if (find_order(tape, &order)) {
+    status = record_graph(tape, queue, &order, graph);
+    tsri_tape_order_deinit(&order);
   }
+  if (status != TSR_OK) status = record_graph(tape, queue, NULL, graph);
   tape->graph_failed = status != TSR_OK;
   if (tape->graph_failed)
     tsri_log(TSR_LOG_INFO, "capture: no graph of its own on %s: %s", backend->name, tsr_last_error());

@@ -105,7 +105,14 @@ void tsri_tape_fill(tsr_buffer *dst, size_t offset, size_t bytes, const void *pa
                     const tsri_profile_context *context);
 void tsri_tape_copy(tsr_buffer *dst, size_t dst_offset, tsr_buffer *src, size_t src_offset, size_t bytes,
                     const tsri_profile_context *context);
-void tsri_tape_op(tsr_device *device, const tsri_native_op *op, const tsri_profile_context *context);
+
+// The buffers of a native operator: the first `written_count` are written, and may be read, too; the others are read.
+typedef struct tsri_tape_buffers {
+  tsr_buffer *const *buffers;
+  int written_count, count;
+} tsri_tape_buffers;
+void tsri_tape_op(tsr_device *device, const tsri_native_op *op, const tsri_tape_buffers *buffers,
+                  const tsri_profile_context *context);
 
 // Adds work that needs the host between its launches: playing the tape calls `call`, which queues it and waits. Takes over
 // `work`, which `release` frees. Buffers that it uses are added by tsri_tape_uses and tsri_tape_writes.

@@ -238,8 +238,9 @@ int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_p
   return blas->lt.Matmul(blas->handle, plan->operation, alpha, (const void *)(uintptr_t)memory->a, plan->a,
                          (const void *)(uintptr_t)memory->b, plan->b, beta,
                          has_c ? (const void *)(uintptr_t)memory->c : d, has_c ? plan->c : plan->d, d, plan->d,
-                         &choice->algorithm, (void *)(uintptr_t)queue->workspace, choice->workspace_bytes,
-                         queue->stream);
+                         &choice->algorithm,
+                         (void *)(uintptr_t)tsri_cuda_take_workspace(queue, choice->workspace_bytes),
+                         choice->workspace_bytes, queue->stream);
 }
 
 static tsr_status multiply(cuda_queue *queue, const cuda_blas *blas, blas_plan *plan,

@@ -17,6 +17,7 @@
 
 typedef struct cuda_blas cuda_blas;      // blas.c
 typedef struct cuda_solver cuda_solver;  // solver.c
+typedef struct cuda_steps cuda_steps;    // graph_steps.c
 typedef struct cuda_dnn cuda_dnn;        // dnn.c
 
 // What differs between the vendors whose drivers have this interface: NVIDIA's CUDA, and AMD's HIP under other names
@@ -99,6 +100,7 @@ typedef struct cuda_queue {
   cu_stream stream;
   bool has_work;      // work was queued since the last successful wait
   bool is_recording;  // a graph is being recorded: nothing runs, and nothing may wait
+  cuda_steps *steps;  // its steps; NULL: they run in order
   cuda_chunk chunks[CUDA_COPY_THREADS * CUDA_CHUNKS_PER_THREAD];
   char *readback_host;
   size_t readback_used;
@@ -209,6 +211,19 @@ tsr_status tsri_cuda_graph_end(tsri_queue *queue, tsri_graph **out_graph);
 tsr_status tsri_cuda_graph_launch(tsri_queue *queue, tsri_graph *graph);
 void tsri_cuda_graph_destroy(tsri_device *device, tsri_graph *graph);
 
+// --- graph_steps.c ---
+
+tsr_status tsri_cuda_graph_step(tsri_queue *queue, const int *after, int count);
+
+// Forgets the steps of the graph that was recorded. False: the graph lacks dependencies, and must not be used.
+bool tsri_cuda_steps_end(cuda_queue *queue);
+
+// `bytes` of the queue's work space, of which there are CUDA_WORKSPACE_BYTES, for the command that is queued next. While steps are recorded, each gets another part.
+cu_address tsri_cuda_take_workspace(cuda_queue *queue, size_t bytes);
+
+// Call before queueing a command that uses other memory of the queue's own.
+void tsri_cuda_use_scratch(cuda_queue *queue, cu_address at, size_t bytes);
+
 // --- blas.c, solver.c and native.c ---
 
 void tsri_cuda_blas_close(cuda_device *device);
@@ -231,7 +246,7 @@ void tsri_cuda_host_unregister(tsri_device *device, void *memory);
                            .graph_launch = tsri_cuda_graph_launch, .graph_destroy = tsri_cuda_graph_destroy, \
                            .copy_peer = tsri_cuda_copy_peer, .host_alloc = tsri_cuda_host_alloc,             \
                            .host_free = tsri_cuda_host_free, .host_register = tsri_cuda_host_register,       \
-                           .host_unregister = tsri_cuda_host_unregister
+                           .host_unregister = tsri_cuda_host_unregister, .graph_step = tsri_cuda_graph_step
 
 extern const tsri_native_offer tsri_cuda_native_ops[];
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op);

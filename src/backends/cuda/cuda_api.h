@@ -21,6 +21,7 @@ typedef struct cu_stream_tag *cu_stream;
 typedef struct cu_event_tag *cu_event;
 typedef struct cu_graph_tag *cu_graph;
 typedef struct cu_graph_exec_tag *cu_graph_exec;
+typedef struct cu_graph_node_tag *cu_graph_node;
 typedef struct cu_module_tag *cu_module;
 typedef struct cu_function_tag *cu_function;
 
@@ -74,7 +75,8 @@ enum { CU_POINTER_MEMORY_TYPE = 2, CU_MEMORY_IS_HOST = 1 };   // attribute of a 
 enum { CU_HOST_PORTABLE = 1 };                                // flag of pinned memory: every context may use it
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };  // flags at creation
 enum {
-  CU_STREAM_CAPTURE_RELAXED = 2
+  CU_STREAM_CAPTURE_RELAXED = 2,
+  CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1
 };  // other calls stay allowed on all threads during a
     // capture
 
@@ -141,6 +143,14 @@ typedef struct cu_uuid {
   X(LaunchKernel, "cuLaunchKernel",                                                                                    \
     (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,      \
      unsigned block_z, unsigned shared_bytes, cu_stream stream, void **params, void **extra))
+
+// Entry points that drivers may lack (CUDA before 11.3, HIP before 6).
+#define CUDA_OPTIONAL_ENTRY_POINTS(X)                                                                           \
+  X(StreamGetCaptureInfo, "cuStreamGetCaptureInfo_v2",                                                          \
+    (cu_stream stream, int *is_capturing, unsigned long long *id, cu_graph *graph, const cu_graph_node **nodes, \
+     size_t *count))                                                                                            \
+  X(StreamUpdateCaptureDependencies, "cuStreamUpdateCaptureDependencies",                                       \
+    (cu_stream stream, cu_graph_node * nodes, size_t count, unsigned flags))
 
 typedef struct nvrtc_program_tag *nvrtc_program;
 

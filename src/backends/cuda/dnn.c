@@ -102,7 +102,7 @@ static int launch_direction(const launched_conv *l, const dnn_choice *choice) {
   const cuda_dnn *dnn = l->dnn;
   const dnn_plan *plan = l->plan;
   void *x = (void *)(uintptr_t)l->memory->x, *w = (void *)(uintptr_t)l->memory->w, *y = (void *)(uintptr_t)l->memory->y,
-       *workspace = (void *)(uintptr_t)l->queue->workspace;
+       *workspace = (void *)(uintptr_t)tsri_cuda_take_workspace(l->queue, choice->memory);
   switch (plan->conv.direction) {
     case CUDA_CONV_FORWARD:
       return dnn->api.Forward(dnn->handle, &one, plan->x, x, plan->w, w, plan->operation, choice->algorithm, workspace,

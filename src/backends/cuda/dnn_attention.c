@@ -295,8 +295,9 @@ tsr_status tsri_cuda_attend(cuda_queue *queue, const cuda_attention *attention, 
   dnn_attention_plan *plan = entry_of(dnn, attention);
   bool is_good = plan && has_plan(dnn, plan, 0) && dnn->api.SetStream(dnn->handle, queue->stream) == DNN_SUCCESS;
   if (is_good) {
-    cu_address workspace =
-        attention->is_gradient ? memory->scratch + (cu_address)sums_bytes(attention) : queue->workspace;
+    cu_address workspace = attention->is_gradient
+                               ? memory->scratch + (cu_address)sums_bytes(attention)
+                               : tsri_cuda_take_workspace(queue, (size_t)plan->graph.workspace_bytes);
     int code = run_plan(plan, memory, workspace);
     if (code != DNN_SUCCESS) tsri_log(TSR_LOG_DEBUG, "cuda: an attention by cuDNN failed (code %d)", code);
     is_good = code == DNN_SUCCESS;

@@ -34,13 +34,18 @@ tsr_status tsri_cuda_graph_end(tsri_queue *queue, tsri_graph **out_graph) {
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   gpu_queue->is_recording = false;
   cu_result code = instantiate(gpu_queue, &exec);
-  if (!graph && exec) (void)gpu_queue->cu->GraphExecDestroy(exec);
+  bool is_ordered = tsri_cuda_steps_end(gpu_queue);
+  if ((!graph || !is_ordered) && exec) (void)gpu_queue->cu->GraphExecDestroy(exec);
   tsri_cuda_leave(gpu_queue->device, was_pushed);
   if (!graph)
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for a graph's record", gpu_queue->device->name);
   if (code != CU_SUCCESS) {
     tsri_free(graph);
     return CUDA_FAIL(gpu_queue->device, code, TSR_ERR_INTERNAL, "building a graph of what was recorded");
+  }
+  if (!is_ordered) {
+    tsri_free(graph);
+    return TSR_ERR_UNSUPPORTED;
   }
   graph->exec = exec;
   *out_graph = (tsri_graph *)graph;

@@ -32,7 +32,8 @@ const char *const *tsri_cuda_names = cuda_names, *const *tsri_nvrtc_names = nvrt
                   *const *tsri_nvml_names = nvml_names;
 
 #define TSRI_ENTRY(name, exported, parameters) {exported, offsetof(tsri_cuda_api, name)},
-static const tsri_entry_point cuda_entries[] = {CUDA_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
+static const tsri_entry_point cuda_entries[] = {CUDA_ENTRY_POINTS(TSRI_ENTRY) TSRI_OPTIONAL_ENTRIES,
+                                                CUDA_OPTIONAL_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
 #define TSRI_ENTRY(name, exported, parameters) {exported, offsetof(tsri_nvrtc_api, name)},
 static const tsri_entry_point nvrtc_entries[] = {NVRTC_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
@@ -45,9 +46,14 @@ static const tsri_entry_point nvml_entries[] = {NVML_ENTRY_POINTS(TSRI_ENTRY){NU
 // function pointers.
 static bool find_entry_points(tsri_library *library, const tsri_entry_point *entries, void *table, char *reason,
                               size_t reason_bytes) {
+  bool is_optional = false;
   for (; entries->name; entries++) {
+    if (!entries->name[0]) {
+      is_optional = true;
+      continue;
+    }
     void *found = tsri_library_symbol(library, entries->name);
-    if (!found) {
+    if (!found && !is_optional) {
       snprintf(reason, reason_bytes, "has no %s, so it is too old or something else", entries->name);
       return false;
     }

@@ -14,6 +14,7 @@
 #define TSRI_ENTRY(name, exported, parameters) int(CUDA_CALL * name) parameters;
 typedef struct tsri_cuda_api {
   CUDA_ENTRY_POINTS(TSRI_ENTRY)
+  CUDA_OPTIONAL_ENTRY_POINTS(TSRI_ENTRY)  // NULL where the driver has none
 } tsri_cuda_api;
 
 typedef struct tsri_nvrtc_api {
@@ -38,7 +39,11 @@ typedef struct tsri_entry_point {
   size_t offset;     // of the function pointer in the table
 } tsri_entry_point;
 
-// Opens the first of the libraries that has every entry point, and stores their addresses in `table`. If there is none,
+// A row of a list: libraries may lack the entry points after it, whose pointers are then NULL.
+#define TSRI_OPTIONAL_ENTRIES \
+  { "", 0 }
+
+// Opens the first of the libraries that has every entry point that is not optional, and stores their addresses in `table`. If there is none,
 // `trail` gets each name with what the loader said (common/trail.h).
 bool tsri_cuda_open_library(const char *const *names, const tsri_entry_point *entries, void *table, char *trail,
                             size_t trail_bytes);

@@ -221,6 +221,7 @@ static tsr_status prepare(solver_job *job) {
     }
     queue->solver_bytes = bytes;
   }
+  tsri_cuda_use_scratch(queue, queue->solver_work, queue->solver_bytes);
   job->tau = queue->solver_work;
   job->unused_info = job->tau + (cu_address)tau_bytes;
   job->work = job->unused_info + ALIGNMENT;

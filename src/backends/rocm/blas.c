@@ -141,7 +141,8 @@ static int multiply(cuda_queue *queue, const rocm_blas *blas, const cuda_product
   const cuda_matrix *c = p->has_c ? &p->c : &p->d;
   int code = blas->set_stream(blas->handle, queue->stream);
   if (code == ROCBLAS_SUCCESS) {
-    code = blas->set_workspace(blas->handle, (void *)(uintptr_t)queue->workspace, CUDA_WORKSPACE_BYTES);
+    code = blas->set_workspace(blas->handle, (void *)(uintptr_t)tsri_cuda_take_workspace(queue, CUDA_WORKSPACE_BYTES),
+                               CUDA_WORKSPACE_BYTES);
   }
   if (code != ROCBLAS_SUCCESS) return code;
   return blas->multiply(blas->handle, p->a.is_transposed ? ROCBLAS_TRANSPOSED : ROCBLAS_AS_IS,

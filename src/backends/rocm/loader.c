@@ -93,10 +93,17 @@ typedef struct both_tables {
       ROCM(GetErrorString, "hipGetErrorString"), ROCM(PointerGetAttribute, "hipPointerGetAttribute"),                 \
       ROCM(MemcpyPeerAsync, "hipMemcpyPeerAsync")
 
+#define OPTIONAL_ENTRIES                                                            \
+  TSRI_OPTIONAL_ENTRIES, HIP(StreamGetCaptureInfo, "hipStreamGetCaptureInfo_v2"),   \
+      HIP(StreamUpdateCaptureDependencies, "hipStreamUpdateCaptureDependencies"), { \
+    NULL, 0                                                                         \
+  }
+
 // HIP 6 changed the layout of a device's properties, and the name of the function with it.
-static const tsri_entry_point new_entries[] = {
-    ENTRIES, ROCM(GetDeviceProperties, "hipGetDevicePropertiesR0600"), {NULL, 0}};
-static const tsri_entry_point old_entries[] = {ENTRIES, ROCM(GetDeviceProperties, "hipGetDeviceProperties"), {NULL, 0}};
+static const tsri_entry_point new_entries[] = {ENTRIES, ROCM(GetDeviceProperties, "hipGetDevicePropertiesR0600"),
+                                               OPTIONAL_ENTRIES};
+static const tsri_entry_point old_entries[] = {ENTRIES, ROCM(GetDeviceProperties, "hipGetDeviceProperties"),
+                                               OPTIONAL_ENTRIES};
 
 tsr_status tsri_rocm_load(void) {
   char trail[600] = "", ignored[600] = "";

@@ -8,8 +8,18 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+enum { MOST_DEPENDENCIES = 64 };
+
+// The operations of a graph on which the next one that is recorded depends.
+typedef struct dependencies {
+  struct operation *list[MOST_DEPENDENCIES];
+  size_t count;
+} dependencies;
+
 typedef struct operation {
   struct operation *next;
+  dependencies after;  // in a graph
+  bool is_queued;      // in a graph that is being launched
   enum { COPY, SET, EVENT, AXPY, HOST, CRASH, ENDLESS, NOTHING } kind;
   char *to;
   const char *from;
@@ -36,6 +46,7 @@ struct cu_stream_tag {
 
 struct cu_graph_tag {
   operation *first, **last;
+  dependencies now;
 };
 
 struct cu_graph_exec_tag {
@@ -104,6 +115,8 @@ static void add(cu_stream stream, operation op) {
   *copy = op;
   copy->next = NULL;
   if (stream->recording) {
+    copy->after = stream->recording->now;
+    stream->recording->now = (dependencies){{copy}, 1};
     *stream->recording->last = copy;
     stream->recording->last = &copy->next;
     return;
@@ -196,11 +209,56 @@ EXPORT int cuGraphInstantiateWithFlags(cu_graph_exec *exec, cu_graph graph, unsi
   return CU_SUCCESS;
 }
 
+EXPORT int cuStreamGetCaptureInfo_v2(cu_stream stream, int *is_capturing, unsigned long long *id, cu_graph *graph,
+                                     const cu_graph_node **nodes, size_t *count) {
+  (void)id, (void)graph;
+  int code = fake_enter();
+  if (code) return code;
+  *is_capturing = stream->recording != NULL;
+  if (!stream->recording) return CU_SUCCESS;
+  *nodes = (const cu_graph_node *)(void *)stream->recording->now.list;
+  *count = stream->recording->now.count;
+  return CU_SUCCESS;
+}
+
+EXPORT int cuStreamUpdateCaptureDependencies(cu_stream stream, cu_graph_node *nodes, size_t count, unsigned flags) {
+  int code = fake_enter();
+  if (code) return code;
+  if (!stream->recording || flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES || count > MOST_DEPENDENCIES) {
+    return CU_INVALID_VALUE;
+  }
+  dependencies *now = &stream->recording->now;
+  now->count = count;
+  for (size_t i = 0; i < count; i++) now->list[i] = (operation *)(void *)nodes[i];
+  return CU_SUCCESS;
+}
+
+static bool is_ready(const operation *op) {
+  if (op->is_queued) return false;
+  for (size_t i = 0; i < op->after.count; i++) {
+    if (!op->after.list[i]->is_queued) return false;
+  }
+  return true;
+}
+
+// Of all operations that may run next, the one that was recorded last: where a dependency is missing, an operation runs too early.
+static operation *next_ready(cu_graph_exec exec) {
+  operation *found = NULL;
+  for (operation *op = exec->first; op; op = op->next) {
+    if (is_ready(op)) found = op;
+  }
+  return found;
+}
+
 EXPORT int cuGraphLaunch(cu_graph_exec exec, cu_stream stream) {
   int code = fake_enter();
   if (code) return code;
   fake_lock();
-  for (const operation *op = exec->first; op; op = op->next) add(stream, *op);
+  for (operation *op = exec->first; op; op = op->next) op->is_queued = false;
+  for (operation *op = next_ready(exec); op; op = next_ready(exec)) {
+    op->is_queued = true;
+    add(stream, *op);
+  }
   fake_unlock();
   return CU_SUCCESS;
 }

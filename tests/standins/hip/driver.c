@@ -231,6 +231,15 @@ HIP(hipStreamEndCapture, (cu_stream stream, cu_graph *graph)) {
   WORK(StreamEndCapture(stream, graph));
 }
 
+HIP(hipStreamGetCaptureInfo_v2, (cu_stream stream, int *is_capturing, unsigned long long *id, cu_graph *graph,
+                                 const cu_graph_node **nodes, size_t *count)) {
+  WORK(StreamGetCaptureInfo(stream, is_capturing, id, graph, nodes, count));
+}
+
+HIP(hipStreamUpdateCaptureDependencies, (cu_stream stream, cu_graph_node *nodes, size_t count, unsigned flags)) {
+  WORK(StreamUpdateCaptureDependencies(stream, nodes, count, flags));
+}
+
 HIP(hipGraphInstantiateWithFlags, (cu_graph_exec * exec, cu_graph graph, unsigned long long flags)) {
   int code = standin_hip_work();
   return code ? code : count(CUDA->GraphInstantiate(exec, graph, flags), 1);

@@ -14,6 +14,7 @@
 #define STANDIN_ENTRY(name, exported, parameters) int(*name) parameters;
 typedef struct standin_cuda {
   CUDA_ENTRY_POINTS(STANDIN_ENTRY)
+  CUDA_OPTIONAL_ENTRY_POINTS(STANDIN_ENTRY)
   int (*LaunchHostFunc)(cu_stream stream, void (*function)(void *), void *user);
   bool is_real;  // otherwise kernels run on the CPU, by tests/standins/kernels
 } standin_cuda;

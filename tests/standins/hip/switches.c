@@ -88,6 +88,7 @@ static void open_cuda(void) {
     if (!symbol) fprintf(stderr, "stand-in: no %s\n", exported); \
   }
   CUDA_ENTRY_POINTS(STANDIN_ENTRY)
+  CUDA_OPTIONAL_ENTRY_POINTS(STANDIN_ENTRY)
   STANDIN_ENTRY(LaunchHostFunc, "cuLaunchHostFunc", )
 #undef STANDIN_ENTRY
   if (cuda.is_real) return;
