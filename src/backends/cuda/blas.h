@@ -38,7 +38,7 @@ typedef struct cuda_product_memory {
 bool tsri_cuda_describe_product(const tsri_native_op *op, cuda_product *out);
 
 // The addresses and factors of an operator whose operands are bound.
-cuda_product_memory tsri_cuda_product_memory(const tsri_product_op *op);
+cuda_product_memory tsri_cuda_product_memory(const tsri_native_op *op);
 
 // Whether the library is there and proposes an algorithm for the product. The device's context must be current.
 bool tsri_cuda_can_multiply(cuda_device *device, const cuda_product *product);

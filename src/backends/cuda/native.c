@@ -22,7 +22,7 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = NARROW | 1u << TSR_F64, .parts = TSRI_PRODUCT_SCALED},
     {.kind = TSRI_NATIVE_PRODUCT,
      .dtypes = NARROW,
-     .parts = TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH},
+     .parts = TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_RESIDUAL},
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_I8, .results = 1u << TSR_I32},
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_F16, .results = 1u << TSR_F32},
     {.kind = TSRI_NATIVE_FACTOR, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
@@ -76,10 +76,23 @@ static bool is_foldable(const tsri_product_op *p, bool has_c) {
          (!has_c || p->m == 1 || p->c.batch[0] == p->m * p->c.row);
 }
 
-bool tsri_cuda_describe_product(const tsri_native_op *op, cuda_product *out) {
+// The product with its residual as c, which cuBLASLt adds before an activation.
+static tsri_product_op with_residual_as_c(const tsri_native_op *op) {
   tsri_product_op p = op->is.product;
+  if (op->parts & TSRI_PRODUCT_RESIDUAL) {
+    p.beta = 1;
+    p.c = (tsri_matrix){.at = p.residual, .row = p.n, .column = 1, .batch = {p.m * p.n}};
+  }
+  return p;
+}
+
+bool tsri_cuda_describe_product(const tsri_native_op *op, cuda_product *out) {
+  tsri_product_op p = with_residual_as_c(op);
   bool has_c = p.beta != 0;
   memset(out, 0, sizeof *out);
+  if ((op->parts & TSRI_PRODUCT_RESIDUAL) && (op->is.product.beta != 0 || p.activation != TSRI_ACTIVATION_NONE)) {
+    return false;
+  }
   out->batch = p.batch_rank ? p.batch_dims[0] : 1;
   if (p.batch_rank > 1 || out->batch > INT32_MAX) return false;
   if ((double)out->batch * (double)p.m * (double)p.n * (double)p.k < LEAST_WORK) return false;
@@ -113,15 +126,16 @@ bool tsri_cuda_describe_product(const tsri_native_op *op, cuda_product *out) {
   return true;
 }
 
-cuda_product_memory tsri_cuda_product_memory(const tsri_product_op *op) {
+cuda_product_memory tsri_cuda_product_memory(const tsri_native_op *op) {
+  const tsri_product_op p = with_residual_as_c(op);
   return (cuda_product_memory){
-      .a = address_of(op->b.at),
-      .b = address_of(op->a.at),
-      .c = address_of(op->c.at),
-      .d = address_of(op->y),
-      .bias = address_of(op->bias),
-      .alpha = op->alpha,
-      .beta = op->beta,
+      .a = address_of(p.b.at),
+      .b = address_of(p.a.at),
+      .c = address_of(p.c.at),
+      .d = address_of(p.y),
+      .bias = address_of(p.bias),
+      .alpha = p.alpha,
+      .beta = p.beta,
   };
 }
 
@@ -186,7 +200,7 @@ static tsr_status attend(cuda_queue *queue, const tsri_native_op *op) {
 static tsr_status run_product(cuda_queue *gpu_queue, const tsri_native_op *op) {
   cuda_product product;
   if (!tsri_cuda_describe_product(op, &product)) return TSR_ERR_UNSUPPORTED;
-  cuda_product_memory memory = tsri_cuda_product_memory(&op->is.product);
+  cuda_product_memory memory = tsri_cuda_product_memory(op);
   return tsri_cuda_multiply(gpu_queue, &product, &memory);
 }
 

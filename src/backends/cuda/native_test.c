@@ -81,7 +81,7 @@ static bool takes(const fixture *f, const tsri_native_op *op) {
 
 // Optional parts of the product; zero: none.
 typedef struct extras {
-  const matrix *c, *bias;
+  const matrix *c, *bias, *residual;
   double alpha, beta;
   tsri_activation activation;
   bool is_widened;  // f16 with a result of f32
@@ -99,6 +99,10 @@ static tsri_native_op op_of(const matrix *a, const matrix *b, const extras *with
   if (with->bias) {
     op.parts |= TSRI_PRODUCT_BIAS;
     p->bias.buffer = with->bias->buffer;
+  }
+  if (with->residual) {
+    op.parts |= TSRI_PRODUCT_RESIDUAL;
+    p->residual.buffer = with->residual->buffer;
   }
   p->activation = with->activation;
   if (p->activation == TSRI_ACTIVATION_RELU) op.parts |= TSRI_PRODUCT_RELU;
@@ -128,6 +132,7 @@ static void compare(const fixture *f, const matrix *a, const matrix *b, const ex
     if (with->alpha != 0) sum *= with->alpha;
     if (with->c) sum += with->beta * value_at(with->c, at, row, col);
     if (with->bias) sum += with->bias->values[col];
+    if (with->residual) sum += value_at(with->residual, at, row, col);
     size += fabs(sum);
     CHECK_NEAR(got[i], activated(with->activation, sum), bound_for(dtype) * size);
   }
@@ -162,6 +167,13 @@ static void check_batches(const fixture *f, tsr_dtype dtype) {
   matrix one = make(f, dtype, TSR_SHAPE(K, N), shared, 0, K * N);
   compare(f, &a, &b, &(extras){0}, BATCH, M, N, K);
   compare(f, &a, &one, &(extras){0}, BATCH, M, N, K);
+  if (dtype != TSR_I8 && dtype != TSR_F64) {
+    const int64_t plain[3] = {M * N, N, 1};
+    matrix residual = make(f, dtype, TSR_SHAPE(BATCH, M, N), plain, 0, BATCH * M * N);
+    compare(f, &a, &b, &(extras){.residual = &residual}, BATCH, M, N, K);
+    compare(f, &a, &one, &(extras){.residual = &residual}, BATCH, M, N, K);
+    discard(f, &residual);
+  }
   discard(f, &a);
   discard(f, &b);
   discard(f, &one);
@@ -188,6 +200,10 @@ static void check_extras(const fixture *f, tsr_dtype dtype) {
   static const tsri_activation activations[] = {TSRI_ACTIVATION_NONE, TSRI_ACTIVATION_RELU, TSRI_ACTIVATION_GELU_TANH};
   for (int i = 0; i < 3 && dtype != TSR_F64; i++) {  // cuBLASLt has no epilogues for f64
     compare(f, &a, &b, &(extras){.bias = &bias, .activation = activations[i]}, 1, M, N, K);
+  }
+  if (dtype != TSR_F64) {
+    compare(f, &a, &b, &(extras){.bias = &bias, .residual = &c}, 1, M, N, K);
+    compare(f, &a, &b, &(extras){.residual = &c}, 1, M, N, K);
   }
   discard(f, &a);
   discard(f, &b);
@@ -255,7 +271,11 @@ TEST(what_cublaslt_cannot_read_in_place_is_left_to_the_kernels) {
   CHECK(!takes(&f, &op));  // no epilogues in f64
   op = plain_op(TSR_F32, NULL, M, N);
   op.parts = TSRI_PRODUCT_RESIDUAL;
-  CHECK(!takes(&f, &op));
+  CHECK(takes(&f, &op));
+  op.parts |= TSRI_PRODUCT_RELU;
+  op.is.product.activation = TSRI_ACTIVATION_RELU;
+  CHECK(!takes(&f, &op));  // cuBLASLt would add the residual before the activation
+  op.parts = 0;
   op.kind = TSRI_NATIVE_SUM;
   CHECK(!takes(&f, &op));
   fixture_close(&f);

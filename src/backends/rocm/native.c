@@ -54,7 +54,7 @@ static tsr_status run(cuda_queue *queue, const tsri_native_op *op) {
   const rocm_device *device = (const rocm_device *)queue->device;
   cuda_product product;
   if (!describe(op, &product)) return TSR_ERR_UNSUPPORTED;
-  cuda_product_memory memory = tsri_cuda_product_memory(&op->is.product);
+  cuda_product_memory memory = tsri_cuda_product_memory(op);
   tsr_status status = TSR_ERR_UNSUPPORTED;
   if (may_have_lt(device, &product)) status = tsri_cuda_multiply(queue, &product, &memory);
   if (status != TSR_ERR_UNSUPPORTED || !is_plain(&product) || !device->allows_rocblas) return status;
