@@ -169,6 +169,44 @@ static void pass_axes(tsri_call *call, const char *stem, const int64_t *values, 
   else tsri_window_pass(call, stem, values, count, fill);
 }
 
+// Whether windows are at most twice as large as their distance, so that four of them at most reach into a cell of kernels/op_conv.tk.
+static bool has_cells(const tsri_pool_attributes *given) {
+  return given->size[0] <= 2 * given->stride[0] && given->size[1] <= 2 * given->stride[1];
+}
+
+// As run_gradient, by max_pool_gradient_cells.
+static tsr_status run_cells(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
+  const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];
+  const int64_t *sizes = &x->shape.dims[2];
+  int64_t cells[2];
+  for (int i = 0; i < 2; i++) cells[i] = (sizes[i] + given->before[i] - 1) / given->stride[i] + 1;
+  int64_t count = x->shape.dims[0] * x->shape.dims[1] * cells[0] * cells[1];
+  tsri_call call;
+  tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient_cells",
+                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                                  TSRI_CONSTANT("LAST", given->is_last != 0), TSRI_CONSTANT("K1", given->size[0]),
+                                  TSRI_CONSTANT("K2", given->size[1]), TSRI_CONSTANT("S1", given->stride[0]),
+                                  TSRI_CONSTANT("S2", given->stride[1])));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", count);
+  tsri_call_word(&call, "x_at", x->offset);
+  tsri_call_word(&call, "g_at", g->offset);
+  tsri_call_word(&call, "channels", x->shape.dims[1]);
+  tsri_call_words(&call, "i", 1, sizes, 2);
+  tsri_call_words(&call, "o", 1, &g->shape.dims[2], 2);
+  tsri_call_words(&call, "m", 1, cells, 2);
+  tsri_call_word(&call, "xn", x->strides[0]);
+  tsri_call_word(&call, "xc", x->strides[1]);
+  tsri_call_words(&call, "x", 1, &x->strides[2], 2);
+  tsri_call_word(&call, "gn", g->strides[0]);
+  tsri_call_word(&call, "gc", g->strides[1]);
+  tsri_call_words(&call, "g", 1, &g->strides[2], 2);
+  tsri_call_words(&call, "p", 1, given->before, 2);
+  return tsri_call_items(&call, count);
+}
+
 // Inputs: x, the result's gradient and the result, all as [image, channel, spatial …].
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
@@ -182,6 +220,7 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   int spatial = x->shape.rank - 2;
   bool is_last = given->is_last != 0, is_small = are_written_out(run, given);
+  if (is_small && g->count > 0 && has_cells(given)) return run_cells(run, given);
   tsr_dtype wide = tsri_accumulator(run->dtype);
   tsri_call call;
   if (is_small) {
