@@ -72,6 +72,31 @@ static void check_scatter(tsr_device *device, tsr_device *cpu, int64_t n, int64_
   check_as_on_cpu("scatter_add", results[0], results[1]);
 }
 
+// Each element has an index along the last axis. The sums of floats are exact, so that they do not depend on an order.
+static void check_scatter_rows(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t rows, int64_t n,
+                               int64_t size) {
+  tsr_tensor *results[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(rows, n), -size - 1, size + 1, 9);
+    tsr_tensor *source = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(rows, n), -99, 99, 7), dtype);
+    results[i] = tsr_scatter_add(tsr_ones(on, dtype, TSR_SHAPE(rows, size)), 1, list, source);
+  }
+  check_as_on_cpu("scatter_add of single elements", results[0], results[1]);
+}
+
+// Sums whose last bits depend on the order: two runs give the same bits.
+static void check_scatter_again(tsr_device *device, int64_t n, int64_t size) {
+  tsr_tensor *results[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_tensor *list = tsr_randint(device, TSR_I32, TSR_SHAPE(n), 0, size, 11);
+    results[i] = tsr_scatter_add(tsr_zeros(device, TSR_F32, TSR_SHAPE(size)), 0, list,
+                                 tsr_randn(device, TSR_F32, TSR_SHAPE(n), 12));
+    CHECK_OK(tsr_evaluate(results[i]));
+  }
+  check_as_on_cpu("scatter_add a second time", results[0], results[1]);
+}
+
 // Rows of whole, half and odd numbers of four words.
 static void check_select(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t columns) {
   tsr_tensor *results[2];
@@ -93,6 +118,14 @@ static void sums_and_rows_agree(tsr_device *device) {
   check_sums(device, cpu, 1, 70003);
   check_scatter(device, cpu, 1000, 1, 3);
   check_scatter(device, cpu, 500, 6, 40);
+  check_scatter(device, cpu, 1500, 30, 2000);
+  check_scatter_rows(device, cpu, TSR_F32, 40, 90, 30);
+  check_scatter_rows(device, cpu, TSR_F32, 20, 3000, 70);
+  check_scatter_rows(device, cpu, TSR_F32, 300, 1025, 200);
+  check_scatter_rows(device, cpu, TSR_F32, 3, 5001, 5003);
+  check_scatter_rows(device, cpu, TSR_I32, 3, 5001, 5003);
+  check_scatter_again(device, 30000, 700);
+  check_scatter_again(device, 30000, 30000);
   check_select(device, cpu, TSR_I32, 12);
   check_select(device, cpu, TSR_I16, 7);
   check_select(device, cpu, TSR_U8, 16);

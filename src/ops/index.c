@@ -5,14 +5,12 @@
 #include "ops/checked.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "ops/scatter.h"
 #include "ops/sort.h"
 #include "ops/walk.h"
 #include "runtime/native_op.h"
 
 #include <tessera/ops.h>
-
-// What scatter_add and its like do with elements that meet; OP of scatter_join in kernels/op_index.tk.
-enum { COMBINE_SUM, COMBINE_PRODUCT, COMBINE_LARGEST, COMBINE_SMALLEST };
 
 static tsr_status check_index_list(const char *caller, const tsr_tensor *indices) {
   tsr_status status = tsri_tensor_check(caller, indices);
@@ -81,7 +79,7 @@ static tsr_status gather_native(const tsri_kernel_run *run, const tsri_walk *wal
 }
 
 static tsr_status scatter_add_native(const tsri_kernel_run *run, const tsri_walk *walk, int64_t size, int64_t step) {
-  bool is_sum = TSRI_GIVEN(run->node, scatter)->combination == COMBINE_SUM;
+  bool is_sum = TSRI_GIVEN(run->node, scatter)->combination == TSRI_COMBINE_SUM;
   if (!is_sum || !tsri_layout_is_contiguous(&run->layouts[1])) return TSR_ERR_UNSUPPORTED;
   tsri_native_op op = native_op(TSRI_NATIVE_SCATTER_ADD, run, walk, -1);
   op.is.index.size = size;
@@ -446,40 +444,21 @@ static tsr_status join_runs(const tsri_kernel_run *run, scatter_rows *rows, cons
   return tsri_call_items(&call, items);
 }
 
-// Whether each element of the result can go through all indices that might name it: sorting them takes nine launches.
-static bool has_few_indices(const tsri_kernel_run *run, int axis) {
-  enum { MOST_INDICES = 1024, MOST_COMPARED = 1 << 28 };
-  int64_t n = run->layouts[1].shape.dims[axis];
-  if (!tsri_call_tuning(run->device)->reduce_wide || n > MOST_INDICES) return false;
+// Tries the kernels that need no sort, which takes up to nine launches: on GPUs, where indices and x differ in size along the axis only.
+static tsr_status scatter_unsorted(const tsri_kernel_run *run, int axis, bool is_by_rows) {
+  if (!tsri_call_tuning(run->device)->reduce_wide) return TSR_ERR_UNSUPPORTED;
+  tsri_scatter s = {.outer = 1, .n = run->layouts[1].shape.dims[axis], .inner = 1, .size = run->shape.dims[axis]};
   for (int i = 0; i < run->shape.rank; i++) {
-    if (i != axis && run->layouts[1].shape.dims[i] != run->shape.dims[i]) return false;
+    if (i == axis) continue;
+    if (run->layouts[1].shape.dims[i] != run->shape.dims[i]) return TSR_ERR_UNSUPPORTED;
+    *(i < axis ? &s.outer : &s.inner) *= run->shape.dims[i];
   }
-  return run->layouts[0].count <= MOST_COMPARED / n;
-}
-
-static tsr_status scatter_few(const tsri_kernel_run *run, int axis, bool is_by_rows) {
-  int64_t inner = 1, n = run->layouts[1].shape.dims[axis];
-  for (int i = axis + 1; i < run->shape.rank; i++) inner *= run->shape.dims[i];
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "scatter_few",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
-                           TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                           TSRI_CONSTANT("OP", TSRI_GIVEN(run->node, scatter)->combination)));
-  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(&call, "source", run->inputs[2], run->dtype);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "total", run->layouts[0].count);
-  tsri_call_word(&call, "n", n);
-  tsri_call_word(&call, "inner", inner);
-  tsri_call_word(&call, "size", run->shape.dims[axis]);
-  tsri_call_word(&call, "x_at", run->layouts[0].offset);
-  tsri_call_word(&call, "i_at", run->layouts[1].offset);
-  tsri_call_word(&call, "s_at", run->layouts[2].offset);
-  tsri_call_word(&call, "i_outer", is_by_rows ? 0 : n * inner);
-  tsri_call_word(&call, "i_step", is_by_rows ? run->layouts[1].strides[axis] : inner);
-  tsri_call_word(&call, "i_inner", is_by_rows ? 0 : 1);
-  return tsri_call_items(&call, run->layouts[0].count);
+  s.i_outer = is_by_rows ? 0 : s.n * s.inner;
+  s.i_step = is_by_rows ? run->layouts[1].strides[axis] : s.inner;
+  s.i_inner = is_by_rows ? 0 : 1;
+  tsr_status status = tsri_scatter_few(run, &s);
+  if (status == TSR_ERR_UNSUPPORTED) status = tsri_scatter_atomic(run, &s);
+  return status == TSR_ERR_UNSUPPORTED ? tsri_scatter_ranges(run, &s) : status;
 }
 
 tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
@@ -494,7 +473,8 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   status = scatter_add_native(run, &walk, run->shape.dims[axis], strides[axis]);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   bool is_by_rows = has_one_index_per_row(&run->layouts[1], run->shape, axis);
-  if (has_few_indices(run, axis)) return scatter_few(run, axis, is_by_rows);
+  status = scatter_unsorted(run, axis, is_by_rows);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   status = copy_x(run);
   if (status != TSR_OK) return status;
   sorted_keys keys = {NULL, NULL, NULL};
@@ -560,23 +540,23 @@ static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tenso
 }
 
 tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
-  return scatter(TSRI_BODY(scatter), x, axis, indices, source, COMBINE_SUM);
+  return scatter(TSRI_BODY(scatter), x, axis, indices, source, TSRI_COMBINE_SUM);
 }
 
 tsr_tensor *tsr_scatter_add(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
-  return scatter(TSRI_BODY(scatter_add), x, axis, indices, source, COMBINE_SUM);
+  return scatter(TSRI_BODY(scatter_add), x, axis, indices, source, TSRI_COMBINE_SUM);
 }
 
 tsr_tensor *tsr_scatter_mul(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
-  return scatter(TSRI_BODY(scatter_mul), x, axis, indices, source, COMBINE_PRODUCT);
+  return scatter(TSRI_BODY(scatter_mul), x, axis, indices, source, TSRI_COMBINE_PRODUCT);
 }
 
 tsr_tensor *tsr_scatter_max(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
-  return scatter(TSRI_BODY(scatter_max), x, axis, indices, source, COMBINE_LARGEST);
+  return scatter(TSRI_BODY(scatter_max), x, axis, indices, source, TSRI_COMBINE_LARGEST);
 }
 
 tsr_tensor *tsr_scatter_min(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source) {
-  return scatter(TSRI_BODY(scatter_min), x, axis, indices, source, COMBINE_SMALLEST);
+  return scatter(TSRI_BODY(scatter_min), x, axis, indices, source, TSRI_COMBINE_SMALLEST);
 }
 
 // --- one_hot ---------------------------------------------------------------------------------------------------------
