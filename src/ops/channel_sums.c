@@ -15,11 +15,19 @@ enum {
 
 // --- How channels lie ------------------------------------------------------------------------------------------------
 
-// Element r of channel c is at (r / inner * channels + c) * inner + r % inner; is_last: at r * channels + c.
+// Element r of channel c is at r / inner * steps[0] + c * steps[1] + r % inner * steps[2]; is_last: inner is 1. is_packed: nothing lies between the elements.
 typedef struct channel_order {
   bool is_packed, is_last;
   int64_t rows, channels, inner;
+  int64_t steps[3];
 } channel_order;
+
+static void set_packed_steps(channel_order *order) {
+  int64_t inner = order->is_last ? 1 : order->inner;
+  order->steps[0] = order->channels * inner;
+  order->steps[1] = inner;
+  order->steps[2] = 1;
+}
 
 static channel_order order_of(const tsri_layout *x) {
   channel_order order = {.channels = x->shape.dims[1], .inner = 1};
@@ -27,6 +35,7 @@ static channel_order order_of(const tsri_layout *x) {
   for (int i = 2; i < x->shape.rank; i++) order.inner *= x->shape.dims[i];
   order.is_packed = tsri_layout_is_contiguous(x);
   order.is_last = order.is_packed && order.inner == 1;
+  set_packed_steps(&order);
   if (order.is_packed) return order;
   int64_t next = order.channels;  // the stride of the next axis if channels come last
   bool is_last = order.channels == 1 || x->strides[1] == 1;
@@ -36,6 +45,16 @@ static channel_order order_of(const tsri_layout *x) {
     next *= x->shape.dims[i];
   }
   order.is_packed = order.is_last = is_last;
+  set_packed_steps(&order);
+  return order;
+}
+
+// As order_of, for a view of [reduced, channel, reduced] with any strides.
+static channel_order strided_order_of(const tsri_layout *x) {
+  channel_order order = order_of(x);
+  if (order.is_packed) return order;
+  order.is_last = order.inner == 1;
+  for (int i = 0; i < 3; i++) order.steps[i] = x->strides[i];
   return order;
 }
 
@@ -100,6 +119,7 @@ static tsr_status add_up(const tsri_kernel_run *run, const channel_work *work, t
   tsri_call_word(&call, "channels", order->channels);
   tsri_call_word(&call, "inner", order->inner);
   tsri_call_word(&call, "depth", cut->depth);
+  tsri_call_words(&call, "step", 0, order->steps, 3);
   tsri_call_word(&call, "x_at", run->layouts[x].offset);
   tsri_call_word(&call, "g_at", run->layouts[g].offset);
   tsri_call_word(&call, "m_at", run->layouts[mean].offset);
@@ -129,8 +149,9 @@ static tsr_status join(const tsri_kernel_run *run, const channel_work *work, tsr
 
 static tsr_status run_sums(const tsri_kernel_run *run, const channel_work *work) {
   const tsri_layout *x = &run->layouts[work->x], *g = &run->layouts[work->g];
-  channel_order order = order_of(x);
-  channel_cut cut = cut_of(run, work->wide, &order, x->offset % 4 == 0 && g->offset % 4 == 0);
+  channel_order order = work->spread ? strided_order_of(x) : order_of(x);
+  bool is_aligned = order.is_packed && x->offset % 4 == 0 && g->offset % 4 == 0;
+  channel_cut cut = cut_of(run, work->wide, &order, is_aligned);
   tsr_status status = tsri_call_check(run->node->op->name, x);
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, g);
   if (status != TSR_OK) return status;

@@ -26,12 +26,12 @@ typedef struct tsri_channel_numbers {
 } tsri_channel_numbers;
 tsri_channel_numbers tsri_channel_statistics(tsr_tensor *x, double eps);
 
-// x as [reduced, channel, reduced], packed, gives the sum of squared distances from the channel's mean, times `factor`, or the root of that, as `dtype`. Only
+// x as [reduced, channel, reduced], a view with any strides, gives the sum of squared distances from the channel's mean, times `factor`, or the root of that, as `dtype`. Only
 // where tsri_channel_one_pass(x). The first is var, the second std.
 extern const tsri_op tsri_op_channel_spread[2];
 tsr_tensor *tsri_channel_spread(tsr_tensor *x, double factor, bool is_root, tsr_dtype dtype);
 
-// Whether statistics of x, a packed tensor of floats, are made in one pass over memory: where groups of items read it together.
+// Whether statistics of x are made in one pass over memory: where groups of items read it together.
 bool tsri_channel_one_pass(const tsr_tensor *x);
 
 // `mean` and `scale` are numbers of the channels of x. Caller releases both results.

@@ -207,7 +207,7 @@ static tsr_shape shape_without(tsr_shape from, uint32_t axes, bool keep_dims) {
   return shape;
 }
 
-// The variance in one pass over memory, as that of channels, or its root. NULL: the kept axes are no neighbours there, or the device reads it twice.
+// The variance in one pass over memory, as that of channels, or its root. NULL: the kept axes are no neighbours there, a copy would be needed to join axes, or the device reads it twice.
 static tsr_tensor *spread_in_one_pass(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor,
                                       bool is_root, tsr_dtype dtype) {
   enum { MOST_CHANNELS = 65535 };
@@ -216,8 +216,11 @@ static tsr_tensor *spread_in_one_pass(tsr_tensor *x, const reduction *over, bool
   if (x->layout.count == 0 || x->layout.count > INT32_MAX || !tsri_channel_one_pass(x)) return NULL;
   tsr_tensor *ordered = in_memory_order(x, over->axes, &axes);
   if (!ordered) return NULL;
-  bool fits = as_channels(ordered->layout.shape, axes, &shape) && shape.dims[1] <= MOST_CHANNELS;
-  if (!fits || !tsri_layout_is_contiguous(&ordered->layout)) {
+  tsri_layout view;
+  bool is_view = false;
+  bool fits = as_channels(ordered->layout.shape, axes, &shape) && shape.dims[1] <= MOST_CHANNELS &&
+              tsri_layout_reshape(&ordered->layout, shape, &view, &is_view) == TSR_OK && is_view;
+  if (!fits) {
     tsr_release(ordered);
     return NULL;
   }
