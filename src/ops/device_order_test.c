@@ -72,15 +72,23 @@ static void check_scatter(tsr_device *device, tsr_device *cpu, int64_t n, int64_
   check_as_on_cpu("scatter_add", results[0], results[1]);
 }
 
+// Whole numbers as rows x columns of a slice with a step.
+static tsr_tensor *stepped(tsr_device *on, tsr_dtype dtype, int64_t rows, int64_t columns, uint64_t seed) {
+  tsr_tensor *x = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(rows, 2 * columns), -99, 99, seed), dtype);
+  CHECK_OK(tsr_evaluate(x));
+  return tsr_slice(x, 1, 0, 2 * columns, 2);
+}
+
 // Each element has an index along the last axis. The sums of floats are exact, so that they do not depend on an order.
 static void check_scatter_rows(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t rows, int64_t n,
                                int64_t size) {
   tsr_tensor *results[2];
   for (int i = 0; i < 2; i++) {
     tsr_device *on = i ? cpu : device;
-    tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(rows, n), -size - 1, size + 1, 9);
-    tsr_tensor *source = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(rows, n), -99, 99, 7), dtype);
-    results[i] = tsr_scatter_add(tsr_ones(on, dtype, TSR_SHAPE(rows, size)), 1, list, source);
+    tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(n, rows), -size - 1, size + 1, 9);
+    CHECK_OK(tsr_evaluate(list));
+    results[i] = tsr_scatter_add(stepped(on, dtype, rows, size, 7), 1, tsr_transpose(list, 0, 1),
+                                 stepped(on, dtype, rows, n, 8));
   }
   check_as_on_cpu("scatter_add of single elements", results[0], results[1]);
 }
@@ -120,6 +128,9 @@ static void sums_and_rows_agree(tsr_device *device) {
   check_scatter(device, cpu, 500, 6, 40);
   check_scatter(device, cpu, 1500, 30, 2000);
   check_scatter_rows(device, cpu, TSR_F32, 40, 90, 30);
+  check_scatter_rows(device, cpu, TSR_F32, 40, 9, 30);
+  check_scatter_rows(device, cpu, TSR_I32, 7, 20, 11);
+  check_scatter_rows(device, cpu, TSR_F32, 2500, 7, 9);
   check_scatter_rows(device, cpu, TSR_F32, 20, 3000, 70);
   check_scatter_rows(device, cpu, TSR_F32, 300, 1025, 200);
   check_scatter_rows(device, cpu, TSR_F32, 3, 5001, 5003);

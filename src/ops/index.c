@@ -241,7 +241,7 @@ tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices) {
 
 // --- scatter ---------------------------------------------------------------------------------------------------------
 //
-// Inputs: x, indices, source. All are contiguous, but for indices that keeps_index_view leaves as they are.
+// Inputs: x, indices, source. They are contiguous, unless kernels take them as they lie in memory (tsri_scatter_takes) or indices are broadcast along rows.
 
 // Passes where element i of the indices writes to: at its own position in x, except along the axis, where the index
 // decides.
@@ -444,23 +444,6 @@ static tsr_status join_runs(const tsri_kernel_run *run, scatter_rows *rows, cons
   return tsri_call_items(&call, items);
 }
 
-// Tries the kernels that need no sort, which takes up to nine launches: on GPUs, where indices and x differ in size along the axis only.
-static tsr_status scatter_unsorted(const tsri_kernel_run *run, int axis, bool is_by_rows) {
-  if (!tsri_call_tuning(run->device)->reduce_wide) return TSR_ERR_UNSUPPORTED;
-  tsri_scatter s = {.outer = 1, .n = run->layouts[1].shape.dims[axis], .inner = 1, .size = run->shape.dims[axis]};
-  for (int i = 0; i < run->shape.rank; i++) {
-    if (i == axis) continue;
-    if (run->layouts[1].shape.dims[i] != run->shape.dims[i]) return TSR_ERR_UNSUPPORTED;
-    *(i < axis ? &s.outer : &s.inner) *= run->shape.dims[i];
-  }
-  s.i_outer = is_by_rows ? 0 : s.n * s.inner;
-  s.i_step = is_by_rows ? run->layouts[1].strides[axis] : s.inner;
-  s.i_inner = is_by_rows ? 0 : 1;
-  tsr_status status = tsri_scatter_few(run, &s);
-  if (status == TSR_ERR_UNSUPPORTED) status = tsri_scatter_atomic(run, &s);
-  return status == TSR_ERR_UNSUPPORTED ? tsri_scatter_ranges(run, &s) : status;
-}
-
 tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   tsr_status status = check_scatter(run);
   if (status != TSR_OK || run->layouts[0].count == 0) return status;
@@ -472,9 +455,9 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   tsri_row_major(run->shape, strides);
   status = scatter_add_native(run, &walk, run->shape.dims[axis], strides[axis]);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  bool is_by_rows = has_one_index_per_row(&run->layouts[1], run->shape, axis);
-  status = scatter_unsorted(run, axis, is_by_rows);
+  status = tsri_scatter_unsorted(run);
   if (status != TSR_ERR_UNSUPPORTED) return status;
+  bool is_by_rows = has_one_index_per_row(&run->layouts[1], run->shape, axis);
   status = copy_x(run);
   if (status != TSR_OK) return status;
   sorted_keys keys = {NULL, NULL, NULL};
@@ -509,14 +492,11 @@ static tsr_status check_source(const char *caller, const tsr_tensor *x, const ts
   return TSR_OK;
 }
 
-// Indices that are broadcast along rows stay a view where the kernels of scatter_add add whole rows: the device has no operator of its own, which takes
-// indices one by one.
-static bool keeps_index_view(const tsri_op *op, const tsr_device *device, const tsr_tensor *x,
-                             const tsr_tensor *indices, int axis) {
+// Whether kernels compute it: the device has no operator of its own, which takes row-major inputs alone.
+static bool is_by_kernels(const tsri_op *op, const tsr_device *device, tsr_dtype dtype, tsr_dtype index_dtype) {
   const tsri_native_op native = {
-      .kind = TSRI_NATIVE_SCATTER_ADD, .dtype = x->dtype, .result = x->dtype, .is.index.index_dtype = indices->dtype};
-  return op->run == tsri_run_scatter_add && !tsri_device_takes(device, &native) &&
-         has_one_index_per_row(&indices->layout, x->layout.shape, axis);
+      .kind = TSRI_NATIVE_SCATTER_ADD, .dtype = dtype, .result = dtype, .is.index.index_dtype = index_dtype};
+  return op->run == tsri_run_scatter_add && !tsri_device_takes(device, &native);
 }
 
 static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source,
@@ -527,8 +507,19 @@ static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tenso
   status = tsri_record_device(op->name, (tsr_tensor *const[]){x, indices, source}, 3, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *cast = tsr_cast(source, x->dtype);
-  tsr_tensor *list = keeps_index_view(op, device, x, indices, axis) ? tsr_retain(indices) : tsr_contiguous(indices);
-  tsr_tensor *inputs[3] = {tsr_contiguous(x), list, tsr_contiguous(cast)};
+  status = tsri_tensor_check(op->name, cast);
+  if (status != TSR_OK) {
+    tsr_release(cast);
+    return tsri_tensor_fail(status);
+  }
+  const tsri_scatter form = {device, x->dtype, combination, axis, &x->layout, &indices->layout, &cast->layout};
+  bool has_kernels = is_by_kernels(op, device, x->dtype, indices->dtype);
+  bool keeps_views = has_kernels && tsri_scatter_takes(&form);
+  // Indices that are broadcast along rows stay a view: the kernels that join sorted rows read them once.
+  bool keeps_list = keeps_views || (has_kernels && has_one_index_per_row(&indices->layout, x->layout.shape, axis));
+  tsr_tensor *inputs[3] = {keeps_views ? tsr_retain(x) : tsr_contiguous(x),
+                           keeps_list ? tsr_retain(indices) : tsr_contiguous(indices),
+                           keeps_views ? tsr_retain(cast) : tsr_contiguous(cast)};
   for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
   tsr_tensor *result = status == TSR_OK
                            ? tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 3,

@@ -1,109 +1,226 @@
 // SPDX-License-Identifier: MIT
 #include "ops/scatter.h"
+#include "graph/transfer.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 
-static int combination_of(const tsri_kernel_run *run) { return (int)TSRI_GIVEN(run->node, scatter)->combination; }
+// --- Which kernel ----------------------------------------------------------------------------------------------------
 
-static bool is_word(tsr_dtype dtype) { return dtype == TSR_I32 || dtype == TSR_U32; }
+// x and y as [outer, size, inner], indices and source as [outer, n, inner]. `strides` are those of x, the indices and the source.
+typedef struct scatter_sizes {
+  int64_t outer, n, inner, size;
+  int64_t strides[3][3];
+} scatter_sizes;
 
-static bool is_atomic(const tsri_kernel_run *run) {
-  return is_word(run->dtype) && combination_of(run) != TSRI_COMBINE_PRODUCT;
+typedef enum scatter_method {
+  SORTED,  // none of the kernels here
+  FEW,     // each element of the result goes through all indices that might name it
+  ATOMIC,  // integers of 32 bits, whose sums, largest and smallest are the same in any order
+  RANGES   // single elements along the last axis: a work-group has a range of the targets of a row in shared memory
+} scatter_method;
+
+enum { GROUP = 256, LARGE_GROUP = 1024, EACH = 4, LEAST_RANGE = 256, MOST_RANGE = 4096, PLACE_BITS = 20 };
+
+// How RANGES shares out the work: `range` targets of a row for each group, or `per` whole rows.
+typedef struct range_cut {
+  int64_t range, ranges, per;
+  int group;
+} range_cut;
+
+// The layout as [outer, middle, inner], of which the middle is the axis. False: a copy would be needed, or neighbouring items would read elements of a large tensor
+// that are far apart, for which a copy is faster.
+static bool find_strides(const tsri_layout *layout, int axis, int64_t strides[3]) {
+  enum { MOST_STEP = 4, MANY = 1 << 18 };
+  int64_t outer = 1, inner = 1;
+  for (int i = 0; i < layout->shape.rank; i++) {
+    if (i != axis) *(i < axis ? &outer : &inner) *= layout->shape.dims[i];
+  }
+  tsri_layout view;
+  bool is_view = false;
+  tsr_shape shape = TSR_SHAPE(outer, layout->shape.dims[axis], inner);
+  if (tsri_layout_reshape(layout, shape, &view, &is_view) != TSR_OK || !is_view) return false;
+  for (int i = 0; i < 3; i++) strides[i] = shape.dims[i] == 1 ? 0 : view.strides[i];
+  int64_t low = 0, high = 0, step = view.strides[inner == 1 ? 1 : 2];
+  tsri_layout_span(layout, &low, &high);
+  return high < TSRI_CALL_MAX_ELEMENTS && (layout->count < MANY || (step >= 0 && step <= MOST_STEP));
 }
 
-static void pass_sources(const tsri_kernel_run *run, tsri_call *call) {
-  tsri_call_buffer(call, "indices", run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(call, "source", run->inputs[2], run->dtype);
-  tsri_call_buffer(call, "y", run->output, run->dtype);
-  tsri_call_word(call, "i_at", run->layouts[1].offset);
-  tsri_call_word(call, "s_at", run->layouts[2].offset);
+static bool find_sizes(const tsri_scatter *s, scatter_sizes *out) {
+  *out =
+      (scatter_sizes){.outer = 1, .n = s->indices->shape.dims[s->axis], .inner = 1, .size = s->x->shape.dims[s->axis]};
+  for (int i = 0; i < s->x->shape.rank; i++) {
+    if (i == s->axis) continue;
+    if (s->indices->shape.dims[i] != s->x->shape.dims[i]) return false;
+    *(i < s->axis ? &out->outer : &out->inner) *= s->x->shape.dims[i];
+  }
+  if (s->x->count == 0 || s->indices->count == 0 || s->x->count >= TSRI_CALL_MAX_ELEMENTS) return false;
+  return find_strides(s->x, s->axis, out->strides[0]) && find_strides(s->indices, s->axis, out->strides[1]) &&
+         find_strides(s->source, s->axis, out->strides[2]);
 }
 
-static void pass_sizes(const tsri_scatter *s, int64_t total, tsri_call *call) {
-  tsri_call_word(call, "total", total);
-  tsri_call_word(call, "n", s->n);
-  tsri_call_word(call, "inner", s->inner);
-  tsri_call_word(call, "size", s->size);
-  tsri_call_word(call, "i_outer", s->i_outer);
-  tsri_call_word(call, "i_step", s->i_step);
-  tsri_call_word(call, "i_inner", s->i_inner);
+static bool is_atomic(const tsri_scatter *s) {
+  return (s->dtype == TSR_I32 || s->dtype == TSR_U32) && s->combination != TSRI_COMBINE_PRODUCT;
 }
 
-tsr_status tsri_scatter_few(const tsri_kernel_run *run, const tsri_scatter *s) {
-  enum { MOST_INDICES = 1024 };
-  // Comparisons that take less time than another launch, or than shared memory.
-  int64_t total = run->layouts[0].count, most = is_atomic(run) ? 1 << 22 : 1 << 26;
-  if (s->n > MOST_INDICES || total > most / s->n) return TSR_ERR_UNSUPPORTED;
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_index", "scatter_few",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
-                           TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("OP", combination_of(run))));
-  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  tsri_call_word(&call, "x_at", run->layouts[0].offset);
-  pass_sources(run, &call);
-  pass_sizes(s, total, &call);
-  return tsri_call_items(&call, total);
+// An index that an item goes through takes some 85 ns, a comparison of all items together 1 ps.
+static bool has_few(const tsri_scatter *s, const scatter_sizes *z) {
+  enum { MOST_BEFORE_ATOMICS = 32, MOST_BEFORE_RANGES = 64, MOST_BEFORE_SORT = 512 };
+  bool has_ranges = z->inner == 1;
+  int64_t most = is_atomic(s) ? MOST_BEFORE_ATOMICS : has_ranges ? MOST_BEFORE_RANGES : MOST_BEFORE_SORT;
+  int64_t compared = is_atomic(s) || has_ranges ? 1 << 22 : 1 << 26;
+  return z->n <= most && s->x->count <= compared / z->n;
 }
-
-tsr_status tsri_scatter_atomic(const tsri_kernel_run *run, const tsri_scatter *s) {
-  if (!is_atomic(run)) return TSR_ERR_UNSUPPORTED;
-  size_t offset = (size_t)run->layouts[0].offset * tsr_dtype_bytes(run->dtype);
-  tsr_status status = tsr_buffer_copy(run->output, 0, run->inputs[0], offset, tsr_buffer_bytes(run->output));
-  if (status != TSR_OK) return status;
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_scatter", "scatter_atomic",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
-                           TSRI_CONSTANT("OP", combination_of(run))));
-  int64_t total = s->outer * s->n * s->inner;
-  pass_sources(run, &call);
-  pass_sizes(s, total, &call);
-  return tsri_call_items(&call, total);
-}
-
-// --- Ranges of targets -----------------------------------------------------------------------------------------------
-
-enum { GROUP = 256, EACH = 4, LEAST_RANGE = 256, MOST_RANGE = 4096, PLACE_BITS = 20 };
 
 // Shared memory of scatter_ranges.
-static size_t shared_bytes(int64_t range, size_t wide) {
-  return (size_t)range * (wide + 4) + GROUP * (wide + 4) + 4 * (2 * GROUP * EACH + 2 * GROUP);
+static size_t shared_bytes(int64_t range, int group, bool is_whole, size_t wide) {
+  size_t lists = is_whole ? 2 : (size_t)group * (EACH + 1 + 2);
+  return ((size_t)range + (size_t)group) * (wide + 4) + 4 * lists;
 }
 
-// The most targets of a group that shared memory holds, or fewer if there are few rows, so that many groups share a row; 0 if there is no room for the least.
-static int64_t range_of(const tsri_kernel_run *run, const tsri_scatter *s) {
-  enum { FILLED = 256 };  // groups that a GPU should have to do at least
-  size_t wide = tsr_dtype_bytes(tsri_accumulator(run->dtype));
+static int64_t most_range(const tsr_device *device, int group, bool is_whole, size_t wide) {
   int64_t range = MOST_RANGE;
-  while (range >= LEAST_RANGE && shared_bytes(range, wide) > run->device->limits.shared_bytes) range /= 2;
-  if (range < LEAST_RANGE) return 0;
-  while (range > LEAST_RANGE && (range / 2 >= s->size || s->outer * ((s->size + range - 1) / range) < FILLED))
-    range /= 2;
+  while (range >= LEAST_RANGE && shared_bytes(range, group, is_whole, wide) > device->limits.shared_bytes) range /= 2;
   return range;
 }
 
-tsr_status tsri_scatter_ranges(const tsri_kernel_run *run, const tsri_scatter *s) {
+// Whole rows where they fit into a group's shared memory: as many for each group as leave enough groups to fill a GPU.
+static bool cut_whole_rows(const scatter_sizes *z, int64_t most, range_cut *out) {
+  enum { FILLED = 1024 };
+  if (z->size > most) return false;
+  *out = (range_cut){.range = LEAST_RANGE, .ranges = 1, .per = z->outer / FILLED, .group = GROUP};
+  if (out->per > most / z->size) out->per = most / z->size;
+  if (out->per < 1) out->per = 1;
+  while (out->range < out->per * z->size) out->range *= 2;
+  return true;
+}
+
+// Parts of rows: as large as fit, or smaller ones, so that there are enough groups.
+static bool cut_parts(const scatter_sizes *z, int64_t most, int group, range_cut *out) {
   // An index that is read costs less than one that is sorted: some ten reads and writes.
-  enum { MOST_PLACES = 1 << 18, FEW_READS = 100000000, FEW_RANGES = 4 };
+  enum { FILLED = 256, MOST_PLACES = 1 << 18, FEW_READS = 100000000, FEW_RANGES = 4 };
   _Static_assert(MOST_PLACES <= 1 << PLACE_BITS, "an entry of the kernel's list has room for a place");
-  int64_t range = s->inner == 1 && s->n <= MOST_PLACES ? range_of(run, s) : 0;
-  if (range == 0 || run->device->limits.max_group_size < GROUP) return TSR_ERR_UNSUPPORTED;
-  int64_t ranges = (s->size + range - 1) / range, all_ranges = s->outer * ranges;
-  if (ranges > FEW_RANGES && s->outer * s->n * ranges > FEW_READS) return TSR_ERR_UNSUPPORTED;
+  int64_t range = most;
+  while (range > LEAST_RANGE && z->outer * ((z->size + range - 1) / range) < FILLED) range /= 2;
+  *out = (range_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group};
+  return z->n <= MOST_PLACES && (out->ranges <= FEW_RANGES || z->outer * z->n * out->ranges <= FEW_READS);
+}
+
+static bool cut_ranges(const tsri_scatter *s, const scatter_sizes *z, range_cut *out) {
+  size_t wide = tsr_dtype_bytes(tsri_accumulator(s->dtype));
+  uint32_t most_items = s->device->limits.max_group_size;
+  int group = most_items >= LARGE_GROUP ? LARGE_GROUP : GROUP;
+  int64_t whole = most_range(s->device, GROUP, true, wide), part = most_range(s->device, group, false, wide);
+  if (z->inner != 1 || most_items < GROUP || whole < LEAST_RANGE || part < LEAST_RANGE) return false;
+  // A few long rows are shared out among groups even if they would fit into one.
+  bool is_long = z->outer < 64 && z->n > 8 * GROUP;
+  return (!is_long && cut_whole_rows(z, whole, out)) || cut_parts(z, part, group, out);
+}
+
+static scatter_method choose(const tsri_scatter *s, scatter_sizes *z, range_cut *cut) {
+  if (!tsri_call_tuning(s->device)->reduce_wide || !find_sizes(s, z)) return SORTED;
+  if (has_few(s, z)) return FEW;
+  if (is_atomic(s)) return ATOMIC;
+  return cut_ranges(s, z, cut) ? RANGES : SORTED;
+}
+
+bool tsri_scatter_takes(const tsri_scatter *s) {
+  scatter_sizes z;
+  range_cut cut;
+  return choose(s, &z, &cut) != SORTED;
+}
+
+// --- Launches --------------------------------------------------------------------------------------------------------
+
+static void pass_sources(const tsri_kernel_run *run, const scatter_sizes *z, tsri_call *call) {
+  tsri_call_buffer(call, "indices", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(call, "source", run->inputs[2], run->dtype);
+  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_call_word(call, "n", z->n);
+  tsri_call_word(call, "size", z->size);
+  tsri_call_word(call, "i_at", run->layouts[1].offset);
+  tsri_call_word(call, "i_outer", z->strides[1][0]);
+  tsri_call_word(call, "i_step", z->strides[1][1]);
+  tsri_call_word(call, "s_at", run->layouts[2].offset);
+  tsri_call_word(call, "s_outer", z->strides[2][0]);
+  tsri_call_word(call, "s_step", z->strides[2][1]);
+}
+
+static void pass_columns(const scatter_sizes *z, int64_t total, tsri_call *call) {
+  tsri_call_word(call, "total", total);
+  tsri_call_word(call, "inner", z->inner);
+  tsri_call_word(call, "i_inner", z->strides[1][2]);
+  tsri_call_word(call, "s_inner", z->strides[2][2]);
+}
+
+static void pass_x(const tsri_kernel_run *run, const scatter_sizes *z, tsri_call *call) {
+  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
+  tsri_call_word(call, "x_at", run->layouts[0].offset);
+  tsri_call_word(call, "x_outer", z->strides[0][0]);
+  tsri_call_word(call, "x_step", z->strides[0][1]);
+}
+
+static tsr_status run_few(const tsri_kernel_run *run, const tsri_scatter *s, const scatter_sizes *z) {
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_scatter", "scatter_few",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
+                           TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("OP", s->combination)));
+  pass_x(run, z, &call);
+  tsri_call_word(&call, "x_inner", z->strides[0][2]);
+  pass_sources(run, z, &call);
+  pass_columns(z, s->x->count, &call);
+  return tsri_call_items(&call, s->x->count);
+}
+
+static tsr_status run_atomic(const tsri_kernel_run *run, const tsri_scatter *s, const scatter_sizes *z) {
+  tsri_view from = {.buffer = run->inputs[0], .dtype = run->dtype, .layout = run->layouts[0]};
+  tsri_layout to = tsri_packed_layout(&run->layouts[0]);
+  tsr_status status = tsri_copy_strided(&from, run->output, &to);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_scatter", "scatter_atomic",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("OP", s->combination)));
+  pass_sources(run, z, &call);
+  pass_columns(z, s->indices->count, &call);
+  return tsri_call_items(&call, s->indices->count);
+}
+
+static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter *s, const scatter_sizes *z,
+                             const range_cut *cut) {
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_scatter", "scatter_ranges",
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
-                TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("OP", combination_of(run)),
-                TSRI_CONSTANT("RANGE", range), TSRI_CONSTANT("WHOLE", ranges == 1), TSRI_CONSTANT("EACH", EACH),
-                TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, GROUP)), TSRI_CONSTANT("WG", GROUP)));
-  pass_sources(run, &call);
-  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  tsri_call_word(&call, "all_ranges", all_ranges);
-  tsri_call_word(&call, "ranges", ranges);
-  tsri_call_word(&call, "n", s->n);
-  tsri_call_word(&call, "size", s->size);
-  tsri_call_word(&call, "x_at", run->layouts[0].offset);
-  tsri_call_word(&call, "i_row", s->i_outer);
-  tsri_call_word(&call, "i_step", s->i_step);
-  return tsri_call_many_groups(&call, all_ranges);
+                TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("OP", s->combination),
+                TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
+                TSRI_CONSTANT("EACH", EACH), TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, cut->group)),
+                TSRI_CONSTANT("WG", cut->group)));
+  pass_x(run, z, &call);
+  pass_sources(run, z, &call);
+  tsri_call_word(&call, "rows", z->outer);
+  tsri_call_word(&call, "ranges", cut->ranges);
+  tsri_call_word(&call, "per", cut->per);
+  return tsri_call_many_groups(&call, (z->outer + cut->per - 1) / cut->per * cut->ranges);
+}
+
+tsr_status tsri_scatter_unsorted(const tsri_kernel_run *run) {
+  const tsri_scatter s = {.device = run->device,
+                          .dtype = run->dtype,
+                          .combination = (int)TSRI_GIVEN(run->node, scatter)->combination,
+                          .axis = (int)TSRI_GIVEN(run->node, scatter)->axis,
+                          .x = &run->layouts[0],
+                          .indices = &run->layouts[1],
+                          .source = &run->layouts[2]};
+  scatter_sizes z;
+  range_cut cut;
+  switch (choose(&s, &z, &cut)) {
+    case FEW:
+      return run_few(run, &s, &z);
+    case ATOMIC:
+      return run_atomic(run, &s, &z);
+    case RANGES:
+      return run_ranges(run, &s, &z, &cut);
+    default:
+      return TSR_ERR_UNSUPPORTED;
+  }
 }
