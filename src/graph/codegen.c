@@ -63,12 +63,13 @@ static void choose_parts(tsri_codegen *gen, bool is_column) {
   gen->stage = TSRI_STAGE_PARTS;
 }
 
-// The team for rows that are shorter than a work-group: an item reads some eight elements, the largest team up to TEAM_ROUNDS times as many. Rows of 40
-// take 57 us on an H200 with teams of 8, 74 with 16.
+// The team for rows that are shorter than a work-group: an item reads some eight elements, the largest team up to TEAM_ROUNDS times as many, or MANY_ROUNDS
+// where so many rows keep the device busy: a team joins its values without a barrier. Rows of 40 take 57 us on an H200 with teams of 8, 74 with 16.
 static uint32_t choose_team(const tsri_codegen *gen) {
-  enum { LEAST = 8, EACH = 8, TEAM_ROUNDS = 2, MOST_ITEMS = 1 << 30 };
+  enum { LEAST = 8, EACH = 8, TEAM_ROUNDS = 2, MANY_ROUNDS = 8, MOST_ITEMS = 1 << 30 };
   int64_t reduced = gen->fused->reduced.count, most = TSRI_TUNED(gen->tuning, reduce_team);
-  if (most < 4 || reduced < LEAST || reduced > most * EACH * TEAM_ROUNDS) return 0;
+  bool is_many = gen->fused->kept.count * most >= TSRI_TUNED(gen->tuning, column_items);
+  if (most < 4 || reduced < LEAST || reduced > most * EACH * (is_many ? MANY_ROUNDS : TEAM_ROUNDS)) return 0;
   if (!reduces_last_axis(gen->fused->heavy) || gen->fused->kept.count > MOST_ITEMS / most) return 0;
   int64_t team = 2;
   while (team < most && team * EACH < reduced) team *= 2;

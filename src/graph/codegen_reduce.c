@@ -146,10 +146,11 @@ static void put_step(const tsri_codegen *gen, const char *r, tsri_builder *build
     tsri_builder_add(builder, "%s%s\n", indent, combinations[gen->fused->heavy->op->reduce].step);
     return;
   }
+  // !(x <= acc): x is larger, or one of them is NaN. The first NaN stays.
   bool is_float = tsr_dtype_kind_of(work_dtype(gen)) == TSR_KIND_FLOAT;
-  tsri_builder_add(builder, "%sif (at == 0xffffffffu || x %s acc%s) { acc = x; at = %s; }\n", indent,
-                   gen->fused->heavy->op->reduce == TSRI_REDUCE_ARGMAX ? ">" : "<",
-                   is_float ? " || (isnan(x) && !isnan(acc))" : "", r);
+  tsri_builder_add(builder, "%sif (at == 0xffffffffu || (!(x %s acc)%s)) { acc = x; at = %s; }\n", indent,
+                   gen->fused->heavy->op->reduce == TSRI_REDUCE_ARGMAX ? "<=" : ">=", is_float ? " && !isnan(acc)" : "",
+                   r);
 }
 
 // The initial value of acc, which is also the result over zero elements. i8 and i16 are computed in i32 but start with
@@ -342,6 +343,26 @@ static const char *put_row_start(const tsri_codegen *gen, tsri_builder *builder)
   return "member == 0u";
 }
 
+// As put_wide_loop, one element at a time: rows that begin at odd addresses.
+static void put_narrow_loop(const tsri_codegen *gen, tsri_builder *builder) {
+  int rounds = TSRI_TUNED(gen->tuning, reduce_unroll);
+  tsri_builder_add(builder, "    u32 next = first + member;\n");
+  if (rounds > 1) {
+    tsri_builder_add(
+        builder,
+        "    for (; next + TEAM * %du < last; next += TEAM * %du) {\n    unroll for (u32 k = 0; k < %d; k++) {\n"
+        "      u32 r = next + k * TEAM;\n",
+        rounds - 1, rounds, rounds);
+    put_value(gen, builder, "      ");
+    put_step(gen, value_index(gen), builder, "      ");
+    tsri_builder_add(builder, "    }\n    }\n");
+  }
+  tsri_builder_add(builder, "    for (u32 r = next; r < last; r += TEAM) {\n");
+  put_value(gen, builder, "      ");
+  put_step(gen, value_index(gen), builder, "      ");
+  tsri_builder_add(builder, "    }\n");
+}
+
 static void put_row(const tsri_codegen *gen, tsri_builder *builder) {
   bool is_product = gen->fused->heavy->op->reduce == TSRI_REDUCE_PROD && !gen->team;
   if (is_product) tsri_builder_add(builder, "  shared %s products[WG];\n", tsri_codegen_type(work_dtype(gen)));
@@ -352,10 +373,7 @@ static void put_row(const tsri_codegen *gen, tsri_builder *builder) {
     put_wide_row(gen, builder);
   } else {
     put_start(gen, builder);
-    tsri_builder_add(builder, "    for (u32 r = first + member; r < last; r += TEAM) {\n");
-    put_value(gen, builder, "      ");
-    put_step(gen, value_index(gen), builder, "      ");
-    tsri_builder_add(builder, "    }\n");
+    put_narrow_loop(gen, builder);
   }
   if (gen->team) put_team_value(gen, builder);
   else put_group_value(gen, builder);

@@ -3,8 +3,8 @@
 // read.
 //
 // A leaf with stride 1 along the lanes' axis is read by load4, which needs indices that are multiples of 4: its base
-// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes. Element-wise kernels read one whose
-// elements are a little apart (a slice with a step) one by one: its lines of memory are read anyway, and results are still stored four at a time.
+// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes. Element-wise kernels and reductions of rows read one
+// whose elements are a little apart (a slice with a step) one by one: its lines of memory are read anyway, and several reads are under way together.
 #include "graph/codegen.h"
 
 // The axis along which lanes are neighbours (axis `axis` of `near`), and the extent with the other axes.
@@ -36,7 +36,8 @@ static bool is_by_four(const tsri_extent *extent, uint32_t leaf, int except) {
 static bool leaf_allows(const tsri_codegen *gen, const lane_axis *lanes, uint32_t leaf) {
   enum { MOST_STEP = 4 };
   int64_t step = lanes->near->strides[leaf][lanes->axis];
-  if (step == 0 || (!gen->fused->heavy && step > 1 && step <= MOST_STEP)) return true;
+  bool takes_steps = !gen->fused->heavy || gen->form == TSRI_FORM_ROW;
+  if (step == 0 || (takes_steps && step > 1 && step <= MOST_STEP)) return true;
   if (step != 1 || (gen->has_base[leaf] && gen->base[leaf] % 4 != 0)) return false;
   return is_by_four(lanes->near, leaf, lanes->axis) && (!lanes->other || is_by_four(lanes->other, leaf, -1));
 }
@@ -49,7 +50,8 @@ static size_t narrowest(const tsri_codegen *gen, const lane_axis *lanes) {
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
     if (fused->leaves[i].space != space_of(gen)) continue;
     if (!leaf_allows(gen, lanes, i)) return 0;
-    if (!tsri_codegen_is_wide(gen, i)) continue;
+    bool is_apart = fused->heavy && lanes->near->strides[i][lanes->axis] != 0;
+    if (!tsri_codegen_is_wide(gen, i) && !is_apart) continue;
     size_t bytes = tsr_dtype_bytes(fused->leaves[i].dtype);
     if (least == 0 || bytes < least) least = bytes;
   }
@@ -94,10 +96,12 @@ void tsri_codegen_parts(const tsri_codegen *gen, tsri_space space, tsri_builder 
 // Reads the four elements of a leaf that are a stride apart.
 static void put_apart(const tsri_codegen *gen, uint32_t leaf, const char *first, tsri_index_fn index,
                       tsri_builder *builder, const char *indent) {
+  lane_axis lanes = axis_of(gen);
   for (uint32_t j = 0; j < 4; j++) {
     tsri_builder_add(builder, "%spart%u[%s + %u] = leaf%u[", indent, leaf, first, j, leaf);
     index(gen, leaf, builder);
-    tsri_builder_add(builder, " + %uu * t%u_%d];\n", j, leaf, axis_of(gen).axis);
+    tsri_builder_add(builder, " + %uu * %c%u_%d];\n", j, lanes.near == &gen->fused->reduced ? 'u' : 't', leaf,
+                     lanes.axis);
   }
 }
 

@@ -65,7 +65,7 @@ typedef struct channel_cut {
 } channel_cut;
 
 static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const channel_order *order, bool is_aligned) {
-  enum { MOST_QUADS = 16, MOST_SHORT = 32, ROWS_PER_ITEM = 8, GROUPS_PER_TILE = 8, MOST_CHUNKS = 4096 };
+  enum { MOST_QUADS = 16, MOST_SHORT = 32, ROWS_PER_ITEM = 8, GROUPS_PER_TILE = 8, MOST_CHUNKS = 4096, FEW = 16384 };
   channel_cut cut = {.items = wide == TSR_F64 ? ITEMS / 2 : ITEMS,
                      .width = order->is_last && is_aligned && order->channels % 4 == 0 ? 4 : 1,
                      .along = !order->is_last && is_aligned && order->inner % 4 == 0 ? 4 : 1,
@@ -79,7 +79,8 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
   int64_t most = order->rows / ((int64_t)(cut.items / cut.quads) * ROWS_PER_ITEM);
   if (most > MOST_CHUNKS) most = MOST_CHUNKS;
   if (wanted > most) wanted = most;
-  if (wanted < 1) wanted = 1;
+  // What a group reads in less time than another launch takes, it adds up alone.
+  if (wanted < 1 || order->rows * cut.quads * cut.width <= FEW) wanted = 1;
   cut.depth = (order->rows + wanted - 1) / wanted;
   cut.depth = (cut.depth + cut.along - 1) / cut.along * cut.along;
   cut.chunks = (order->rows + cut.depth - 1) / cut.depth;

@@ -154,7 +154,8 @@ static tsr_status softmax_held_columns(const softmax_lines *s) {
   tsri_call call;
   tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_columns",
                         TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
-                                  TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("HELD", held)));
+                                  TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("HELD", held),
+                                  TSRI_CONSTANT("WG", tsri_call_tuning(s->run->device)->item_group)));
   tsri_call_buffer(&call, "x", s->run->inputs[0], s->run->dtype);
   tsri_call_buffer(&call, "y", s->run->output, s->run->dtype);
   tsri_call_word(&call, "rows", s->rows);
@@ -235,6 +236,9 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   if (status != TSR_ERR_UNSUPPORTED) return status;
   row_shape row = shape_row(run, s.n, &layout->offset, 1);
   if (row.held == 0) return softmax_plain(&s);
+  // Small tensors are read again from the cache in less time than a second launch takes.
+  enum { SMALL = 65536 };
+  if (s.inner > 1 && s.n > 4 * row.held && layout->count <= SMALL) return softmax_plain(&s);
   if (s.inner > 1) return s.n <= 4 * row.held ? softmax_held_columns(&s) : softmax_column_spans(&s);
   return row.spans > 1 ? softmax_spans(&s, row) : softmax_held(&s, row);
 }
