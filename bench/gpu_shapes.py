@@ -18,6 +18,7 @@ import time
 
 DTYPES = ("f32", "bf16", "f16", "i64", "i32")
 SAMPLE_NS = 5e6
+WARM_NS = 3e7
 
 
 class Shape(ctypes.Structure):
@@ -302,11 +303,16 @@ def uniform(torch, dtype, dims, limit=None):
 
 
 class Timed:
-    """Something to call again and again, and how to wait for it. A sample has as many calls as take SAMPLE_NS."""
+    """Something to call again and again, and how to wait for it. A sample has as many calls as take SAMPLE_NS. It is called for WARM_NS first: libraries
+    are asked for a plan, or their algorithms compared, once a shape has come back often enough."""
 
     def __init__(self, step, wait):
         self.step, self.wait, self.calls = step, wait, 1
         self.sample_us()
+        begin, self.calls = time.perf_counter_ns(), max(1, int(SAMPLE_NS / 1000 / max(self.sample_us(), 1)))
+        while time.perf_counter_ns() - begin < WARM_NS:
+            self.sample_us()
+        self.calls = 1
         self.calls = max(1, min(1000, int(SAMPLE_NS / 1000 / max(self.sample_us(), 1))))
 
     def sample_us(self):
