@@ -24,7 +24,7 @@ typedef enum method { NAIVE, LONG, SKINNY, TILED, BLOCKS, FRAGMENTS } method;
 
 // Thresholds for the choice. TILED, BLOCKS and FRAGMENTS compute a tile of results per work-group, LONG some results of a column per
 // work-group, SKINNY some of neighbouring columns, NAIVE one result per work item.
-enum { SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, NAIVE_GROUP = 64 };
+enum { SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, LONG_VECTOR_SUM = 128, NAIVE_GROUP = 64 };
 
 // SKINNY: SKINNY_COLUMNS items of a work-group of SKINNY_GROUP have four columns each, and share the sums with the others. MOST_ROWS: rows of a that a
 // work-group of LONG or SKINNY takes at a time.
@@ -119,7 +119,9 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
   bool is_gpu = TSRI_TUNED(tuning, matmul_blocks) != 0, is_thin = p->m < SMALL_SIDE || p->n < SMALL_SIDE;
   bool reads_along_k = p->b.row == 1 || p->n < SMALL_SIDE;
   bool is_few = p->m * p->n <= FEW_RESULTS && reads_along_k;
-  if (p->k >= LONG_SUM && (is_few || (is_gpu && is_thin && reads_both_along_k(p)))) {
+  // A matrix times a vector: an item that has a whole row reads far from its neighbours.
+  int64_t long_sum = is_gpu && (p->m == 1 || p->n == 1) ? LONG_VECTOR_SUM : LONG_SUM;
+  if (p->k >= long_sum && (is_few || (is_gpu && is_thin && reads_both_along_k(p)))) {
     chosen.method = LONG;
     chosen.rows = is_gpu && p->m < p->n ? rows_at_once(p) : 1;  // a tall a has enough rows for a work-group each
     chosen.group = TSRI_TUNED(tuning, gemv_group);
