@@ -57,6 +57,8 @@ set(test_environment
   "TSR_TEST_STANDIN_DIR=${PROJECT_BINARY_DIR}/tests/standins"
   # Compiling kernels is most of the time that software drivers take, even more so under a sanitizer: what they keep
   # is shared by all builds.
+  "TSR_STANDIN_CACHE=${PROJECT_SOURCE_DIR}/build/drivers/standins"
+  "TSR_TEST_HIP_CACHE=${PROJECT_SOURCE_DIR}/build/drivers/hip"
   "POCL_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/pocl"
   "MESA_SHADER_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/mesa"
   "PYTHONDONTWRITEBYTECODE=1"

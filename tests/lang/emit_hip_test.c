@@ -2,9 +2,14 @@
 // Every kernel in kernels/ as HIP, compiled for AMD's GPUs: by hipcc for those that Debian's ROCm knows, by a newer clang for
 // those that came later, with the device library of that ROCm. A sample of the kernels, unless TSR_TEST_SAMPLE=1.
 //
+// Compilers take minutes for all kernels, so the program is cut into parts, and the assembly of each part is kept in the folder
+// that TSR_TEST_HIP_CACHE names, under the hash of its text and of the command: a part without changes is not compiled again.
+//
 // What the compilers say of registers and LDS is checked: a kernel that keeps registers in memory fails, but in checked mode. With
 // TSR_TEST_REGISTERS=<file>, a table of all kernels is added to that file (docs/notes/rocm-registers.md is made of it).
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "lang/emit_program.h"
 #include "support/test.h"
@@ -61,18 +66,56 @@ static bool compile(const gpu *g, const char *path, const char *level, const cha
       g->name, level, options, path, path, g->wave == 64 ? "on" : "off", g->library);
 }
 
+// The text of <path>.s, which the caller frees; NULL: there is no such file.
 static char *read_assembly(const char *path) {
-  char name[160];
+  char name[1100];
+  size_t bytes = 0;
   snprintf(name, sizeof name, "%s.s", path);
-  FILE *file = fopen(name, "rb");
-  CHECK(file && fseek(file, 0, SEEK_END) == 0);
-  long bytes = ftell(file);
-  rewind(file);
-  char *text = malloc((size_t)bytes + 1);
-  CHECK(text && fread(text, 1, (size_t)bytes, file) == (size_t)bytes);
-  text[bytes] = '\0';
-  (void)fclose(file);
-  return text;
+  return emit_read_file(name, &bytes);
+}
+
+// --- Kept assembly --------------------------------------------------------------------------------------------------
+
+static uint64_t hash_more(uint64_t hash, const void *bytes, size_t count) {
+  for (size_t i = 0; i < count; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+  return hash;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text) { return hash_more(hash, text, strlen(text) + 1); }
+
+// Size and date of the compiler: another version compiles anew.
+static uint64_t hash_compiler(uint64_t hash, const gpu *g) {
+  static const char *const files[] = {"/usr/bin/hipcc", "/usr/bin/clang++-15"};
+  struct stat facts;
+  for (int i = 0; i < 2; i++) {
+    const char *file = g->library ? "/usr/bin/clang++-19" : files[i];
+    if (stat(file, &facts) != 0) continue;
+    hash = hash_more(hash, &facts.st_size, sizeof facts.st_size);
+    hash = hash_more(hash, &facts.st_mtime, sizeof facts.st_mtime);
+  }
+  return hash;
+}
+
+// The assembly of `text`, which the caller frees. The test fails if the text does not compile.
+static char *assembly_of(const gpu *g, const char *text, const char *level, const char *options) {
+  const char *folder = getenv("TSR_TEST_HIP_CACHE");
+  uint64_t hash = hash_compiler(UINT64_C(0xcbf29ce484222325), g);
+  hash = hash_text(hash_text(hash_text(hash_text(hash, g->name), level), options), text);
+  char path[128], kept[1024];
+  snprintf(kept, sizeof kept, "%s/%s-%016llx", folder ? folder : "", g->name, (unsigned long long)hash);
+  char *assembly = folder ? read_assembly(kept) : NULL;
+  if (assembly) return assembly;
+  CHECK(emit_write("all.hip", text, path, sizeof path));
+  if (!compile(g, path, level, options)) test_fail(__FILE__, __LINE__, "%s:\n%s", g->name, emit_log());
+  assembly = read_assembly(path);
+  CHECK(assembly);
+  // Under a name of this process's own first: two processes may do the same at once.
+  long process = (long)getpid();
+  if (folder && !emit_command("mkdir -p %s && cp %s.s %s.%ld && mv %s.%ld %s.s", folder, path, kept, process, kept,
+                              process, kept)) {
+    printf("%s could not be written: %s\n", kept, emit_log());
+  }
+  return assembly;
 }
 
 // --- Registers ------------------------------------------------------------------------------------------------------
@@ -126,22 +169,27 @@ static bool needs_units(const char *variant) {
   return strncmp(variant, "matmul_fragments<", 17) == 0 || (is_attention && strstr(variant, "W=u32"));
 }
 
-static void check_usage(const gpu *g, const char *program, const char *assembly) {
+// Of all parts of a program.
+typedef struct totals {
+  usage most;
+  uint32_t count, spilling, scratch;
+} totals;
+
+static void add_usage(const gpu *g, const char *program, const char *assembly, totals *sum) {
   const char *path = getenv("TSR_TEST_REGISTERS");
   FILE *table = path ? fopen(path, "a") : NULL;
-  usage u, most = {.vgpr = 0};
-  uint32_t count = 0, spilling = 0, scratch = 0;
-  for (const char *at = strstr(assembly, "amdhsa.kernels:"); at && (at = next_kernel(at, &u)) != NULL; count++) {
+  usage u;
+  for (const char *at = strstr(assembly, "amdhsa.kernels:"); at && (at = next_kernel(at, &u)) != NULL; sum->count++) {
     char variant[512];
     bool is_checked = variant_of(program, u.name, variant, sizeof variant);
     if (u.vgpr_spills) printf("%s: %s keeps %u registers in memory\n", g->name, variant, u.vgpr_spills);
-    if (!is_checked && u.vgpr > most.vgpr) most = u;
+    if (!is_checked && u.vgpr > sum->most.vgpr) sum->most = u;
     // Tests of every index need registers, and are not for speed. Attention of f64 holds a row of 64 sums, 128 registers, and loads
     // as many at once.
     bool is_slow = is_checked || (g->units == NO_UNITS && needs_units(variant));
     bool is_f64 = strncmp(variant, "attention<", 10) == 0 && strstr(variant, "A=f64");
-    spilling += u.vgpr_spills > 0 && !is_slow && !is_f64;
-    scratch += u.scratch > 0;
+    sum->spilling += u.vgpr_spills > 0 && !is_slow && !is_f64;
+    sum->scratch += u.scratch > 0;
     if (table) {
       fprintf(table, "%s | %s | %u | %u | %u | %u | %u | %u\n", g->name, variant, u.vgpr, u.vgpr_spills, u.sgpr,
               u.sgpr_spills, u.lds, u.scratch);
@@ -149,10 +197,6 @@ static void check_usage(const gpu *g, const char *program, const char *assembly)
     CHECK(u.lds <= 65536);
   }
   if (table) (void)fclose(table);
-  printf("%s: %u kernels; most registers: %u, in %s; %u with memory of their own per item\n", g->name, (unsigned)count,
-         most.vgpr, most.name, (unsigned)scratch);
-  CHECK(count >= 10 && most.vgpr > 0);
-  CHECK_EQ_UINT(spilling, 0);
 }
 
 // --- Tests ----------------------------------------------------------------------------------------------------------
@@ -161,19 +205,27 @@ static bool tests_all(void) { return getenv("TSR_TEST_SAMPLE") != NULL; }
 
 // A tenth of the sample for most GPUs: compilers take seconds for all of it.
 static void compile_all_for(const gpu *g) {
+  enum { PARTS = 24 };
   if (missing_for(g)) SKIP(missing_for(g));
-  bool is_table = getenv("TSR_TEST_REGISTERS") != NULL,
-       is_thorough = tests_all() || is_table || g == &gfx90a || g == &gfx1030;
-  emit_program program = {.options = options_of(g), .one_in = is_thorough ? 0 : 10};
-  char path[128];
+  bool is_table = getenv("TSR_TEST_REGISTERS") != NULL, is_all = tests_all() || is_table,
+       is_thorough = is_all || g == &gfx90a || g == &gfx1030;
+  emit_part parts[PARTS] = {{.added = 0}};
+  emit_program program = {
+      .options = options_of(g), .one_in = is_thorough ? 0 : 10, .parts = parts, .part_count = is_all ? PARTS : 1};
+  totals sum = {.count = 0};
   emit_program_add_all(&program, "hip");
-  CHECK(emit_write("all.hip", program.text.data, path, sizeof path));
-  bool is_built = compile(g, path, tests_all() || is_table ? "-O3" : "-O1", program.build_options);
-  if (!is_built) test_fail(__FILE__, __LINE__, "%s:\n%s", g->name, emit_log());
-  char *assembly = read_assembly(path);
-  check_usage(g, program.text.data, assembly);
-  free(assembly);
-  free(program.text.data);
+  for (uint32_t i = 0; i < program.part_count; i++) {
+    if (!parts[i].text.data) continue;
+    char *assembly = assembly_of(g, parts[i].text.data, is_all ? "-O3" : "-O1", program.build_options);
+    add_usage(g, parts[i].text.data, assembly, &sum);
+    free(assembly);
+    free(parts[i].text.data);
+  }
+  printf("%s: %u kernels; most registers: %u, in %s; %u with memory of their own per item\n", g->name,
+         (unsigned)sum.count, sum.most.vgpr, sum.most.name, (unsigned)sum.scratch);
+  CHECK_EQ_UINT(sum.count, program.added);
+  CHECK(sum.count >= 10 && sum.most.vgpr > 0);
+  CHECK_EQ_UINT(sum.spilling, 0);
 }
 
 TEST(every_kernel_compiles_for_gfx906) { compile_all_for(&gfx906); }
@@ -197,7 +249,9 @@ static char *compile_fragments(const gpu *g, const char *args) {
     test_fail(__FILE__, __LINE__, "%s %s:\n%s", g->name, args, emit_log());
   tsri_emitted_deinit(&code);
   tsri_kernel_release(kernel);
-  return read_assembly(path);
+  char *assembly = read_assembly(path);
+  CHECK(assembly);
+  return assembly;
 }
 
 static void check_instruction(const gpu *g, const char *args, const char *instruction) {
@@ -248,6 +302,7 @@ static void check_arithmetic(const gpu *g) {
   CHECK(emit_write("k.hip", code.data, path, sizeof path));
   if (!compile(g, path, "-O3", code.build_options)) test_fail(__FILE__, __LINE__, "%s:\n%s", g->name, emit_log());
   char *assembly = read_assembly(path);
+  CHECK(assembly);
   CHECK_STR_HAS(assembly, "v_div_fixup_f32");  // the end of a division that is rounded correctly
   CHECK_STR_HAS(assembly, "v_mul_f32");
   CHECK_STR_HAS(assembly, "v_add_f32");

@@ -6,6 +6,12 @@
 
 #include "support/test.h"
 
+static emit_part *part_of(const emit_program *program, const char *kernel_name) {
+  uint32_t hash = 0;
+  for (const char *c = kernel_name; *c; c++) hash = hash * 31 + (unsigned char)*c;
+  return program->part_count ? &program->parts[hash % program->part_count] : NULL;
+}
+
 static void add_kernel(const tsri_kernel *kernel, void *context) {
   emit_program *program = context;
   tsri_emitted code;
@@ -19,8 +25,10 @@ static void add_kernel(const tsri_kernel *kernel, void *context) {
   if (is_taken && program->one_in > 1) is_taken = program->taken++ % program->one_in == 0;
   if (is_taken) {
     char entry[TSRI_EMIT_ENTRY_BYTES + 16];
-    snprintf(entry, sizeof entry, "%s_%u", code.entry, (unsigned)program->added++);
-    emit_append(&program->text, &code, entry);
+    emit_part *part = part_of(program, kernel->name);
+    snprintf(entry, sizeof entry, "%s_%u", code.entry, (unsigned)(part ? part->added++ : program->added));
+    emit_append(part ? &part->text : &program->text, &code, entry);
+    program->added++;
     memcpy(program->build_options, code.build_options, sizeof program->build_options);
   }
   program->emitted++;

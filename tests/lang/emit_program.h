@@ -5,6 +5,13 @@
 
 #include "lang/emit_case.h"
 
+// A part of a program that is compiled by itself. Which kernels it has depends on their names alone, so that a change of a
+// kernel changes one part.
+typedef struct emit_part {
+  emit_text text;
+  uint32_t added;
+} emit_part;
+
 typedef struct emit_program {
   const tsri_emitter *emitter;
   tsri_emit_options options;
@@ -12,11 +19,13 @@ typedef struct emit_program {
   char build_options[128];
   emit_sample sample;
   uint32_t emitted, refused, added, taken;
-  uint32_t one_in;  // of the sample; 0: all of it
+  uint32_t one_in;   // of the sample; 0: all of it
+  emit_part *parts;  // of the caller; if part_count is not 0, kernels are added to these and not to `text`
+  uint32_t part_count;
 } emit_program;
 
 // Emits every kernel in every specialisation, and adds a sample of them to the program. Options of 0 are replaced by the
-// dialect's defaults. The caller frees program->text.data.
+// dialect's defaults. The caller frees program->text.data and the parts' texts.
 void emit_program_add_all(emit_program *program, const char *dialect);
 
 #endif
