@@ -95,8 +95,8 @@ typedef struct tsr_save_desc {
 // Ownership: the description is borrowed for the call.
 // Threads:   any; nothing may write to tensors of the capture meanwhile.
 // Errors:    TSR_ERR_INVALID_ARGUMENT (NULL, a name that is empty, too long or there twice, a tensor that is no part of the capture, an input that it
-//            computes), TSR_ERR_UNSUPPORTED (an operator that cannot be saved, such as most of those that gradients consist of, or steps that no
-//            operator recorded, such as those of an optimiser; the message names them), TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY, those of tsr_evaluate.
+//            computes), TSR_ERR_UNSUPPORTED (two optimisers that update the same tensors, or steps that no operator recorded; the message
+//            says which), TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY, those of tsr_evaluate.
 //            Then a file that was there before is unchanged.
 TSR_API tsr_status tsr_capture_save(tsr_capture *capture, const tsr_save_desc *desc);
 

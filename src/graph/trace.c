@@ -180,10 +180,10 @@ void tsri_trace_fill(const tsr_tensor *tensor, const void *pattern, size_t bytes
   memcpy(leaf->pattern, pattern, bytes);
 }
 
-void tsri_trace_launch(const tsr_device *device, tsr_tensor *const *tensors, int tensor_count, void *object,
-                       void (*release)(void *object)) {
+void tsri_trace_object(const tsr_device *device, tsri_traced_kind kind, tsr_tensor *const *tensors, int tensor_count,
+                       void *object, void (*release)(void *object)) {
   tsri_trace *trace = trace_on(device);
-  tsri_traced_step *step = trace ? add_step(trace, TSRI_TRACED_LAUNCH, (uint32_t)tensor_count) : NULL;
+  tsri_traced_step *step = trace ? add_step(trace, kind, (uint32_t)tensor_count) : NULL;
   if (trace && !object) trace->status = TSR_ERR_OUT_OF_MEMORY;
   if (!step) {
     if (object) release(object);

@@ -32,7 +32,8 @@ typedef struct tsri_traced_leaf {
 typedef enum tsri_traced_kind {
   TSRI_TRACED_OPERATOR,
   TSRI_TRACED_ASSIGNMENT,  // views: the target, the source. Its result is the target's value
-  TSRI_TRACED_LAUNCH  // of a user's kernel, which is in `object`. Views: its tensors, in the order of the parameters
+  TSRI_TRACED_LAUNCH,  // of a user's kernel, which is in `object`. Views: its tensors, in the order of the parameters
+  TSRI_TRACED_UPDATE   // a step of an optimiser, which is `object`. Views: the tensors of tsri_optim_tensors
 } tsri_traced_kind;
 
 typedef struct tsri_traced_step {
@@ -69,10 +70,10 @@ void tsri_trace_node(tsri_node *node);
 // Adds a tensor that the capture fills with `pattern` whenever it runs.
 void tsri_trace_fill(const tsr_tensor *tensor, const void *pattern, size_t bytes);
 
-// Adds a launch of a user's kernel on `device` with these tensors. Takes over `object`, which `release` frees; NULL: there was no
-// memory for it.
-void tsri_trace_launch(const tsr_device *device, tsr_tensor *const *tensors, int tensor_count, void *object,
-                       void (*release)(void *object));
+// Adds a launch of a user's kernel, or a step of an optimiser, on `device` with these tensors. Takes over `object`, which `release` frees;
+// NULL: there was no memory for it.
+void tsri_trace_object(const tsr_device *device, tsri_traced_kind kind, tsr_tensor *const *tensors, int tensor_count,
+                       void *object, void (*release)(void *object));
 
 // The number of the tensor's value in the trace; 0: it is not in it.
 uint32_t tsri_trace_find(const tsri_trace *trace, const tsr_tensor *tensor);

@@ -10,8 +10,8 @@ void tsri_trace_fill(const tsr_tensor *tensor, const void *pattern, size_t bytes
   (void)tensor, (void)pattern, (void)bytes;
 }
 
-void tsri_trace_launch(const tsr_device *device, tsr_tensor *const *tensors, int tensor_count, void *object,
-                       void (*release)(void *object)) {
-  (void)device, (void)tensors, (void)tensor_count;
+void tsri_trace_object(const tsr_device *device, tsri_traced_kind kind, tsr_tensor *const *tensors, int tensor_count,
+                       void *object, void (*release)(void *object)) {
+  (void)device, (void)kind, (void)tensors, (void)tensor_count;
   if (object) release(object);
 }

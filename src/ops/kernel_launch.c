@@ -375,7 +375,7 @@ static void trace(const launch_state *launch, tsr_grid grid, const tsr_arg *args
     kept->args[i].tensor = NULL;
     kept->args[i].name = NULL;
   }
-  tsri_trace_launch(launch->device, tensors, tensor_count, kept, release_launch);
+  tsri_trace_object(launch->device, TSRI_TRACED_LAUNCH, tensors, tensor_count, kept, release_launch);
 }
 
 tsr_status tsr_kernel_launch(tsr_kernel *kernel, tsr_grid grid, const tsr_arg *args, int arg_count) {

@@ -5,6 +5,9 @@
 
 #include "ops/operators.h"
 
+// What the functions below record.
+extern const tsri_op tsri_op_roi_weights, tsri_op_roi_places;
+
 // How much each element of an axis (0: rows, 1: columns) counts in the mean of each part of a region: [regions, parts, size].
 tsr_tensor *tsri_roi_weights(const tsri_roi_attributes *given, tsr_tensor *regions, int axis, int64_t parts,
                              int64_t size);

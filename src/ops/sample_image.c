@@ -281,11 +281,11 @@ static tsr_status run_weights(const tsri_kernel_run *run) {
   return tsri_call_items(&call, count);
 }
 
-static const tsri_op weights_op = {.name = "roi_align",
-                                   .kind = TSRI_OP_KERNEL,
-                                   .run = run_weights,
-                                   .attribute_set = TSRI_SET_roi,
-                                   .attribute_bytes = sizeof(tsri_roi_attributes)};
+const tsri_op tsri_op_roi_weights = {.name = "roi_align",
+                                     .kind = TSRI_OP_KERNEL,
+                                     .run = run_weights,
+                                     .attribute_set = TSRI_SET_roi,
+                                     .attribute_bytes = sizeof(tsri_roi_attributes)};
 
 tsr_tensor *tsri_roi_weights(const tsri_roi_attributes *given, tsr_tensor *regions, int axis, int64_t parts,
                              int64_t size) {
@@ -294,8 +294,8 @@ tsr_tensor *tsri_roi_weights(const tsri_roi_attributes *given, tsr_tensor *regio
   tsri_roi_attributes of_axis = *given;
   of_axis.is_max = axis;
   tsr_shape shape = TSR_SHAPE(regions->layout.shape.dims[0], parts, size);
-  return tsri_record_kernel(&weights_op, regions->value->device, tsri_accumulator(regions->dtype), shape, &regions, 1,
-                            TSRI_GIVE_ALL(&weights_op, roi, &of_axis));
+  return tsri_record_kernel(&tsri_op_roi_weights, regions->value->device, tsri_accumulator(regions->dtype), shape,
+                            &regions, 1, TSRI_GIVE_ALL(&tsri_op_roi_weights, roi, &of_axis));
 }
 
 // Inputs: x, regions, images. The attributes' `points` and `is_max` are as roi_align has them; results are [4, regions, channels, rows, columns].
@@ -316,18 +316,18 @@ static tsr_status run_places(const tsri_kernel_run *run) {
   return tsri_call_items(&call, count);
 }
 
-static const tsri_op places_op = {.name = "roi_align",
-                                  .kind = TSRI_OP_KERNEL,
-                                  .run = run_places,
-                                  .attribute_set = TSRI_SET_roi,
-                                  .attribute_bytes = sizeof(tsri_roi_attributes)};
+const tsri_op tsri_op_roi_places = {.name = "roi_align",
+                                    .kind = TSRI_OP_KERNEL,
+                                    .run = run_places,
+                                    .attribute_set = TSRI_SET_roi,
+                                    .attribute_bytes = sizeof(tsri_roi_attributes)};
 
 void tsri_roi_places(const tsri_roi_attributes *given, tsr_tensor *const *inputs, tsr_shape shape,
                      tsr_tensor **out_table) {
   tsr_shape all = {.rank = 5, .dims = {4, shape.dims[0], shape.dims[1], shape.dims[2], shape.dims[3]}};
   tsri_result results[2] = {{TSR_I32, all}, {tsri_accumulator(inputs[0]->dtype), all}};
-  tsri_record_kernel_results(&places_op, inputs[0]->value->device, results, 2, inputs, 3,
-                             TSRI_GIVE_ALL(&places_op, roi, given), out_table);
+  tsri_record_kernel_results(&tsri_op_roi_places, inputs[0]->value->device, results, 2, inputs, 3,
+                             TSRI_GIVE_ALL(&tsri_op_roi_places, roi, given), out_table);
   for (int i = 0; i < 2; i++) {
     tsr_tensor *flat = tsr_reshape(out_table[i], TSR_SHAPE(4, count_of(shape)));
     out_table[i] = tsri_then(flat, out_table[i]);

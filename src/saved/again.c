@@ -21,6 +21,7 @@
 #include "ops/promote.h"
 #include "ops/random.h"
 #include "ops/resize.h"
+#include "ops/roi.h"
 #include "ops/scan.h"
 #include "saved/again_families.h"
 
@@ -274,6 +275,8 @@ static const struct {
     {&tsri_op_max_pool_gradient[1], {NULL, 3, 3, tsri_again_max_pool_gradient, NULL}},
     {&tsri_op_native_attention_gradient, {NULL, 4, 7, NULL, tsri_again_attention_gradient}},
     {&tsri_op_attention_gradient, {NULL, 6, 9, NULL, tsri_again_attention_tiles}},
+    {&tsri_op_roi_weights, {NULL, 1, 1, tsri_again_roi_weights, NULL}},
+    {&tsri_op_roi_places, {NULL, 3, 3, NULL, tsri_again_roi_places}},
     {&tsri_op_label_entropy, {NULL, 2, 2, NULL, tsri_again_label_entropy}},
     {&tsri_op_label_gradient, {NULL, 4, 5, tsri_again_label_gradient, NULL}},
 };

@@ -31,6 +31,8 @@ tsr_status tsri_again_lu(const tsri_again *s, tsr_tensor **out);
 tsr_status tsri_again_jacobi(const tsri_again *s, tsr_tensor **out);
 tsr_status tsri_again_qr(const tsri_again *s, tsr_tensor **out);
 tsr_tensor *tsri_again_roi_align(const tsri_again *s);
+tsr_tensor *tsri_again_roi_weights(const tsri_again *s);
+tsr_status tsri_again_roi_places(const tsri_again *s, tsr_tensor **out);
 tsr_status tsri_again_resize_table(const tsri_again *s, tsr_tensor **out);
 tsr_tensor *tsri_again_resize(const tsri_again *s);
 

@@ -14,7 +14,7 @@
 #include "graph/trace.h"
 
 enum {
-  TSRI_SAVED_VERSION = 1,
+  TSRI_SAVED_VERSION = 2,  // 1: without optimisers
   TSRI_SAVED_ALIGNMENT = 64,
   TSRI_SAVED_HEADER_BYTES = 64,
   TSRI_SAVED_MOST_NAME = 255,  // bytes of the name of an input or output
@@ -29,7 +29,12 @@ typedef struct tsri_saved_header {
 } tsri_saved_header;
 
 // How the elements of a leaf come to be.
-typedef enum tsri_saved_leaf { TSRI_SAVED_DATA, TSRI_SAVED_BLANK, TSRI_SAVED_FILLED } tsri_saved_leaf;
+typedef enum tsri_saved_leaf {
+  TSRI_SAVED_DATA,
+  TSRI_SAVED_BLANK,
+  TSRI_SAVED_FILLED,
+  TSRI_SAVED_MEMBER  // as DATA, and a tensor of an optimiser
+} tsri_saved_leaf;
 
 // The first 32 bytes of the header are part of the checksum, and all that comes after the header. Blocks must have a multiple of 8 bytes,
 // except for the last one.

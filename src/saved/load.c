@@ -11,6 +11,7 @@
 #include "ops/autocast.h"
 #include "ops/create.h"
 #include "runtime/device.h"
+#include "saved/optimisers.h"
 #include "saved/place.h"
 
 #include <tessera/scope.h>
@@ -19,7 +20,7 @@
 // --- The header ----------------------------------------------------------------------------------------------------------
 
 static tsr_status check_version(uint32_t version) {
-  if (version == TSRI_SAVED_VERSION) return TSR_OK;
+  if (version >= 1 && version <= TSRI_SAVED_VERSION) return TSR_OK;
   if (version == 0) return tsri_loading_fail("its version is 0");
   return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
                    "capture_load: the file has version %u of the format, and this library (%s) reads up to %d", version,
@@ -37,7 +38,8 @@ static tsr_status open_bytes(tsri_loading *l, const unsigned char *data, size_t 
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "capture_load: this is not the file of a capture");
   }
   header.at += sizeof tsri_saved_magic;
-  tsr_status status = check_version(tsri_saved_take_u32(&header));
+  l->version = tsri_saved_take_u32(&header);
+  tsr_status status = check_version(l->version);
   if (status != TSR_OK) return status;
   (void)tsri_saved_take_u32(&header);
   uint64_t file_bytes = tsri_saved_take(&header, 8), description = tsri_saved_take(&header, 8);
@@ -59,17 +61,25 @@ static tsr_status open_bytes(tsri_loading *l, const unsigned char *data, size_t 
 
 // --- Leaves ----------------------------------------------------------------------------------------------------------
 
+static bool has_data(const tsri_loaded_leaf *leaf) {
+  return leaf->kind == TSRI_SAVED_DATA || leaf->kind == TSRI_SAVED_MEMBER;
+}
+
 static tsr_status take_leaf(tsri_loading *l, tsri_loaded_leaf *out) {
   tsr_status status = tsri_loading_take_dtype(l, &out->dtype);
   uint64_t kind = tsri_saved_take(&l->text, 1);
   out->kind = (tsri_saved_leaf)kind;
   out->bytes = tsri_saved_take(&l->text, 8);
   out->word = tsri_saved_take(&l->text, 8);
+  if (kind == TSRI_SAVED_MEMBER) {
+    out->optimiser = tsri_saved_take_u32(&l->text);
+    out->place = tsri_saved_take_u32(&l->text);
+  }
   if (status != TSR_OK) return status;
-  bool fits = !l->text.is_short && kind <= TSRI_SAVED_FILLED && out->bytes <= INT64_MAX &&
+  bool fits = !l->text.is_short && kind <= TSRI_SAVED_MEMBER && out->bytes <= INT64_MAX &&
               out->bytes % tsr_dtype_bytes(out->dtype) == 0;
   if (!fits) return tsri_loading_fail("a leaf");
-  if (kind == TSRI_SAVED_DATA && (out->word > l->data_bytes || out->bytes > l->data_bytes - out->word)) {
+  if (has_data(out) && (out->word > l->data_bytes || out->bytes > l->data_bytes - out->word)) {
     return tsri_loading_fail("elements outside of the file");
   }
   return tsri_loading_check_size(l, out->bytes);
@@ -77,6 +87,7 @@ static tsr_status take_leaf(tsri_loading *l, tsri_loaded_leaf *out) {
 
 // Makes a leaf's tensor, a list. A capture repeats fills but not uploads: so leaves that it fills are made while it is open, and others before.
 static tsr_status make_leaf(tsri_loading *l, tsri_loaded_leaf *leaf, tsri_loaded_value *value) {
+  if (leaf->kind == TSRI_SAVED_MEMBER) return tsri_loading_make_member(l, leaf, &value->tensor);
   tsr_shape shape = TSR_SHAPE(value->count);
   unsigned char pattern[8] = {0};
   for (int i = 0; i < 8 && leaf->kind == TSRI_SAVED_FILLED; i++) pattern[i] = (unsigned char)(leaf->word >> 8 * i);
@@ -115,10 +126,10 @@ static tsr_status restore_leaves(const tsri_loading *l) {
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < l->leaf_count && l->written_count > 0 && status == TSR_OK; i++) {
     const tsri_loaded_leaf *leaf = &l->leaves[i];
-    if (leaf->kind != TSRI_SAVED_DATA) continue;
+    if (!has_data(leaf)) continue;
     status = tsr_write(l->values[i].tensor, l->data + leaf->word, (size_t)leaf->bytes);
   }
-  return status;
+  return status == TSR_OK ? tsri_loading_restore_optimisers(l) : status;
 }
 
 // --- Inputs and outputs --------------------------------------------------------------------------------------------------
@@ -190,7 +201,8 @@ static tsr_status load(tsri_loading *l, tsr_capture **out_capture) {
   tsri_capture_ports inputs = {0}, outputs = {0};
   size_t version_bytes = 0;
   (void)tsri_saved_take_text(&l->text, TSRI_SAVED_MOST_NAME, &version_bytes);
-  tsr_status status = take_leaves(l);
+  tsr_status status = l->version >= 2 ? tsri_loading_take_optimisers(l) : TSR_OK;
+  if (status == TSR_OK) status = take_leaves(l);
   if (status == TSR_OK) status = make_leaves(l, false);
   if (status == TSR_OK) status = record_steps(l, &inputs, &outputs, out_capture);
   if (status == TSR_OK) status = restore_leaves(l);
@@ -217,6 +229,7 @@ static tsr_status load_apart(tsri_loading *l, tsr_capture **out_capture) {
   tsri_watching = watching;
   tsri_autocast_resume(autocast);
   tsr_status ended = tsr_scope_end(scope);
+  tsri_loading_free_optimisers(l);
   tsri_free(l->values);
   tsri_free(l->leaves);
   tsri_free(l->written);

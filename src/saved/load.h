@@ -18,12 +18,16 @@ typedef struct tsri_loaded_leaf {
   tsri_saved_leaf kind;
   tsr_dtype dtype;
   uint64_t bytes;
-  uint64_t word;  // DATA: where its elements are in the file's data; FILLED: the pattern
+  uint64_t word;              // DATA, MEMBER: where its elements are in the file's data; FILLED: the pattern
+  uint32_t optimiser, place;  // MEMBER: of which optimiser, and which of its tensors
 } tsri_loaded_leaf;
+
+typedef struct tsri_loaded_optimiser tsri_loaded_optimiser;  // saved/optimisers.h
 
 typedef struct tsri_loading {
   tsr_device *device;
   const tsr_load_desc *desc;
+  uint32_t version;
   tsri_saved_reader text;
   const unsigned char *data;  // elements of leaves
   size_t data_bytes;
@@ -31,7 +35,9 @@ typedef struct tsri_loading {
   uint32_t value_count, value_room;
   tsri_loaded_leaf *leaves;
   uint32_t leaf_count;
-  tsr_tensor **written;  // tensors that assignments and kernels write to: the capture computes them
+  tsri_loaded_optimiser *optimisers;
+  uint32_t optimiser_count;
+  tsr_tensor **written;  // tensors that assignments, kernels and optimisers write to: the capture computes them
   uint32_t written_count, written_room;
 } tsri_loading;
 

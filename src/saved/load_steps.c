@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps of a file: operators, assignments and launches of kernels are recorded as they are read.
+// Steps of a file: operators, assignments, launches of kernels and steps of optimisers are recorded as they are read.
 #include <string.h>
 
 #include "core/alloc.h"
@@ -11,6 +11,7 @@
 #include "saved/attributes.h"
 #include "saved/load.h"
 #include "saved/names.h"
+#include "saved/optimisers.h"
 
 enum { VIEW_BYTES = 16 };  // of the shortest view
 
@@ -266,6 +267,15 @@ static tsr_status take_launch(tsri_loading *l) {
   return status;
 }
 
+static tsr_status take_update(tsri_loading *l) {
+  uint32_t number = tsri_saved_take_u32(&l->text);
+  if (number >= l->optimiser_count) return tsri_loading_fail("a step of an optimiser that is not there");
+  const tsri_loaded_optimiser *of = &l->optimisers[number];
+  tsr_status status = tsr_optim_step(of->optim);
+  for (int i = 0; i < of->params->count && status == TSR_OK; i++) status = add_written(l, of->tensors[i]);
+  return status;
+}
+
 tsr_status tsri_loading_take_steps(tsri_loading *l) {
   enum { LEAST_STEP = 5 };
   uint32_t count = tsri_saved_take_count(&l->text, LEAST_STEP);
@@ -275,6 +285,7 @@ tsr_status tsri_loading_take_steps(tsri_loading *l) {
     status = kind == TSRI_TRACED_OPERATOR     ? take_operator(l)
              : kind == TSRI_TRACED_ASSIGNMENT ? take_assignment(l)
              : kind == TSRI_TRACED_LAUNCH     ? take_launch(l)
+             : kind == TSRI_TRACED_UPDATE     ? take_update(l)
                                               : tsri_loading_fail("a kind of step");
   }
   return status == TSR_OK && l->text.is_short ? tsri_loading_fail("it ends too early") : status;

@@ -16,6 +16,7 @@
 #include "ops/operators.h"
 #include "ops/pool.h"
 #include "ops/resize.h"
+#include "ops/roi.h"
 
 // Parts of operators that have no row of their own, and their names in files.
 static const struct {
@@ -33,6 +34,8 @@ static const struct {
     {"max_pool gradient hooked", &tsri_op_max_pool_gradient[1]},
     {"attention gradient", &tsri_op_native_attention_gradient},
     {"attention gradient in tiles", &tsri_op_attention_gradient},
+    {"roi_align weights", &tsri_op_roi_weights},
+    {"roi_align places", &tsri_op_roi_places},
     {"label entropy", &tsri_op_label_entropy},
     {"label entropy gradient", &tsri_op_label_gradient},
 };

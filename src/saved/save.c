@@ -9,9 +9,15 @@
 #include "saved/again.h"
 #include "saved/attributes.h"
 #include "saved/names.h"
+#include "saved/optimisers.h"
 #include "saved/write.h"
 
 #include <tessera/version.h>
+
+// Which tensor of which optimiser a leaf is; `optimiser` counts from 1, 0: of none.
+typedef struct member {
+  uint32_t optimiser, place;
+} member;
 
 // A capture on its way to a file.
 typedef struct saving {
@@ -23,12 +29,17 @@ typedef struct saving {
   tsri_builder text;
   tsri_saved_data *data;  // of each leaf that has some
   uint32_t data_count;
+  const tsr_optim **optims;
+  uint32_t optim_count;
+  member *members;  // of the trace's values
 } saving;
 
 static void saving_deinit(saving *s) {
   tsri_free(s->numbers);
   tsri_free(s->is_kept);
   tsri_free(s->data);
+  tsri_free(s->optims);
+  tsri_free(s->members);
   tsri_builder_deinit(&s->text);
 }
 
@@ -100,6 +111,35 @@ static void mark_steps(saving *s) {
     s->step_count += s->is_kept[i];
     for (uint32_t k = 0; k < step->view_count && s->is_kept[i]; k++) s->numbers[step->views[k].value] = 1;
   }
+}
+
+// The optimiser of a step, counted from 1; it is added if it is new.
+static uint32_t number_optim(saving *s, const tsr_optim *optim) {
+  for (uint32_t i = 0; i < s->optim_count; i++) {
+    if (s->optims[i] == optim) return i + 1;
+  }
+  s->optims[s->optim_count] = optim;
+  return ++s->optim_count;
+}
+
+// Finds the leaves that optimisers update.
+static tsr_status mark_members(saving *s) {
+  for (uint32_t i = 0; i < s->trace->step_count; i++) {
+    const tsri_traced_step *step = &s->trace->steps[i];
+    if (step->kind != TSRI_TRACED_UPDATE) continue;
+    uint32_t number = number_optim(s, step->object);
+    for (uint32_t k = 0; k < step->view_count; k++) {
+      uint32_t value = step->views[k].value;
+      const tsri_traced_leaf *leaf = find_leaf(s->trace, value);
+      bool is_free = s->members[value].optimiser == 0 || s->members[value].optimiser == number;
+      if (!leaf || leaf->is_filled || !is_free) {
+        return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
+                         "capture_save: two optimisers update the same tensors; one for each set can be saved");
+      }
+      s->members[value] = (member){number, k};
+    }
+  }
+  return TSR_OK;
 }
 
 // In the file, leaves come first, then the results of steps in their order.
@@ -207,6 +247,7 @@ static void put_steps(saving *s) {
     if (step->kind == TSRI_TRACED_OPERATOR) put_operator(s, step);
     if (step->kind == TSRI_TRACED_ASSIGNMENT) put_views(s, step);
     if (step->kind == TSRI_TRACED_LAUNCH) put_launch(s, step);
+    if (step->kind == TSRI_TRACED_UPDATE) tsri_saved_put(&s->text, number_optim(s, step->object) - 1, 4);
   }
 }
 
@@ -237,12 +278,14 @@ static tsr_status put_leaf(saving *s, const tsri_traced_leaf *leaf, uint64_t *of
   if (status != TSR_OK) return status;
   tsr_buffer *buffer = tsri_value_buffer(leaf->is_of);
   size_t bytes = tsr_buffer_bytes(buffer);
-  tsri_saved_leaf kind = leaf->is_filled              ? TSRI_SAVED_FILLED
+  const member *of = &s->members[leaf->value];
+  tsri_saved_leaf kind = of->optimiser                ? TSRI_SAVED_MEMBER
+                         : leaf->is_filled            ? TSRI_SAVED_FILLED
                          : is_covered(s, leaf, bytes) ? TSRI_SAVED_BLANK
                                                       : TSRI_SAVED_DATA;
   uint64_t word = 0;
   for (int i = 0; i < 8 && kind == TSRI_SAVED_FILLED; i++) word |= (uint64_t)leaf->pattern[i] << 8 * i;
-  if (kind == TSRI_SAVED_DATA) {
+  if (kind == TSRI_SAVED_DATA || kind == TSRI_SAVED_MEMBER) {
     word = *offset;
     s->data[s->data_count++] = (tsri_saved_data){buffer, bytes};
     *offset += (bytes + TSRI_SAVED_ALIGNMENT - 1) / TSRI_SAVED_ALIGNMENT * TSRI_SAVED_ALIGNMENT;
@@ -251,6 +294,10 @@ static tsr_status put_leaf(saving *s, const tsri_traced_leaf *leaf, uint64_t *of
   tsri_saved_put(&s->text, (uint64_t)kind, 1);
   tsri_saved_put(&s->text, bytes, 8);
   tsri_saved_put(&s->text, word, 8);
+  if (kind == TSRI_SAVED_MEMBER) {
+    tsri_saved_put(&s->text, of->optimiser - 1, 4);
+    tsri_saved_put(&s->text, of->place, 4);
+  }
   return TSR_OK;
 }
 
@@ -266,16 +313,27 @@ static tsr_status put_leaves(saving *s) {
   return status;
 }
 
+static tsr_status put_optimisers(saving *s) {
+  tsr_status status = TSR_OK;
+  tsri_saved_put(&s->text, s->optim_count, 4);
+  for (uint32_t i = 0; i < s->optim_count && status == TSR_OK; i++) {
+    status = tsri_saved_put_optimiser(&s->text, s->optims[i]);
+  }
+  return status;
+}
+
 static tsr_status describe(saving *s) {
   tsr_status status = mark_ports(s, s->desc->inputs, s->desc->input_count, true);
   if (status == TSR_OK) status = mark_ports(s, s->desc->outputs, s->desc->output_count, false);
   if (status != TSR_OK) return status;
   mark_steps(s);
   status = check_steps(s);
+  if (status == TSR_OK) status = mark_members(s);
   if (status != TSR_OK) return status;
   number_values(s);
   put_string(s, tsr_version());
-  status = put_leaves(s);
+  status = put_optimisers(s);
+  if (status == TSR_OK) status = put_leaves(s);
   if (status != TSR_OK) return status;
   put_steps(s);
   put_ports(s, s->desc->inputs, s->desc->input_count);
@@ -295,10 +353,8 @@ static tsr_status check(const tsr_capture *capture, const tsr_save_desc *desc) {
   }
   int unexplained = tsri_tape_unexplained(capture->tape);
   if (unexplained == 0) return TSR_OK;
-  return TSRI_FAIL(
-      TSR_ERR_UNSUPPORTED,
-      "capture_save: %d of %d steps come from no operator (such as a step of an optimiser), and cannot be saved",
-      unexplained, tsri_tape_step_count(capture->tape));
+  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "capture_save: %d of %d steps come from no operator, and cannot be saved",
+                   unexplained, tsri_tape_step_count(capture->tape));
 }
 
 tsr_status tsr_capture_save(tsr_capture *capture, const tsr_save_desc *desc) {
@@ -308,7 +364,10 @@ tsr_status tsr_capture_save(tsr_capture *capture, const tsr_save_desc *desc) {
   s.numbers = tsri_calloc((size_t)s.trace->value_count + 1, sizeof *s.numbers);
   s.is_kept = tsri_calloc((size_t)s.trace->step_count + 1, sizeof *s.is_kept);
   s.data = tsri_calloc((size_t)s.trace->leaf_count + 1, sizeof *s.data);
-  status = s.numbers && s.is_kept && s.data ? tsri_graph_before_play(capture->tape) : no_memory();
+  s.optims = tsri_calloc((size_t)s.trace->step_count + 1, sizeof *s.optims);
+  s.members = tsri_calloc((size_t)s.trace->value_count + 1, sizeof *s.members);
+  status =
+      s.numbers && s.is_kept && s.data && s.optims && s.members ? tsri_graph_before_play(capture->tape) : no_memory();
   if (status == TSR_OK) status = describe(&s);
   if (status == TSR_OK) status = tsri_saved_write(desc->path, s.text.text, s.text.bytes, s.data, s.data_count);
   saving_deinit(&s);

@@ -16,11 +16,11 @@ tsr_status tsri_optim_check(const char *caller, const tsr_optim *optim) {
   return tsri_object_check(optim, TSRI_OBJECT_OPTIM, caller, "optim");
 }
 
-static tsr_status make_states(tsr_optim *optim, const tsr_optim_desc *desc) {
+static tsr_status make_states(tsr_optim *optim, const tsri_optim_form *form) {
   enum { SPARE_BYTES = 32 };
   bool is_adam = optim->kind == TSR_ADAM || optim->kind == TSR_ADAMW;
   bool is_kept[TSRI_OPTIM_STATES] = {
-      [TSRI_OPTIM_M] = is_adam || optim->kind == TSR_LION || desc->momentum > 0,
+      [TSRI_OPTIM_M] = is_adam || optim->kind == TSR_LION || form->numbers[TSRI_OPTIM_MOMENTUM] > 0,
       [TSRI_OPTIM_V] = is_adam || optim->kind == TSR_RMSPROP,
       [TSRI_OPTIM_MASTER] = optim->params->dtype != optim->accumulator,
   };
@@ -44,17 +44,16 @@ static int64_t count_groups(const tsr_params *params) {
   return x * y;
 }
 
-// A number for each work-group.
-static tsr_status fill_work(const tsr_optim *optim, int64_t at, uint32_t word) {
+tsr_status tsri_optim_fill_work(const tsr_optim *optim, int64_t at, uint32_t word) {
   return tsr_buffer_fill(optim->work, (size_t)at * sizeof word, (size_t)optim->group_count * sizeof word, &word,
                          sizeof word);
 }
 
-static tsr_status fill_scales(const tsr_optim *optim, double scale) {
+static tsr_status fill_scales(const tsr_optim *optim, float scale) {
   uint32_t bits = 0;
-  memcpy(&bits, &(float){(float)scale}, sizeof bits);
-  tsr_status status = fill_work(optim, optim->scales_at, bits);
-  return status == TSR_OK ? fill_work(optim, optim->good_at, 0) : status;
+  memcpy(&bits, &scale, sizeof bits);
+  tsr_status status = tsri_optim_fill_work(optim, optim->scales_at, bits);
+  return status == TSR_OK ? tsri_optim_fill_work(optim, optim->good_at, 0) : status;
 }
 
 static tsr_status make_scale(tsr_optim *optim) {
@@ -69,7 +68,7 @@ static tsr_status make_scale(tsr_optim *optim) {
   return tsr_error(optim->scale);
 }
 
-static tsr_status make_work(tsr_optim *optim, const tsr_optim_desc *desc) {
+static tsr_status make_work(tsr_optim *optim, const tsri_optim_form *form) {
   int64_t step = optim->params->step;  // keeps parts of the buffer aligned
   optim->group_count = count_groups(optim->params);
   optim->scales_at = (optim->group_count + step - 1) / step * step;
@@ -78,30 +77,36 @@ static tsr_status make_work(tsr_optim *optim, const tsr_optim_desc *desc) {
   size_t bytes = (size_t)(optim->parts_at + TSRI_OPTIM_PARTS) * sizeof(uint32_t);
   tsr_status status = tsr_buffer_create(optim->params->device, bytes, 0, &optim->work);
   if (status == TSR_OK) status = tsr_buffer_fill(optim->work, 0, bytes, &(unsigned char){0}, 1);
-  if (status == TSR_OK && optim->scales && optim->group_count > 0) status = fill_scales(optim, desc->loss_scale.first);
+  if (status == TSR_OK && optim->scales && optim->group_count > 0) status = fill_scales(optim, form->first_scale);
   return status == TSR_OK && optim->scales && optim->group_count > 0 ? make_scale(optim) : status;
+}
+
+tsr_status tsri_optim_create(tsr_params *params, const tsri_optim_form *form, tsr_optim **out_optim) {
+  tsr_optim *optim = tsri_object_create(TSRI_OBJECT_OPTIM, sizeof *optim);
+  if (!optim) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "optim_create: no host memory for its record");
+  optim->params = tsr_params_retain(params);
+  optim->kind = form->kind;
+  optim->clips_norm = form->clips_norm;
+  optim->scales = form->scales;
+  optim->accumulator = params->dtype == TSR_F64 ? TSR_F64 : TSR_F32;
+  tsr_status status = tsri_params_need_gradients(params);
+  if (status == TSR_OK) status = make_states(optim, form);
+  if (status == TSR_OK) status = tsri_optim_make_table(optim, form);
+  if (status == TSR_OK) status = make_work(optim, form);
+  if (status == TSR_OK) *out_optim = optim;
+  else tsr_optim_release(optim);
+  return status;
 }
 
 tsr_status tsr_optim_create(tsr_params *params, const tsr_optim_desc *desc, tsr_optim **out_optim) {
   if (!out_optim) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_create: out_optim is NULL");
   *out_optim = NULL;
-  tsr_optim_desc settled;
+  tsri_optim_form form;
   tsr_status status = tsri_params_check("optim_create", params);
-  if (status == TSR_OK) status = tsri_optim_settle(desc, &settled);
+  if (status == TSR_OK) status = tsri_optim_settle(params, desc, &form);
   if (status != TSR_OK) return status;
-  tsr_optim *optim = tsri_object_create(TSRI_OBJECT_OPTIM, sizeof *optim);
-  if (!optim) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "optim_create: no host memory for its record");
-  optim->params = tsr_params_retain(params);
-  optim->kind = settled.kind;
-  optim->clips_norm = settled.clip_norm > 0;
-  optim->scales = settled.loss_scale.first > 0;
-  optim->accumulator = params->dtype == TSR_F64 ? TSR_F64 : TSR_F32;
-  status = tsri_params_need_gradients(params);
-  if (status == TSR_OK) status = make_states(optim, &settled);
-  if (status == TSR_OK) status = tsri_optim_make_table(optim, &settled);
-  if (status == TSR_OK) status = make_work(optim, &settled);
-  if (status == TSR_OK) *out_optim = optim;
-  else tsr_optim_release(optim);
+  status = tsri_optim_create(params, &form, out_optim);
+  tsri_optim_form_deinit(&form);
   return status;
 }
 
@@ -154,7 +159,7 @@ tsr_status tsr_optim_set_step(tsr_optim *optim, int64_t step) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_set_step: step %lld; 0 to %d are possible", (long long)step,
                      INT32_MAX);
   }
-  return fill_work(optim, 0, (uint32_t)step);
+  return tsri_optim_fill_work(optim, 0, (uint32_t)step);
 }
 
 tsr_tensor *tsr_optim_scale(const tsr_optim *optim) {
@@ -173,7 +178,7 @@ tsr_status tsr_optim_set_scale(tsr_optim *optim, double scale) {
   if (!optim->scale)
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_set_scale: this optimiser does not scale losses");
   status = tsri_graph_before_write(optim->scale);
-  return status == TSR_OK ? fill_scales(optim, scale) : status;
+  return status == TSR_OK ? fill_scales(optim, (float)scale) : status;
 }
 
 tsr_params *tsr_optim_state(const tsr_optim *optim, const char *name) {

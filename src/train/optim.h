@@ -56,12 +56,40 @@ struct tsr_optim {
 // The most partial sums of a norm.
 enum { TSRI_OPTIM_PARTS = 1024 };
 
-// Replaces zeros by the usual values of the kind and checks all numbers.
-tsr_status tsri_optim_settle(const tsr_optim_desc *desc, tsr_optim_desc *out_desc);
+// An optimiser as numbers: what its table has, for any layout of the parameters in memory.
+typedef struct tsri_optim_form {
+  tsr_optim_kind kind;
+  bool clips_norm, scales;
+  float first_scale;                 // of the loss
+  float numbers[TSRI_OPTIM_GROUPS];  // by tsri_optim_entry
+  int group_count;
+  float *groups;       // weight decay and rate factor of each group
+  uint32_t *group_of;  // the group of each tensor of the set
+} tsri_optim_form;
+void tsri_optim_form_deinit(tsri_optim_form *form);
 
-// Makes the table of a settled description and sets `table` and `marks_at`.
-tsr_status tsri_optim_make_table(tsr_optim *optim, const tsr_optim_desc *desc);
+// Replaces zeros by the usual values of the kind, checks all numbers, and makes a form of them.
+tsr_status tsri_optim_settle(const tsr_params *params, const tsr_optim_desc *desc, tsri_optim_form *out_form);
+
+// Makes the table and sets `table` and `marks_at`.
+tsr_status tsri_optim_make_table(tsr_optim *optim, const tsri_optim_form *form);
+
+// Creates an optimiser of this form, whose numbers and groups are checked.
+tsr_status tsri_optim_create(tsr_params *params, const tsri_optim_form *form, tsr_optim **out_optim);
 
 tsr_status tsri_optim_check(const char *caller, const tsr_optim *optim);
+
+// Sets the number that each work-group has at `at` in `work`.
+tsr_status tsri_optim_fill_work(const tsr_optim *optim, int64_t at, uint32_t word);
+
+// The tensors that a step reads and writes, in order: values and gradients of the set, then each state that the optimiser keeps, each with all tensors of
+// the set; last the loss scale, if there is one. Returns their number; `out_tensors`, with room for tsri_optim_most_tensors, are borrowed.
+int tsri_optim_tensors(const tsr_optim *optim, tsr_tensor **out_tensors);
+static inline size_t tsri_optim_most_tensors(const tsr_optim *optim) {
+  return (size_t)(2 + TSRI_OPTIM_STATES) * (size_t)optim->params->count + 1;
+}
+
+// Tells the calling thread's capture of a step, so that the capture can be saved.
+void tsri_optim_trace(tsr_optim *optim);
 
 #endif

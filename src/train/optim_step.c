@@ -4,6 +4,7 @@
 #include "graph/node.h"
 #include "graph/watch.h"
 #include "ops/call.h"
+#include "runtime/tape.h"
 #include "train/optim.h"
 
 // Runs what still has to write the set's tensors, or to read their present elements. Tells an open range of gradients.
@@ -74,6 +75,18 @@ static void prepare_update(const tsr_optim *optim, tsri_call *call) {
   tsri_call_word(call, "part_count", count_parts(optim));
 }
 
+static tsr_status launch(const tsr_optim *optim) {
+  tsri_call norm, update;
+  tsr_status status = TSR_OK;
+  prepare_update(optim, &update);
+  if (update.args.status != TSR_OK) return update.args.status;
+  if (looks_first(optim)) {
+    prepare_norm(optim, &norm);
+    status = tsri_call_groups(&norm, count_parts(optim), 1, 1);
+  }
+  return status == TSR_OK ? tsri_call_many_groups(&update, optim->group_count) : status;
+}
+
 tsr_status tsr_optim_step(tsr_optim *optim) {
   tsr_status status = tsri_optim_check("optim_step", optim);
   if (status != TSR_OK) return status;
@@ -83,15 +96,12 @@ tsr_status tsr_optim_step(tsr_optim *optim) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "optim_step: %lld elements; its kernel addresses %lld",
                      (long long)params->flat_count, (long long)TSRI_CALL_MAX_ELEMENTS);
   }
-  tsri_call norm, update;
   status = tsri_graph_run_all(params->gradients.tensors, params->count);
   if (status == TSR_OK) status = before_updates(optim);
   if (status != TSR_OK) return status;
-  prepare_update(optim, &update);
-  if (update.args.status != TSR_OK) return update.args.status;
-  if (looks_first(optim)) {
-    prepare_norm(optim, &norm);
-    status = tsri_call_groups(&norm, count_parts(optim), 1, 1);
-  }
-  return status == TSR_OK ? tsri_call_many_groups(&update, optim->group_count) : status;
+  tsri_tape_explain_begin();
+  status = launch(optim);
+  tsri_tape_explain_end();
+  if (status == TSR_OK && tsri_tape_now()) tsri_optim_trace(optim);
+  return status;
 }

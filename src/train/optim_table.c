@@ -82,7 +82,7 @@ static tsr_status check_groups(const tsr_optim_desc *desc) {
   return TSR_OK;
 }
 
-tsr_status tsri_optim_settle(const tsr_optim_desc *desc, tsr_optim_desc *out_desc) {
+static tsr_status settle(const tsr_optim_desc *desc, tsr_optim_desc *out_desc) {
   static const tsr_optim_desc standard;
   static const double rates[] = {
       [TSR_SGD] = 0.01, [TSR_ADAM] = 1e-3, [TSR_ADAMW] = 1e-3, [TSR_RMSPROP] = 0.01, [TSR_LION] = 1e-4};
@@ -138,12 +138,7 @@ static uint32_t group_of(const tsr_optim_desc *desc, const tsri_param *param) {
   return desc->decays_vectors || param->layout.shape.rank >= 2 ? DECAYED : NOT_DECAYED;
 }
 
-static void put(uint32_t *table, int64_t at, double value) {
-  float rounded = (float)value;
-  memcpy(table + at, &rounded, sizeof rounded);
-}
-
-static void put_numbers(uint32_t *table, const tsr_optim_desc *desc) {
+static void fill_numbers(const tsr_optim_desc *desc, float *numbers) {
   const tsr_schedule *schedule = &desc->schedule;
   bool is_falling = schedule->kind == TSR_SCHEDULE_COSINE || schedule->kind == TSR_SCHEDULE_LINEAR;
   const double entries[TSRI_OPTIM_GROUPS] = {
@@ -167,35 +162,65 @@ static void put_numbers(uint32_t *table, const tsr_optim_desc *desc) {
       [TSRI_OPTIM_BACKOFF] = desc->loss_scale.backoff,
       [TSRI_OPTIM_INTERVAL] = (double)desc->loss_scale.interval,
   };
-  for (int i = 0; i < TSRI_OPTIM_GROUPS; i++) put(table, i, entries[i]);
-  uint32_t *groups = table + TSRI_OPTIM_GROUPS;
-  put(groups, 2 * DECAYED, desc->weight_decay);
-  put(groups, 2 * DECAYED + 1, 1);
-  put(groups, 2 * NOT_DECAYED, 0);
-  put(groups, 2 * NOT_DECAYED + 1, 1);
+  for (int i = 0; i < TSRI_OPTIM_GROUPS; i++) numbers[i] = (float)entries[i];
+}
+
+static void fill_groups(const tsr_optim_desc *desc, float *groups) {
+  groups[2 * DECAYED] = (float)desc->weight_decay;
+  groups[2 * NOT_DECAYED] = 0;
+  groups[2 * DECAYED + 1] = groups[2 * NOT_DECAYED + 1] = 1;
   for (int i = 0; i < desc->group_count; i++) {
-    put(groups, 2 * (FIRST_GROUP + i), desc->groups[i].weight_decay);
-    put(groups, 2 * (FIRST_GROUP + i) + 1, value_or(desc->groups[i].rate_factor, 1));
+    groups[2 * (FIRST_GROUP + i)] = (float)desc->groups[i].weight_decay;
+    groups[2 * (FIRST_GROUP + i) + 1] = (float)value_or(desc->groups[i].rate_factor, 1);
   }
 }
 
-static void put_marks(uint32_t *marks, const tsr_params *params, const tsr_optim_desc *desc) {
+void tsri_optim_form_deinit(tsri_optim_form *form) {
+  tsri_free(form->groups);
+  tsri_free(form->group_of);
+  *form = (tsri_optim_form){0};
+}
+
+tsr_status tsri_optim_settle(const tsr_params *params, const tsr_optim_desc *given, tsri_optim_form *out_form) {
+  tsr_optim_desc desc;
+  *out_form = (tsri_optim_form){0};
+  tsr_status status = settle(given, &desc);
+  if (status != TSR_OK) return status;
+  *out_form = (tsri_optim_form){.kind = desc.kind,
+                                .clips_norm = desc.clip_norm > 0,
+                                .scales = desc.loss_scale.first > 0,
+                                .first_scale = (float)desc.loss_scale.first,
+                                .group_count = FIRST_GROUP + desc.group_count};
+  out_form->groups = tsri_calloc(2 * (size_t)out_form->group_count, sizeof *out_form->groups);
+  out_form->group_of = tsri_calloc((size_t)params->count + 1, sizeof *out_form->group_of);
+  if (!out_form->groups || !out_form->group_of) {
+    tsri_optim_form_deinit(out_form);
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "optim_create: no host memory for its groups");
+  }
+  fill_numbers(&desc, out_form->numbers);
+  fill_groups(&desc, out_form->groups);
+  for (int i = 0; i < params->count; i++) out_form->group_of[i] = group_of(&desc, &params->params[i]);
+  return TSR_OK;
+}
+
+static void put_marks(uint32_t *marks, const tsr_params *params, const tsri_optim_form *form) {
   for (int i = 0; i < params->count; i++) {
     const tsri_param *param = &params->params[i];
     int64_t end = i + 1 < params->count ? params->params[i + 1].at : params->flat_count;
-    uint32_t group = group_of(desc, param);
-    for (int64_t at = param->at; at < end; at += params->step) marks[at / params->step] = group;
+    for (int64_t at = param->at; at < end; at += params->step) marks[at / params->step] = form->group_of[i];
   }
 }
 
-tsr_status tsri_optim_make_table(tsr_optim *optim, const tsr_optim_desc *desc) {
+tsr_status tsri_optim_make_table(tsr_optim *optim, const tsri_optim_form *form) {
   const tsr_params *params = optim->params;
-  optim->marks_at = TSRI_OPTIM_GROUPS + 2 * (FIRST_GROUP + desc->group_count);
+  size_t group_words = 2 * (size_t)form->group_count;
+  optim->marks_at = TSRI_OPTIM_GROUPS + (int64_t)group_words;
   size_t words = (size_t)(optim->marks_at + params->flat_count / params->step), bytes = words * sizeof(uint32_t);
   uint32_t *table = tsri_calloc(words, sizeof *table);
   if (!table) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "optim_create: no host memory for its table");
-  put_numbers(table, desc);
-  put_marks(table + optim->marks_at, params, desc);
+  memcpy(table, form->numbers, sizeof form->numbers);
+  memcpy(table + TSRI_OPTIM_GROUPS, form->groups, group_words * sizeof *form->groups);
+  put_marks(table + optim->marks_at, params, form);
   tsr_status status = tsr_buffer_create(params->device, bytes, 0, &optim->table);
   if (status == TSR_OK) status = tsr_buffer_upload(optim->table, 0, table, bytes);
   tsri_free(table);

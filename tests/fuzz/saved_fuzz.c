@@ -14,8 +14,9 @@ static void put(unsigned char *to, uint64_t value) {
 // The sizes in the header become what they should be, mostly, so that what comes after it is read.
 static void seal(unsigned char *data, size_t size, size_t described) {
   memcpy(data, tsri_saved_magic, sizeof tsri_saved_magic);
+  unsigned char version = data[8] >= 1 && data[8] <= TSRI_SAVED_VERSION ? data[8] : TSRI_SAVED_VERSION;
   memset(data + 8, 0, 8);
-  data[8] = TSRI_SAVED_VERSION;
+  data[8] = version;
   put(data + 16, size);
   uint64_t description = 0;
   memcpy(&description, data + 24, sizeof description);
