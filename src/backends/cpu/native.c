@@ -70,7 +70,7 @@ bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   bool is_indexing = op->kind == TSRI_NATIVE_GATHER || op->kind == TSRI_NATIVE_SCATTER_ADD;
   if (is_indexing && !takes_indices(op->is.index.index_dtype)) return false;
   if (op->kind == TSRI_NATIVE_PRODUCT && (1u << op->dtype & BYTES)) {
-    return tsri_product_groups_for(((const cpu_device *)device)->units, op->dtype) != NULL;
+    return tsri_product_groups_for(((const cpu_device *)device)->units, op->dtype, op->is.product.k) != NULL;
   }
   if (op->kind == TSRI_NATIVE_REDUCE) return tsri_cpu_has_reduce(op);
   if (is_linear_algebra(op)) return tsri_cpu_has_lapack((const cpu_device *)device, op);

@@ -42,6 +42,12 @@ static inline uint32_t tsri_group_at(const char *line, int64_t g, int64_t k, int
 void tsri_pack_across(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k, const char *from,
                       int64_t line_step, int64_t k_step, int64_t element);
 
+// Transposes a square of groups: group i of row g, from[g * from_row + i], becomes group g of the row of bytes to + i * to_row.
+void tsri_turn_groups(char *to, int64_t to_row, const uint32_t *from, int64_t from_row);
+
+// Copies `bytes` (less than 64) and fills up with zeros to 64.
+void tsri_copy_padded(char *to, const char *from, int64_t bytes);
+
 // The smallest magnitude of bf16 elements (tsri_product_groups.least).
 uint32_t tsri_least_bf16(const void *at, int64_t rows, size_t bytes, int64_t step);
 

@@ -17,21 +17,35 @@ enum { B_STEP = COLUMNS * GROUP_BYTES };
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
 
-// One panel of `count` lines.
-static void pack_panel_of_a(char *panel, int64_t count, int64_t k, const char *from, int64_t line_step, int64_t k_step,
-                            int64_t element) {
-  int64_t together = TILE_BYTES / element, blocks = (k + together - 1) / together;
+// One panel of `count` lines with neighbouring elements along k.
+static void copy_panel_of_a(char *panel, int64_t count, int64_t k_bytes, const char *from, int64_t line_bytes) {
+  int64_t blocks = (k_bytes + TILE_BYTES - 1) / TILE_BYTES;
   for (int64_t i = 0; i < ROWS; i++) {
-    const char *line = from + i * line_step * element;
-    for (int64_t block = 0; block < blocks; block++) {
-      char *to = panel + block * A_BLOCK_BYTES + i * TILE_BYTES;
-      if (i < count && k_step == 1 && (block + 1) * together <= k) {
-        memcpy(to, line + block * TILE_BYTES, TILE_BYTES);
-        continue;
-      }
-      for (int64_t g = 0; g < GROUPS_TOGETHER; g++) {
-        uint32_t group = i < count ? tsri_group_at(line, block * GROUPS_TOGETHER + g, k, k_step, element) : 0;
-        memcpy(to + g * GROUP_BYTES, &group, GROUP_BYTES);
+    char *to = panel + i * TILE_BYTES;
+    const char *line = from + i * line_bytes;
+    for (int64_t block = 0; block < blocks; block++, to += A_BLOCK_BYTES) {
+      int64_t left = i < count ? k_bytes - block * TILE_BYTES : 0;
+      if (left >= TILE_BYTES) memcpy(to, line + block * TILE_BYTES, TILE_BYTES);
+      else tsri_copy_padded(to, left > 0 ? line + block * TILE_BYTES : from, left);
+    }
+  }
+}
+
+// One panel of `count` lines with any steps: packed as b is, a few blocks at a time, and transposed.
+static void turn_panel_of_a(char *panel, int64_t count, int64_t k, const char *from, int64_t line_step, int64_t k_step,
+                            int64_t element) {
+  enum { BLOCKS_AT_ONCE = 8 };
+  uint32_t across[BLOCKS_AT_ONCE * GROUPS_TOGETHER * ROWS];
+  int64_t together = TILE_BYTES / element;
+  for (int64_t at = 0; at < k; at += BLOCKS_AT_ONCE * together) {
+    int64_t depth = k - at < BLOCKS_AT_ONCE * together ? k - at : BLOCKS_AT_ONCE * together;
+    int64_t blocks = (depth + together - 1) / together;
+    tsri_pack_across(across, ROWS, blocks * GROUPS_TOGETHER, count, depth, from + at * k_step * element, line_step,
+                     k_step, element);
+    for (int64_t block = 0; block < blocks; block++, panel += A_BLOCK_BYTES) {
+      const uint32_t *groups = across + block * GROUPS_TOGETHER * ROWS;
+      for (int row = 0; row < ROWS; row += TILE_ROWS) {
+        tsri_turn_groups(panel + row * TILE_BYTES, TILE_BYTES, groups + row, ROWS);
       }
     }
   }
@@ -41,8 +55,10 @@ static void pack_a(char *panels, int64_t lines, int64_t k, const char *from, int
                    int64_t element) {
   int64_t together = TILE_BYTES / element, panel_bytes = (k + together - 1) / together * A_BLOCK_BYTES;
   for (int64_t i = 0; i < lines; i += ROWS, panels += panel_bytes) {
-    pack_panel_of_a(panels, lines - i < ROWS ? lines - i : ROWS, k, from + i * line_step * element, line_step, k_step,
-                    element);
+    int64_t count = lines - i < ROWS ? lines - i : ROWS;
+    const char *at = from + i * line_step * element;
+    if (k_step == 1) copy_panel_of_a(panels, count, k * element, at, line_step * element);
+    else turn_panel_of_a(panels, count, k, at, line_step, k_step, element);
   }
 }
 

@@ -4,6 +4,9 @@
 
 #if TSRI_HAS_GROUPS
 #include <immintrin.h>
+#include <stdlib.h>
+
+#include "core/lines.h"
 
 enum { ROWS = 14, COLUMNS = 2 * GROUP_LANES };
 
@@ -27,10 +30,10 @@ INLINE TARGET_AVX512 __m512i across(const char *from, int64_t k_left, int64_t k_
   return groups;
 }
 
-// Lines that lie side by side are read across all panels for each group of k, in the order of memory.
-INLINE TARGET_AVX512 void pack_rows(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k,
-                                    const char *from, int64_t k_step, int64_t element) {
-  int64_t each = GROUP_BYTES / element, panel_step = groups * width;
+// Lines that lie side by side are read across all panels, `panel_step` apart, for each group of k, in the order of memory.
+INLINE TARGET_AVX512 void pack_rows(uint32_t *panels, int64_t panel_step, int width, int64_t groups, int64_t lines,
+                                    int64_t k, const char *from, int64_t k_step, int64_t element) {
+  int64_t each = GROUP_BYTES / element;
   for (int64_t g = 0; g < groups; g++, panels += width, from += each * k_step * element) {
     uint32_t *to = panels;
     for (int64_t line = 0; line < lines; line += width, to += panel_step) {
@@ -45,14 +48,19 @@ INLINE TARGET_AVX512 void pack_rows(uint32_t *panels, int width, int64_t groups,
   }
 }
 
-TARGET_AVX512 static void pack_rows_bf16(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k,
-                                         const char *from, int64_t k_step) {
-  pack_rows(panels, width, groups, lines, k, from, k_step, 2);
+TARGET_AVX512 static void pack_rows_bf16(uint32_t *panels, int64_t panel_step, int width, int64_t groups, int64_t lines,
+                                         int64_t k, const char *from, int64_t k_step) {
+  pack_rows(panels, panel_step, width, groups, lines, k, from, k_step, 2);
 }
 
-TARGET_AVX512 static void pack_rows_bytes(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k,
-                                          const char *from, int64_t k_step) {
-  pack_rows(panels, width, groups, lines, k, from, k_step, 1);
+TARGET_AVX512 static void pack_rows_bytes(uint32_t *panels, int64_t panel_step, int width, int64_t groups,
+                                          int64_t lines, int64_t k, const char *from, int64_t k_step) {
+  pack_rows(panels, panel_step, width, groups, lines, k, from, k_step, 1);
+}
+
+static void pack_rows_of(uint32_t *panels, int64_t panel_step, int width, int64_t groups, int64_t lines, int64_t k,
+                         const char *from, int64_t k_step, int64_t element) {
+  (element == 2 ? pack_rows_bf16 : pack_rows_bytes)(panels, panel_step, width, groups, lines, k, from, k_step);
 }
 
 // Swaps rows and columns of 16 x 16 groups.
@@ -108,18 +116,75 @@ static void pack_lines(uint32_t *panel, int width, int64_t groups, int64_t count
   }
 }
 
+// Elements that lie side by side neither along k nor across lines are gathered first, along the direction in which they are closer.
+enum { STAGE_BYTES = 512 };  // of a line along k: a multiple of GROUP_LANES groups
+enum { STAGE_LINES = 1024 };
+
+// Gathers across lines, all that one group of k needs, and in the order of memory.
+static void gather_rows(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k, const char *from,
+                        int64_t line_step, int64_t k_step, int64_t element) {
+  char stage[GROUP_BYTES * STAGE_LINES];
+  int64_t each = GROUP_BYTES / element, at_once = STAGE_LINES / width * width;
+  for (int64_t g = 0; g < groups; g++) {
+    int64_t depth = k - g * each < each ? k - g * each : each;
+    for (int64_t line = 0; line < lines; line += at_once) {
+      int64_t count = lines - line < at_once ? lines - line : at_once;
+      for (int64_t i = 0; i < depth; i++) {
+        const char *row = from + (line * line_step + (g * each + i) * k_step) * element;
+        tsri_gather_line(stage + i * count * element, line_step * element, row, count, (size_t)element);
+      }
+      pack_rows_of(panels + line * groups + g * width, groups * width, width, 1, count, depth > 0 ? depth : 0, stage,
+                   count, element);
+    }
+  }
+}
+
+// Gathers along k, a part of each line of a panel that stays in the first-level cache.
+static void gather_lines(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k, const char *from,
+                         int64_t line_step, int64_t k_step, int64_t element) {
+  char stage[2 * GROUP_LANES * STAGE_BYTES];
+  int64_t each = GROUP_BYTES / element, together = STAGE_BYTES / element;
+  for (int64_t line = 0; line < lines; line += width, panels += groups * width) {
+    int64_t count = lines - line < width ? lines - line : width;
+    for (int64_t at = 0; at < k; at += together) {
+      int64_t depth = k - at < together ? k - at : together;
+      for (int64_t i = 0; i < count; i++) {
+        tsri_gather_line(stage + i * depth * element, k_step * element,
+                         from + ((line + i) * line_step + at * k_step) * element, depth, (size_t)element);
+      }
+      pack_lines(panels + at / each * width, width, at + depth == k ? groups - at / each : depth / each, count, depth,
+                 stage, depth, 1, element);
+    }
+  }
+}
+
 void tsri_pack_across(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k, const char *from,
                       int64_t line_step, int64_t k_step, int64_t element) {
-  if (line_step == 1 && element == 2) {
-    pack_rows_bf16(panels, width, groups, lines, k, from, k_step);
-  } else if (line_step == 1) {
-    pack_rows_bytes(panels, width, groups, lines, k, from, k_step);
-  } else {
+  if (line_step == 1) {
+    pack_rows_of(panels, groups * width, width, groups, lines, k, from, k_step, element);
+  } else if (k_step == 1 || lines == 1) {
     for (int64_t line = 0; line < lines; line += width, panels += groups * width) {
       pack_lines(panels, width, groups, lines - line < width ? lines - line : width, k,
                  from + line * line_step * element, line_step, k_step, element);
     }
+  } else if (k == 1 || llabs(line_step) < llabs(k_step)) {
+    gather_rows(panels, width, groups, lines, k, from, line_step, k_step, element);
+  } else {
+    gather_lines(panels, width, groups, lines, k, from, line_step, k_step, element);
   }
+}
+
+TARGET_AVX512 void tsri_turn_groups(char *to, int64_t to_row, const uint32_t *from, int64_t from_row) {
+  __m512i x[GROUP_LANES];
+#pragma GCC unroll 16
+  for (int i = 0; i < GROUP_LANES; i++) x[i] = _mm512_loadu_si512(from + i * from_row);
+  turn(x);
+#pragma GCC unroll 16
+  for (int i = 0; i < GROUP_LANES; i++) _mm512_storeu_si512(to + i * to_row, x[i]);
+}
+
+TARGET_AVX512 void tsri_copy_padded(char *to, const char *from, int64_t bytes) {
+  _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8((UINT64_C(1) << bytes) - 1, from));
 }
 
 // One less than a magnitude, without a sign, is larger than any other if it is 0.

@@ -40,7 +40,8 @@ static void rig_close(rig *r) {
 typedef struct trial {
   int64_t m, n, k;
   bool is_a_turned, is_b_turned;
-  int64_t gap;  // more elements from row to row than there are
+  int64_t gap;   // more elements from row to row than there are
+  int64_t step;  // elements from one neighbour to the next; 0: 1
 } trial;
 
 // Around the sizes of tiles (14 and 32 rows, 32 columns), of units (2, 4, 32 and 64 along k) and of blocks of k (512 and 1024).
@@ -56,19 +57,26 @@ static const trial trials[] = {
     {.m = 75, .n = 130, .k = 1030, .is_b_turned = true},
     {.m = 530, .n = 45, .k = 31},
     {.m = 130, .n = 40, .k = 128, .gap = 5},  // a is read where it lies
+    {.m = 40, .n = 50, .k = 300, .step = 2},
+    {.m = 33, .n = 7, .k = 515, .is_a_turned = true, .step = 3},
+    {.m = 75, .n = 65, .k = 1030, .is_a_turned = true, .is_b_turned = true, .gap = 1, .step = 2},
+    {.m = 100, .n = 33, .k = 3, .is_b_turned = true, .step = 2},
+    {.m = 70, .n = 40, .k = 1},
+    {.m = 70, .n = 40, .k = 7},
+    {.m = 70, .n = 40, .k = 16},
 };
 enum { TRIALS = sizeof trials / sizeof trials[0] };
 
-static tsri_layout layout(int64_t rows, int64_t columns, bool is_turned, int64_t gap) {
-  int64_t step = (is_turned ? rows : columns) + gap;
+static tsri_layout layout(const trial *t, int64_t rows, int64_t columns, bool is_turned) {
+  int64_t step = t->step ? t->step : 1, line = ((is_turned ? rows : columns) + t->gap) * step;
   tsri_layout l = {.shape = TSR_SHAPE(rows, columns)};
-  l.strides[0] = is_turned ? 1 : step;
-  l.strides[1] = is_turned ? step : 1;
+  l.strides[0] = is_turned ? step : line;
+  l.strides[1] = is_turned ? line : step;
   return l;
 }
 
 static void multiply(const rig *r, tsr_dtype dtype, const trial *t) {
-  tsri_layout a = layout(t->m, t->k, t->is_a_turned, t->gap), b = layout(t->k, t->n, t->is_b_turned, t->gap);
+  tsri_layout a = layout(t, t->m, t->k, t->is_a_turned), b = layout(t, t->k, t->n, t->is_b_turned);
   tsri_native_op op;
   CHECK(tsri_product_describe(dtype, TSR_SHAPE(t->m, t->n), (const tsri_layout *[]){&a, &b}, 2, 1, 0, &op));
   op.is.product.a.at.buffer = r->buffers[A];
@@ -90,7 +98,7 @@ static int64_t place(const tsri_layout *l, int64_t row, int64_t column) {
 // --- Bytes ------------------------------------------------------------------------------------------------------------------
 
 static void check_bytes(const rig *r, tsr_dtype dtype, const trial *t) {
-  tsri_layout a = layout(t->m, t->k, t->is_a_turned, t->gap), b = layout(t->k, t->n, t->is_b_turned, t->gap);
+  tsri_layout a = layout(t, t->m, t->k, t->is_a_turned), b = layout(t, t->k, t->n, t->is_b_turned);
   const uint8_t *left = memory_of(r, A), *right = memory_of(r, B), *got = memory_of(r, Y);
   multiply(r, dtype, t);
   for (int64_t i = 0; i < t->m * t->n; i++) {
@@ -135,7 +143,7 @@ static float widen(uint16_t x) {
 
 // Within the error of k roundings of f32 and one of bf16, whose last bit counts for a subnormal sum, too.
 static void check_bf16(const rig *r, const trial *t) {
-  tsri_layout a = layout(t->m, t->k, t->is_a_turned, t->gap), b = layout(t->k, t->n, t->is_b_turned, t->gap);
+  tsri_layout a = layout(t, t->m, t->k, t->is_a_turned), b = layout(t, t->k, t->n, t->is_b_turned);
   const uint16_t *left = memory_of(r, A), *right = memory_of(r, B), *got = memory_of(r, Y);
   multiply(r, TSR_BF16, t);
   for (int64_t i = 0; i < t->m * t->n; i++) {
@@ -228,6 +236,44 @@ TEST(products_in_groups_have_the_same_bits_on_any_number_of_threads) {
       rig_close(&r);
     }
   }
+}
+
+#if TSRI_HAS_GROUPS
+// The element of a panel for AMX: for each 64 bytes of k, 32 rows one after the other.
+static uint16_t in_panels(const uint16_t *panels, int64_t k_count, int64_t line, int64_t k) {
+  int64_t blocks = (k_count + 31) / 32;
+  return panels[(line / 32 * blocks + k / 32) * 32 * 32 + line % 32 * 32 + k % 32];
+}
+
+// Packing needs AVX-512 alone, so it is checked on processors without AMX, too.
+TEST(panels_of_a_for_amx_are_packed_from_any_steps) {
+  static uint16_t from[1 << 18], panels[1 << 18];
+  static const struct {
+    int64_t lines, k, line_step, k_step;
+  } cases[] = {{32, 32, 40, 1}, {33, 70, 75, 1},  {5, 16, 16, 1},    {40, 300, 1, 41},
+               {7, 1, 1, 7},    {33, 513, 2, 67}, {20, 600, 1300, 2}};
+  if (strcmp(tsri_cpu_simd_level(NULL), "avx512") != 0) SKIP("this processor has no AVX-512");
+  for (int i = 0; i < 1 << 18; i++) from[i] = (uint16_t)(i * 7 + 1);
+  for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+    int64_t lines = cases[c].lines, k_count = cases[c].k;
+    memset(panels, 0xff, sizeof panels);
+    tsri_product_bf16_amx.pack_a(panels, lines, k_count, from, cases[c].line_step, cases[c].k_step);
+    for (int64_t line = 0; line < (lines + 31) / 32 * 32; line++) {
+      for (int64_t k = 0; k < (k_count + 31) / 32 * 32; k++) {
+        bool is_there = line < lines && k < k_count;
+        uint16_t wanted = is_there ? from[line * cases[c].line_step + k * cases[c].k_step] : 0;
+        CHECK_EQ_INT(in_panels(panels, k_count, line, k), wanted);
+      }
+    }
+  }
+}
+#endif
+
+TEST(products_with_small_k_leave_the_tiles_of_amx_alone) {
+  uint32_t units = TSRI_CPU_AMX | TSRI_CPU_VNNI;
+  CHECK(tsri_product_groups_for(units, TSR_BF16, 7) == NULL);  // converted to f32
+  CHECK(tsri_product_groups_for(units, TSR_I8, 15) == tsri_product_groups_for(TSRI_CPU_VNNI, TSR_I8, 15));
+  CHECK(tsri_product_groups_for(units, TSR_BF16, 8) == tsri_product_groups_for(TSRI_CPU_AMX, TSR_BF16, 512));
 }
 
 TEST(a_level_includes_the_instructions_of_those_before_it) {

@@ -116,7 +116,7 @@ static inline bool tsri_product_may_flush(uint32_t least_a, uint32_t least_b) {
 }
 
 // The tiles for `dtype` among those that `units` (cpu.h) allows; NULL: none. Then products of f16 and bf16 are computed in f32.
-const tsri_product_groups *tsri_product_groups_for(uint32_t units, tsr_dtype dtype);
+const tsri_product_groups *tsri_product_groups_for(uint32_t units, tsr_dtype dtype, int64_t k);
 
 // A matrix of the inputs. Steps are in elements.
 typedef struct tsri_product_matrix {
@@ -197,8 +197,7 @@ bool tsri_product_is_deep(const tsri_product *p, int threads);
 size_t tsri_product_deep_scratch_bytes(const tsri_product *p);
 void tsri_product_run_deep(const tsri_product *p);
 
-// Whether the product is one with a vector that vector.c does at the memory's speed: m or n is 1, and rows or columns of the matrix
-// lie side by side.
+// Whether the product is one with a vector, which vector.c does at the memory's speed: m or n is 1.
 bool tsri_product_has_vector(const tsri_product *p);
 size_t tsri_product_vector_scratch_bytes(const tsri_product *p);
 void tsri_product_run_vector(const tsri_product *p);

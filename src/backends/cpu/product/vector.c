@@ -2,8 +2,8 @@
 // Products of a matrix and a vector, which read every element of the matrix once: at the memory's speed, without packing it.
 //
 // Where an output's elements lie side by side along k, each output is a dot product. Where outputs lie side by side, rows of the matrix
-// are added to a stretch of outputs that stays in the first-level cache. Where neither lies side by side, elements along k are gathered a stretch
-// at a time. Each output is made by one thread; few long dot products are cut into blocks of k, by their shape alone.
+// are added to a stretch of outputs that stays in the first-level cache. Where neither lies side by side, elements are gathered a stretch
+// at a time, in the direction in which they are closer. Each output is made by one thread; few long dot products are cut into blocks of k, by their shape alone.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -41,16 +41,13 @@ static vector_product look_at(const tsri_product *p) {
   v.output_step = is_column ? matrix->row : matrix->column;
   v.k_step = is_column ? matrix->column : matrix->row;
   bool is_scattered = v.k_step != 1 && v.output_step != 1;
-  v.is_dots = v.k_step == 1 || (is_scattered && (v.outputs == 1 || magnitude(v.k_step) < magnitude(v.output_step)));
+  bool is_closer_along_k = p->k > 1 && magnitude(v.k_step) < magnitude(v.output_step);
+  v.is_dots = (v.k_step == 1 && p->k > 1) || (is_scattered && (v.outputs == 1 || is_closer_along_k));
   if (v.is_dots && v.outputs <= FEW_OUTPUTS && p->k >= 2 * BLOCK_K) v.blocks = (p->k + BLOCK_K - 1) / BLOCK_K;
   return v;
 }
 
-bool tsri_product_has_vector(const tsri_product *p) {
-  if (p->m != 1 && p->n != 1) return false;
-  vector_product v = look_at(p);
-  return v.is_dots || v.output_step == 1;
-}
+bool tsri_product_has_vector(const tsri_product *p) { return p->m == 1 || p->n == 1; }
 
 static size_t to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -70,17 +67,21 @@ typedef union dot_lines {
   double f64[STRETCH];
 } dot_lines;
 
-// Elements k to k + count of a row, at most a stretch, side by side and as sums.
-static void load_line(const vector_product *v, int64_t output, int64_t k, int64_t count, char *to) {
+// Elements that are `step` apart, at most a stretch of them, side by side and as sums.
+static void load_elements(const vector_product *v, const char *from, int64_t step, int64_t count, char *to) {
   const tsri_product *p = v->p;
   uint16_t narrow[STRETCH];
-  const char *from = matrix_at(v, output, k);
-  if (v->k_step != 1) {
+  if (step != 1) {
     char *line = p->is_narrow ? (char *)narrow : to;
-    tsri_gather_line(line, v->k_step * (int64_t)p->element, from, count, p->element);
+    tsri_gather_line(line, step * (int64_t)p->element, from, count, p->element);
     from = line;
   }
   if (p->is_narrow) p->storage->load(to, from, 1, (uint32_t)count);
+}
+
+// Elements k to k + count of a row.
+static void load_line(const vector_product *v, int64_t output, int64_t k, int64_t count, char *to) {
+  load_elements(v, matrix_at(v, output, k), v->k_step, count, to);
 }
 
 static void add_sum(const tsri_product *p, const dot_lines *part, char *sum) {
@@ -136,14 +137,18 @@ static void add_rows(const vector_product *v, int64_t first, int64_t count) {
   const tsri_product *p = v->p;
   char *sums = v->sums + (size_t)first * p->sum_bytes;
   memset(sums, 0, (size_t)count * p->sum_bytes);
-  if (!p->is_narrow) {
+  if (!p->is_narrow && v->output_step == 1) {
     p->kernels->add_rows(sums, count, v->x, matrix_at(v, first, 0), v->k_step, p->k);
     return;
   }
-  float rows[ROWS_AT_ONCE][STRETCH];
-  for (int64_t k = 0; k < p->k; k += ROWS_AT_ONCE) {
-    int64_t row_count = p->k - k < ROWS_AT_ONCE ? p->k - k : ROWS_AT_ONCE;
-    for (int64_t i = 0; i < row_count; i++) p->storage->load(rows[i], matrix_at(v, first, k + i), 1, (uint32_t)count);
+  dot_lines rows[ROWS_AT_ONCE / 2];
+  int64_t at_once = (int64_t)(sizeof rows / (STRETCH * p->sum_bytes));
+  for (int64_t k = 0; k < p->k; k += at_once) {
+    int64_t row_count = p->k - k < at_once ? p->k - k : at_once;
+    for (int64_t i = 0; i < row_count; i++) {
+      load_elements(v, matrix_at(v, first, k + i), v->output_step, count,
+                    (char *)rows + (size_t)(i * STRETCH) * p->sum_bytes);
+    }
     p->kernels->add_rows(sums, count, v->x + (size_t)k * p->sum_bytes, rows, STRETCH, row_count);
   }
 }
