@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "graph/assign.h"
 #include "graph/node.h"
 
 // --- Forms ------------------------------------------------------------------------------------------------------------
@@ -53,6 +54,8 @@ static bool put_input(tsri_single_form *form, const tsri_input *input) {
 // The shape of the result follows from the rest, but for operators that take it as an attribute.
 bool tsri_single_describe(const tsri_node *node, tsri_single_form *out) {
   if (node->tape || node->results || node->count == 0) return false;
+  if (node->op == &tsri_op_assign)
+    return false;  // writes where its target lies, after those that read the old elements
   if (node->input_count == 0 || node->input_count > TSRI_SINGLE_INPUTS) return false;
   bool is_kernel = node->op->kind == TSRI_OP_ELEMENTWISE && node->op != &tsri_op_copy;  // for repeat.h
   if (is_kernel || !node->value.device->backend->native_ops) return false;

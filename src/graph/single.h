@@ -54,7 +54,8 @@ typedef struct tsri_singles {
 
 // Call all of these with the graph's lock held.
 
-// Describes the node. False if it is not cached: an input is pending, the node belongs to a capture, or it has several results.
+// Describes the node. False if it is not cached: an input is pending, the node belongs to a capture, has several results or is an
+// assignment.
 bool tsri_single_describe(const tsri_node *node, tsri_single_form *out_form);
 
 // The entry of an equal node, or NULL.

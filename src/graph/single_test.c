@@ -123,6 +123,17 @@ TEST(a_node_with_a_pending_input_has_no_entry) {
   end(&f);
 }
 
+TEST(an_assignment_writes_its_target_each_time) {
+  fixture f = begin();
+  for (int round = 0; round < 3; round++) {
+    CHECK_OK(tsr_write(f.x, (const float[]){1, 2, 3, 4, 5, 6}, 6 * sizeof(float)));
+    CHECK_OK(tsr_assign(f.x, f.y));
+    CHECK_OK(tsr_evaluate(f.x));
+    CHECK_VALUES(f.x, 100, 101, 104, 109, 116, 125);
+  }
+  end(&f);
+}
+
 TEST(a_captured_node_has_no_entry) {
   fixture f = begin();
   CHECK_VALUES(tsr_sum(f.x, NULL, 0, false), 55);
