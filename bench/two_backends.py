@@ -3,7 +3,7 @@
 """Times rows of `tessera bench` through two backends on the same GPU, in turns.
 
     LD_LIBRARY_PATH=build/release/tests/standins/hip TSR_STANDIN_CUDA=libcuda.so.1 \\
-      python3 bench/two_backends.py [--program build/release/bin/tessera] [--backends cuda,rocm] [--op 'matmul,lin*'] [--pairs 8]
+      python3 bench/two_backends.py [--program build/release/bin/tessera] [--backends cuda,rocm] [--op 'matmul,lin*256'] [--pairs 8]
 
 Each row runs in two processes, one for each backend, which take turns sample by sample. Rows that measure the host differ from process
 to process by up to a fifth, so each row has several pairs of processes (--pairs: so many), and the time of a backend is the least of its
@@ -53,7 +53,8 @@ def main():
     print(f"| row of `tessera bench` | {backends[0]}, us | {backends[1]}, us | ratio | of pairs |\n|---|---|---|---|---|")
     for name, size, usual_pairs in rows:
         pairs = args.pairs or usual_pairs
-        if not any(fnmatch.fnmatch(name, pattern) for pattern in args.op.split(",")):
+        title = name + (f", {size[0]} x {size[1]}" if size else "")
+        if not any(fnmatch.fnmatch(text, pattern) for pattern in args.op.split(",") for text in (name, title)):
             continue
         # The backend that is sampled first changes from pair to pair.
         found = [time_pair(args.program, backends[::step], name, size, args.samples) for step in ([1, -1] * pairs)[:pairs]]
@@ -63,7 +64,6 @@ def main():
         first, second = (min(pair[at] for pair in ordered) / 1000 for at in (0, 1))
         worst = max(worst, second / first)
         ratios = [pair[1] / pair[0] for pair in ordered]
-        title = name + (f", {size[0]} x {size[1]}" if size else "")
         print(f"| {title} | {first:.3g} | {second:.3g} | {second / first:.2f} | {min(ratios):.2f} to {max(ratios):.2f} |", flush=True)
     sys.exit(worst > MOST_RATIO)
 
