@@ -25,7 +25,7 @@ typedef struct emit_program {
 } emit_program;
 
 // Emits every kernel in every specialisation, and adds a sample of them to the program. Options of 0 are replaced by the
-// dialect's defaults. The caller frees program->text.data and the parts' texts.
+// dialect's defaults. With TSR_TEST_KERNELS=<name>,<name> only those kernels are added. The caller frees program->text.data and the parts' texts.
 void emit_program_add_all(emit_program *program, const char *dialect);
 
 #endif
