@@ -6,14 +6,12 @@ set -euo pipefail
 # shellcheck source=tests/devices/lib.bash
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
-# A third of the operators, since it compiles slowly and Vulkan's code is tested with lavapipe, too; all of them if TSR_TEST_SAMPLE is set.
-third() { [[ -n ${TSR_TEST_SAMPLE:-} ]] || printf -- '--part %s/3' "$1"; }
-
+# A third of the operators, since it compiles slowly and Vulkan's code is tested with lavapipe, too.
 use_swiftshader
-check_sample vulkan 60 $(third 1)
+check_sample vulkan 60 $(part 1/3)
 grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the gaps are not listed"
 check_gradients vulkan 5
-check_validated 120 $(third 2)
+check_validated 120 $(part 2/3)
 
 # refuses DTYPE INSTEAD
 refuses() {
