@@ -10,7 +10,7 @@
 #include "backends/cpu/math/math.h"
 #include "lang/ir/ir.h"
 
-// Registers hold one type now and another later.
+// Types of values in registers. One register holds values of several types in the course of a program, so that these may alias.
 #if defined(__GNUC__)
 #define LANE_ALIASED __attribute__((may_alias))
 #else
@@ -23,8 +23,8 @@ typedef int64_t LANE_ALIASED lane_i64;
 
 // --- The program ----------------------------------------------------------------------------------------------------
 
-// Operands are indices into lane_work.reg, or LANE_NONE. `op` is a tsri_lane_op up to TSRI_LANE_FIRST_MATH, else
-// one of the below; then `e` is the arithmetic op less TSRI_LANE_FIRST_MATH.
+// Operands are indices into lane_work.reg, or LANE_NONE. `op` is a tsri_lane_op below TSRI_LANE_FIRST_MATH, or one of EXEC_*. EXEC_LANES,
+// EXEC_MERGE and EXEC_SCALAR stand for all arithmetic: `e` is then the tsri_lane_op minus TSRI_LANE_FIRST_MATH.
 #define LANE_NONE UINT32_MAX
 
 typedef struct lane_insn {
@@ -35,16 +35,16 @@ typedef struct lane_insn {
 
 enum {
   EXEC_LANES = TSRI_LANE_FIRST_MATH,  // arithmetic on lanes
-  EXEC_MERGE,                         // the same with TSRI_LANE_MERGE; `d` is the bytes of a lane of the result
+  EXEC_MERGE,                         // the same with TSRI_LANE_MERGE; `d`: bytes per lane of the result
   EXEC_SCALAR,                        // arithmetic on scalars
-  EXEC_ADD_32,                        // scalars, done on the spot
+  EXEC_ADD_32,                        // frequent operations on scalars, computed without a call
   EXEC_MUL_32,
   EXEC_LT_U32,
   EXEC_MOVE_64,
-  EXEC_LOAD_UNIT,   // LOAD_AFFINE, STORE_AFFINE, NARROW_AFFINE where lanes are in line and the step
-  EXEC_STORE_UNIT,  // is 1
+  EXEC_LOAD_UNIT,   // LOAD_AFFINE, STORE_AFFINE and NARROW_AFFINE of a group with one axis, whose lanes access
+  EXEC_STORE_UNIT,  // neighbouring elements
   EXEC_NARROW_UNIT,
-  EXEC_LOAD_WIDE,  // the first of as many LOAD_AFFINE, STORE_AFFINE as the access has parts
+  EXEC_LOAD_WIDE,  // the first of the LOAD_AFFINE or STORE_AFFINE that together access a vector
   EXEC_STORE_WIDE,
   EXEC_LOAD_ROWS,      // LOAD_AFFINE with TSRI_LANE_ROWS
   EXEC_MULADD_ROWS,    // MULADD_F32 and FMA_F32 with TSRI_LANE_ROWS
@@ -53,13 +53,13 @@ enum {
   EXEC_OPS
 };
 
-// Operand `slot` of an instruction, in the order of reg_slots.
+// Operand `slot` of an instruction: dst, a, b, c, d, e, f, as the bits of reg_slots.
 static inline const uint32_t *lane_operand_at(const lane_insn *insn, unsigned slot) {
   const uint32_t *const operands[7] = {&insn->dst, &insn->a, &insn->b, &insn->c, &insn->d, &insn->e, &insn->f};
   return operands[slot];
 }
 
-// May the instruction go on at the one that `c` names?
+// Whether the instruction may jump to instruction number `c`.
 static inline bool lane_has_target(uint16_t op) {
   return op == TSRI_LANE_JUMP || op == TSRI_LANE_LOOP || op == TSRI_LANE_JUMP_UNLESS || op == TSRI_LANE_JUMP_IF ||
          op == TSRI_LANE_NARROW || op == TSRI_LANE_NARROW_AFFINE || op == EXEC_NARROW_UNIT || op == TSRI_LANE_DROP ||
@@ -120,7 +120,7 @@ struct tsri_lanes_program {
 
 // --- What runs it ---------------------------------------------------------------------------------------------------
 
-// The lanes an instruction works for: the first n, or those of them that are not 0 in `mask`.
+// The lanes for which an instruction is executed: lanes 0 to n - 1; with a mask, only those whose mask is not 0.
 typedef struct lane_set {
   uint32_t n;
   const uint32_t *mask;
@@ -129,7 +129,7 @@ typedef struct lane_set {
 typedef struct lane_array {
   char *memory;
   uint64_t count;
-  bool is_streamed;  // stores go past the caches
+  bool is_streamed;  // stores bypass the caches (non-temporal stores)
 } lane_array;
 
 typedef struct lane_steps {
@@ -138,25 +138,26 @@ typedef struct lane_steps {
 
 // One thread's registers and memory.
 typedef struct lane_work {
-  void **reg;         // where each register is now
-  void **home;        // where its own memory is
-  lane_steps *steps;  // how it lies there, for loads with TSRI_LANE_ROWS
+  void *
+      *reg;  // address of each register's values: its own memory, or a buffer that a load refers to instead of copying
+  void **home;        // address of each register's own memory
+  lane_steps *steps;  // distances of its values along x and y, for loads with TSRI_LANE_ROWS
   uint64_t *scalars;  // and LANE_KEPT_SCALARS more, for compiled runs (jit/jit.h)
   lane_set *saves;
   lane_array *arrays;
-  void *value_scratch;  // 8 bytes a lane, each of these
+  void *value_scratch;  // value_scratch and index_scratch have 8 bytes per lane
   void *index_scratch;
   uint32_t *mask_scratch;
-  uint32_t lanes;  // that its registers have room for
-  size_t bytes;
-  size_t cleared_bytes;  // the first ones, which are zero at first; registers follow
-  bool is_kept;          // from launch to launch, by its program
+  uint32_t lanes;        // number of lanes that a register has room for
+  size_t bytes;          // of all its memory
+  size_t cleared_bytes;  // how many of them, from the start, are set to zero when it is created: all but the registers
+  bool is_kept;          // the program keeps it for its next launch
 } lane_work;
 
-// Frees those that the program keeps. No launch of it is running.
+// Frees the lane_works that the program keeps. Call while no launch of it is running.
 void tsri_lanes_drop_works(tsri_lanes_program *p);
 
-// Blocks that one thread begins with. Others take from it when theirs are done.
+// The blocks that one thread begins with. A thread that has done its own share takes blocks from those of others.
 typedef struct lane_share {
   _Alignas(64) atomic_uint_fast64_t next;
   uint64_t last;
@@ -172,18 +173,18 @@ typedef struct lane_launch {
   const tsri_lane_math *math;
   const struct lane_jit *jit;  // NULL: everything is interpreted
   lane_array buffers[TSRI_LANG_MAX_BUFFERS];
-  bool has_streams;       // some buffer is_streamed
-  bool may_alias_memory;  // no buffer that is written overlaps another
+  bool has_streams;       // at least one buffer is_streamed
+  bool may_alias_memory;  // loads may refer to a buffer instead of copying: no buffer that is written overlaps another
   uint32_t block_lanes;
   uint32_t work_lanes;  // lanes that a thread needs registers for: at least those of a block
-  uint64_t items_x;     // merged: items along x
+  uint64_t items_x;     // work items along x, of all groups
   uint64_t blocks[3], block_count, chunk;
   uint64_t deadline_ns;  // 0: none
 
   lane_share *shares;
   uint32_t share_count;
   atomic_int status;    // tsr_status; anything but TSR_OK stops all threads
-  uint32_t fault_insn;  // the rest belongs to who changed `status`
+  uint32_t fault_insn;  // this and the following are written only by the thread that changed `status`
   int64_t fault_index;
   uint64_t fault_count;
 } lane_launch;
@@ -200,26 +201,26 @@ typedef struct lane_exec {
   lane_work *work;
   lane_set set;
   uint32_t group_x, group_xy;  // lanes in a row and in a plane of the block
-  uint32_t extent_n;           // `extent` is for that many lanes: the largest local.x, y, z among them
+  uint32_t extent_n;           // number of lanes for which `extent` was computed: the largest local.x, y, z among them
   uint32_t extent[3];
-  uint32_t fuel;                    // loops and blocks until the clock is looked at
+  uint32_t fuel;                    // rounds of loops and blocks until the time limit is checked again
   uint32_t jit_runs, jit_refusals;  // for tsri_jit_count
   bool is_checked;
 } lane_exec;
 
-// Puts quicker instructions in place (shorten.c). TSR_ERR_OUT_OF_MEMORY.
+// Replaces instructions by the EXEC_* that do the same faster (shorten.c). Error: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_lanes_shorten(tsri_lanes_program *program);
 
-// Ends the launch with `status` unless it has ended already. Always false.
+// Ends the launch with `status`, unless it has ended already. Always returns false.
 bool tsri_lanes_stop(lane_exec *x, tsr_status status, const lane_insn *insn, int64_t index, uint64_t count);
 
-// Is there time left? Called now and then.
+// False if the launch has ended or its time is over. Called every LANE_FUEL rounds.
 bool tsri_lanes_may_go_on(lane_exec *x);
 
 // Runs one block; x->set holds its lanes, and places are set. False: the launch has ended.
 bool tsri_lanes_exec(lane_exec *x);
 
-// Sets (sets.c): keeps lanes by condition, in `mask` if need be. False: none is left.
+// Sets (sets.c): keep in x->set the lanes for which a condition holds; `mask` is written if they are not the first ones. False: none is left.
 bool tsri_lanes_narrow(lane_exec *x, uint32_t *mask, const uint32_t *condition, uint32_t flip);
 bool tsri_lanes_narrow_affine(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_narrow_unit(lane_exec *x, const lane_insn *insn);
@@ -231,7 +232,7 @@ uint32_t tsri_lanes_first(const lane_exec *x);
 bool tsri_lanes_load(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_load_unit(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_load_rows(lane_exec *x, const lane_insn *insn);
-// All parts of a wide access at once; false: not this time, and nothing was done.
+// Do all parts of a wide access at once. False: these operands do not allow it, nothing was done, and the parts are done one by one.
 bool tsri_lanes_load_wide(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_store_wide(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_store_unit(lane_exec *x, const lane_insn *insn);
@@ -244,14 +245,14 @@ bool tsri_lanes_local_store(lane_exec *x, const lane_insn *insn);
 void tsri_lanes_local_clear(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_atomic(lane_exec *x, const lane_insn *insn);
 
-// Runs of instructions (strip.c): may it be in one; do one of `count` <= LANE_STRIP_INSNS. The result is `count`, or 0 if
-// nothing was done but pointing registers.
+// Runs of instructions (strip.c). tsri_lanes_may_strip: whether the instruction may be part of a run. tsri_lanes_strip executes a run of
+// `count` <= LANE_STRIP_INSNS instructions. Returns `count`, or 0 if it did nothing but make registers refer to buffers.
 enum { LANE_STRIP_INSNS = 48 };
 bool tsri_lanes_may_strip(const lane_insn *insn, const tsri_lanes_program *p);
 uint32_t tsri_lanes_strip(lane_exec *x, const lane_insn *first, uint32_t count);
 
-// Loops of like rounds (rounds.c): marks them, once instructions are shortened; `roles` is a zero for each register and
-// is left so. Then, at a loop's head: does as many rounds as it can; false: the launch has ended.
+// Loops whose rounds differ only in their indices (rounds.c). tsri_lanes_find_rounds marks them, after tsri_lanes_shorten; `roles` has an
+// element per register, all zero before and after. tsri_lanes_rounds, at a loop's head, executes as many rounds as it can. False: the launch has ended.
 void tsri_lanes_find_rounds(tsri_lanes_program *program, const uint8_t *is_target, uint8_t *roles);
 bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head);
 
