@@ -15,6 +15,7 @@ use_metal
 check_sample metal 60
 check_gradients metal 5
 check_examples metal
+check_queues metal
 check_graphs metal 2 300
 
 # GPUs with memory of their own, in which SIMD groups and matrix units are not used.

@@ -228,6 +228,34 @@ static inline void check_awaited_events_may_be_recorded_again(const fixture *f) 
   free(out);
 }
 
+// An event may be recorded again on another queue, while the first one has not got to it: then it means the other queue's work alone.
+static inline void check_events_move_between_queues(const fixture *f) {
+  enum { BYTES = 8 << 20, ROUNDS = 8 };
+  const tsri_backend *backend = f->backend;
+  tsri_queue *queues[SEAM_QUEUES];
+  tsri_event *event = NULL;
+  unsigned char out[4] = {0};
+  tsri_buffer *large = fixture_buffer(f, BYTES, NULL), *small = fixture_buffer(f, sizeof out, NULL);
+  for (int i = 0; i < SEAM_QUEUES; i++) CHECK_OK(backend->queue_create(f->device, &queues[i]));
+  CHECK_OK(backend->event_create(f->device, &event));
+  for (unsigned char round = 1; round <= ROUNDS; round++) {
+    CHECK_OK(backend->fill(queues[0], large, 0, BYTES, &round, 1));
+    CHECK_OK(backend->event_record(queues[0], event));
+    CHECK_OK(backend->fill(queues[1], small, 0, sizeof out, &round, 1));
+    CHECK_OK(backend->event_record(queues[1], event));
+    CHECK_OK(backend->queue_wait(queues[0], UINT64_MAX));
+    CHECK_OK(backend->event_await(queues[2], event));
+    CHECK_OK(backend->copy_out(queues[2], out, small, 0, sizeof out));
+    CHECK_OK(backend->queue_wait(queues[2], UINT64_C(20000000000)));
+    CHECK_EQ_INT(out[3], round);
+    CHECK_OK(backend->queue_wait(queues[1], UINT64_MAX));
+  }
+  backend->event_destroy(f->device, event);
+  for (int i = 0; i < SEAM_QUEUES; i++) backend->queue_destroy(queues[i]);
+  backend->buffer_destroy(f->device, large);
+  backend->buffer_destroy(f->device, small);
+}
+
 // With reads_directly, or into pinned memory, a copy to the host has arrived when an event after it has happened.
 static inline void check_host_memory(const fixture *f) {
   enum { BYTES = 100 * 1000 };
@@ -269,6 +297,11 @@ static inline void check_host_memory(const fixture *f) {
   TEST(awaited_events_may_be_recorded_again) {          \
     fixture f = fixture_open();                         \
     check_awaited_events_may_be_recorded_again(&f);     \
+    fixture_close(&f);                                  \
+  }                                                     \
+  TEST(events_move_between_queues) {                    \
+    fixture f = fixture_open();                         \
+    check_events_move_between_queues(&f);               \
     fixture_close(&f);                                  \
   }                                                     \
   TEST(copies_to_host_memory_arrive_with_their_event) { \

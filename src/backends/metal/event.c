@@ -50,18 +50,35 @@ static tsr_status add_some_work(metal_queue *queue) {
   return TSR_OK;
 }
 
+// A signal's value must only grow, and queues run at the same time: while a recording on another queue may still be signalled, the event gets a
+// new signal. With the event's lock held.
+static tsr_status renew_signal(metal_queue *queue, metal_event *event) {
+  bool may_be_late =
+      event->commands && event->queue != queue && METAL_GET(metal_uint, event->commands, status) < STATUS_COMPLETED;
+  if (!may_be_late) return TSR_OK;
+  metal_id signal = METAL_GET(metal_id, queue->device->gpu.device, new_event);
+  if (!signal) return TSRI_FAIL(TSR_ERR_INTERNAL, "%s: Metal gives no event", queue->device->gpu.name);
+  metal_release(event->signal);  // command buffers that use it keep it
+  event->signal = signal;
+  event->value = 0;
+  return TSR_OK;
+}
+
 static tsr_status record(metal_queue *queue, metal_event *event) {
   metal_id commands = NULL;
   tsr_status status = queue->device->has_times && queue->command_count == 0 ? add_some_work(queue) : TSR_OK;
   if (status == TSR_OK) status = tsri_metal_open(queue, &commands);
   if (status != TSR_OK) return status;
   tsri_mutex_lock(&event->lock);
-  METAL_SEND(void, commands, encode_signal, (metal_id, uint64_t), event->signal, ++event->value);
-  metal_release(event->commands);
-  event->commands = tsri_mtl.objc_retain(commands);
-  event->queue = queue;
+  status = renew_signal(queue, event);
+  if (status == TSR_OK) {
+    METAL_SEND(void, commands, encode_signal, (metal_id, uint64_t), event->signal, ++event->value);
+    metal_release(event->commands);
+    event->commands = tsri_mtl.objc_retain(commands);
+    event->queue = queue;
+  }
   tsri_mutex_unlock(&event->lock);
-  return tsri_metal_commit(queue);
+  return status == TSR_OK ? tsri_metal_commit(queue) : status;
 }
 
 tsr_status tsri_metal_event_record(tsri_queue *queue, tsri_event *event) {
