@@ -17,7 +17,8 @@ export async function loadModule(name, options = {}) {
   const wasi = makeWasi(memory, options);
   const gpu = options.gpu === undefined ? globalThis.navigator?.gpu : options.gpu;
   const imports = {...wasi.imports, webgpu: {}};
-  for (const [entry, imported] of Object.entries(makeWebGpu(memory, kind === 'none' ? null : gpu))) {
+  const webgpu = makeWebGpu(memory, kind === 'none' ? null : gpu);
+  for (const [entry, imported] of Object.entries(webgpu.imports)) {
     imports.webgpu[entry] = suspension.wrapImport(imported);
   }
   const file = kind === 'asyncify' ? `${name}_asyncify.wasm` : `${name}.wasm`;
@@ -25,7 +26,7 @@ export async function loadModule(name, options = {}) {
   const {instance} = await WebAssembly.instantiate(bytes, imports);
   suspension.attach(instance.exports);
   instance.exports._initialize();
-  return new Module(instance.exports, suspension, wasi, kind);
+  return new Module(instance.exports, suspension, wasi, webgpu, kind);
 }
 
 async function fetchBytes(url) {
@@ -39,10 +40,11 @@ async function fetchBytes(url) {
 
 /** A loaded module: its functions, and ways to move data in and out of its memory. */
 class Module {
-  constructor(exports, suspension, wasi, suspensionKind) {
+  constructor(exports, suspension, wasi, webgpu, suspensionKind) {
     this.exports = exports;
     this.suspension = suspension;
     this.wasi = wasi;
+    this.webgpu = webgpu;
     this.suspensionKind = suspensionKind;
   }
 

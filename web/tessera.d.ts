@@ -88,6 +88,13 @@ export interface OptimiserOptions {
   lossScale?: {first?: number; growth?: number; backoff?: number; interval?: number};
 }
 
+export interface KernelTime {
+  name: string;
+  count: number;
+  ms: number;
+  longestMs: number;
+}
+
 export interface Tessera {
   readonly version: string;
   readonly suspension: 'jspi' | 'asyncify' | 'none';
@@ -98,6 +105,7 @@ export interface Tessera {
   meshgrid(lists: Tensor[], xy?: boolean): Tensor[];
   grad<Value extends Tensor | Tensor[]>(record: () => Value, xs: Tensor[], options?: GradOptions): {value: Value; gradients: Tensor[]};
   autocast<Result>(dtype: 'f16' | 'bf16' | 'f32', record: () => Result): Result;
+  profile<Result>(run: () => Result | Promise<Result>): Promise<{value: Result; kernels: KernelTime[]; untimed: number}>;
 }
 
 export interface Device extends DeviceFacts, DeviceOperators {}

@@ -195,6 +195,21 @@ class Tessera {
     }
   }
 
+  /**
+   * Calls `run`, waits for it, and gives what it returns with the times of the kernels that it ran on WebGPU: {value, kernels, untimed}. Work counts
+   * that `run` has waited for, by read() or synchronize().
+   */
+  async profile(run) {
+    await this.enqueue(module => module.webgpu.beginProfile());
+    let value, times;
+    try {
+      value = await run();
+    } finally {
+      times = await this.enqueue(module => module.webgpu.endProfile());
+    }
+    return {value, ...times};
+  }
+
   // --- For the classes below ---
 
   /**

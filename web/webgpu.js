@@ -3,6 +3,7 @@
 //
 // Objects are handed to WebAssembly as numbers. A function that returns a promise suspends the module until it settles.
 import {statuses} from './lists.js';
+import {Profile, Stamps} from './times.js';
 
 const STATUS = Object.fromEntries(statuses.map((name, number) => [name, number]));
 const TEXT_BYTES = 128;  // TSRI_WGPU_TEXT_BYTES
@@ -67,6 +68,7 @@ class Device {
     this.gpu = gpuDevice;
     this.encoder = null;
     this.pass = null;
+    this.stamps = null;  // while a profile is on
     this.submitted = 0;
     this.done = 0;
     this.finished = Promise.resolve();  // the last submission
@@ -92,8 +94,13 @@ class Device {
     return this.encoder;
   }
 
-  computePass() {
-    this.pass ??= this.commands().beginComputePass();
+  // While `profile` is on, each dispatch has a pass of its own.
+  computePass(name, profile) {
+    if (profile) {
+      this.endPass();
+      if (this.stamps?.profile !== profile) this.stamps = new Stamps(this.gpu, profile);
+    }
+    this.pass ??= this.commands().beginComputePass(profile ? this.stamps.passOf(name) : {});
     return this.pass;
   }
 
@@ -104,8 +111,10 @@ class Device {
 
   submit() {
     this.endPass();
+    const readTimes = this.encoder && this.stamps?.copyOut(this.encoder);
     this.gpu.queue.submit(this.encoder ? [this.encoder.finish()] : []);
     this.encoder = null;
+    readTimes?.();
     const number = ++this.submitted;
     this.finished = this.gpu.queue.onSubmittedWorkDone().then(() => {
       this.done = number;
@@ -143,12 +152,12 @@ function describeAdapter(adapter) {
 }
 
 /**
- * The functions, to be imported as module "webgpu". `memory()` gives the module's current memory; `gpu` is
- * navigator.gpu, or null where there is none.
+ * `imports`: the functions, to be imported as module "webgpu". `memory()` gives the module's current memory; `gpu` is
+ * navigator.gpu, or null where there is none. `beginProfile` has kernels timed until `endProfile`, which resolves to their times.
  */
 export function makeWebGpu(memory, gpu) {
   const devices = new Table(), buffers = new Table(), programs = new Table();
-  let adapter = null, lastError = '';
+  let adapter = null, lastError = '', profile = null;
 
   const view = () => new DataView(memory().buffer);
   const bytesAt = (at, count) => new Uint8Array(memory().buffer, at, count);
@@ -274,7 +283,7 @@ export function makeWebGpu(memory, gpu) {
     const pipeline = device.gpu.createComputePipelineAsync({layout: pipelineLayout, compute: {module, entryPoint}});
     const scope = device.gpu.popErrorScope();
     try {
-      const made = {pipeline: await device.orLost(pipeline), layout, uniformBytes};
+      const made = {pipeline: await device.orLost(pipeline), layout, uniformBytes, name: entryPoint};
       await scope;
       view().setUint32(out, programs.add(made), true);
     } catch (error) {
@@ -285,7 +294,7 @@ export function makeWebGpu(memory, gpu) {
   }
 
   function dispatch(device, program, storage, storageCount, uniform, uniformOffset, x, y, z) {
-    const {pipeline, layout, uniformBytes} = programs.get(program);
+    const {pipeline, layout, uniformBytes, name} = programs.get(program);
     const words = new Uint32Array(memory().buffer, storage, 3 * storageCount);
     const entries = [];
     for (let binding = 0; binding < storageCount; binding++) {
@@ -293,7 +302,7 @@ export function makeWebGpu(memory, gpu) {
       entries.push({binding, resource: {buffer: buffers.get(buffer), offset, size}});
     }
     entries.push({binding: storageCount, resource: {buffer: buffers.get(uniform), offset: 0, size: uniformBytes}});
-    const pass = device.computePass();
+    const pass = device.computePass(name, profile);
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, device.gpu.createBindGroup({layout, entries}), [uniformOffset >>> 0]);
     pass.dispatchWorkgroups(x, y, z);
@@ -322,7 +331,18 @@ export function makeWebGpu(memory, gpu) {
     source.unmap();
   }
 
-  return {
+  function beginProfile() {
+    if (profile) throw new TypeError('profile: one is on already');
+    profile = new Profile();
+  }
+
+  function endProfile() {
+    const ended = profile;
+    profile = null;
+    return ended.finish();
+  }
+
+  const imports = {
     start: guarded(start),
     stop() {
       adapter = null;
@@ -350,4 +370,5 @@ export function makeWebGpu(memory, gpu) {
     wait: onDevice(wait),
     read: onDevice(read),
   };
+  return {imports, beginProfile, endProfile};
 }

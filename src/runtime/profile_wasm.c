@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Web pages have no profiler of ours, but the browser's: labels are ignored, and the rest says so.
+// Web pages have times of kernels by web/times.js, and the browser's profiler: labels are ignored, and the rest says so.
 #include "core/error.h"
 #include "runtime/profile.h"
 
 static tsr_status refuse(const char *caller) {
-  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: web pages have no profiler; use the browser's", caller);
+  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: web pages have tessera.profile instead, and the browser's profiler", caller);
 }
 
 tsr_status tsr_profile_begin(const tsr_profile_desc *desc) {

@@ -44,6 +44,23 @@ def webgpu_works_through_asyncify(browser):
     return works(browser, "asyncify", "webgpu")
 
 
+def kernels_are_timed_by_the_gpu(browser):
+    rows, untimed, value, after = browser.run(START + """
+      const tessera = await load(), device = await tessera.open({backend: 'webgpu'});
+      const x = device.randn('f32', [64, 64], 1);
+      await x.read();
+      const {value, kernels, untimed} = await tessera.profile(async () => {
+        for (let i = 0; i < 3; i++) await x.matmul(x).read();
+        return 7;
+      });
+      const second = await tessera.profile(() => 0);  // what runs in between is in neither
+      return [kernels, untimed, value, second.kernels.length];
+    """)
+    products = [row for row in rows if "matmul" in row["name"]]
+    return untimed == 0 and value == 7 and after == 0 and len(products) == 1 and products[0]["count"] == 3 and \
+        products[0]["ms"] >= products[0]["longestMs"] >= 0 and sum(row["ms"] for row in rows) > 0
+
+
 def an_emulated_gpu_is_listed_and_used_only_when_it_is_named(browser):
     return browser.run(START + """
       const tessera = await load(), found = await tessera.devices();
@@ -123,6 +140,7 @@ def a_page_without_navigator_gpu_is_told_so_and_has_the_cpu(browser):
 
 if __name__ == "__main__":
     run_claims(the_cpu_works_with_and_without_jspi, webgpu_works_through_jspi, webgpu_works_through_asyncify,
+               kernels_are_timed_by_the_gpu,
                an_emulated_gpu_is_listed_and_used_only_when_it_is_named, a_kernel_of_the_page_runs_on_webgpu,
                calls_made_at_once_are_done_one_after_the_other, a_lost_device_is_a_status_and_another_can_be_opened,
                a_tensor_over_the_limit_is_out_of_memory_and_others_go_on, a_worker_can_load_it_too,

@@ -54,6 +54,8 @@ const params = await device.params({w: {shape: [2, 2], init: 'he_normal'}}, {dty
 const optimiser = await params.optimiser({kind: 'adamw', rate: 0.1, schedule: {kind: 'cosine', period: 9}});
 const loss: Tensor = params.grad(() => tessera.autocast('bf16', () => x.matmul(params.tensor('w')).sum()), {optimiser});
 await optimiser.step();
+const times = await tessera.profile(() => y.read());
+console.log(times.value.length, times.kernels[0]?.ms, times.untimed);
 const {value, gradients: [dx]} = tessera.grad(() => x.square().sum(), [x]);
 console.log(await loss.item(), await value.item(), dx.shape, await optimiser.state('m'));
 try {
