@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copies and fills. Between the host and a buffer that is busy or private, copies go through staging buffers, which their command
-// buffer keeps alive. Metal's own copies take multiples of four bytes, and its fills one byte's value: the rest is done by kernels.
+// buffer keeps alive, unless the host's memory is pinned (host.c). Metal's own copies take multiples of four bytes, and its fills one byte's value: the rest is done by kernels.
 #include <string.h>
 
 #include "backends/metal/metal.h"
@@ -129,8 +129,11 @@ tsr_status tsri_metal_copy_in(tsri_queue *opaque, tsri_buffer *dst, size_t dst_o
   void *pool = tsri_mtl.objc_autoreleasePoolPush();
   tsr_status status = tsri_metal_check_lost(queue->device);
   bool is_direct = status == TSR_OK && to->host && tsri_metal_is_idle(queue);
+  size_t offset = 0;
+  metal_id pinned = is_direct ? NULL : tsri_metal_host_find(queue->device, src, bytes, &offset);
   if (is_direct) memcpy(to->host + dst_offset, src, bytes);
-  for (size_t done = 0, part; !is_direct && status == TSR_OK && done < bytes; done += part) {
+  else if (status == TSR_OK && pinned) status = copy_memory(queue, pinned, offset, to->memory, dst_offset, bytes);
+  for (size_t done = 0, part; !is_direct && !pinned && status == TSR_OK && done < bytes; done += part) {
     part = bytes - done < METAL_STAGED_BYTES ? bytes - done : METAL_STAGED_BYTES;
     status = stage_in(queue, to, dst_offset + done, (const char *)src + done, part);
   }
@@ -174,8 +177,12 @@ tsr_status tsri_metal_copy_out(tsri_queue *opaque, void *dst, tsri_buffer *src, 
   void *pool = tsri_mtl.objc_autoreleasePoolPush();
   tsr_status status = tsri_metal_check_lost(queue->device);
   bool is_direct = status == TSR_OK && from->host && tsri_metal_is_idle(queue);
+  size_t offset = 0;
+  metal_id pinned = is_direct ? NULL : tsri_metal_host_find(queue->device, dst, bytes, &offset);
   if (is_direct) {
     memcpy(dst, from->host + src_offset, bytes);
+  } else if (status == TSR_OK && pinned) {
+    status = copy_memory(queue, from->memory, src_offset, pinned, offset, bytes);
   } else if (status == TSR_OK) {
     status = stage_all_out(queue, dst, from, src_offset, bytes);
   }

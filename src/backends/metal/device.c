@@ -202,6 +202,7 @@ tsr_status tsri_metal_device_open(int index, const tsri_open_options *options, t
   device->timeout_ns = options->timeout_ns ? options->timeout_ns : UINT64_MAX;
   device->has_times = options->profiling;
   atomic_init(&device->is_lost, false);
+  tsri_mutex_init(&device->pinned_lock);
   void *pool = tsri_mtl.objc_autoreleasePoolPush();
   tsr_status status = open_parts(device);
   if (status == TSR_OK) {
@@ -225,5 +226,6 @@ void tsri_metal_device_close(tsri_device *opaque) {
   void *pool = tsri_mtl.objc_autoreleasePoolPush();
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) metal_release(parts[i]);
   tsri_mtl.objc_autoreleasePoolPop(pool);
+  tsri_mutex_deinit(&device->pinned_lock);
   tsri_free(device);
 }

@@ -35,6 +35,8 @@ typedef struct metal_gpu {
   uint64_t max_buffer_bytes;
 } metal_gpu;
 
+typedef struct metal_pinned metal_pinned;
+
 typedef struct metal_device {
   metal_gpu gpu;
   metal_id options;                             // MTLCompileOptions
@@ -45,6 +47,8 @@ typedef struct metal_device {
   bool has_times;
   bool has_mps;
   atomic_bool is_lost;
+  tsri_mutex pinned_lock;
+  metal_pinned *pinned;  // host.c
 } metal_device;
 
 typedef struct metal_buffer {
@@ -128,6 +132,14 @@ tsr_status tsri_metal_wait(metal_queue *queue, uint64_t timeout_ns);
 // Builds one function of `text`. The caller releases the pipeline.
 tsr_status tsri_metal_build(metal_device *device, const char *name, const char *text, metal_id *out_pipeline);
 void tsri_metal_dispatch(metal_id encoder, const uint32_t groups[3], const uint32_t local[3]);
+
+// --- host.c ---------------------------------------------------------------------------------------------------------
+
+tsr_status tsri_metal_host_alloc(tsri_device *device, size_t bytes, void **out_memory);
+void tsri_metal_host_free(tsri_device *device, void *memory);
+
+// The buffer of pinned memory in which these bytes are, and their offset in it; NULL: they are in none.
+metal_id tsri_metal_host_find(metal_device *device, const void *memory, size_t bytes, size_t *out_offset);
 
 // --- copy.c ---------------------------------------------------------------------------------------------------------
 
