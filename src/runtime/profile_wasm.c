@@ -4,7 +4,8 @@
 #include "runtime/profile.h"
 
 static tsr_status refuse(const char *caller) {
-  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: web pages have tessera.profile instead, and the browser's profiler", caller);
+  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: web pages have tessera.profile instead, and the browser's profiler",
+                   caller);
 }
 
 tsr_status tsr_profile_begin(const tsr_profile_desc *desc) {
