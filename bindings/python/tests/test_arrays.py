@@ -10,6 +10,7 @@ import unittest
 
 import numpy as np
 import tessera as ts
+import beside  # noqa: F401
 
 NUMPY_DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint32", "float16", "float32", "float64", "uint16", "uint64"]
 

@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 import tessera as ts
+from beside import some
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 SHAPES = [(), (5,), (0, 3), (2, 3, 4)]
@@ -60,14 +61,14 @@ class Generated(unittest.TestCase):
     def test_element_wise_functions(self):
         functions = {name: value.nin for name, value in vars(ts).items() if isinstance(value, ts.ufunc) and hasattr(np, name) and name not in OTHER}
         self.assertGreater(len(functions), 70)
-        for (name, count), dtype in itertools.product(functions.items(), DTYPES):
+        for (name, count), dtype in some(itertools.product(functions.items(), DTYPES)):
             shape = SHAPES[self.generator.integers(len(SHAPES))]
             compared = self.one(name, [data_of(self.generator, shape, dtype) for _ in range(count)])
             if dtype.startswith("float") and "bit" not in name and "shift" not in name and name not in ("invert", "gcd", "lcm"):
                 self.assertTrue(compared, f"{name} {dtype}")
 
     def test_reductions(self):
-        for name, dtype, shape in itertools.product(REDUCTIONS, DTYPES, [(5,), (2, 3, 4)]):
+        for name, dtype, shape in some(itertools.product(REDUCTIONS, DTYPES, [(5,), (2, 3, 4)])):
             if dtype == "bool" and name in ("ptp", "nanmedian", "median", "std", "var", "nanstd"):
                 continue
             data = data_of(self.generator, shape, dtype)

@@ -4,6 +4,7 @@ import unittest
 
 import numpy as np
 import tessera as ts
+import beside  # noqa: F401
 
 # Expressions that give the same with NumPy as `np` and with Tessera; a and b are matrices of floats, i of integers.
 SAME = """

@@ -8,6 +8,7 @@ import unittest
 
 import numpy as np
 import tessera as ts
+from beside import some
 
 FLOATS = ["float16", "float32", "float64"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -49,13 +50,13 @@ class BesideNumPy(unittest.TestCase):
 
     def test_functions_of_one_real_number(self):
         for names, low, high in ((ONE_REAL, -4, 4), (ONE_POSITIVE, 0.1, 4), (ONE_UNIT, -0.9, 0.9)):
-            for name, dtype in itertools.product(names, FLOATS):
+            for name, dtype in some(itertools.product(names, FLOATS)):
                 shape = self.generator.choice(SHAPES)
                 found, _ = self.compare(name, [values(self.generator, shape, dtype, low, high)], TOLERANCE[dtype] * 4)
                 self.assertEqual(found.dtype, dtype)
 
     def test_exact_functions_of_one_number(self):
-        for name, dtype in itertools.product(ONE_EXACT, FLOATS + INTEGERS):
+        for name, dtype in some(itertools.product(ONE_EXACT, FLOATS + INTEGERS)):
             shape = self.generator.choice(SHAPES)
             if name == "rint" and dtype in INTEGERS:
                 continue  # NumPy gives floats
@@ -65,13 +66,13 @@ class BesideNumPy(unittest.TestCase):
     def test_functions_of_two(self):
         pairs = [((3, 5), (5,)), ((2, 1, 4), (3, 1)), ((), (4,)), ((0,), (1,))]
         for names, dtypes in ((TWO_EXACT, FLOATS + INTEGERS), (TWO_WHOLE, INTEGERS), (TWO_REAL, FLOATS)):
-            for name, dtype in itertools.product(names, dtypes):
+            for name, dtype in some(itertools.product(names, dtypes)):
                 first, second = self.generator.choice(pairs)
                 tolerance = TOLERANCE[dtype] * 4 if names is TWO_REAL else 0
                 self.compare(name, [values(self.generator, first, dtype), values(self.generator, second, dtype)], tolerance)
 
     def test_integers_promote_as_in_numpy(self):
-        for a, b in itertools.product(["bool"] + INTEGERS, repeat=2):
+        for a, b in some(itertools.product(["bool"] + INTEGERS, repeat=2)):
             found, wanted = self.compare("add", [values(self.generator, (4,), a), values(self.generator, (4,), b)], 0)
             if "uint64" in (a, b) and SIGNED & {a, b}:
                 self.assertEqual(found.dtype, ts.int64)

@@ -8,6 +8,7 @@ import os
 import re
 import unittest
 
+import beside  # noqa: F401
 import numpy
 
 PAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pages")

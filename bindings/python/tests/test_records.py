@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import tessera as ts
+from beside import some
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
 SHAPES = [(), (5,), (0, 3), (2, 3, 4)]
@@ -92,7 +93,7 @@ class Records(unittest.TestCase):
 
     def test_functions_of_arrays(self):
         for count, signature in ((1, "(x)"), (2, "(a, b)")):
-            for (name, function), dtype in itertools.product(list(self.operators(signature)), DTYPES):
+            for (name, function), dtype in some(itertools.product(list(self.operators(signature)), DTYPES)):
                 shape = SHAPES[self.generator.integers(len(SHAPES))]
                 arrays = [data_of(self.generator, shape, dtype) for _ in range(count)]
                 if name in ("matmul", "inverse", "det", "cholesky"):
@@ -102,7 +103,7 @@ class Records(unittest.TestCase):
 
     def test_functions_over_axes(self):
         signatures = ("(x, axes=(), keep_dims=False)", "(x, axes=(), keep_dims=False, correction=1)")
-        for (name, function), dtype in itertools.product(list(self.operators(*signatures)), DTYPES):
+        for (name, function), dtype in some(itertools.product(list(self.operators(*signatures)), DTYPES)):
             if dtype == "bool" and name in ("std", "var"):
                 continue
             data = data_of(self.generator, (2, 3, 4), dtype)
@@ -113,7 +114,8 @@ class Records(unittest.TestCase):
                     self.compare(name, function, [data], given, options, 10)
 
     def test_functions_along_an_axis(self):
-        for (name, function), dtype in itertools.product(list(self.operators("(x, axis=-1)", "(x, axis=-1, descending=False)", "(x, axis=-1, keep_dims=False)")), DTYPES):
+        signatures = ("(x, axis=-1)", "(x, axis=-1, descending=False)", "(x, axis=-1, keep_dims=False)")
+        for (name, function), dtype in some(itertools.product(list(self.operators(*signatures)), DTYPES)):
             if name in ("cumsum", "cumprod") and dtype not in ("int64", "uint64", "float32", "float64"):
                 continue  # NumPy's are wider
             data = data_of(self.generator, (2, 3, 4), dtype)
@@ -124,6 +126,7 @@ class Records(unittest.TestCase):
             for axis in (0, 1, -1):
                 self.compare(name, function, [data], {"axis": axis}, {"axis": axis}, 10)
 
+    @unittest.skipUnless(str(ts.device()).startswith("cpu"), "other devices get a part of the cases")
     def test_most_of_the_records_are_compared(self):
         if not Records.compared:  # this test alone
             for test in (self.test_functions_of_arrays, self.test_functions_over_axes, self.test_functions_along_an_axis):
