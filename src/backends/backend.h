@@ -469,6 +469,18 @@ typedef struct tsri_native_offer {
   uint32_t parts;
 } tsri_native_offer;
 
+// Memory that other libraries of the process use, too, by its address on the device (DLPack). Any thread.
+typedef struct tsri_device_sharing {
+  // What DLPack calls the memory of the device, and the device's number there.
+  void (*describe)(tsri_device *device, int *out_kind, int *out_number);
+  // The address of the buffer's first byte.
+  void *(*address_of)(tsri_device *device, tsri_buffer *buffer);
+  // Wraps memory of another library, which stays valid until buffer_destroy, as a buffer.
+  tsr_status (*adopt)(tsri_device *device, void *address, size_t bytes, tsri_buffer **out_buffer);
+  // Waits for all work on the device, also for that of other libraries.
+  tsr_status (*settle)(tsri_device *device);
+} tsri_device_sharing;
+
 typedef struct tsri_backend {
   uint32_t abi;          // TSRI_BACKEND_ABI
   uint32_t table_bytes;  // sizeof this struct when the backend was compiled
@@ -594,6 +606,10 @@ typedef struct tsri_backend {
   // `after` have ended, and all that they depend on; it may run at the same time as any other step. Memory of the queue itself, such as a library's work space, is the
   // backend's to order. TSR_ERR_UNSUPPORTED without a message: the core records the graph again, without calling this.
   tsr_status (*graph_step)(tsri_queue *queue, const int *after, int count);
+
+  // --- Optional. NULL: no other library knows the device's memory. ---
+
+  const tsri_device_sharing *sharing;
 } tsri_backend;
 
 // Name and type of the function that a plug-in exports. It may return NULL if the plug-in cannot be used here.

@@ -57,11 +57,14 @@ typedef struct export_record {
   struct DLManagedTensorVersioned versioned;
   tsr_buffer *buffer;  // NULL if the elements were copied
   void *copy;          // a stage of `device` (runtime/stage.h)
-  tsr_device *device;  // one reference if there is a copy, else NULL
+  tsr_device *device;  // one reference if there is a copy, or if the memory is the device's own; else NULL
+  bool is_on_device;   // the receiver has the device's own memory
   int64_t shape[TSR_MAX_RANK], strides[TSR_MAX_RANK];
 } export_record;
 
+// The pool may hand out the memory of a buffer that is released while the receiver's queued work still uses it, so that is waited for.
 static void destroy_export(export_record *record, tsr_status status) {
+  if (record->is_on_device) (void)record->device->backend->sharing->settle(record->device->handle);
   tsr_buffer_release(record->buffer);
   tsri_stage_release(record->device, record->copy, status);
   tsr_device_release(record->device);
@@ -100,16 +103,47 @@ static tsr_status share_or_copy(const tsr_tensor *tensor, export_record *record,
   return status;
 }
 
-static tsr_status describe(const tsr_tensor *tensor, export_record *record, dl_tensor *out) {
+void tsr_device_dlpack(const tsr_device *device, int *out_type, int *out_id) {
+  *out_type = DL_CPU;
+  *out_id = 0;
+  if (tsri_device_check("device_dlpack", device) != TSR_OK || !device->backend->sharing) return;
+  device->backend->sharing->describe(device->handle, out_type, out_id);
+}
+
+// Shares the device's own memory, when all work on it is done.
+static tsr_status share_on_device(const tsr_tensor *tensor, export_record *record, tsri_layout *out_layout,
+                                  void **out_data) {
+  tsr_buffer *buffer = tsri_tensor_buffer(tensor);
+  tsr_device *device = buffer->device;
+  const tsri_device_sharing *sharing = device->backend->sharing;
+  *out_layout = tensor->layout;
+  if (!sharing) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "to_dlpack: no other library knows the memory of %s; tsr_to_dlpack copies it",
+                     device->backend->name);
+  }
+  tsr_status status = tsri_device_wait(device);
+  if (status != TSR_OK || !buffer->handle) return status;
+  char *first = (char *)sharing->address_of(device->handle, buffer->handle) + buffer->offset;
+  record->device = tsr_device_retain(device);
+  record->is_on_device = true;
+  record->buffer = tsr_buffer_retain(buffer);
+  tsri_sharing_add(buffer, first);
+  *out_data = first + tensor->layout.offset * (int64_t)tsr_dtype_bytes(tensor->dtype);
+  return TSR_OK;
+}
+
+static tsr_status describe(const tsr_tensor *tensor, bool in_place, export_record *record, dl_tensor *out) {
   tsri_layout layout;
   void *data = NULL;
-  tsr_status status = share_or_copy(tensor, record, &layout, &data);
+  int type = DL_CPU, id = 0;
+  tsr_status status = (in_place ? share_on_device : share_or_copy)(tensor, record, &layout, &data);
   if (status != TSR_OK) return status;
+  if (in_place) tsr_device_dlpack(tensor->value->device, &type, &id);
   memcpy(record->shape, layout.shape.dims, sizeof record->shape);
   memcpy(record->strides, layout.strides, sizeof record->strides);
   *out = (dl_tensor){
       .data = layout.count ? data : NULL,
-      .device = {DL_CPU, 0},
+      .device = {type, id},
       .ndim = layout.shape.rank,
       .dtype = {dl_dtypes[tensor->dtype].code, dl_dtypes[tensor->dtype].bits, 1},
       .shape = record->shape,
@@ -118,14 +152,15 @@ static tsr_status describe(const tsr_tensor *tensor, export_record *record, dl_t
   return TSR_OK;
 }
 
-static tsr_status export_tensor(tsr_tensor *tensor, bool is_out_null, export_record **out_record, dl_tensor *out) {
+static tsr_status export_tensor(tsr_tensor *tensor, bool in_place, bool is_out_null, export_record **out_record,
+                                dl_tensor *out) {
   tsr_status status = tsri_tensor_check("to_dlpack", tensor);
   if (status == TSR_OK) status = tsri_graph_before_write(tensor);  // the receiver may write to the memory
   if (status != TSR_OK) return status;
   if (is_out_null) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "to_dlpack: out_managed is NULL");
   export_record *record = tsri_calloc(1, sizeof *record);
   if (!record) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "to_dlpack: no host memory for its record");
-  status = describe(tensor, record, out);
+  status = describe(tensor, in_place, record, out);
   if (status != TSR_OK) {
     destroy_export(record, status);
     return status;
@@ -182,10 +217,10 @@ static tsr_status bytes_from_packed(const dl_tensor *tensor, dl_tensor *out, int
   return TSR_OK;
 }
 
-tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_managed) {
+static tsr_status export_plain(tsr_tensor *tensor, bool in_place, struct DLManagedTensor **out_managed) {
   if (is_packed(tensor)) {
     tsr_tensor *bytes = tsri_packed_bytes(tensor);
-    tsr_status exported = tsr_to_dlpack(bytes, out_managed);
+    tsr_status exported = export_plain(bytes, in_place, out_managed);
     if (exported == TSR_OK) describe_packed(tensor, &(*out_managed)->tensor);
     tsr_release(bytes);
     return exported;
@@ -200,11 +235,19 @@ tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_manage
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
                      "to_dlpack: the memory is read-only, which only tsr_to_dlpack_versioned can say");
   }
-  status = export_tensor(tensor, !out_managed, &record, &described);
+  status = export_tensor(tensor, in_place, !out_managed, &record, &described);
   if (status != TSR_OK) return status;
   record->plain = (struct DLManagedTensor){.tensor = described, .manager = record, .deleter = delete_plain};
   *out_managed = &record->plain;
   return TSR_OK;
+}
+
+tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_managed) {
+  return export_plain(tensor, false, out_managed);
+}
+
+tsr_status tsr_to_dlpack_in_place(tsr_tensor *tensor, struct DLManagedTensor **out_managed) {
+  return export_plain(tensor, true, out_managed);
 }
 
 tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVersioned **out_managed) {
@@ -218,7 +261,7 @@ tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVer
   export_record *record = NULL;
   dl_tensor described = {0};
   if (out_managed) *out_managed = NULL;
-  tsr_status status = export_tensor(tensor, !out_managed, &record, &described);
+  tsr_status status = export_tensor(tensor, false, !out_managed, &record, &described);
   if (status != TSR_OK) return status;
   uint64_t flags = record->buffer && record->buffer->is_read_only ? DL_FLAG_READ_ONLY : 0;
   if (record->copy) flags |= DL_FLAG_IS_COPIED;
@@ -230,6 +273,9 @@ tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVer
   *out_managed = &record->versioned;
   return TSR_OK;
 }
+
+// Where the buffers of devices begin.
+enum { ALIGNMENT = 256 };
 
 // --- Importing -------------------------------------------------------------------------------------------------------
 
@@ -271,12 +317,25 @@ static tsr_status import_layout(const dl_tensor *tensor, tsr_dtype dtype, tsri_l
   return TSR_OK;
 }
 
-static tsr_status check_source(const import_source *source, tsr_dtype dtype) {
+static bool is_on_host(const import_source *source) {
+  int32_t type = source->tensor->device.type;
+  return type == DL_CPU || type == DL_CUDA_HOST;
+}
+
+// Whether the elements are in the device's own memory.
+static bool is_on_device(tsr_device *device, const import_source *source) {
+  int type = DL_CPU, id = 0;
+  tsr_device_dlpack(device, &type, &id);
+  return type != DL_CPU && source->tensor->device.type == type && source->tensor->device.id == id;
+}
+
+static tsr_status check_source(tsr_device *device, const import_source *source, tsr_dtype dtype) {
   const dl_tensor *tensor = source->tensor;
-  if (tensor->device.type != DL_CPU && tensor->device.type != DL_CUDA_HOST) {
+  if (!is_on_host(source) && !is_on_device(device, source)) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED,
-                     "from_dlpack: memory of DLPack device type %d; only host memory (1 and 3) can be taken",
-                     (int)tensor->device.type);
+                     "from_dlpack: memory of device %d of DLPack's type %d; %s takes host memory (1 and 3)%s",
+                     (int)tensor->device.id, (int)tensor->device.type, device->backend->name,
+                     device->backend->sharing ? " and its own" : "");
   }
   uintptr_t address = (uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset;
   if (address % tsr_dtype_bytes(dtype) != 0) {
@@ -298,6 +357,25 @@ static tsr_status take_in_place(tsr_device *device, const import_source *source,
   if (status != TSR_OK) return status;
   (*out_buffer)->is_read_only = source->is_read_only;
   layout->offset = -low;
+  return TSR_OK;
+}
+
+// As take_in_place, for memory of the device itself. Kernels take for granted that a buffer begins where the device's own do, so the buffer begins at such an
+// address before the lowest element.
+static tsr_status adopt(tsr_device *device, const import_source *source, tsr_dtype dtype, tsri_layout *layout,
+                        tsr_buffer **out_buffer) {
+  int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(dtype);
+  tsr_status status = device->backend->sharing->settle(device->handle);
+  if (status != TSR_OK) return status;
+  tsri_layout_span(layout, &low, &high);
+  uintptr_t lowest = (uintptr_t)source->tensor->data + (uintptr_t)source->tensor->byte_offset;
+  lowest += (uintptr_t)(low * element);
+  size_t before = lowest % ALIGNMENT, bytes = layout->count ? (size_t)((high - low + 1) * element) + before : 0;
+  status = tsri_buffer_adopt(device, bytes ? (void *)(lowest - before) : NULL, bytes, source->release, source->managed,
+                             out_buffer);
+  if (status != TSR_OK) return status;
+  (*out_buffer)->is_read_only = source->is_read_only;
+  layout->offset = -low + (int64_t)before / element;
   return TSR_OK;
 }
 
@@ -354,12 +432,13 @@ static tsr_status take(tsr_device *device, const import_source *source, tsr_tens
   if (status == TSR_OK) status = import_layout(source->tensor, dtype, &layout);
   if (status == TSR_OK && layout.count > 0) {
     if (!source->tensor->data) status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_dlpack: data is NULL");
-    else status = check_source(source, dtype);
+    else status = check_source(device, source, dtype);
   }
   if (status != TSR_OK) return status;
-  bool in_place = device->backend->buffer_import != NULL;
-  if (in_place) status = take_in_place(device, source, dtype, &layout, &buffer);
-  if (!in_place || status == TSR_ERR_UNSUPPORTED) {
+  bool is_adopted = layout.count > 0 && is_on_device(device, source);
+  bool in_place = is_adopted || device->backend->buffer_import != NULL;
+  if (in_place) status = (is_adopted ? adopt : take_in_place)(device, source, dtype, &layout, &buffer);
+  if (!is_adopted && (!in_place || status == TSR_ERR_UNSUPPORTED)) {
     in_place = false;
     status = take_by_copy(device, source, dtype, &layout, &buffer);
   }

@@ -8,7 +8,7 @@
 
 enum { DL_MAJOR = 1, DL_MINOR = 0 };
 
-typedef enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3 } dl_device_type;
+typedef enum { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_ROCM = 10 } dl_device_type;
 
 typedef enum {
   DL_INT = 0,

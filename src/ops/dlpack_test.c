@@ -433,7 +433,8 @@ static void what_cannot_be_taken_is_refused(tsr_device *device) {
   for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; i++) {
     FOREIGN(far_away, 0, 2, shape, NULL);
     far_away.plain.tensor.device.type = elsewhere[i];
-    check_refused(device, &far_away, TSR_ERR_UNSUPPORTED, "only host memory");
+    far_away.plain.tensor.device.id = 77;  // not the device itself
+    check_refused(device, &far_away, TSR_ERR_UNSUPPORTED, "takes host memory");
   }
 }
 TEST(what_cannot_be_taken_is_refused_and_stays_the_callers) { test_on_every_device(what_cannot_be_taken_is_refused); }
@@ -637,4 +638,67 @@ TEST(a_kernel_sees_an_input_as_it_was_though_its_output_shares_the_memory) {
   CHECK_OK(tsr_read(y, values, sizeof values));
   for (int i = 0; i < 4; i++) CHECK_NEAR(values[i], 3 - i, 0);
   tsr_release(x), tsr_release(y), tsr_kernel_release(kernel), tsr_device_release(device);
+}
+
+// --- Memory of a GPU -------------------------------------------------------------------------------------------------
+
+static tsr_device *open_rocm(void) {
+  const char *missing = test_use_rocm();
+  if (missing) SKIP(missing);
+  return test_open("rocm");
+}
+
+static void check_total(tsr_tensor *tensor, double wanted) {
+  tsr_tensor *total = tsr_sum(tensor, NULL, 0, false);
+  double found = 0;
+  CHECK_OK(tsr_item(total, &found));
+  CHECK(found == wanted);
+  tsr_release(total);
+}
+
+TEST(memory_of_a_gpu_goes_out_and_comes_back_where_it_lies) {
+  tsr_device *device = open_rocm();
+  tsr_tensor *x = tsr_arange(device, TSR_F32, 0, 12, 1), *view = tsr_slice(x, 0, 3, 12, 2), *y = NULL;
+  struct DLManagedTensor *managed = NULL;
+  int type = 0, id = -1;
+  tsr_device_dlpack(device, &type, &id);
+  CHECK_EQ_INT(type, DL_ROCM);
+  CHECK_EQ_INT(id, 0);
+  CHECK_OK(tsr_to_dlpack_in_place(view, &managed));  // begins 12 bytes after the buffer does
+  CHECK_EQ_INT(managed->tensor.device.type, DL_ROCM);
+  CHECK_EQ_INT(managed->tensor.strides[0], 2);
+  CHECK_OK(tsr_from_dlpack(device, managed, &y));
+  CHECK(tsr_tensor_shares_memory(x, y));
+  tsr_tensor *twice = tsr_add(x, x), *seven = tsr_full(device, TSR_F32, TSR_SCALAR, 7);
+  CHECK_OK(tsr_assign(y, seven));
+  check_total(twice, 132);  // the old elements, on which it was recorded
+  check_total(y, 35);
+  check_total(x, 66 - (3 + 5 + 7 + 9 + 11) + 35);
+  tsr_release(x), tsr_release(view), tsr_release(twice), tsr_release(seven);
+  check_total(y, 35);  // its memory is still there
+  tsr_release(y);
+  tsr_memory_stats stats;
+  CHECK_OK(tsr_memory_get_stats(device, &stats));
+  CHECK_EQ_UINT(stats.in_use_bytes, 0);
+  tsr_device_release(device);
+}
+
+TEST(memory_of_a_gpu_is_taken_by_that_gpu_alone) {
+  tsr_device *device = open_rocm(), *cpu = test_open("cpu");
+  tsr_tensor *x = tsr_ones(device, TSR_F32, TSR_SHAPE(4)), *none = NULL;
+  struct DLManagedTensor *managed = NULL;
+  CHECK_OK(tsr_to_dlpack_in_place(x, &managed));
+  CHECK_STATUS(tsr_from_dlpack(cpu, managed, &none), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("memory of device 0 of DLPack's type 10");
+  managed->tensor.device.id = 5;
+  CHECK_STATUS(tsr_from_dlpack(device, managed, &none), TSR_ERR_UNSUPPORTED);
+  managed->deleter(managed);
+  tsr_tensor *on_cpu = tsr_ones(cpu, TSR_F32, TSR_SHAPE(4));
+  CHECK_STATUS(tsr_to_dlpack_in_place(on_cpu, &managed), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("no other library knows the memory of cpu");
+  int type = 0, id = 0;
+  tsr_device_dlpack(cpu, &type, &id);
+  CHECK_EQ_INT(type, DL_CPU);
+  tsr_release(x), tsr_release(on_cpu);
+  tsr_device_release(device), tsr_device_release(cpu);
 }

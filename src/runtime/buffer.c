@@ -94,13 +94,15 @@ tsr_status tsri_buffer_part(tsr_buffer *whole, size_t offset, size_t bytes, tsr_
   return TSR_OK;
 }
 
-tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, void (*release)(void *user), void *user,
-                              tsr_buffer **out_buffer) {
+typedef tsr_status (*import_fn)(tsri_device *device, void *memory, size_t bytes, tsri_buffer **out_buffer);
+
+static tsr_status import_by(import_fn import, tsr_device *device, void *memory, size_t bytes,
+                            void (*release)(void *user), void *user, tsr_buffer **out_buffer) {
   *out_buffer = NULL;
   tsr_buffer *buffer = new_record(device, bytes);
   if (!buffer) return TSR_ERR_OUT_OF_MEMORY;
   if (bytes > 0) {
-    tsr_status status = device->backend->buffer_import(device->handle, memory, bytes, &buffer->handle);
+    tsr_status status = import(device->handle, memory, bytes, &buffer->handle);
     if (status != TSR_OK) {
       tsr_buffer_release(buffer);
       return status;
@@ -111,6 +113,16 @@ tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, vo
   if (bytes > 0) tsri_sharing_add(buffer, memory);
   *out_buffer = buffer;
   return TSR_OK;
+}
+
+tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, void (*release)(void *user), void *user,
+                              tsr_buffer **out_buffer) {
+  return import_by(device->backend->buffer_import, device, memory, bytes, release, user, out_buffer);
+}
+
+tsr_status tsri_buffer_adopt(tsr_device *device, void *address, size_t bytes, void (*release)(void *user), void *user,
+                             tsr_buffer **out_buffer) {
+  return import_by(device->backend->sharing->adopt, device, address, bytes, release, user, out_buffer);
 }
 
 tsr_buffer *tsr_buffer_retain(tsr_buffer *buffer) {

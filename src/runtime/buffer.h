@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The buffer record: a block of a device's pool, a part of another buffer, or imported host memory that is used in place.
+// The buffer record: a block of a device's pool, a part of another buffer, or imported memory of the host or of another library that is used in place.
 #ifndef TSRI_BUFFER_H
 #define TSRI_BUFFER_H
 
@@ -16,7 +16,7 @@ struct tsr_buffer {
   tsr_buffer *whole;     // the buffer of which it is a part; one reference. NULL: it is no part
   tsri_buffer *handle;   // the backend's buffer; NULL if the buffer is empty
   size_t offset, bytes;  // the range of `handle` that belongs to this buffer
-  // Host address of the first byte if others may reach the memory through it (sharing.h); else NULL.
+  // Address of the first byte, on the host or on the device, if others may reach the memory through it (sharing.h); else NULL.
   _Atomic(char *) address;
   bool is_read_only;
   bool is_temporary;  // see tsri_buffer_create_temporary
@@ -33,6 +33,10 @@ struct tsr_buffer {
 // Errors: those of buffer_import; TSR_ERR_OUT_OF_MEMORY. Then `release` is not called.
 tsr_status tsri_buffer_import(tsr_device *device, void *memory, size_t bytes, void (*release)(void *user), void *user,
                               tsr_buffer **out_buffer);
+
+// As tsri_buffer_import, for memory of another library on the device, by its address there. The device's backend must have `sharing`.
+tsr_status tsri_buffer_adopt(tsr_device *device, void *address, size_t bytes, void (*release)(void *user), void *user,
+                             tsr_buffer **out_buffer);
 
 // Makes a buffer of `bytes` (not 0) at `offset` of `whole`, which must be no part itself. `offset` is a multiple of the device's
 // buffer alignment. Parts of one buffer must not overlap; each overlaps the whole (tsri_buffers_overlap).

@@ -5,6 +5,7 @@
 // hold while it waits for those locks. So the library gets a struct of ours, whose deleter only puts the producer's on a list; Python calls it later.
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "binding.h"
 #include "ops/dlpack_abi.h"
@@ -19,12 +20,18 @@ static void drop_unused(PyObject *capsule) {
   if (managed && managed->deleter) managed->deleter(managed);
 }
 
-// Whether `dl_device` is None or the host; else false, with an exception.
-static bool is_host(PyObject *device) {
-  int type = DL_CPU, id = 0;
-  if (device != Py_None && !PyArg_ParseTuple(device, "ii", &type, &id)) return false;
-  if (type != DL_CPU) PyErr_SetString(PyExc_BufferError, "arrays go to other libraries through host memory alone");
-  return type == DL_CPU;
+// Where the receiver wants the elements: in the memory of the array's own device, or on the host. False with an exception: elsewhere.
+static bool read_target(tsr_tensor *tensor, PyObject *wanted, bool *out_in_place) {
+  int type = DL_CPU, id = 0, own_type = DL_CPU, own_id = 0;
+  tsr_device_dlpack(tsr_tensor_device(tensor), &own_type, &own_id);
+  *out_in_place = own_type != DL_CPU;
+  if (wanted == Py_None) return true;
+  if (!PyArg_ParseTuple(wanted, "ii", &type, &id)) return false;
+  *out_in_place = own_type != DL_CPU && type == own_type && id == own_id;
+  if (type == DL_CPU || *out_in_place) return true;
+  PyErr_SetString(PyExc_BufferError,
+                  "arrays go to other libraries in the memory of their own device, or through the host's");
+  return false;
 }
 
 // The same elements in memory of their own; a failed tensor if there is none.
@@ -39,13 +46,18 @@ PyObject *tsrpy_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", words, &stream, &version, &device, &copy))
     return NULL;
+  // All work on the elements is done when they go out, so that every stream of the receiver may use them.
   struct DLManagedTensor *managed = NULL;
+  tsr_tensor *own = tsrpy_tensor_of(self);
   tsr_status status;
-  if (!is_host(device) || !tsrpy_wait_tensor(tsrpy_tensor_of(self), true)) return NULL;
-  bool has_copy = copy == Py_True;
-  Py_BEGIN_ALLOW_THREADS tsr_tensor *given =
-      has_copy ? copy_of(tsrpy_tensor_of(self)) : tsr_retain(tsrpy_tensor_of(self));
-  status = tsr_to_dlpack(given, &managed);
+  bool in_place = false, has_copy = copy == Py_True;
+  if (!read_target(own, device, &in_place) || !tsrpy_wait_tensor(own, true)) return NULL;
+  if (copy == Py_False && !in_place && strcmp(tsr_device_backend(tsr_tensor_device(own)), "cpu") != 0) {
+    PyErr_SetString(PyExc_BufferError, "copy=False, but the elements are not in the host's memory");
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS tsr_tensor *given = has_copy ? copy_of(own) : tsr_retain(own);
+  status = (in_place ? tsr_to_dlpack_in_place : tsr_to_dlpack)(given, &managed);
   tsr_release(given);
   Py_END_ALLOW_THREADS if (!tsrpy_check(status)) return NULL;
   PyObject *capsule = PyCapsule_New(managed, NAME, drop_unused);
@@ -54,9 +66,10 @@ PyObject *tsrpy_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
 }
 
 PyObject *tsrpy_dlpack_device(PyObject *self, PyObject *unused) {
-  (void)self;
   (void)unused;
-  return Py_BuildValue("(ii)", DL_CPU, 0);  // arrays of other devices are copied to the host
+  int type = DL_CPU, id = 0;  // arrays of devices whose memory no other library knows are copied to the host
+  tsr_device_dlpack(tsr_tensor_device(tsrpy_tensor_of(self)), &type, &id);
+  return Py_BuildValue("(ii)", type, id);
 }
 
 // --- In --------------------------------------------------------------------------------------------------------------
@@ -88,11 +101,39 @@ static void drop_later(struct DLManagedTensor *own) {
   Py_AddPendingCall(delete_dropped, NULL);  // where its line is full, a later one deletes this as well
 }
 
-// The producer's capsule; a new reference.
-static PyObject *capsule_of(PyObject *producer) {
-  PyObject *capsule = PyObject_CallMethod(producer, "__dlpack__", NULL);
-  if (!capsule) return NULL;
-  if (PyCapsule_IsValid(capsule, NAME)) return capsule;
+// Where a producer's elements are; the host's memory if it does not say. False with an exception.
+static bool read_source(PyObject *producer, int *out_type, int *out_id) {
+  *out_type = DL_CPU;
+  *out_id = 0;
+  PyObject *found = PyObject_CallMethod(producer, "__dlpack_device__", NULL);
+  if (!found) {
+    bool is_silent = PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (is_silent) PyErr_Clear();
+    return is_silent;
+  }
+  // Some give an enum in place of an int.
+  PyObject *type = PySequence_GetItem(found, 0), *id = type ? PySequence_GetItem(found, 1) : NULL;
+  if (id) *out_type = (int)PyLong_AsLong(type);
+  if (id && !PyErr_Occurred()) *out_id = (int)PyLong_AsLong(id);
+  Py_XDECREF(type);
+  Py_XDECREF(id);
+  Py_DECREF(found);
+  return !PyErr_Occurred();
+}
+
+// The producer's capsule; a new reference. Elements on a GPU are ready for the legacy default stream then, which the import waits for.
+static PyObject *capsule_of(PyObject *producer, int type) {
+  enum { LEGACY_STREAM = 1, ROCM_DEFAULT_STREAM = 0 };
+  PyObject *method = PyObject_GetAttrString(producer, "__dlpack__"), *capsule = NULL;
+  PyObject *none = method ? PyTuple_New(0) : NULL;
+  PyObject *words = none && type != DL_CPU
+                        ? Py_BuildValue("{s:i}", "stream", type == DL_ROCM ? ROCM_DEFAULT_STREAM : LEGACY_STREAM)
+                        : NULL;
+  if (none && !PyErr_Occurred()) capsule = PyObject_Call(method, none, words);
+  Py_XDECREF(method);
+  Py_XDECREF(none);
+  Py_XDECREF(words);
+  if (!capsule || PyCapsule_IsValid(capsule, NAME)) return capsule;
   PyErr_SetString(PyExc_BufferError, "__dlpack__ gave no capsule named 'dltensor'");
   Py_DECREF(capsule);
   return NULL;
@@ -118,13 +159,21 @@ static PyObject *import_capsule(PyObject *capsule, tsr_device *device) {
   return tsrpy_array_take(tensor);
 }
 
-// The device that a caller of from_dlpack asks for; by itself the CPU, where a producer's memory can be used as it is.
-static tsr_device *target_device(PyObject *object) {
-  if (object != Py_None) return tsrpy_device_parse(object);
-  PyObject *name = PyUnicode_FromString("cpu");
+// The device on which a producer's memory can be used as it is.
+static tsr_device *source_device(int type, int id) {
+  const char *backend = type == DL_CUDA ? "cuda" : type == DL_ROCM ? "rocm" : "cpu";
+  PyObject *name = PyUnicode_FromFormat("%s:%d", backend, type == DL_CUDA || type == DL_ROCM ? id : 0);
   tsr_device *device = name ? tsrpy_device_parse(name) : NULL;
   Py_XDECREF(name);
   return device;
+}
+
+// The array on another device; takes over `array`, which may be NULL.
+static PyObject *moved(PyObject *array, tsr_device *device) {
+  if (!array || tsr_tensor_device(tsrpy_tensor_of(array)) == device) return array;
+  PyObject *there = tsrpy_array_take(tsr_to(tsrpy_tensor_of(array), device));
+  Py_DECREF(array);
+  return there;
 }
 
 // The elements of `shared` in memory of their own, before this returns. Takes over `shared`.
@@ -147,10 +196,16 @@ PyObject *tsrpy_from_dlpack(PyObject *module, PyObject *args, PyObject *kwargs) 
   PyObject *producer = NULL, *device_object = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:from_dlpack", words, &producer, &device_object, &copy))
     return NULL;
-  tsr_device *device = target_device(device_object);
-  PyObject *capsule = device ? capsule_of(producer) : NULL;
+  int type = DL_CPU, id = 0;
+  tsr_device *wanted = device_object == Py_None ? NULL : tsrpy_device_parse(device_object);
+  if ((device_object != Py_None && !wanted) || !read_source(producer, &type, &id)) return NULL;
+  // Host memory goes to the wanted device in one step, memory of a GPU first becomes an array of that GPU.
+  bool is_on_host = type != DL_CUDA && type != DL_ROCM;
+  tsr_device *device = is_on_host && wanted ? wanted : source_device(type, id);
+  PyObject *capsule = device ? capsule_of(producer, type) : NULL;
   if (!capsule) return NULL;
   PyObject *array = import_capsule(capsule, device);
   Py_DECREF(capsule);
-  return array && copy == Py_True ? copy_now(array) : array;
+  if (array && copy == Py_True) array = copy_now(array);
+  return wanted ? moved(array, wanted) : array;
 }

@@ -28,6 +28,8 @@ def _with_buffer(obj: Any) -> Any:
         return obj
     except TypeError:
         pass
+    if hasattr(obj, "__dlpack_device__") and obj.__dlpack_device__()[0] != 1:  # NumPy's arrays are on the host
+        return _core.from_dlpack(obj, copy=True)
     if hasattr(obj, "__array__"):
         return obj.__array__()
     if hasattr(obj, "__dlpack__"):

@@ -27,8 +27,10 @@ tsr_status tsri_cuda_buffer_create(tsri_device *device, size_t bytes, tsri_buffe
 // If the device is lost, cuMemFree fails, and the memory is freed together with the context.
 void tsri_cuda_buffer_destroy(tsri_device *device, tsri_buffer *buffer) {
   cuda_buffer *gpu_buffer = (cuda_buffer *)buffer;
-  bool was_pushed = tsri_cuda_enter(cuda_device_of(device));
-  (void)cuda_device_of(device)->cu->MemFree(gpu_buffer->address);
-  tsri_cuda_leave(cuda_device_of(device), was_pushed);
+  if (!gpu_buffer->is_adopted) {
+    bool was_pushed = tsri_cuda_enter(cuda_device_of(device));
+    (void)cuda_device_of(device)->cu->MemFree(gpu_buffer->address);
+    tsri_cuda_leave(cuda_device_of(device), was_pushed);
+  }
   tsri_free(gpu_buffer);
 }

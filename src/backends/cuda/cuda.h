@@ -33,6 +33,7 @@ typedef struct cuda_vendor {
   const struct lt_library *blas;  // for matrix products (blas_api.h)
   size_t copied_at_once;          // an upload of pageable memory of up to this size is copied before the call returns
   bool reads_image;               // a module's image must stay in memory for as long as the module is loaded
+  int memory_kind;                // what DLPack calls the memory of these devices: 2 is CUDA's, 10 ROCm's
 } cuda_vendor;
 
 extern const cuda_vendor tsri_cuda_vendor;  // device.c
@@ -69,6 +70,7 @@ typedef struct cuda_device {
 typedef struct cuda_buffer {
   cu_address address;
   size_t bytes;
+  bool is_adopted;  // another library's memory, which it frees
 } cuda_buffer;
 
 // --- Staging memory (stage.c) ---
@@ -241,12 +243,14 @@ tsr_status tsri_cuda_host_register(tsri_device *device, void *memory, size_t byt
 void tsri_cuda_host_unregister(tsri_device *device, void *memory);
 
 // Initialisers for the table of a backend whose devices begin with a cuda_device.
-#define CUDA_WORK_ENTRIES                                                                                    \
-  TSRI_WORK_ENTRIES(cuda), .graph_begin = tsri_cuda_graph_begin, .graph_end = tsri_cuda_graph_end,           \
-                           .graph_launch = tsri_cuda_graph_launch, .graph_destroy = tsri_cuda_graph_destroy, \
-                           .copy_peer = tsri_cuda_copy_peer, .host_alloc = tsri_cuda_host_alloc,             \
-                           .host_free = tsri_cuda_host_free, .host_register = tsri_cuda_host_register,       \
-                           .host_unregister = tsri_cuda_host_unregister, .graph_step = tsri_cuda_graph_step
+#define CUDA_WORK_ENTRIES                                                                                             \
+  TSRI_WORK_ENTRIES(cuda),                                                                                            \
+      .graph_begin = tsri_cuda_graph_begin, .graph_end = tsri_cuda_graph_end, .graph_launch = tsri_cuda_graph_launch, \
+      .graph_destroy = tsri_cuda_graph_destroy, .copy_peer = tsri_cuda_copy_peer, .host_alloc = tsri_cuda_host_alloc, \
+      .host_free = tsri_cuda_host_free, .host_register = tsri_cuda_host_register,                                     \
+      .host_unregister = tsri_cuda_host_unregister, .graph_step = tsri_cuda_graph_step, .sharing = &tsri_cuda_sharing
+
+extern const tsri_device_sharing tsri_cuda_sharing;  // share.c
 
 extern const tsri_native_offer tsri_cuda_native_ops[];
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op);

@@ -261,6 +261,7 @@ const cuda_vendor tsri_cuda_vendor = {
     .rtc = &tsri_nvrtc,
     .blas = &tsri_cublaslt,
     .copied_at_once = 64 << 10,
+    .memory_kind = 2,
 };
 
 tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,

@@ -295,6 +295,7 @@ static void wrap_table(fault_device *device) {
   WRAP(host_register);
   WRAP(host_unregister);
 #undef WRAP
+  table->sharing = NULL;
   table->graph_begin = NULL;
   table->graph_end = NULL;
   table->graph_launch = NULL;

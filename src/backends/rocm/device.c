@@ -38,6 +38,7 @@ const cuda_vendor tsri_rocm_vendor = {
     .blas = &tsri_hipblaslt,
     .copied_at_once = 0,  // HIP does not promise when it reads pageable memory
     .reads_image = true,
+    .memory_kind = 10,
 };
 
 // --- Finding --------------------------------------------------------------------------------------------------------
