@@ -33,6 +33,7 @@ TSR_API tsr_status tsr_error(const tsr_tensor *tensor);
 // Properties. For a failed tensor or NULL: f32, the scalar shape, stride 0, 0 elements, no device.
 TSR_API tsr_dtype tsr_tensor_dtype(const tsr_tensor *tensor);
 TSR_API tsr_shape tsr_tensor_shape(const tsr_tensor *tensor);
+TSR_API int tsr_tensor_rank(const tsr_tensor *tensor);
 TSR_API int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis);  // in elements; may be negative or 0
 TSR_API int64_t tsr_tensor_count(const tsr_tensor *tensor);
 TSR_API tsr_device *tsr_tensor_device(const tsr_tensor *tensor);  // borrowed

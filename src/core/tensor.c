@@ -171,6 +171,8 @@ tsr_shape tsr_tensor_shape(const tsr_tensor *tensor) {
   return shape;
 }
 
+int tsr_tensor_rank(const tsr_tensor *tensor) { return tsri_tensor_is_usable(tensor) ? tensor->layout.shape.rank : 0; }
+
 int64_t tsr_tensor_stride(const tsr_tensor *tensor, int axis) {
   if (!tsri_tensor_is_usable(tensor)) return 0;
   int rank = tensor->layout.shape.rank, at = axis < 0 ? axis + rank : axis;

@@ -32,6 +32,13 @@ static PyObject *take(tsr_tensor *tensor) {
 
 PyObject *tsrpy_view_take(tsr_tensor *view) { return view ? take(view) : NULL; }
 
+bool tsrpy_is_cpu(const tsr_device *device) {
+  static const char *cpu;  // the name's address, once it is known
+  const char *name = tsr_device_backend(device);
+  if (!cpu && strcmp(name, "cpu") == 0) cpu = name;
+  return name == cpu;
+}
+
 PyObject *tsrpy_array_take(tsr_tensor *tensor) {
   PyObject *array = take(tensor);
   if (array) tsrpy_note_elements(tsr_tensor_count(tensor));
@@ -121,7 +128,7 @@ static PyObject *get_device(PyObject *self, void *unused) {
 }
 static PyObject *get_ndim(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromLong(tsr_tensor_shape(tsrpy_tensor_of(self)).rank);
+  return PyLong_FromLong(tsr_tensor_rank(tsrpy_tensor_of(self)));
 }
 static PyObject *get_size(PyObject *self, void *unused) {
   (void)unused;
@@ -148,7 +155,7 @@ static PyObject *get_itemsize(PyObject *self, void *unused) {
 // The axes in reverse order, as NumPy has it.
 static PyObject *get_transposed(PyObject *self, void *unused) {
   (void)unused;
-  int axes[TSR_MAX_RANK], rank = tsr_tensor_shape(tsrpy_tensor_of(self)).rank;
+  int axes[TSR_MAX_RANK], rank = tsr_tensor_rank(tsrpy_tensor_of(self));
   for (int i = 0; i < rank; i++) axes[i] = rank - 1 - i;
   return tsrpy_view_take(tsr_permute(tsrpy_tensor_of(self), axes, rank));
 }
@@ -164,7 +171,7 @@ static Py_ssize_t array_length(PyObject *self) {
   return -1;
 }
 
-static int rank_of(PyObject *self) { return tsrpy_is_element(self) ? 0 : tsr_tensor_shape(tsrpy_tensor_of(self)).rank; }
+static int rank_of(PyObject *self) { return tsrpy_is_element(self) ? 0 : tsr_tensor_rank(tsrpy_tensor_of(self)); }
 
 static PyObject *array_iterate(PyObject *self) {
   if (rank_of(self) > 0) return PySeqIter_New(self);

@@ -91,7 +91,8 @@ bool tsrpy_array_init(PyObject *module);
 // Drops the functions in Python that methods use.
 void tsrpy_array_deinit(void);
 
-static inline bool tsrpy_is_array(PyObject *object) { return PyObject_TypeCheck(object, tsrpy_array_type); }
+// The type has no subtypes.
+static inline bool tsrpy_is_array(PyObject *object) { return Py_IS_TYPE(object, tsrpy_array_type); }
 
 // An Array that is a number, without a tensor.
 static inline bool tsrpy_is_element(PyObject *object) {
@@ -117,6 +118,9 @@ PyObject *tsrpy_array_take(tsr_tensor *tensor);
 
 // The same for a view, which computes nothing. NULL: there is an exception already.
 PyObject *tsrpy_view_take(tsr_tensor *view);
+
+// Whether a device is the host's own.
+bool tsrpy_is_cpu(const tsr_device *device);
 
 // The shape as a tuple of int.
 PyObject *tsrpy_shape_tuple(tsr_shape shape);

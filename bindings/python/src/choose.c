@@ -43,7 +43,7 @@ typedef struct choice {
 bool tsrpy_is_small(tsr_tensor *x) {
   int64_t count = tsr_tensor_count(x);
   return count > 0 && count <= MOST_ELEMENTS && tsr_dtype_bytes(tsr_tensor_dtype(x)) > 0 && !tsrpy_is_recording() &&
-         strcmp(tsr_device_backend(tsr_tensor_device(x)), "cpu") == 0;
+         tsrpy_is_cpu(tsr_tensor_device(x));
 }
 
 bool tsrpy_read(tsr_tensor *x, void *out_elements, size_t bytes) {
@@ -85,7 +85,8 @@ static bool put_index(const choice *c, index_array *array, int at, int64_t index
 // Integers of the host, of a dtype that Python's tests use as indices. False without an exception: of another one.
 static bool put_indices(const choice *c, index_array *array, tsr_dtype dtype, const void *elements, int count) {
   int64_t wholes[MOST_ELEMENTS];
-  if (tsr_convert(TSR_I64, wholes, dtype, elements, (size_t)count) != TSR_OK) return false;
+  if (dtype == TSR_I64) memcpy(wholes, elements, (size_t)count * sizeof wholes[0]);
+  else if (tsr_convert(TSR_I64, wholes, dtype, elements, (size_t)count) != TSR_OK) return false;
   for (int i = 0; i < count; i++) {
     if (!put_index(c, array, i, wholes[i])) return false;
   }

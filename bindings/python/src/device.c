@@ -12,6 +12,7 @@ typedef struct device_object {
 static PyTypeObject *device_type;
 static PyObject *opened;        // dict: name, Device
 static PyObject *entered_name;  // "tessera.devices", the key in a thread's dict
+static int entered_count;       // `with` statements that are open on any thread; more if a thread ended inside of one
 static PyObject *best;          // the Device of tsrpy_device_current without any `with`; borrowed from `opened`
 
 static device_object *cast(PyObject *self) { return (device_object *)self; }
@@ -86,6 +87,7 @@ static PyObject *entered_devices(void) {
 }
 
 static PyObject *current_object(void) {
+  if (entered_count == 0 && best) return best;
   PyObject *entered = entered_devices();
   Py_ssize_t count = entered ? PyList_Size(entered) : -1;
   if (count > 0) return PyList_GetItem(entered, count - 1);
@@ -130,7 +132,9 @@ static PyObject *device_repr(PyObject *self) {
 static PyObject *device_enter(PyObject *self, PyObject *unused) {
   (void)unused;
   PyObject *entered = entered_devices();
-  return entered && PyList_Append(entered, self) == 0 ? Py_NewRef(self) : NULL;
+  if (!entered || PyList_Append(entered, self) < 0) return NULL;
+  entered_count++;
+  return Py_NewRef(self);
 }
 
 static PyObject *device_exit(PyObject *self, PyObject *unused) {
@@ -142,6 +146,7 @@ static PyObject *device_exit(PyObject *self, PyObject *unused) {
     return NULL;
   }
   if (PyList_SetSlice(entered, count - 1, count, NULL) < 0) return NULL;
+  entered_count--;
   Py_RETURN_NONE;
 }
 

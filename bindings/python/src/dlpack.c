@@ -52,7 +52,7 @@ PyObject *tsrpy_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   tsr_status status;
   bool in_place = false, has_copy = copy == Py_True;
   if (!read_target(own, device, &in_place) || !tsrpy_wait_tensor(own, true)) return NULL;
-  if (copy == Py_False && !in_place && strcmp(tsr_device_backend(tsr_tensor_device(own)), "cpu") != 0) {
+  if (copy == Py_False && !in_place && !tsrpy_is_cpu(tsr_tensor_device(own))) {
     PyErr_SetString(PyExc_BufferError, "copy=False, but the elements are not in the host's memory");
     return NULL;
   }

@@ -31,7 +31,7 @@ tsr_tensor *tsrpy_element_tensor(tsrpy_array *element) {
 
 // Runs what the tensor needs, if its device is the host's. False with an exception.
 static bool compute_on_host(tsr_tensor *tensor) {
-  if (strcmp(tsr_device_backend(tsr_tensor_device(tensor)), "cpu") != 0) return true;
+  if (!tsrpy_is_cpu(tsr_tensor_device(tensor))) return true;
   tsr_status status = TSR_OK;
   if (!tsrpy_wait_tensor(tensor, true)) return false;
   Py_BEGIN_ALLOW_THREADS status = tsr_evaluate(tensor);

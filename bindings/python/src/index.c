@@ -95,7 +95,7 @@ static bool read_ellipsis(reader *r, PyObject *key, Py_ssize_t count) {
     PyErr_SetString(PyExc_IndexError, "an index can only have a single ellipsis ('...')");
     return false;
   }
-  int skipped = tsr_tensor_shape(r->tensor).rank - used;
+  int skipped = tsr_tensor_rank(r->tensor) - used;
   bool is_read = true;
   for (int i = 0; i < skipped && is_read; i++) is_read = add_item(r, TSR_RANGE(0, TSR_END));
   return is_read;
@@ -155,10 +155,10 @@ static int read_numbers(PyObject *key, int64_t *index) {
 
 // The view as an Array; what the library refuses is an IndexError.
 static PyObject *take_view(tsr_tensor *view) {
-  if (!view || tsr_error(view) == TSR_OK) return tsrpy_view_take(view);
-  tsrpy_raise_index(tsr_error(view));
-  tsr_release(view);
-  return NULL;
+  if (!view) return NULL;
+  tsrpy_array *array = tsrpy_raise_index(tsr_error(view)) ? tsrpy_array_new(view) : NULL;
+  if (!array) tsr_release(view);
+  return (PyObject *)array;
 }
 
 static bool is_basic_tuple(PyObject *tuple) {
@@ -214,7 +214,8 @@ PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
   if (count > 0) {
     PyObject *element = tsrpy_element_now(own, index, count);
     if (element || PyErr_Occurred()) return element;
-    if (count == tsr_tensor_shape(own).rank) return tsrpy_element_at(own, index, count);
+    if (count == tsr_tensor_rank(own)) return tsrpy_element_at(own, index, count);
+    if (!PyTuple_Check(key)) return take_view(tsr_view(own, &TSR_AT(index[0]), 1));
   }
   if (is_one(key)) return take_view(view_by(own, key));
   if (!is_basic_key(key)) return choose(self, key);
@@ -264,7 +265,7 @@ int tsrpy_assign_subscript(PyObject *self, PyObject *key, PyObject *value) {
   int count = read_numbers(key, index);
   unsigned char bits[8];
   tsr_tensor *target = tsrpy_tensor_of(self);
-  if (count > 0 && count == tsr_tensor_shape(target).rank && tsrpy_number_bits(tsr_tensor_dtype(target), value, bits)) {
+  if (count > 0 && count == tsr_tensor_rank(target) && tsrpy_number_bits(tsr_tensor_dtype(target), value, bits)) {
     return tsrpy_raise_index(tsr_assign_at(target, index, count, bits)) ? 0 : -1;
   }
   if (PyErr_Occurred()) return -1;

@@ -84,8 +84,9 @@ PyObject *tsrpy_reshape(PyObject *self, PyObject *const *args, Py_ssize_t count,
 }
 
 PyObject *tsrpy_ravel(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  static const tsr_shape flat = {.rank = 1, .dims = {-1}};
   if (names || count > 0) return call_general(AT_RAVEL, self, args, count, names);
-  return tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), TSR_SHAPE(-1)));
+  return tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), flat));
 }
 
 PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
@@ -98,13 +99,33 @@ PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, 
 
 // --- Lists -----------------------------------------------------------------------------------------------------------
 
+// One element as a Python number; NULL with an exception. The frequent dtypes are read here, where the compiler sees their size.
+static PyObject *number_of(tsr_dtype dtype, const unsigned char *element) {
+  float single;
+  double real;
+  long long whole;
+  switch (dtype) {
+    case TSR_F32:
+      memcpy(&single, element, sizeof single);
+      return PyFloat_FromDouble((double)single);
+    case TSR_F64:
+      memcpy(&real, element, sizeof real);
+      return PyFloat_FromDouble(real);
+    case TSR_I64:
+      memcpy(&whole, element, sizeof whole);
+      return PyLong_FromLongLong(whole);
+    default:
+      return tsrpy_bits_number(dtype, element);
+  }
+}
+
 // The elements from `elements` on as nested lists along the axes of `shape` from `axis` on; NULL with an exception.
 static PyObject *make_list(const tsr_shape *shape, int axis, tsr_dtype dtype, const unsigned char **elements) {
   PyObject *list = PyList_New((Py_ssize_t)shape->dims[axis]);
-  bool is_last = axis == shape->rank - 1;
+  size_t bytes = axis == shape->rank - 1 ? tsr_dtype_bytes(dtype) : 0;  // 0: not the last axis
   for (Py_ssize_t i = 0; list && i < shape->dims[axis]; i++) {
-    PyObject *item = is_last ? tsrpy_bits_number(dtype, *elements) : make_list(shape, axis + 1, dtype, elements);
-    if (is_last) *elements += tsr_dtype_bytes(dtype);
+    PyObject *item = bytes ? number_of(dtype, *elements) : make_list(shape, axis + 1, dtype, elements);
+    *elements += bytes;
     if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
   }
   return list;

@@ -107,9 +107,7 @@ static bool is_long(void) {
   return is_much && PyThread_get_thread_ident() == main_thread;
 }
 
-bool tsrpy_is_instant(const tsr_tensor *tensor) {
-  return !had_long_work && strcmp(tsr_device_backend(tsr_tensor_device(tensor)), "cpu") == 0;
-}
+bool tsrpy_is_instant(const tsr_tensor *tensor) { return !had_long_work && tsrpy_is_cpu(tsr_tensor_device(tensor)); }
 
 bool tsrpy_wait_tensor(tsr_tensor *tensor, bool until_done) {
   return !is_long() || wait_on_thread(tensor, until_done ? tsr_tensor_device(tensor) : NULL);

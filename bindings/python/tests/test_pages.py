@@ -8,8 +8,8 @@ import os
 import re
 import unittest
 
-import beside  # noqa: F401
 import numpy
+from beside import some
 
 PAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pages")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\binf\b|\bnan\b)")
@@ -31,8 +31,8 @@ def agree(a, b):
 class Pages(unittest.TestCase):
     def test_print_the_same_with_another_import_line(self):
         pages = sorted(glob.glob(os.path.join(PAGES, "*.py")))
-        self.assertGreaterEqual(len(pages), 11)
-        for page in pages:
+        self.assertGreaterEqual(len(pages), 20)
+        for page in some(pages):
             with self.subTest(page=os.path.basename(page)), numpy.printoptions():
                 with open(page, encoding="utf-8") as file:
                     source = file.read()
