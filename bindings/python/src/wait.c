@@ -19,7 +19,8 @@ static unsigned long main_thread;
 
 // Elements that one operator reads and writes in less time than it takes to give up the GIL and to take it again.
 enum { INSTANT_WORK = 1 << 10 };
-static bool had_long_work;  // an operator over more elements was noted: results may depend on it, so that reading them may take long
+static bool
+    had_long_work;  // an operator over more elements was noted: results may depend on it, so that reading them may take long
 
 // The GIL keeps others away, so an atomic addition, which takes as long as a small operator, is not needed.
 void tsrpy_note_elements(int64_t count) {
