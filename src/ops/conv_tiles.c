@@ -19,6 +19,7 @@ typedef struct conv_cut {
   conv_tile tile;
   int64_t tiles_across, tiles;  // of a group
   int64_t splits, depth;        // parts of k, and steps of each
+  int teams;                    // teams of items that share the steps of a part
 } conv_cut;
 
 static int64_t product_of(const int64_t *values) { return values[0] * values[1] * values[2]; }
@@ -36,14 +37,17 @@ bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_d
   return TSRI_TUNED(tuning, conv_depth) != 0 && tsri_dtype_is_float(dtype) && op->groups <= MOST_GROUPS && is_worth_it;
 }
 
+// Items of a team.
 static int items_of(const conv_tile *tile) { return tile->m / tile->item_m * (tile->n / tile->item_n); }
 
-// Enough for a strip of each matrix, twice.
-static bool fits(const tsr_device *device, const conv_tile *tile, size_t element) {
+// Enough for a strip of each matrix, twice, for each team, and for the sums of a team if there are several.
+static bool fits(const tsr_device *device, const conv_tile *tile, size_t element, int teams) {
   enum { PAD = 4, FACTS = 5 };  // as in the kernel
   size_t bytes =
       (size_t)(2 * tile->depth) * ((size_t)(tile->m + tile->n + 2 * PAD) * element + FACTS * sizeof(uint32_t));
-  return bytes <= device->limits.shared_bytes && items_of(tile) <= (int)device->limits.max_group_size;
+  size_t joined = teams > 1 ? (size_t)(tile->m * tile->n) * element : element;
+  return bytes * (size_t)teams + joined <= device->limits.shared_bytes &&
+         items_of(tile) * teams <= (int)device->limits.max_group_size;
 }
 
 // The largest tile that there is enough work for, and whose rows are not mostly empty.
@@ -57,7 +61,7 @@ static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int6
     int64_t number = chunks_of(cut->rows, tiles[i].m) * chunks_of(cut->columns, tiles[i].n) * groups;
     bool is_large = tiles[i].item_m > 4;
     if (is_large && (number < TSRI_TUNED(tuning, matmul_tiles) || element > sizeof(float))) continue;
-    if (cut->rows * 4 >= tiles[i].m * 3 && fits(device, &tiles[i], element)) return tiles[i];
+    if (cut->rows * 4 >= tiles[i].m * 3 && fits(device, &tiles[i], element, 1)) return tiles[i];
   }
   return tiles[TILES - 1];
 }
@@ -78,6 +82,19 @@ static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
   cut->splits = chunks_of(cut->k, cut->depth);
 }
 
+// Where tiles have too few items for the device: 392 tiles of 16 x 64, 64 items each, are one and a half warps for each scheduler of an H200, which waits most of the time.
+static int choose_teams(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
+  enum { ITEMS_PER_TILE = 512, MOST_ITEMS = 256, FEW_STRIPS = 4 };
+  int64_t busy = (int64_t)TSRI_TUNED(tsri_tuning_of(device), matmul_tiles) * ITEMS_PER_TILE;
+  int64_t items = cut->tiles * groups * cut->splits * items_of(&cut->tile), strips = cut->depth / cut->tile.depth;
+  int teams = 1;
+  while (items * teams < busy && strips / (2 * teams) >= FEW_STRIPS && items_of(&cut->tile) * teams * 2 <= MOST_ITEMS &&
+         fits(device, &cut->tile, element, teams * 2)) {
+    teams *= 2;
+  }
+  return teams;
+}
+
 static conv_cut cut_of(const tsri_kernel_run *run, const tsri_conv_op *op) {
   size_t element = tsr_dtype_bytes(tsri_accumulator(run->dtype));
   conv_cut cut = {
@@ -88,6 +105,7 @@ static conv_cut cut_of(const tsri_kernel_run *run, const tsri_conv_op *op) {
   cut.tiles_across = chunks_of(cut.columns, cut.tile.n);
   cut.tiles = cut.tiles_across * chunks_of(cut.rows, cut.tile.m);
   split(run->device, &cut, op->groups);
+  cut.teams = choose_teams(run->device, &cut, op->groups, element);
   return cut;
 }
 
@@ -137,7 +155,7 @@ static int axes_of(const tsri_conv_op *op) {
             TSRI_CONSTANT("TRANSPOSED", op->is_transposed), TSRI_CONSTANT("UNIT", product_of(op->stride) == 1), \
             TSRI_CONSTANT("AXES", axes_of(op)), TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n),           \
             TSRI_CONSTANT("DEPTH", t->depth), TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n),   \
-            TSRI_CONSTANT("WG", items_of(t)))
+            TSRI_CONSTANT("TEAMS", cut->teams), TSRI_CONSTANT("WG", items_of(t) * cut->teams))
 
 // `partial` is the memory of the parts' sums; NULL: there is one part, and the result is complete.
 static tsr_status run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, const conv_cut *cut, bool is_last,
