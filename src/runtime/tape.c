@@ -45,6 +45,12 @@ typedef struct tape_step {
   } is;
 } tape_step;
 
+// Memory that can be used again, and how many steps the tape had when it was given.
+typedef struct tape_spare {
+  tsr_buffer *buffer;
+  int step;
+} tape_spare;
+
 typedef struct tape_object {
   void *object;
   void (*release)(void *object);
@@ -64,7 +70,7 @@ struct tsri_tape {
   int object_count, object_room;
   tsr_buffer **written;  // their references are in `objects`
   int written_count, written_room;
-  tsr_buffer **spares;  // memory that can be used again; their references are in `objects`
+  tape_spare *spares;  // references to their buffers are in `objects`
   int spare_count, spare_room;
   void *trace;
   void (*destroy_trace)(void *trace);
@@ -148,7 +154,7 @@ tsri_tape *tsri_tape_close(void) {
   tsri_mutex_unlock(&tape->lock);
   tsri_mutex_unlock(&open_lock);
   while (tape->spare_count > 0) {
-    tsri_pool_set_spare(tape->device->pool, tape->spares[--tape->spare_count]->block, false);
+    tsri_pool_set_spare(tape->device->pool, tape->spares[--tape->spare_count].buffer->block, false);
   }
   tsri_thread_end_set(&end_of_thread, false);
   current = NULL;
@@ -340,23 +346,26 @@ void tsri_tape_give(tsr_buffer *buffer) {
   if (!tape) return;
   tsr_status status = tape->status;
   if (grow(tape, (void **)&tape->spares, tape->spare_count, &tape->spare_room, sizeof *tape->spares)) {
-    tape->spares[tape->spare_count++] = buffer;
+    tape->spares[tape->spare_count++] = (tape_spare){buffer, tape->step_count};
     tsri_pool_set_spare(tape->device->pool, buffer->block, true);
   }
   tape->status = status;
   unlock_tape(tape);
 }
 
+// Where steps may run side by side, one that uses memory again waits for the steps that used it before. So memory is left alone for some steps: those are
+// likely to run at the same time.
 tsr_buffer *tsri_tape_take(tsr_device *device, size_t bytes) {
+  enum { STEPS_APART = 16 };
   tsri_tape *tape = lock_tape(device);
   if (!tape) return NULL;
-  int best = -1;
+  int best = -1, last_step = tape->step_count - (device->backend->graph_step ? STEPS_APART : 0);
   for (int i = 0; i < tape->spare_count; i++) {
-    size_t room = tape->spares[i]->bytes;
-    bool fits = room >= bytes && room / 2 <= bytes;
-    if (fits && (best < 0 || room < tape->spares[best]->bytes)) best = i;
+    size_t room = tape->spares[i].buffer->bytes;
+    bool fits = room >= bytes && room / 2 <= bytes && tape->spares[i].step <= last_step;
+    if (fits && (best < 0 || room < tape->spares[best].buffer->bytes)) best = i;
   }
-  tsr_buffer *found = best < 0 ? NULL : tape->spares[best];
+  tsr_buffer *found = best < 0 ? NULL : tape->spares[best].buffer;
   if (found) {
     tape->spares[best] = tape->spares[--tape->spare_count];
     tsri_pool_set_spare(device->pool, found->block, false);
