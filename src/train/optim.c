@@ -36,12 +36,20 @@ static tsr_status make_states(tsr_optim *optim, const tsri_optim_form *form) {
   return status;
 }
 
-// Work-groups of the update: as many as the launch has, which may be a few more than are needed.
-static int64_t count_groups(const tsr_params *params) {
+// Chooses how often an item takes elements, and how many work-groups that makes: as many as the launch has, which may be a few more than are needed. Sets that would
+// leave a GPU idle take fewer rounds.
+static void count_groups(tsr_optim *optim) {
+  enum { BUSY = 1024 };  // work-groups
+  const tsr_params *params = optim->params;
   const tsri_tuning *tuning = &tsri_graph_of(params->device)->tuning;
-  int64_t each = (int64_t)tuning->optim_each * tuning->optim_group * tuning->optim_rounds, x = 0, y = 0;
+  int64_t once = (int64_t)tuning->optim_each * tuning->optim_group, x = 0, y = 0;
+  optim->rounds = tuning->optim_rounds;
+  while (tuning->optim_each > 1 && optim->rounds > 1 && params->flat_count / (once * optim->rounds) < BUSY) {
+    optim->rounds /= 2;
+  }
+  int64_t each = once * optim->rounds;
   tsri_call_fold(params->device, (params->flat_count + each - 1) / each, &x, &y);
-  return x * y;
+  optim->group_count = x * y;
 }
 
 tsr_status tsri_optim_fill_work(const tsr_optim *optim, int64_t at, uint32_t word) {
@@ -70,7 +78,7 @@ static tsr_status make_scale(tsr_optim *optim) {
 
 static tsr_status make_work(tsr_optim *optim, const tsri_optim_form *form) {
   int64_t step = optim->params->step;  // keeps parts of the buffer aligned
-  optim->group_count = count_groups(optim->params);
+  count_groups(optim);
   optim->scales_at = (optim->group_count + step - 1) / step * step;
   optim->good_at = 2 * optim->scales_at;
   optim->parts_at = 3 * optim->scales_at;

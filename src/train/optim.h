@@ -48,6 +48,7 @@ struct tsr_optim {
   // first work-group's numbers are read from outside; the others' are the same.
   tsr_buffer *work;
   tsr_tensor *scale;                     // the part of `work` with the first loss scale; NULL: losses are not scaled
+  int rounds;                            // times that an item of the update takes elements
   int64_t group_count;                   // work-groups
   int64_t marks_at;                      // place in `table`
   int64_t scales_at, good_at, parts_at;  // places in `work`

@@ -58,7 +58,7 @@ static void prepare_update(const tsr_optim *optim, tsri_call *call) {
                 TSRI_CONSTANT("MASTER", optim->states[TSRI_OPTIM_MASTER] != NULL),
                 TSRI_CONSTANT("SCALES", optim->scales), TSRI_CONSTANT("EACH", tuning->optim_each),
                 TSRI_CONSTANT("MARK", params->step), TSRI_CONSTANT("WG", tuning->optim_group),
-                TSRI_CONSTANT("ROUNDS", tuning->optim_rounds)));
+                TSRI_CONSTANT("ROUNDS", optim->rounds)));
   tsri_call_buffer(call, "p", params->values.buffer, params->dtype);
   tsri_call_buffer(call, "g", params->gradients.buffer, params->dtype);
   for (int i = 0; i < TSRI_OPTIM_STATES; i++) {
