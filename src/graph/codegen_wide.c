@@ -3,8 +3,8 @@
 // read.
 //
 // A leaf with stride 1 along the lanes' axis is read by load4, which needs indices that are multiples of 4: its base
-// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes. Element-wise kernels and reductions of rows read one
-// whose elements are a little apart (a slice with a step) one by one: its lines of memory are read anyway, and several reads are under way together.
+// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes. One
+// whose elements are a little apart (a slice with a step) is read one by one: its lines of memory are read anyway, and several reads are under way together.
 #include "graph/codegen.h"
 
 // The axis along which lanes are neighbours (axis `axis` of `near`), and the extent with the other axes.
@@ -36,8 +36,7 @@ static bool is_by_four(const tsri_extent *extent, uint32_t leaf, int except) {
 static bool leaf_allows(const tsri_codegen *gen, const lane_axis *lanes, uint32_t leaf) {
   enum { MOST_STEP = 4 };
   int64_t step = lanes->near->strides[leaf][lanes->axis];
-  bool takes_steps = !gen->fused->heavy || gen->form == TSRI_FORM_ROW;
-  if (step == 0 || (takes_steps && step > 1 && step <= MOST_STEP)) return true;
+  if (step == 0 || (step > 1 && step <= MOST_STEP)) return true;
   if (step != 1 || (gen->has_base[leaf] && gen->base[leaf] % 4 != 0)) return false;
   return is_by_four(lanes->near, leaf, lanes->axis) && (!lanes->other || is_by_four(lanes->other, leaf, -1));
 }

@@ -118,7 +118,7 @@ static tsr_status scan_rows(const scan *first) {
 
 // --- Rows in tiles ---------------------------------------------------------------------------------------------------
 
-enum { TILE_GROUP = 256, SHORT_ROW = 128 };
+enum { TILE_GROUP = 256, SHORT_ROW = 16 };
 
 static const tsri_tuning *tuning_of(const scan *s) { return tsri_call_tuning(s->device); }
 
