@@ -71,8 +71,9 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
                      .along = !order->is_last && is_aligned && order->inner % 4 == 0 ? 4 : 1,
                      .quads = 1};
   while (order->is_last && cut.quads < MOST_QUADS && cut.quads * cut.width < order->channels) cut.quads *= 2;
-  // Channels of few neighbours share a group, so that each of its items still has some.
-  while (!order->is_last && cut.quads < MOST_SHORT && cut.items / (2 * cut.quads) * cut.along * 4 >= order->rows)
+  // Channels of few neighbours share a group, so that each of its items still has some: more of them where it reads one at a time.
+  int each = cut.along > 1 ? 4 : 16;
+  while (!order->is_last && cut.quads < MOST_SHORT && cut.items / (2 * cut.quads) * cut.along * each >= order->rows)
     cut.quads *= 2;
   cut.across = (order->channels + cut.quads * cut.width - 1) / (cut.quads * cut.width);
   int64_t wanted = (int64_t)TSRI_TUNED(tsri_tuning_of(run->device), matmul_tiles) * GROUPS_PER_TILE / cut.across;

@@ -106,14 +106,16 @@ static bool cut_parts(const scatter_sizes *z, int64_t most, int group, range_cut
 }
 
 static bool cut_ranges(const tsri_scatter *s, const scatter_sizes *z, range_cut *out) {
+  enum { FEW_ROWS = 64, SHORT = 8 * GROUP, LONG = 32 * LARGE_GROUP };
   size_t wide = tsr_dtype_bytes(tsri_accumulator(s->dtype));
   uint32_t most_items = s->device->limits.max_group_size;
-  int group = most_items >= LARGE_GROUP ? LARGE_GROUP : GROUP;
+  if (z->inner != 1 || most_items < GROUP) return false;
+  // Few rows are shared out among groups even if they fit into one, and large groups go through their indices in fewer steps.
+  bool is_shared = z->outer < FEW_ROWS && z->n > SHORT;
+  int group = is_shared && z->n <= LONG && most_items >= LARGE_GROUP ? LARGE_GROUP : GROUP;
   int64_t whole = most_range(s->device, GROUP, true, wide), part = most_range(s->device, group, false, wide);
-  if (z->inner != 1 || most_items < GROUP || whole < LEAST_RANGE || part < LEAST_RANGE) return false;
-  // A few long rows are shared out among groups even if they would fit into one.
-  bool is_long = z->outer < 64 && z->n > 8 * GROUP;
-  return (!is_long && cut_whole_rows(z, whole, out)) || cut_parts(z, part, group, out);
+  if (whole < LEAST_RANGE || part < LEAST_RANGE) return false;
+  return (!is_shared && cut_whole_rows(z, whole, out)) || cut_parts(z, part, group, out);
 }
 
 static scatter_method choose(const tsri_scatter *s, scatter_sizes *z, range_cut *cut) {
