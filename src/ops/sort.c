@@ -8,6 +8,7 @@
 #include "ops/axes.h"
 #include "ops/call.h"
 #include "ops/compose.h"
+#include "ops/create.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/radix.h"
@@ -103,8 +104,13 @@ static tsr_status check_axis(const tsri_op *op, const tsr_tensor *x, int *axis) 
   return status;
 }
 
-// Records the sorted elements along the axis, or their order: the first `keep` of them.
+// Records the sorted elements along the axis, or their order: the first `keep` of them. An axis of one element is sorted already.
 static tsr_tensor *sorted(const tsri_op *op, tsr_tensor *x, int axis, bool is_descending, int64_t keep) {
+  if (x->layout.shape.dims[axis] == 1 && keep == 1) {
+    bool is_order = op == TSRI_BODY(argsort);
+    return tsri_tensor_named(
+        op->name, is_order ? tsri_record_zeros(x->value->device, TSRI_INDEX_DTYPE, x->layout.shape) : tsr_copy(x));
+  }
   tsr_tensor *input = prepare(x, axis);
   tsr_status status = tsri_tensor_check(op->name, input);
   tsr_dtype dtype = op == TSRI_BODY(argsort) ? TSRI_INDEX_DTYPE : tsr_tensor_dtype(input);
@@ -172,5 +178,7 @@ tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor
   }
   if (status != TSR_OK) return status;
   tsr_tensor *indices = order_of_first(x, axis, largest, k);
-  return tsri_hand_out("topk", (tsr_tensor *[]){tsr_gather(x, axis, indices), indices}, outs, 2);
+  bool is_single = k == 1 && x->layout.shape.dims[axis] == 1;
+  tsr_tensor *values = is_single ? tsr_copy(x) : tsr_gather(x, axis, indices);
+  return tsri_hand_out("topk", (tsr_tensor *[]){values, indices}, outs, 2);
 }

@@ -50,6 +50,22 @@ TEST(every_length_is_sorted) {
   finish();
 }
 
+// The result has memory of its own: writing x afterwards does not change it.
+TEST(an_axis_of_one_element_is_copied) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(3, 1), 7, 5, 6), *values = NULL, *indices = NULL;
+  tsr_tensor *sorted = tsr_sort(x, 1, false), *order = tsr_argsort(x, 1, true);
+  CHECK_OK(tsr_topk(x, 1, 1, true, &values, &indices));
+  CHECK_OK(tsr_assign(x, tsr_zeros(dev, TSR_F32, TSR_SHAPE(3, 1))));
+  CHECK_VALUES(sorted, TSR_F32, TSR_SHAPE(3, 1), 0, 7, 5, 6);
+  CHECK_VALUES(order, TSR_I32, TSR_SHAPE(3, 1), 0, 0, 0, 0);
+  CHECK_VALUES(values, TSR_F32, TSR_SHAPE(3, 1), 0, 7, 5, 6);
+  CHECK_VALUES(indices, TSR_I32, TSR_SHAPE(3, 1), 0, 0, 0, 0);
+  CHECK_OK(tsr_topk(x, 0, 1, true, &values, &indices));
+  CHECK_EMPTY(indices, TSR_I32, TSR_SHAPE(3, 0));
+  finish();
+}
+
 TEST(topk_gives_the_first_of_the_sorted) {
   begin();
   tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 4), 1, 4, 4, 2, 9, 7, 8, 6), *values = NULL, *indices = NULL;
