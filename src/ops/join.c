@@ -10,6 +10,7 @@
 #include "ops/compose.h"
 #include "ops/create.h"
 #include "ops/elementwise.h"
+#include "ops/join_lines.h"
 #include "ops/promote.h"
 #include "ops/walk.h"
 
@@ -26,79 +27,9 @@ static tsr_status copy_into(const tsri_kernel_run *run, int index, int64_t at) {
 
 // --- concat and stack ------------------------------------------------------------------------------------------------
 
-// MOST_JOINED: inputs of one launch. MOST_STEP: of elements that neighbouring items still read from few cache lines.
-enum { MOST_JOINED = 4, MOST_STEP = 4 };
-
-// Input i of join_lines as lines of the result: `line` elements, `step` apart, in lines that are `row` apart.
-typedef struct joined_lines {
-  int64_t end;  // of its part in a line of the result
-  int64_t row, step;
-} joined_lines;
-
-// Finds the lines of all inputs, and how many neighbours an item can take: 4 or 1. False: some input is empty or has no such lines, or its elements are far apart.
-static bool find_lines(const tsri_kernel_run *run, int axis, joined_lines lines[MOST_JOINED], int *out_each) {
-  int64_t outer = 1, inner = 1, line = 0;
-  for (int i = 0; i < run->shape.rank; i++) {
-    if (i != axis) *(i < axis ? &outer : &inner) *= run->shape.dims[i];
-  }
-  *out_each = 4;
-  for (int i = 0; i < run->input_count; i++) {
-    const tsri_layout *x = &run->layouts[i];
-    tsri_layout view;
-    bool is_view = false;
-    int64_t length = x->shape.dims[axis] * inner;
-    int64_t low = 0, high = 0;
-    tsri_layout_span(x, &low, &high);
-    if (x->count == 0 || high >= TSRI_CALL_MAX_ELEMENTS) return false;
-    if (tsri_layout_reshape(x, TSR_SHAPE(outer, length), &view, &is_view) != TSR_OK || !is_view) return false;
-    line += length;
-    lines[i] = (joined_lines){line, view.strides[0], length > 1 ? view.strides[1] : 1};
-    if (lines[i].step < 0 || lines[i].step > MOST_STEP) return false;
-    bool is_aligned = lines[i].step != 1 || (x->offset % 4 == 0 && (outer == 1 || lines[i].row % 4 == 0));
-    if (line % 4 != 0 || !is_aligned) *out_each = 1;
-  }
-  return true;
-}
-
-// Few tensors whose lines have a constant step, in one launch on a GPU. TSR_ERR_UNSUPPORTED, without a message: they are copied one by one.
-static tsr_status join_lines(const tsri_kernel_run *run, int axis) {
-  const tsri_tuning *tuning = tsri_call_tuning(run->device);
-  joined_lines lines[MOST_JOINED];
-  int each = 4;
-  if (run->input_count > MOST_JOINED || !tuning->reduce_wide || !find_lines(run, axis, lines, &each))
-    return TSR_ERR_UNSUPPORTED;
-  tsri_layout y;
-  tsr_status status = tsri_layout_init("concat", run->shape, run->dtype, &y, NULL);
-  if (status != TSR_OK || y.count >= TSRI_CALL_MAX_ELEMENTS) return status == TSR_OK ? TSR_ERR_UNSUPPORTED : status;
-  bool is_stepped = false;
-  for (int i = 0; i < run->input_count; i++) is_stepped = is_stepped || lines[i].step != 1;
-  tsr_dtype unit = tsri_call_carrier(run->device, run->dtype);
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_copy", "join_lines",
-                 TSRI_WITH(TSRI_TYPE("T", unit), TSRI_CONSTANT("EACH", each), TSRI_CONSTANT("STEPPED", is_stepped),
-                           TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
-  static const char *const names[MOST_JOINED][5] = {{"a", "a_at", "a_row", "a_step", "a_end"},
-                                                    {"b", "b_at", "b_row", "b_step", "b_end"},
-                                                    {"c", "c_at", "c_row", "c_step", "c_end"},
-                                                    {"d", "d_at", "d_row", "d_step", NULL}};
-  int64_t line = lines[run->input_count - 1].end;
-  for (int i = 0; i < MOST_JOINED; i++) {
-    int from = i < run->input_count ? i : 0;
-    tsri_call_buffer(&call, names[i][0], run->inputs[from], unit);
-    tsri_call_word(&call, names[i][1], run->layouts[from].offset);
-    tsri_call_word(&call, names[i][2], lines[from].row);
-    tsri_call_word(&call, names[i][3], lines[from].step);
-    if (names[i][4]) tsri_call_word(&call, names[i][4], i < run->input_count ? lines[i].end : line);
-  }
-  tsri_call_buffer(&call, "y", run->output, unit);
-  tsri_call_word(&call, "n", y.count);
-  tsri_call_word(&call, "line", line);
-  return tsri_call_rounds(&call, y.count / each);
-}
-
 tsr_status tsri_run_concat(const tsri_kernel_run *run) {
   int axis = (int)TSRI_GIVEN(run->node, concat)->axis;
-  tsr_status joined = join_lines(run, axis);
+  tsr_status joined = tsri_join_lines(run, axis);
   if (joined != TSR_ERR_UNSUPPORTED) return joined;
   int64_t strides[TSR_MAX_RANK], at = 0;
   tsri_row_major(run->shape, strides);
