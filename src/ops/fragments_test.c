@@ -417,6 +417,7 @@ TEST(tiles_follow_the_products_size_and_the_devices_figures) {
   CHECK_EQ_INT(tile_for(4096, 4096, 4096, 32768).tile_m, 64);   // which need more shared memory than there is
   CHECK_EQ_INT(tile_for(1024, 1024, 1024, 49152).tile_m, 64);   // too few large ones for all cores
   CHECK_EQ_INT(tile_for(17, 2048, 2048, 49152).tile_m, 32);     // most of a larger one would be empty
-  CHECK_EQ_INT(tile_for(4, 2048, 2048, 49152).tile_m, 0);       // most of a fragment would be
+  CHECK_EQ_INT(tile_for(4, 2048, 2048, 49152).depth, 128);      // waits for memory, in few steps
+  CHECK_EQ_INT(tile_for(3, 2048, 2048, 49152).tile_m, 0);       // most of a fragment would be
   CHECK_EQ_INT(tile_for(64, 64, 8, 49152).tile_m, 0);
 }

@@ -210,8 +210,7 @@ static tsr_shape shape_without(tsr_shape from, uint32_t axes, bool keep_dims) {
 // The variance in one pass over memory, as that of channels, or its root. NULL: the kept axes are no neighbours there, a copy would be needed to join axes, or the device reads it twice.
 static tsr_tensor *spread_in_one_pass(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor,
                                       bool is_root, tsr_dtype dtype) {
-  // Groups of the kernel take 16 channels or more each, if these are neighbours in memory or short.
-  enum { MOST_GROUPS = 65535, LEAST_TAKEN = 16, SHORT = 16 };
+  enum { MOST_CHANNELS = 65535 };
   tsr_shape shape;
   uint32_t axes = 0;
   if (x->layout.count == 0 || x->layout.count > INT32_MAX || !tsri_channel_one_pass(x)) return NULL;
@@ -219,8 +218,7 @@ static tsr_tensor *spread_in_one_pass(tsr_tensor *x, const reduction *over, bool
   if (!ordered) return NULL;
   tsri_layout view;
   bool is_view = false;
-  bool fits = as_channels(ordered->layout.shape, axes, &shape) &&
-              shape.dims[1] <= MOST_GROUPS * (shape.dims[2] == 1 || over->count <= SHORT ? LEAST_TAKEN : 1) &&
+  bool fits = as_channels(ordered->layout.shape, axes, &shape) && shape.dims[1] <= MOST_CHANNELS &&
               tsri_layout_reshape(&ordered->layout, shape, &view, &is_view) == TSR_OK && is_view;
   if (!fits) {
     tsr_release(ordered);

@@ -19,12 +19,11 @@ typedef enum scatter_method {
   RANGES   // single elements along the last axis: a work-group has a range of the targets of a row in shared memory
 } scatter_method;
 
-enum { GROUP = 256, LARGE_GROUP = 1024, EACH = 4, LEAST_RANGE = 256, MOST_RANGE = 4096, PLACE_BITS = 20 };
+enum { GROUP = 256, EACH = 4, LEAST_RANGE = 256, MOST_RANGE = 4096, PLACE_BITS = 20 };
 
 // How RANGES shares out the work: `range` targets of a row for each group, or `per` whole rows.
 typedef struct range_cut {
   int64_t range, ranges, per;
-  int group;
 } range_cut;
 
 // The layout as [outer, middle, inner], of which the middle is the axis. False: a copy would be needed, or neighbouring items would read elements of a large tensor
@@ -72,14 +71,14 @@ static bool has_few(const tsri_scatter *s, const scatter_sizes *z) {
 }
 
 // Shared memory of scatter_ranges.
-static size_t shared_bytes(int64_t range, int group, bool is_whole, size_t wide) {
-  size_t lists = is_whole ? 2 : (size_t)group * (EACH + 1 + 2);
-  return ((size_t)range + (size_t)group) * (wide + 4) + 4 * lists;
+static size_t shared_bytes(int64_t range, bool is_whole, size_t wide) {
+  size_t lists = is_whole ? 2 : (size_t)GROUP * (EACH + 1 + 2);
+  return ((size_t)range + GROUP) * (wide + 4) + 4 * lists;
 }
 
-static int64_t most_range(const tsr_device *device, int group, bool is_whole, size_t wide) {
+static int64_t most_range(const tsr_device *device, bool is_whole, size_t wide) {
   int64_t range = MOST_RANGE;
-  while (range >= LEAST_RANGE && shared_bytes(range, group, is_whole, wide) > device->limits.shared_bytes) range /= 2;
+  while (range >= LEAST_RANGE && shared_bytes(range, is_whole, wide) > device->limits.shared_bytes) range /= 2;
   return range;
 }
 
@@ -87,7 +86,7 @@ static int64_t most_range(const tsr_device *device, int group, bool is_whole, si
 static bool cut_whole_rows(const scatter_sizes *z, int64_t most, range_cut *out) {
   enum { FILLED = 1024 };
   if (z->size > most) return false;
-  *out = (range_cut){.range = LEAST_RANGE, .ranges = 1, .per = z->outer / FILLED, .group = GROUP};
+  *out = (range_cut){.range = LEAST_RANGE, .ranges = 1, .per = z->outer / FILLED};
   if (out->per > most / z->size) out->per = most / z->size;
   if (out->per < 1) out->per = 1;
   while (out->range < out->per * z->size) out->range *= 2;
@@ -95,27 +94,25 @@ static bool cut_whole_rows(const scatter_sizes *z, int64_t most, range_cut *out)
 }
 
 // Parts of rows: as large as fit, or smaller ones, so that there are enough groups.
-static bool cut_parts(const scatter_sizes *z, int64_t most, int group, range_cut *out) {
+static bool cut_parts(const scatter_sizes *z, int64_t most, range_cut *out) {
   // An index that is read costs less than one that is sorted: some ten reads and writes.
   enum { FILLED = 256, MOST_PLACES = 1 << 18, FEW_READS = 100000000, FEW_RANGES = 4 };
   _Static_assert(MOST_PLACES <= 1 << PLACE_BITS, "an entry of the kernel's list has room for a place");
   int64_t range = most;
   while (range > LEAST_RANGE && z->outer * ((z->size + range - 1) / range) < FILLED) range /= 2;
-  *out = (range_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group};
+  *out = (range_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1};
   return z->n <= MOST_PLACES && (out->ranges <= FEW_RANGES || z->outer * z->n * out->ranges <= FEW_READS);
 }
 
 static bool cut_ranges(const tsri_scatter *s, const scatter_sizes *z, range_cut *out) {
-  enum { FEW_ROWS = 64, SHORT = 8 * GROUP, LONG = 32 * LARGE_GROUP };
+  enum { FEW_ROWS = 64, SHORT = 8 * GROUP };
   size_t wide = tsr_dtype_bytes(tsri_accumulator(s->dtype));
-  uint32_t most_items = s->device->limits.max_group_size;
-  if (z->inner != 1 || most_items < GROUP) return false;
-  // Few rows are shared out among groups even if they fit into one, and large groups go through their indices in fewer steps.
-  bool is_shared = z->outer < FEW_ROWS && z->n > SHORT;
-  int group = is_shared && z->n <= LONG && most_items >= LARGE_GROUP ? LARGE_GROUP : GROUP;
-  int64_t whole = most_range(s->device, GROUP, true, wide), part = most_range(s->device, group, false, wide);
+  if (z->inner != 1 || s->device->limits.max_group_size < GROUP) return false;
+  int64_t whole = most_range(s->device, true, wide), part = most_range(s->device, false, wide);
   if (whole < LEAST_RANGE || part < LEAST_RANGE) return false;
-  return (!is_shared && cut_whole_rows(z, whole, out)) || cut_parts(z, part, group, out);
+  // Few long rows are shared out among groups even if they fit into one.
+  bool is_shared = z->outer < FEW_ROWS && z->n > SHORT;
+  return (!is_shared && cut_whole_rows(z, whole, out)) || cut_parts(z, part, out);
 }
 
 static scatter_method choose(const tsri_scatter *s, scatter_sizes *z, range_cut *cut) {
@@ -190,13 +187,12 @@ static tsr_status run_atomic(const tsri_kernel_run *run, const tsri_scatter *s, 
 static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter *s, const scatter_sizes *z,
                              const range_cut *cut) {
   tsri_call call;
-  tsri_call_init(
-      &call, run->device, "op_scatter", "scatter_ranges",
-      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
-                TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("OP", s->combination),
-                TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
-                TSRI_CONSTANT("EACH", EACH), TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, cut->group)),
-                TSRI_CONSTANT("WG", cut->group)));
+  tsri_call_init(&call, run->device, "op_scatter", "scatter_ranges",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
+                           TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("OP", s->combination),
+                           TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
+                           TSRI_CONSTANT("EACH", EACH), TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, GROUP)),
+                           TSRI_CONSTANT("WG", GROUP)));
   pass_x(run, z, &call);
   pass_sources(run, z, &call);
   tsri_call_word(&call, "rows", z->outer);
