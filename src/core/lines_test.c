@@ -30,7 +30,7 @@ static void check_line(int64_t stride, int64_t count, size_t element) {
 TEST(lines_of_every_stride_and_length_are_gathered) {
   for (size_t element = 1; element <= 8; element *= 2) {
     for (int64_t count = 1; count <= 40; count++) {
-      for (int64_t gap = 1; gap <= 5; gap++) check_line(gap * (int64_t)element, count, element);
+      for (int64_t gap = 0; gap <= 5; gap++) check_line(gap * (int64_t)element, count, element);
     }
   }
 }

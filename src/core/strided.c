@@ -125,12 +125,13 @@ static void transpose_plane(const copy_plan *plan, int row, char *to, const char
 }
 
 // An axis of `least` or more elements before the last along which the source's elements are the closest: side by side, or, if they are
-// small, with a gap of one. -1: there is none, or they are as close along the last axis.
+// small, with a gap of one. -1: there is none, or they are as close along the last axis, or a long run of one element there.
 static int close_axis(const copy_plan *plan, int64_t least, int64_t element_bytes) {
-  int found = -1;
-  int64_t closest = plan->src[plan->rank - 1] < 0 ? -plan->src[plan->rank - 1] : plan->src[plan->rank - 1];
+  enum { SHORT_RUN = 64 };  // an element that is repeated more often than that is a run of its own
+  int found = -1, last = plan->rank - 1;
+  int64_t closest = plan->src[last] < 0 ? -plan->src[last] : plan->src[last];
   int64_t most = element_bytes <= 4 ? 2 * element_bytes : element_bytes;
-  if (closest > most) closest = most + 1;
+  if (closest > most || (closest == 0 && plan->dims[last] < SHORT_RUN)) closest = most + 1;
   for (int i = 0; i < plan->rank - 1; i++) {
     if (plan->src[i] <= 0 || plan->src[i] >= closest || plan->dims[i] < least) continue;
     closest = plan->src[i];
@@ -163,6 +164,31 @@ static void avoid_short_runs(copy_plan *plan, int64_t element_bytes) {
   swap_sizes(plan->src, longer, last);
 }
 
+// --- Repeating ------------------------------------------------------------------------------------------------------
+
+// The first axis along which the source repeats a block of a few elements that are contiguous in the destination, block after block; -1: none.
+static int repeated_axis(const copy_plan *plan, int64_t element_bytes) {
+  enum { MOST_BYTES = 4096, LEAST_TIMES = 4 };
+  int found = -1;
+  int64_t bytes = element_bytes;
+  for (int i = plan->rank - 1; i >= 0 && plan->dst[i] == bytes && bytes <= MOST_BYTES; i--) {
+    bool is_inner = i == plan->rank - 1;  // a run of one element, which copy_run does as well
+    if (plan->src[i] == 0 && !is_inner && plan->dims[i] >= LEAST_TIMES) found = i;
+    bytes *= plan->dims[i];
+  }
+  return found;
+}
+
+// Repeats the block of `bytes` at `to`, so that there are `times` of it.
+static void repeat_block(char *to, int64_t bytes, int64_t times) {
+  enum { NEAR_BYTES = 1 << 14 };  // what is copied stays in the first-level cache
+  int64_t all = bytes * times, most = bytes > NEAR_BYTES ? bytes : NEAR_BYTES / bytes * bytes;
+  for (int64_t done = bytes, now = 0; done < all; done += now) {
+    now = smaller(smaller(done, most), all - done);
+    memcpy(to + done, to, (size_t)now);
+  }
+}
+
 // --- All axes -------------------------------------------------------------------------------------------------------
 
 // Advances `index` over the axes before `end` except `skipped`; false after the last index.
@@ -179,22 +205,43 @@ static bool next_index(const copy_plan *plan, int end, int skipped, int64_t *ind
   return false;
 }
 
+static void copy_planned(const copy_plan *given, char *to, const char *from, int64_t element_bytes) {
+  copy_plan plan = *given;
+  int inner = plan.rank - 1, row = transposed_axis(&plan, element_bytes);
+  if (row < 0) avoid_short_runs(&plan, element_bytes);
+  int64_t index[TSR_MAX_RANK] = {0};
+  do {
+    if (row >= 0) transpose_plane(&plan, row, to, from, (size_t)element_bytes);
+    else copy_run(to, plan.dst[inner], from, plan.src[inner], plan.dims[inner], (size_t)element_bytes);
+  } while (next_index(&plan, inner, row, index, &to, &from));
+}
+
+// Copies the first of the blocks that are repeated along `axis`, and then repeats them, for each index of the axes before it.
+static void copy_repeated(const copy_plan *plan, int axis, char *to, const char *from, int64_t element_bytes) {
+  copy_plan block = {.rank = plan->rank - axis - 1};
+  for (int i = 0; i < block.rank; i++) {
+    block.dims[i] = plan->dims[axis + 1 + i];
+    block.dst[i] = plan->dst[axis + 1 + i];
+    block.src[i] = plan->src[axis + 1 + i];
+  }
+  int64_t index[TSR_MAX_RANK] = {0};
+  do {
+    copy_planned(&block, to, from, element_bytes);
+    repeat_block(to, plan->dst[axis], plan->dims[axis]);
+  } while (next_index(plan, axis, -1, index, &to, &from));
+}
+
 void tsri_strided_copy(void *dst, const tsri_layout *dst_layout, const void *src, const tsri_layout *src_layout,
                        size_t element_bytes) {
   if (dst_layout->count == 0) return;
   copy_plan plan = plan_copy(dst_layout, src_layout, (int64_t)element_bytes);
   char *to = (char *)dst + dst_layout->offset * (int64_t)element_bytes;
   const char *from = (const char *)src + src_layout->offset * (int64_t)element_bytes;
-  int inner = plan.rank - 1;
-  if (inner < 0) {
+  if (plan.rank == 0) {
     memcpy(to, from, element_bytes);
     return;
   }
-  int row = transposed_axis(&plan, (int64_t)element_bytes);
-  if (row < 0) avoid_short_runs(&plan, (int64_t)element_bytes);
-  int64_t index[TSR_MAX_RANK] = {0};
-  do {
-    if (row >= 0) transpose_plane(&plan, row, to, from, element_bytes);
-    else copy_run(to, plan.dst[inner], from, plan.src[inner], plan.dims[inner], element_bytes);
-  } while (next_index(&plan, inner, row, index, &to, &from));
+  int repeated = repeated_axis(&plan, (int64_t)element_bytes);
+  if (repeated >= 0) copy_repeated(&plan, repeated, to, from, (int64_t)element_bytes);
+  else copy_planned(&plan, to, from, (int64_t)element_bytes);
 }

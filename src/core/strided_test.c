@@ -110,6 +110,29 @@ TEST(repeated_elements_may_be_read) {
   }
 }
 
+// Blocks of a few bytes up to some kilobytes, and single elements, as broadcasting repeats them; the destination packed or with gaps.
+TEST(blocks_and_elements_are_repeated) {
+  static const int64_t sizes[][3] = {{3, 50, 7}, {1, 900, 3}, {40, 1, 60}, {2, 5, 1500},
+                                     {5, 33, 2}, {4, 4, 64},  {7, 70, 1}};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (int zeros = 0; zeros < 8; zeros++) {  // bit k: axis k repeats
+      tsri_layout packed, repeated, apart;
+      CHECK_OK(tsri_layout_init("test", TSR_SHAPE(sizes[i][0], sizes[i][1], sizes[i][2]), TSR_U8, &packed, NULL));
+      repeated = packed;
+      for (int axis = 2, stride = 1; axis >= 0; axis--) {
+        repeated.strides[axis] = zeros >> axis & 1 ? 0 : stride;
+        if (repeated.strides[axis]) stride *= (int)sizes[i][axis];
+      }
+      apart = packed;
+      apart.strides[0] += 3;
+      for (size_t element = 1; element <= 4; element *= 2) {
+        check_copy(&packed, &repeated, element);
+        check_copy(&apart, &repeated, element);
+      }
+    }
+  }
+}
+
 TEST(unaligned_memory_is_copied) {
   static unsigned char source[512], copied[512];
   tsri_layout packed, stepped;

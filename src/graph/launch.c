@@ -374,17 +374,54 @@ static tsr_status launch_fused(fused_launch *launch, tsr_buffer *output, int64_t
                    tsri_format_bytes((uint64_t)most_elements(launch, TSR_U8)).text);
 }
 
+// Copies a leaf into row-major order. The caller measures the fusion again.
+static tsr_status pack_leaf(fused_launch *launch, uint32_t index) {
+  tsri_leaf *leaf = &launch->fused.leaves[index];
+  tsri_view view = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};
+  tsr_status status = tsri_copy_contiguous(&view, &launch->packed[index]);
+  if (status == TSR_OK) leaf->layout = tsri_packed_layout(&leaf->layout);
+  return status;
+}
+
 // Copies strided inputs into row-major order. Used where a kernel has too few parameters for all strides.
 static tsr_status pack_leaves(fused_launch *launch) {
   for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
-    tsri_leaf *leaf = &launch->fused.leaves[i];
-    if (tsri_layout_is_contiguous(&leaf->layout)) continue;
-    tsri_view view = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};
-    tsr_status status = tsri_copy_contiguous(&view, &launch->packed[i]);
+    if (launch->packed[i] || tsri_layout_is_contiguous(&launch->fused.leaves[i].layout)) continue;
+    tsr_status status = pack_leaf(launch, i);
     if (status != TSR_OK) return status;
-    leaf->layout = tsri_packed_layout(&leaf->layout);
   }
   tsri_fused_measure(&launch->fused);
+  return TSR_OK;
+}
+
+// Whether reading the leaf as it lies takes longer than packing it: neighbours along the last axis are in different cache lines, or
+// that axis is short and the leaf has to be indexed anew in each row, because its elements are not evenly spaced.
+static bool is_worth_packing(const fused_launch *launch, uint32_t index) {
+  enum { LINE_BYTES = 64 };
+  const tsri_extent *kept = &launch->fused.kept;
+  const int64_t *strides = kept->strides[index];
+  int last = kept->rank - 1;
+  int64_t step = strides[last] < 0 ? -strides[last] : strides[last];
+  if (step * (int64_t)tsr_dtype_bytes(launch->fused.leaves[index].dtype) > LINE_BYTES) return true;
+  bool is_even = true;
+  for (int i = 0; i < last; i++) is_even = is_even && strides[i] == strides[i + 1] * kept->dims[i + 1];
+  return !is_even && kept->dims[last] < TSRI_TUNED(tsri_tuning_of(launch->device), fused_packed);
+}
+
+// Packs the leaves of an element-wise fusion for which that is worth it. One for which there is no memory stays as it is.
+static tsr_status pack_slow_leaves(fused_launch *launch) {
+  enum { FEW = 256 };  // elements: packing takes a launch
+  const tsri_fused *fused = &launch->fused;
+  bool is_on = TSRI_TUNED(tsri_tuning_of(launch->device), fused_packed) > 0;
+  if (!is_on || fused->heavy || fused->kept.rank == 0 || fused->kept.count < FEW) return TSR_OK;
+  bool is_changed = false;
+  for (uint32_t i = 0; i < fused->leaf_count; i++) {
+    if (!is_worth_packing(launch, i)) continue;
+    tsr_status status = pack_leaf(launch, i);
+    if (status != TSR_OK && status != TSR_ERR_OUT_OF_MEMORY) return status;
+    is_changed = is_changed || status == TSR_OK;
+  }
+  if (is_changed) tsri_fused_measure(&launch->fused);
   return TSR_OK;
 }
 
@@ -397,8 +434,10 @@ static bool has_strided_leaf(const tsri_fused *fused) {
 
 static tsr_status run_fused(fused_launch *launch, tsr_buffer *output, int64_t first) {
   log_fusion(launch);
+  tsr_status status = pack_slow_leaves(launch);
+  if (status != TSR_OK) return status;
   tsri_codegen_init(&launch->fused, tsri_tuning_of(launch->device), &launch->codegen);
-  tsr_status status = launch_fused(launch, output, first);
+  status = launch_fused(launch, output, first);
   if (status != TSR_ERR_UNSUPPORTED || !has_strided_leaf(&launch->fused)) return status;
   status = pack_leaves(launch);
   tsri_codegen_init(&launch->fused, tsri_tuning_of(launch->device), &launch->codegen);
