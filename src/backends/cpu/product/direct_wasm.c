@@ -38,3 +38,15 @@ size_t tsri_product_quant_scratch_bytes(const tsri_product *p) {
 }
 
 void tsri_product_run_quant_rows(const tsri_product *p) { (void)p; }
+
+bool tsri_product_has_few_columns(const tsri_product *p) {
+  (void)p;
+  return false;
+}
+
+size_t tsri_product_columns_scratch_bytes(const tsri_product *p) {
+  (void)p;
+  return 0;
+}
+
+void tsri_product_run_columns(const tsri_product *p) { (void)p; }

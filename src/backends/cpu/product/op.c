@@ -56,7 +56,7 @@ typedef struct product_batch {
   tsri_product like;  // all but the places of the matrices
   int64_t count;
   int parts;
-  bool has_vector, is_direct, is_deep, has_quant_rows;
+  bool has_vector, has_few_columns, is_direct, is_deep, has_quant_rows;
   size_t scratch_bytes;  // of each part
 } product_batch;
 
@@ -85,6 +85,7 @@ static void run_matrices(const product_batch *batch, int64_t first, int64_t last
     if (p.residual) p.residual = batch->like.residual + at;
     if (batch->has_quant_rows) tsri_product_run_quant_rows(&p);
     else if (batch->has_vector) tsri_product_run_vector(&p);
+    else if (batch->has_few_columns) tsri_product_run_columns(&p);
     else if (batch->is_direct) tsri_product_run_direct(&p);
     else if (batch->is_deep) tsri_product_run_deep(&p);
     else tsri_product_run(&p);
@@ -166,20 +167,23 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   p->b = matrix_of(&batch, &given->b, 0);
   batch.has_quant_rows = p->quant && tsri_product_has_quant_rows(p);
   batch.has_vector = !p->quant && !p->has_integers && tsri_product_has_vector(p);
-  batch.is_direct = !p->quant && !batch.has_vector && tsri_product_is_direct(p);
+  batch.has_few_columns = !batch.has_vector && tsri_product_has_few_columns(p);
+  bool is_tiled = !p->quant && !batch.has_vector && !batch.has_few_columns;
+  batch.is_direct = is_tiled && tsri_product_is_direct(p);
 
-  double work = work_of(p, batch.has_vector);
+  double work = work_of(p, batch.has_vector || batch.has_few_columns);
   int threads = tsri_cpu_threads(device, (uint64_t)(work * (double)batch.count / WORTH_A_THREAD));
   bool is_by_batch = is_split_by_batch(&batch, threads);
   p->threads = is_by_batch ? 1 : tsri_cpu_threads(device, (uint64_t)(work / WORTH_A_THREAD));
-  batch.is_deep = !batch.has_vector && tsri_product_is_deep(p, p->threads);
+  batch.is_deep = !batch.has_vector && !batch.has_few_columns && tsri_product_is_deep(p, p->threads);
   batch.is_direct = batch.is_direct && !batch.is_deep;
   if (is_by_batch) batch.parts = tsri_cpu_parts(threads, (uint64_t)batch.count);
-  batch.scratch_bytes = batch.has_quant_rows ? tsri_product_quant_scratch_bytes(p)
-                        : batch.has_vector   ? tsri_product_vector_scratch_bytes(p)
-                        : batch.is_direct    ? tsri_product_direct_scratch_bytes(p)
-                        : batch.is_deep      ? tsri_product_deep_scratch_bytes(p)
-                                             : tsri_product_scratch_bytes(p);
+  batch.scratch_bytes = batch.has_quant_rows    ? tsri_product_quant_scratch_bytes(p)
+                        : batch.has_vector      ? tsri_product_vector_scratch_bytes(p)
+                        : batch.has_few_columns ? tsri_product_columns_scratch_bytes(p)
+                        : batch.is_direct       ? tsri_product_direct_scratch_bytes(p)
+                        : batch.is_deep         ? tsri_product_deep_scratch_bytes(p)
+                                                : tsri_product_scratch_bytes(p);
   batch.scratch_bytes = (batch.scratch_bytes + 63) / 64 * 64;
   p->scratch = tsri_cpu_scratch(device, batch.scratch_bytes * (size_t)batch.parts);
   if (!p->scratch) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "matmul: no host memory for its panels");

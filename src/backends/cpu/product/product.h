@@ -202,6 +202,11 @@ bool tsri_product_has_vector(const tsri_product *p);
 size_t tsri_product_vector_scratch_bytes(const tsri_product *p);
 void tsri_product_run_vector(const tsri_product *p);
 
+// Whether the product is one with a few columns, which columns.c does as products with vectors.
+bool tsri_product_has_few_columns(const tsri_product *p);
+size_t tsri_product_columns_scratch_bytes(const tsri_product *p);
+void tsri_product_run_columns(const tsri_product *p);
+
 // Whether the product is one of few rows of a with quantised weights, for quant_rows.c: weights are decoded into registers or the first-level cache.
 bool tsri_product_has_quant_rows(const tsri_product *p);
 size_t tsri_product_quant_scratch_bytes(const tsri_product *p);
