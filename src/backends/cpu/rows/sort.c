@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backends/cpu/rows/sort_keys.h"
+#include "backends/cpu/rows/sort_vectors.h"
 #include "core/error.h"
 #include "platform/parallel.h"
 
@@ -14,6 +15,7 @@ enum { WORTH_A_THREAD = 1 << 13, LEAST_BLOCK = 1 << 15, MOST_BLOCKS = 64, MOST_S
 typedef struct sorting {
   const tsri_row_sort *s;
   const tsri_sort_keys *keys;
+  tsri_sort_items sort;  // of the keys' sorter
   int threads, parts;
   char *scratch;
   size_t item, element, result;  // bytes
@@ -37,7 +39,7 @@ static void sort_part(void *user, int part) {
   int64_t last = s->rows * (part + 1) / w->parts;
   for (int64_t row = s->rows * part / w->parts; row < last; row++) {
     w->keys->make(row_of(w, row), s->n, 0, s->is_descending, items);
-    const void *sorted = w->keys->sorter->sort(items, items + bytes, s->n, w->keys->first_digit, w->keys->digits);
+    const void *sorted = w->sort(items, items + bytes, s->n, w->keys->first_digit, w->keys->digits);
     w->keys->take(sorted, s->n, row_of(w, row), s->is_descending, result_of(w, row));
   }
 }
@@ -51,7 +53,7 @@ static void sort_block(void *user, int block) {
   int64_t first = block_start(w, block), n = block_start(w, block + 1) - first;
   char *items = w->items + (size_t)first * w->item, *spare = w->spare + (size_t)first * w->item;
   w->keys->make(row_of(w, w->row) + (size_t)first * w->element, n, first, w->s->is_descending, items);
-  void *sorted = w->keys->sorter->sort(items, spare, n, w->keys->first_digit, w->keys->digits);
+  void *sorted = w->sort(items, spare, n, w->keys->first_digit, w->keys->digits);
   if (sorted != items) memcpy(items, sorted, (size_t)n * w->item);
 }
 
@@ -102,6 +104,7 @@ tsr_status tsri_cpu_sort_rows(cpu_device *device, const tsri_row_sort *s) {
     return TSR_OK;
   }
   sorting w = {.s = s, .keys = tsri_sort_keys_for(s->dtype, s->wants_order), .element = tsr_dtype_bytes(s->dtype)};
+  w.sort = tsri_sort_items_for(device->simd, w.keys->sorter);
   w.item = w.keys->sorter->bytes;
   w.result = s->wants_order ? sizeof(int32_t) : w.element;
   w.threads = tsri_cpu_threads(device, (uint64_t)(s->rows * s->n) / WORTH_A_THREAD);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Quicksort by vectors: a pass over the items compares a vector of them with the pivot, and compresses those below it and the others to the
+// ends of two lists. What fits into registers is sorted there, by bitonic merging.
+//
+// Items that compare as equal have the same bits (sort_items.inc), so that the order of equal ones does not matter. If pivots divide badly, the rest is
+// sorted as the sorter itself does.
+#include "backends/cpu/rows/sort_vectors.h"
+
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
+#define HAS_VECTORS 1
+#include <immintrin.h>
+#else
+#define HAS_VECTORS 0
+#endif
+
+#if HAS_VECTORS
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
+#define INLINE static inline __attribute__((always_inline)) TARGET
+
+enum { MOST_VECTORS = 16 };  // that are sorted in registers
+
+// MOST_BY_VECTORS: more items are sorted by digits, whose passes do not grow with their number. Measured on Zen 4.
+
+#define NAME(x)            x##_u32
+#define ITEM               uint32_t
+#define MOST_BY_VECTORS    8192
+#define LANES              16
+#define MASK               __mmask16
+#define ONES               ((ITEM)-1)
+#define SET(x)             _mm512_set1_epi32((int)(x))
+#define MIN(a, b)          _mm512_min_epu32(a, b)
+#define MAX(a, b)          _mm512_max_epu32(a, b)
+#define BELOW(a, b)        _mm512_cmplt_epu32_mask(a, b)
+#define EQUAL(a, b)        _mm512_cmpeq_epu32_mask(a, b)
+#define PERMUTE(index, x)  _mm512_permutexvar_epi32(index, x)
+#define BLEND(mask, a, b)  _mm512_mask_mov_epi32(a, mask, b)
+#define COMPRESS(mask, x)  _mm512_maskz_compress_epi32(mask, x)
+#define LOAD(mask, from)   _mm512_mask_loadu_epi32(SET(ONES), mask, from)
+#define STORE(to, mask, x) _mm512_mask_storeu_epi32(to, mask, x)
+#define LANE_NUMBERS       _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#include "sort_vectors.inc"
+
+#define NAME(x)            x##_u64
+#define ITEM               uint64_t
+#define MOST_BY_VECTORS    512
+#define LANES              8
+#define MASK               __mmask8
+#define ONES               ((ITEM)-1)
+#define SET(x)             _mm512_set1_epi64((long long)(x))
+#define MIN(a, b)          _mm512_min_epu64(a, b)
+#define MAX(a, b)          _mm512_max_epu64(a, b)
+#define BELOW(a, b)        _mm512_cmplt_epu64_mask(a, b)
+#define EQUAL(a, b)        _mm512_cmpeq_epu64_mask(a, b)
+#define PERMUTE(index, x)  _mm512_permutexvar_epi64(index, x)
+#define BLEND(mask, a, b)  _mm512_mask_mov_epi64(a, mask, b)
+#define COMPRESS(mask, x)  _mm512_maskz_compress_epi64(mask, x)
+#define LOAD(mask, from)   _mm512_mask_loadu_epi64(SET(ONES), mask, from)
+#define STORE(to, mask, x) _mm512_mask_storeu_epi64(to, mask, x)
+#define LANE_NUMBERS       _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)
+#include "sort_vectors.inc"
+#endif
+
+tsri_sort_items tsri_sort_items_for(const char *simd_level, const tsri_item_sorter *sorter) {
+#if HAS_VECTORS
+  bool has_vectors = strcmp(simd_level, "avx512") == 0;
+  if (has_vectors && sorter == &tsri_sorter_u32) return sort_u32;
+  if (has_vectors && sorter == &tsri_sorter_u64) return sort_u64;
+#endif
+  (void)simd_level;
+  return sorter->sort;
+}

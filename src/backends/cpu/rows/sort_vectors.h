@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Sorting items by vectors of AVX-512.
+#ifndef TSRI_CPU_SORT_VECTORS_H
+#define TSRI_CPU_SORT_VECTORS_H
+
+#include "backends/cpu/rows/sort_items.h"
+
+// As tsri_item_sorter.sort: the function to use at a SIMD level (cpu.h), for this sorter. That of the sorter itself where there is no better one.
+typedef void *(*tsri_sort_items)(void *items, void *spare, int64_t n, int first_digit, int digits);
+tsri_sort_items tsri_sort_items_for(const char *simd_level, const tsri_item_sorter *sorter);
+
+#endif
