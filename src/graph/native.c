@@ -210,8 +210,8 @@ static bool is_reduced_natively(tsr_device *device, const tsri_native_op *op, bo
 // Whether the fusion's reduction reads a tensor directly, and the device reduces it natively: that is faster than one
 // kernel for the reduction and the nodes after it.
 static bool is_plain_reduction(const tsri_plan *plan, const tsri_fusion *fusion) {
-  // From this many elements on, the cost of one more launch does not matter.
-  enum { WORTH_IT = 1 << 14 };
+  // From this many elements on, one more launch takes less time than a kernel for all of it.
+  enum { WORTH_IT = 1 << 9 };
   const tsri_planned *planned = &plan->nodes[fusion->heavy];
   const tsri_node *node = planned->node;
   uint32_t source = tsri_plan_number(plan, node->inputs[0].value);

@@ -157,7 +157,7 @@ static tsr_status reduce(cpu_device *device, tsr_dtype dtype, tsr_dtype result, 
 
 // Many short rows for each result: over all axes but the last first, along columns, and then over the last.
 static bool takes_two_steps(const tsri_reduce_op *op) {
-  enum { SHORT_ROW = 128, MOST_SUMS = 1 << 16 };
+  enum { SHORT_ROW = 2048, MOST_SUMS = 1 << 16 };
   int last = op->reduced_rank - 1;
   return last > 0 && op->kept_rank < TSR_MAX_RANK && op->reduced_strides[last] == 1 &&
          op->reduced_dims[last] < SHORT_ROW &&
