@@ -21,6 +21,7 @@ TSR_API tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **ou
 TSR_API tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVersioned **out_managed);
 
 // What DLPack calls the memory of a device: its type (2: CUDA, 10: ROCm) and number. Type 1, the host's, stands for devices whose memory no other library knows.
+// Either pointer may be NULL.
 TSR_API void tsr_device_dlpack(const tsr_device *device, int *out_type, int *out_id);
 
 // As tsr_to_dlpack, without a copy to the host: a tensor on a CUDA or ROCm device goes out in the device's own memory. All work on it is done when this returns, so

@@ -104,10 +104,11 @@ static tsr_status share_or_copy(const tsr_tensor *tensor, export_record *record,
 }
 
 void tsr_device_dlpack(const tsr_device *device, int *out_type, int *out_id) {
-  *out_type = DL_CPU;
-  *out_id = 0;
-  if (tsri_device_check("device_dlpack", device) != TSR_OK || !device->backend->sharing) return;
-  device->backend->sharing->describe(device->handle, out_type, out_id);
+  int type = DL_CPU, id = 0;
+  bool is_shared = tsri_device_check("device_dlpack", device) == TSR_OK && device->backend->sharing;
+  if (is_shared) device->backend->sharing->describe(device->handle, &type, &id);
+  if (out_type) *out_type = type;
+  if (out_id) *out_id = id;
 }
 
 // Shares the device's own memory, when all work on it is done.

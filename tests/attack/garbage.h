@@ -165,6 +165,7 @@ bool garbage_do(garbage *g, const garbage_call *call);
   X(struct DLManagedTensor **, struct_DLManagedTensor_p_p)                   \
   X(struct DLManagedTensorVersioned **, struct_DLManagedTensorVersioned_p_p) \
   X(bool *, bool_p)                                                          \
+  X(int *, int_p)                                                            \
   X(size_t *, size_t_p)                                                      \
   X(int64_t *, int64_t_p)                                                    \
   X(double *, double_p)                                                      \

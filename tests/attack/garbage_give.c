@@ -407,6 +407,7 @@ char *give_char_p(garbage *g, const char *parameter) { return any_memory(g, para
 #define GIVE_OUT(type, name) \
   type *give_##name(garbage *g, const char *parameter) { return any_memory(g, parameter, 6); }
 GIVE_OUT(bool, bool_p)
+GIVE_OUT(int, int_p)
 GIVE_OUT(size_t, size_t_p)
 GIVE_OUT(int64_t, int64_t_p)
 GIVE_OUT(double, double_p)
