@@ -184,6 +184,9 @@ bool tsrpy_is_small(tsr_tensor *x);
 // Reads all elements, in row-major order; waits for them, without the GIL unless they are there. False with an exception.
 bool tsrpy_read(tsr_tensor *x, void *out_elements, size_t bytes);
 
+// Which element of an array with these axes meets element `at` of `shape`, to which it is broadcast.
+int64_t tsrpy_broadcast_place(const int64_t *dims, int rank, const tsr_shape *shape, int64_t at);
+
 // x[key], and x[key] = value. NULL and false: with an exception if the key is wrong, else general indexing does it.
 PyObject *tsrpy_choose(tsr_tensor *x, PyObject *key);
 bool tsrpy_choose_assign(tsr_tensor *x, PyObject *key, PyObject *value);

@@ -253,8 +253,7 @@ static bool broadcast(const choice *c, tsr_shape *out_shape) {
   return true;
 }
 
-// Which element of an array of shape `dims` meets element `at` of `shape`, to which it is broadcast.
-static int64_t broadcast_place(const int64_t *dims, int rank, const tsr_shape *shape, int64_t at) {
+int64_t tsrpy_broadcast_place(const int64_t *dims, int rank, const tsr_shape *shape, int64_t at) {
   int64_t place = 0, step = 1;
   for (int i = shape->rank - 1; i >= shape->rank - rank; i--) {
     int64_t size = dims[i - (shape->rank - rank)];
@@ -282,7 +281,7 @@ static bool expand_arrays(choice *c) {
     bool is_whole =
         array->rank == all.rank && memcmp(array->dims, all.dims, (size_t)all.rank * sizeof all.dims[0]) == 0;
     for (int at = 0; at < count; at++) {
-      steps[at] += array->steps[is_whole ? at : broadcast_place(array->dims, array->rank, &all, at)];
+      steps[at] += array->steps[is_whole ? at : tsrpy_broadcast_place(array->dims, array->rank, &all, at)];
     }
   }
   for (int i = c->count * (int)count; i-- > 0;) c->places[i] = c->places[i / count] + steps[i % count];
@@ -334,7 +333,31 @@ static void copy_element(unsigned char *to, const unsigned char *from, size_t by
   }
 }
 
+// x[indices], the most frequent of these keys: rows along the first axis, one after the other. NULL: the key is something else, or there is an exception.
+static PyObject *choose_rows(tsr_tensor *x, tsr_tensor *key) {
+  unsigned char elements[MOST_ELEMENTS * 8], chosen[MOST_ELEMENTS * 8];
+  int64_t indices[MOST_ELEMENTS], count = tsr_tensor_count(key), all = tsr_tensor_count(x);
+  tsr_shape from = tsr_tensor_shape(x), shape = tsr_tensor_shape(key);
+  if (tsr_tensor_dtype(key) != TSR_I64 || from.rank == 0 || shape.rank + from.rank - 1 > TSR_MAX_RANK) return NULL;
+  if (!tsrpy_is_small(x) || !tsrpy_is_small(key) || all / from.dims[0] * count > MOST_ELEMENTS) return NULL;
+  if (!read_all(x, elements) || !read_all(key, indices)) return NULL;
+  tsr_dtype dtype = tsr_tensor_dtype(x);
+  size_t bytes = tsr_dtype_bytes(dtype) * (size_t)(all / from.dims[0]);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t row = indices[i] < 0 ? indices[i] + from.dims[0] : indices[i];
+    if (row < 0 || row >= from.dims[0]) {
+      raise_range(indices[i], 0, from.dims[0]);
+      return NULL;
+    }
+    copy_element(chosen + (size_t)i * bytes, elements + (size_t)row * bytes, bytes);
+  }
+  for (int i = 1; i < from.rank; i++) shape.dims[shape.rank++] = from.dims[i];
+  return tsrpy_array_take(tsr_from_data(tsr_tensor_device(x), dtype, shape, chosen, (size_t)count * bytes));
+}
+
 PyObject *tsrpy_choose(tsr_tensor *x, PyObject *key) {
+  PyObject *rows = tsrpy_is_array(key) ? choose_rows(x, tsrpy_tensor_of(key)) : NULL;
+  if (rows || PyErr_Occurred()) return rows;
   choice c;
   if (!find_places(&c, x, key)) return NULL;
   unsigned char elements[MOST_ELEMENTS * 8], chosen[MOST_ELEMENTS * 8];
@@ -376,7 +399,7 @@ static bool write_places(const choice *c, const unsigned char *values, const tsr
   if (c->count == 0) return true;
   if (!read_all(c->x, elements)) return false;
   for (int i = 0; i < c->count; i++) {
-    size_t from = shape->rank > 0 ? (size_t)broadcast_place(shape->dims, shape->rank, &c->shape, i) : 0;
+    size_t from = shape->rank > 0 ? (size_t)tsrpy_broadcast_place(shape->dims, shape->rank, &c->shape, i) : 0;
     copy_element(elements + (size_t)c->places[i] * bytes, values + from * bytes, bytes);
   }
   tsr_status status;

@@ -69,9 +69,33 @@ static bool read_operand(PyObject *object, tsr_device *device, tsr_dtype dtype, 
   return array->dtype == dtype && array->device == device;
 }
 
-static bool has_same_shape(const operand *a, const operand *b) {
-  return a->shape.rank == b->shape.rank &&
-         memcmp(a->shape.dims, b->shape.dims, (size_t)a->shape.rank * sizeof a->shape.dims[0]) == 0;
+static bool has_shape(const operand *a, const tsr_shape *shape) {
+  return a->shape.rank == shape->rank &&
+         memcmp(a->shape.dims, shape->dims, (size_t)shape->rank * sizeof shape->dims[0]) == 0;
+}
+
+// The shape of both operands together. False: they have none.
+static bool join_shapes(const operand *a, const operand *b, tsr_shape *out_shape) {
+  const tsr_shape *wide = a->shape.rank >= b->shape.rank ? &a->shape : &b->shape;
+  const tsr_shape *other = wide == &a->shape ? &b->shape : &a->shape;
+  *out_shape = *wide;
+  for (int i = 0; i < other->rank; i++) {
+    int64_t *size = &out_shape->dims[wide->rank - other->rank + i];
+    if (*size != other->dims[i] && *size != 1 && other->dims[i] != 1) return false;
+    if (*size == 1) *size = other->dims[i];
+  }
+  return true;
+}
+
+// Repeats the elements along the axes of `shape` that the operand lacks. Those that stand for all need no repeating.
+static void broadcast(operand *o, const tsr_shape *shape, int count, size_t bytes) {
+  if (!o->step || has_shape(o, shape)) return;
+  numbers all;
+  for (int i = 0; i < count; i++) {
+    size_t from = (size_t)tsrpy_broadcast_place(o->shape.dims, o->shape.rank, shape, i);
+    memcpy((char *)&all + (size_t)i * bytes, (const char *)&o->of + from * bytes, bytes);
+  }
+  o->of = all;
 }
 
 // Both sides of an operator, of which one is an Array.
@@ -79,7 +103,7 @@ typedef struct pair {
   operand a, b;
   tsr_device *device;
   tsr_dtype dtype;
-  const tsr_shape *shape;  // of the result
+  tsr_shape shape;  // of the result
   int count;
 } pair;
 
@@ -93,18 +117,22 @@ static bool read_pair(PyObject *left, PyObject *right, pair *out) {
       !read_operand(right, out->device, out->dtype, &out->b)) {
     return false;
   }
-  if (out->a.step && out->b.step && !has_same_shape(&out->a, &out->b)) return false;
-  out->shape = out->a.step ? &out->a.shape : &out->b.shape;
-  out->count = 1;
-  for (int i = 0; i < out->shape->rank; i++) out->count *= (int)out->shape->dims[i];
+  if (!join_shapes(&out->a, &out->b, &out->shape)) return false;
+  int64_t count = 1;
+  for (int i = 0; i < out->shape.rank; i++) count *= out->shape.dims[i];
+  if (count > FEW) return false;
+  out->count = (int)count;
+  size_t bytes = tsr_dtype_bytes(out->dtype);
+  broadcast(&out->a, &out->shape, out->count, bytes);
+  broadcast(&out->b, &out->shape, out->count, bytes);
   return true;
 }
 
 // The results as an array of the shape of the operands.
 static PyObject *take(const pair *p, tsr_dtype dtype, const numbers *results) {
-  if (p->shape->rank == 0) return tsrpy_number_take(p->device, dtype, results);
+  if (p->shape.rank == 0) return tsrpy_number_take(p->device, dtype, results);
   return tsrpy_array_take(
-      tsr_from_data(p->device, dtype, *p->shape, results, (size_t)p->count * tsr_dtype_bytes(dtype)));
+      tsr_from_data(p->device, dtype, p->shape, results, (size_t)p->count * tsr_dtype_bytes(dtype)));
 }
 
 // --- Operators -----------------------------------------------------------------------------------------------------------

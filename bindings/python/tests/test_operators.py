@@ -90,6 +90,29 @@ class BesideNumPy(unittest.TestCase):
             self.assertEqual((x + number).tolist(), [1 + number if not (dtype == "bool" and number is True) else True, 0 + number])
             self.assertEqual(ts.result_type(x, number), result)
 
+    def test_few_elements_are_computed_as_by_a_kernel(self):
+        """The host's own way for few elements beside the recorded one, which gradients and larger arrays take."""
+        shapes = [((4,), (4,)), ((3, 4), (4,)), ((3, 1), (1, 5)), ((2, 3), ()), ((1,), (2, 2, 2)), ((8, 4), (8, 4)), ((1, 1), (6,))]
+        for dtype, (first, second) in itertools.product(["float32", "float64", "int64"], shapes):
+            a, b = values(self.generator, first, dtype), values(self.generator, second, dtype)
+            for name in ("add", "subtract", "multiply", "divide", "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"):
+                found = getattr(ts, name)(ts.asarray(a), ts.asarray(b))
+                wide = getattr(ts, name)(ts.asarray(np.stack([a] * 40)), ts.asarray(np.stack([b.reshape((1,) * (a.ndim - b.ndim) + b.shape)] * 40)))\
+                    if a.ndim >= b.ndim else None
+                with np.errstate(all="ignore"):
+                    wanted = getattr(np, name)(a, b)
+                self.assertEqual(found.shape, wanted.shape, (name, first, second))
+                if wide is not None:
+                    np.testing.assert_array_equal(np.asarray(found), np.asarray(wide[7]), err_msg=f"{name} {dtype} {first} {second}")
+                    self.assertEqual(found.dtype, wide.dtype)
+                np.testing.assert_allclose(np.asarray(found).astype(wanted.dtype), wanted, rtol=1e-6)
+        x = ts.asarray([1.0, float("nan"), 3.0])
+        self.assertTrue(np.isnan(float(x.max())) and np.isnan(float(x.min())))
+        self.assertEqual([x[::2].sum().item(), x[::2].mean().item(), ts.asarray([3, -5]).min().item(), ts.asarray([2**62] * 2).sum().item()], [4, 2, -5, -2**63])
+        self.assertEqual([bool(ts.asarray([False, True]).any()), bool(ts.asarray([False, True]).all())], [True, False])
+        with self.assertRaises(ValueError):
+            ts.ones(3) + ts.ones(4)
+
     def test_operators_with_numbers_agree_with_python(self):
         data = np.arange(-3, 4)
         x = ts.asarray(data)
