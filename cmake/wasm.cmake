@@ -39,7 +39,7 @@ set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Oz)
 
 # What web/tessera.js does not call, and only programs in C do: the module leaves out functions that it does not export.
 foreach(source src/runtime/cache.c src/runtime/speed.c src/saved/speed.c src/graph/capture_ports.c src/runtime/queue.c src/runtime/event.c src/runtime/host_memory.c
-    src/ops/transfer_async.c src/ops/split_batch.c)
+    src/ops/transfer_async.c src/ops/split_batch.c src/ops/dlpack.c)
   set_source_files_properties("${PROJECT_SOURCE_DIR}/${source}" PROPERTIES
     COMPILE_OPTIONS -Oz COMPILE_DEFINITIONS "TESSERA_EXPORT_H;TSR_API=;TSR_EXPORT=")
 endforeach()
