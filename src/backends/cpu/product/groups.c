@@ -2,12 +2,14 @@
 // Which tiles of groups a device uses.
 #include "backends/cpu/product/groups.h"
 
+#if TSRI_HAS_GROUPS
 // The tiles of AMX take 64 bytes of k at once. Where k has a fraction of that, they would multiply zeros: other tiles do better,
 // those of f32 included.
 static bool is_shallow(tsr_dtype dtype, int64_t k) {
   enum { LEAST_BYTES = 16 };
   return k * (int64_t)tsr_dtype_bytes(dtype) < LEAST_BYTES;
 }
+#endif
 
 const tsri_product_groups *tsri_product_groups_for(uint32_t units, tsr_dtype dtype, int64_t k) {
 #if TSRI_HAS_GROUPS
