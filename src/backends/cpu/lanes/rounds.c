@@ -312,12 +312,13 @@ static bool find_calls(round_run *run, int64_t rounds) {
   return true;
 }
 
+// Operands that a call does not have are NULL, with a step of 0.
 static void move_calls(round_run *run, int64_t rounds) {
   for (uint32_t i = 0; i < run->call_count; i++) {
     round_call *at = &run->calls[i];
-    at->call.a += rounds * at->a;
-    at->call.b += rounds * at->b;
-    if (at->call.kind == CALL_ARITHMETIC) at->call.c += rounds * at->c;
+    if (at->a) at->call.a += rounds * at->a;
+    if (at->b) at->call.b += rounds * at->b;
+    if (at->c) at->call.c += rounds * at->c;
   }
 }
 
