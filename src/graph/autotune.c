@@ -29,6 +29,7 @@ struct tsri_autotune {
   tsri_choices *choices;
   tsri_tune_mode mode;
   uint64_t spent_ns;
+  uint64_t unusual_count;
 };
 
 tsri_autotune *tsri_autotune_create(const tsr_device *device) {
@@ -48,6 +49,8 @@ void tsri_autotune_destroy(tsri_autotune *tuner) {
   tsri_choices_close(tuner->choices);
   tsri_free(tuner);
 }
+
+uint64_t tsri_autotune_unusual(const tsri_autotune *tuner) { return tuner ? tuner->unusual_count : 0; }
 
 tsri_choices *tsri_autotune_choices(const tsri_autotune *tuner) { return tuner->choices; }
 
@@ -272,6 +275,8 @@ tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, c
     tune(tuner, &w, name);
     (void)tsri_choices_find(tuner->choices, name, &choice);
   }
+  bool is_settled = is_known || tuner->mode == TSRI_TUNE_MODE_AUTO;
+  if (choice.choice[0] || !is_settled) tuner->unusual_count++;
   tsr_status status = launch(&w, choice.choice, 1, NULL);
   if (status == TSR_OK || !choice.choice[0] || is_the_devices(status)) return status;
   // What ran when it was tuned fails now: the usual way from here on.

@@ -22,6 +22,9 @@ struct tsri_choices *tsri_autotune_choices(const tsri_autotune *tuner);
 tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, const tsri_plan *plan,
                                 const tsri_fusion *fusion, tsr_buffer *const *outputs);
 
+// How many launches so far were not the usual way, or may not be the next time. `tuner` may be NULL.
+uint64_t tsri_autotune_unusual(const tsri_autotune *tuner);
+
 // Writes the name of the fusion's kind of work.
 void tsri_autotune_work(const tsri_plan *plan, const tsri_fusion *fusion, char *out, size_t bytes);
 

@@ -13,6 +13,11 @@ tsri_autotune *tsri_autotune_create(const tsr_device *device) {
 
 void tsri_autotune_destroy(tsri_autotune *tuner) { (void)tuner; }
 
+uint64_t tsri_autotune_unusual(const tsri_autotune *tuner) {
+  (void)tuner;
+  return 0;
+}
+
 tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, const tsri_plan *plan,
                                 const tsri_fusion *fusion, tsr_buffer *const *outputs) {
   (void)tuner;

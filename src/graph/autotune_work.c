@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Names of kinds of work, and the comparison of results.
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "graph/autotune.h"
@@ -14,10 +13,21 @@ typedef struct name {
   size_t bytes, used;
 } name;
 
+// Written by hand, as the numbers below: every launch of a device with stored choices makes a name, and snprintf took 2 us of that.
 static void add(name *n, const char *text) {
-  size_t room = n->bytes - n->used;
-  int length = snprintf(n->text + n->used, room, "%s", text);
-  n->used += (size_t)length < room ? (size_t)length : room - 1;
+  size_t length = strlen(text), room = n->bytes - n->used - 1;
+  if (length > room) length = room;
+  memcpy(n->text + n->used, text, length);
+  n->used += length;
+  n->text[n->used] = 0;
+}
+
+static void add_number(name *n, uint64_t number, unsigned base) {
+  char digits[24], *at = digits + sizeof digits - 1;
+  *at = 0;
+  do *--at = "0123456789abcdef"[number % base];
+  while (number /= base);
+  add(n, at);
 }
 
 // Sizes are rounded up to powers of two, so that a kind is tuned once.
@@ -25,11 +35,10 @@ static void add_shape(name *n, tsr_dtype dtype, const tsr_shape *shape) {
   add(n, " ");
   add(n, tsr_dtype_name(dtype));
   for (int i = 0; i < shape->rank; i++) {
-    char size[24];
-    int64_t rounded = 1;
-    while (rounded < shape->dims[i]) rounded *= 2;
-    snprintf(size, sizeof size, "%s%lld", i ? "x" : " ", (long long)(shape->dims[i] ? rounded : 0));
-    add(n, size);
+    uint64_t rounded = 1;
+    while (rounded < (uint64_t)shape->dims[i]) rounded *= 2;
+    add(n, i ? "x" : " ");
+    add_number(n, shape->dims[i] ? rounded : 0, 10);
   }
 }
 
@@ -57,9 +66,8 @@ void tsri_autotune_work(const tsri_plan *plan, const tsri_fusion *fusion, char *
     add(&n, i ? "+" : "");
     add(&n, node->op->name);
     if (node->op->kind != TSRI_OP_REDUCE) continue;
-    char axes[16];
-    snprintf(axes, sizeof axes, "/%x", node->axes);
-    add(&n, axes);
+    add(&n, "/");
+    add_number(&n, node->axes, 16);
   }
   for (uint32_t i = 0; i < fusion->node_count; i++) {
     const tsri_node *node = plan->nodes[plan->members[fusion->first + i]].node;

@@ -218,23 +218,26 @@ static uint64_t queued_commands(tsr_device *device) {
   return count;
 }
 
-// Plans and runs the node. If native operators are all that was queued for it, the launch cache (single.h) gets them.
+// Plans and runs the node. If native operators are all that was queued for it, the launch cache (single.h) gets them, unless tuning has
+// another way for the node.
 static tsr_status run_and_keep(tsri_graph_state *state, tsri_node *node, const tsri_single_form *form,
                                tsri_garbage *garbage) {
   tsr_device *device = node->value.device;
-  uint64_t before = queued_commands(device);
+  uint64_t before = queued_commands(device), unusual = tsri_autotune_unusual(state->autotune);
   tsri_native_watch watch;
   tsri_native_watch_begin(&watch);
   tsr_status status = run_targets(state, &node, 1, garbage);
   tsri_native_watch_end();
   bool is_all = queued_commands(device) == before + (uint64_t)watch.count;
-  if (status == TSR_OK) tsri_single_keep(&state->singles, form, &watch, is_all, tsri_value_buffer(&node->value));
+  bool is_usual = tsri_autotune_unusual(state->autotune) == unusual;
+  if (status == TSR_OK && is_usual)
+    tsri_single_keep(&state->singles, form, &watch, is_all, tsri_value_buffer(&node->value));
   return status;
 }
 
-// Whether the node runs as it always does: nobody watches the plan, the launch or the queues, and no launch is tuned.
-static bool may_skip_plan(const tsri_graph_state *state, const tsri_node *node) {
-  return !tsri_profiling() && !tsri_log_wants(TSR_LOG_PLAN) && !state->autotune && node->value.device->track_count == 1;
+// Whether the node runs as it always does: nobody watches the plan, the launch or the queues.
+static bool may_skip_plan(const tsri_node *node) {
+  return !tsri_profiling() && !tsri_log_wants(TSR_LOG_PLAN) && node->value.device->track_count == 1;
 }
 
 // As run_targets, for one node. Skips planning if a launch cache (repeat.h, single.h) has this launch.
@@ -243,7 +246,7 @@ static tsr_status run_piece(tsri_graph_state *state, tsri_node *node, tsri_garba
   tsri_single_form single_form;
   const tsri_repeat *repeat = tsri_repeat_find(&state->repeats, node, &form);
   if (repeat) return run_repeat(state, node, repeat, &form, garbage);
-  if (!may_skip_plan(state, node) || !tsri_single_describe(node, &single_form)) {
+  if (!may_skip_plan(node) || !tsri_single_describe(node, &single_form)) {
     return run_targets(state, &node, 1, garbage);
   }
   tsri_single *single = tsri_single_find(&state->singles, &single_form);

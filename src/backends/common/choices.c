@@ -25,6 +25,7 @@ struct tsri_choices {
   char *device;  // what the file's name is a hash of
   char *path;    // NULL: nothing is kept on disk
   tsri_choice *entries;
+  uint64_t *hashes;  // of their works: every launch looks for one
   size_t count, room;
   bool has_warned;
 };
@@ -37,9 +38,17 @@ static void warn(tsri_choices *choices, const char *problem) {
 
 // --- Entries ----------------------------------------------------------------------------------------------------------------
 
+static uint64_t hash_of(const char *work) {  // FNV-1a
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (; *work; work++) hash = (hash ^ (unsigned char)*work) * UINT64_C(1099511628211);
+  return hash;
+}
+
 // The entry of a choice that is good; or with `bad`, of this bad choice.
 static tsri_choice *entry_of(const tsri_choices *choices, const char *work, const char *bad) {
+  uint64_t hash = hash_of(work);
   for (size_t i = 0; i < choices->count; i++) {
+    if (choices->hashes[i] != hash) continue;
     tsri_choice *entry = &choices->entries[i];
     if (entry->is_bad != (bad != NULL) || strcmp(entry->work, work) != 0) continue;
     if (!bad || strcmp(entry->choice, bad) == 0) return entry;
@@ -56,10 +65,13 @@ static bool add_entry(tsri_choices *choices, const tsri_choice *choice, bool rep
   if (choices->count == choices->room) {
     size_t room = choices->room ? 2 * choices->room : 16;
     tsri_choice *entries = tsri_realloc(choices->entries, room * sizeof *entries);
-    if (!entries) return false;
-    choices->entries = entries;
+    if (entries) choices->entries = entries;
+    uint64_t *hashes = entries ? tsri_realloc(choices->hashes, room * sizeof *hashes) : NULL;
+    if (!hashes) return false;
+    choices->hashes = hashes;
     choices->room = room;
   }
+  choices->hashes[choices->count] = hash_of(choice->work);
   choices->entries[choices->count++] = *choice;
   return true;
 }
@@ -164,6 +176,7 @@ void tsri_choices_close(tsri_choices *choices) {
   tsri_free(choices->device);
   tsri_free(choices->path);
   tsri_free(choices->entries);
+  tsri_free(choices->hashes);
   tsri_free(choices);
 }
 
