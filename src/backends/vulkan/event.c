@@ -42,7 +42,9 @@ static tsr_status record_time(vulkan_queue *queue, vulkan_event *event) {
   else device->vk.CmdResetQueryPool(batch->commands, event->time, 0, 1);
   device->vk.CmdWriteTimestamp(batch->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, event->time, 0);
   event->marks = queue->marks;
-  return tsri_vulkan_stream_end(stream);
+  status = tsri_vulkan_stream_end(stream);
+  // Large copies are submitted at once: a time after one that stayed behind would be that of the next submission.
+  return status == TSR_OK && stream != queue->kernels ? tsri_vulkan_stream_submit(stream) : status;
 }
 
 tsr_status tsri_vulkan_event_record(tsri_queue *opaque, tsri_event *opaque_event) {
