@@ -174,37 +174,67 @@ static bool has_cells(const tsri_pool_attributes *given) {
   return given->size[0] <= 2 * given->stride[0] && given->size[1] <= 2 * given->stride[1];
 }
 
-// As run_gradient, by max_pool_gradient_cells.
-static tsr_status run_cells(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
+// Compile-time arguments of max_pool_places and max_pool_gradient_cells.
+#define CELL_ARGUMENTS                                                                 \
+  TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),            \
+      TSRI_CONSTANT("LAST", given->is_last != 0), TSRI_CONSTANT("K1", given->size[0]), \
+      TSRI_CONSTANT("K2", given->size[1]), TSRI_CONSTANT("S1", given->stride[0]),      \
+      TSRI_CONSTANT("S2", given->stride[1])
+
+static void pass_windows(tsri_call *call, const tsri_kernel_run *run, const tsri_pool_attributes *given,
+                         int64_t count) {
   const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];
-  const int64_t *sizes = &x->shape.dims[2];
+  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
+  tsri_call_word(call, "n", count);
+  tsri_call_word(call, "x_at", x->offset);
+  tsri_call_word(call, "channels", x->shape.dims[1]);
+  tsri_call_words(call, "i", 1, &x->shape.dims[2], 2);
+  tsri_call_words(call, "o", 1, &g->shape.dims[2], 2);
+  tsri_call_word(call, "xn", x->strides[0]);
+  tsri_call_word(call, "xc", x->strides[1]);
+  tsri_call_words(call, "x", 1, &x->strides[2], 2);
+  tsri_call_words(call, "p", 1, given->before, 2);
+}
+
+static tsr_status find_places(const tsri_kernel_run *run, const tsri_pool_attributes *given, tsr_buffer *places) {
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_conv", "max_pool_places", TSRI_WITH(CELL_ARGUMENTS));
+  pass_windows(&call, run, given, run->layouts[1].count);
+  tsri_call_buffer(&call, "places", places, TSR_U32);
+  return tsri_call_items(&call, run->layouts[1].count);
+}
+
+// `places` is what find_places made; NULL: the kernel finds them itself.
+static tsr_status gather_cells(const tsri_kernel_run *run, const tsri_pool_attributes *given, tsr_buffer *places) {
+  const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];
+  tsr_dtype stored = places ? TSR_U32 : run->dtype;
   int64_t cells[2];
-  for (int i = 0; i < 2; i++) cells[i] = (sizes[i] + given->before[i] - 1) / given->stride[i] + 1;
+  for (int i = 0; i < 2; i++) cells[i] = (x->shape.dims[2 + i] + given->before[i] - 1) / given->stride[i] + 1;
   int64_t count = x->shape.dims[0] * x->shape.dims[1] * cells[0] * cells[1];
   tsri_call call;
   tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient_cells",
-                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                                  TSRI_CONSTANT("LAST", given->is_last != 0), TSRI_CONSTANT("K1", given->size[0]),
-                                  TSRI_CONSTANT("K2", given->size[1]), TSRI_CONSTANT("S1", given->stride[0]),
-                                  TSRI_CONSTANT("S2", given->stride[1])));
-  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+                        TSRI_WITH(CELL_ARGUMENTS, TSRI_TYPE("P", stored), TSRI_CONSTANT("LISTED", places != NULL)));
+  pass_windows(&call, run, given, count);
   tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
+  tsri_call_buffer(&call, "places", places ? places : run->inputs[0], stored);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "n", count);
-  tsri_call_word(&call, "x_at", x->offset);
   tsri_call_word(&call, "g_at", g->offset);
-  tsri_call_word(&call, "channels", x->shape.dims[1]);
-  tsri_call_words(&call, "i", 1, sizes, 2);
-  tsri_call_words(&call, "o", 1, &g->shape.dims[2], 2);
   tsri_call_words(&call, "m", 1, cells, 2);
-  tsri_call_word(&call, "xn", x->strides[0]);
-  tsri_call_word(&call, "xc", x->strides[1]);
-  tsri_call_words(&call, "x", 1, &x->strides[2], 2);
   tsri_call_word(&call, "gn", g->strides[0]);
   tsri_call_word(&call, "gc", g->strides[1]);
   tsri_call_words(&call, "g", 1, &g->strides[2], 2);
-  tsri_call_words(&call, "p", 1, given->before, 2);
   return tsri_call_items(&call, count);
+}
+
+// As run_gradient, by max_pool_gradient_cells. Where windows overlap, several cells need the place of the largest element in each: it is found once.
+static tsr_status run_cells(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
+  if (given->size[0] <= given->stride[0] && given->size[1] <= given->stride[1]) return gather_cells(run, given, NULL);
+  tsr_buffer *places = NULL;
+  tsr_status status = tsri_call_scratch(run->device, run->layouts[1].count, TSR_U32, &places);
+  if (status == TSR_OK) status = find_places(run, given, places);
+  if (status == TSR_OK) status = gather_cells(run, given, places);
+  tsr_buffer_release(places);
+  return status;
 }
 
 // Inputs: x, the result's gradient and the result, all as [image, channel, spatial …].
