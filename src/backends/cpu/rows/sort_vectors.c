@@ -16,6 +16,9 @@
 #endif
 
 #if HAS_VECTORS
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"  // it leaves the loop over all merges of 16 vectors as it is
+#endif
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
