@@ -8,7 +8,7 @@ START = """
   const {makeWebGpu} = await import('/webgpu.js');
   const {statuses} = await import('/lists.js');
   const memory = new WebAssembly.Memory({initial: 4}), view = new DataView(memory.buffer);
-  const api = makeWebGpu(() => memory, navigator.gpu);
+  const api = makeWebGpu(() => memory, navigator.gpu).imports;
   const status = async promise => statuses[await promise];
   const OUT = 8, TEXT = 4096, DATA = 65536;
   const text = (at, value) => {
@@ -141,7 +141,7 @@ def a_wait_ends_after_its_time(browser):
 
 def without_navigator_gpu_the_reason_is_said(browser):
     status, message, count = browser.run(START + """
-      const none = makeWebGpu(() => memory, undefined);
+      const none = makeWebGpu(() => memory, undefined).imports;
       const found = await status(none.start(0));
       none.error_text(TEXT, 2048);
       const all = new Uint8Array(memory.buffer, TEXT);
