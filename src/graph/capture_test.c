@@ -283,7 +283,7 @@ TEST(chains_that_run_by_themselves_are_captured_whole) {
 
 // --- Memory ---------------------------------------------------------------------------------------------------------------
 
-enum { ROWS = 64, ROW = 256, LINKS = 12 };
+enum { ROWS = 64, ROW = 256, LINKS = 32 };
 
 // Kernels that each read the result of the one before; a constant that is uploaded in the capture and released in it is added on the way, and the
 // result of one kernel is handed out.
@@ -324,8 +324,9 @@ static void read_chain(tsr_device *device, bool is_captured) {
     CHECK_OK(tsr_capture_begin(device));
     y = record_chain(device, x, &middle);
     CHECK_OK(tsr_capture_end(&y, 1, &step));
-    CHECK((in_use(device) - before) / (ROWS * ROW * sizeof(float)) <=
-          5);  // not LINKS: the middle, the end, two at work
+    // Not LINKS: the middle, the end, two at work. Where steps may run side by side, memory is left alone for 16 more (tsri_tape_take).
+    uint64_t most = device->backend->graph_step ? 5 + 16 : 5;
+    CHECK((in_use(device) - before) / (ROWS * ROW * sizeof(float)) <= most);
   }
   CHECK_OK(tsr_assign(x, other));
   if (!is_captured) y = record_chain(device, x, &middle);
