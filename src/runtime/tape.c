@@ -354,15 +354,15 @@ void tsri_tape_give(tsr_buffer *buffer) {
 }
 
 // Where steps may run side by side, one that uses memory again waits for the steps that used it before. So memory is left alone for some steps: those are
-// likely to run at the same time.
+// likely to run at the same time. Not so large memory: what works on it keeps a device busy by itself, and several pieces of it would be missed.
 tsr_buffer *tsri_tape_take(tsr_device *device, size_t bytes) {
-  enum { STEPS_APART = 16 };
+  enum { STEPS_APART = 16, LARGE_BYTES = 16 << 20 };
   tsri_tape *tape = lock_tape(device);
   if (!tape) return NULL;
-  int best = -1, last_step = tape->step_count - (device->backend->graph_step ? STEPS_APART : 0);
+  int best = -1, apart = device->backend->graph_step && bytes <= LARGE_BYTES ? STEPS_APART : 0;
   for (int i = 0; i < tape->spare_count; i++) {
     size_t room = tape->spares[i].buffer->bytes;
-    bool fits = room >= bytes && room / 2 <= bytes && tape->spares[i].step <= last_step;
+    bool fits = room >= bytes && room / 2 <= bytes && tape->step_count - tape->spares[i].step >= apart;
     if (fits && (best < 0 || room < tape->spares[best].buffer->bytes)) best = i;
   }
   tsr_buffer *found = best < 0 ? NULL : tape->spares[best].buffer;
