@@ -74,12 +74,13 @@ class Memory(unittest.TestCase):
             everything(i)
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
-        for i in range(60):
+        for i in range(600):
             everything(i)
         gc.collect()
+        # Less than half an object of Python for each round. Not 0: producers of imported arrays are freed a little later, some dozens at a time.
         grown = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
-        self.assertLess(grown, 4096)
+        self.assertLess(grown, 16384)
 
 
 class Waits(unittest.TestCase):
