@@ -30,7 +30,7 @@ struct tsr_device {
   tsri_mutex queue_lock;  // held around every call that takes a queue of the backend; guards all that track.h has
   tsri_track tracks[TSRI_MAX_TRACKS];
   tsri_track *current;             // the track of the thread that holds the lock
-  int track_count;                 // those that are there
+  _Atomic int track_count;         // those that are there; changed under the lock, read by the graph without it
   int queues_on[TSRI_MAX_TRACKS];  // public queues of each track
   tsri_event *spare_events[TSRI_SPARE_EVENTS];
   int spare_event_count;
