@@ -25,9 +25,10 @@ TEST(every_kernel_runs_through_metals_stand_in_compiler) { build_on(&emit_device
 
 TEST(every_kernel_runs_through_hips_stand_in_compiler) { build_on(&emit_device_hip); }
 
-static void compile_cuda(const char *architecture, tsri_emit_options options) {
+// Compiles one in `one_in` kernels of the sample.
+static void compile_cuda(const char *architecture, tsri_emit_options options, uint32_t one_in) {
   if (emit_nvrtc_missing()) SKIP(emit_nvrtc_missing());
-  emit_program program = {.options = options};
+  emit_program program = {.options = options, .one_in = one_in};
   char *code = NULL;
   size_t bytes = 0;
   emit_program_add_all(&program, "cuda");
@@ -38,14 +39,15 @@ static void compile_cuda(const char *architecture, tsri_emit_options options) {
   free(program.text.data);
 }
 
-TEST(every_kernel_compiles_as_cuda_for_sm_75) { compile_cuda("sm_75", (tsri_emit_options){0}); }
+TEST(every_kernel_compiles_as_cuda_for_sm_75) { compile_cuda("sm_75", (tsri_emit_options){0}, test_sample(3)); }
 
-TEST(every_kernel_compiles_as_cuda_for_sm_90) { compile_cuda("sm_90", (tsri_emit_options){0}); }
+TEST(every_kernel_compiles_as_cuda_for_sm_90) { compile_cuda("sm_90", (tsri_emit_options){0}, 1); }
 
 TEST(every_kernel_compiles_as_cuda_without_subgroups_and_with_unaligned_buffers) {
   compile_cuda("sm_90",
                (tsri_emit_options){
-                   .f64 = true, .exact_divide = true, .wide_unaligned = true, .no_alias = true, .subgroup_size = 8});
+                   .f64 = true, .exact_divide = true, .wide_unaligned = true, .no_alias = true, .subgroup_size = 8},
+               test_sample(3));
 }
 
 TEST(fragments_compile_as_cuda_for_matrix_units) {
