@@ -15,6 +15,7 @@
 #include <tessera/estimate.h>
 #include <tessera/export.h>
 #include <tessera/grad.h>
+#include <tessera/host.h>
 #include <tessera/interrupt.h>
 #include <tessera/kernel.h>
 #include <tessera/log.h>

@@ -219,24 +219,17 @@ PyObject *tsrpy_number_take(tsr_device *device, tsr_dtype dtype, const void *bit
 
 // --- few.c: arithmetic with elements and arrays of few elements ----------------------------------------------------------
 
-typedef enum tsrpy_arithmetic {
-  TSRPY_RECORDED,  // none of these: always recorded
-  TSRPY_ADD,
-  TSRPY_SUBTRACT,
-  TSRPY_MULTIPLY,
-  TSRPY_DIVIDE,
-  TSRPY_LESS,  // from here on: comparisons
-  TSRPY_LESS_OR_EQUAL,
-  TSRPY_EQUAL,
-  TSRPY_NOT_EQUAL,
-  TSRPY_GREATER,
-  TSRPY_GREATER_OR_EQUAL
-} tsrpy_arithmetic;
+// Arrays of at most this many elements are computed here.
+enum { TSRPY_FEW = 32 };
 
 typedef enum tsrpy_reduction { TSRPY_SUM, TSRPY_MEAN, TSRPY_MAX, TSRPY_MIN, TSRPY_ANY, TSRPY_ALL } tsrpy_reduction;
 
-// The result, computed at once. NULL: the operator is to be recorded, or there is an exception.
-PyObject *tsrpy_few_compute(tsrpy_arithmetic how, PyObject *left, PyObject *right);
+// How an operator is computed here. NULL: it is always recorded.
+typedef struct tsrpy_few tsrpy_few;
+const tsrpy_few *tsrpy_few_find(const char *name);
+
+// The result of an operator of two arrays, or of one (`right` is NULL), computed at once. NULL: it is to be recorded, or there is an exception.
+PyObject *tsrpy_few_compute(const tsrpy_few *few, PyObject *left, PyObject *right);
 
 // The same for a reduction over all elements.
 PyObject *tsrpy_few_reduce(tsrpy_reduction how, tsr_tensor *x);
@@ -344,6 +337,9 @@ PyObject *tsrpy_operator_call(const tsrpy_operator *operator, PyObject * const *
 
 // Says that an operator is element-wise, for the estimate of how long a wait may be.
 void tsrpy_operator_set_light(const tsrpy_operator *operator);
+
+// One input of an element-wise operator. The result as an Array; NULL with an exception.
+PyObject *tsrpy_operate_one(const tsrpy_operator *operator, PyObject * x);
 
 // Two inputs of an element-wise operator. A number beside an array needs no tensor of its own where the operator has a form for numbers. The result as an
 // Array; NULL with an exception.

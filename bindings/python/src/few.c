@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// + - * /, comparisons and sums of elements and of arrays with few elements, computed by the host at once: recording and launching take many times as long.
+// Element-wise operators and sums of elements and of arrays with few elements, computed by the host at once: recording and launching take many times as long.
 //
-// These are the operators whose result has one right rounding, so that it is the one a device gives; sums are added in double precision. Arrays that are
-// not computed yet, or not on the host, are recorded as all others.
+// These are the operators whose result has one right rounding, so that it is the one a kernel gives, and functions as exp that the library offers with its
+// kernels' results (tsr_host_function); sums are added in double precision. Arrays that are not computed yet, or not on the host, are recorded as all others.
 #include <string.h>
+#include <tgmath.h>
 
 #include "binding.h"
 
-enum { FEW = 32 };
-
 // Numbers of one dtype.
 typedef union numbers {
-  float f32[FEW];
-  double f64[FEW];
-  int64_t i64[FEW];
-  unsigned char bools[FEW];
+  float f32[TSRPY_FEW];
+  double f64[TSRPY_FEW];
+  int64_t i64[TSRPY_FEW];
+  unsigned char bools[TSRPY_FEW];
 } numbers;
 
 // One side of an operator, in the dtype of the array that leads it.
@@ -30,7 +29,7 @@ static bool is_computed_here(tsr_dtype dtype) { return dtype == TSR_F32 || dtype
 
 // A Python number that takes the dtype without becoming another one. False: there is none.
 static bool read_number(PyObject *object, tsr_dtype dtype, operand *out) {
-  if (PyBool_Check(object) || !tsrpy_is_number(object)) return false;
+  if (dtype == TSR_BOOL || PyBool_Check(object) || !tsrpy_is_number(object)) return false;
   if (dtype == TSR_I64) {
     int overflow = 0;
     if (!PyLong_Check(object)) return false;
@@ -50,7 +49,7 @@ static bool read_number(PyObject *object, tsr_dtype dtype, operand *out) {
 // The elements of a tensor, if they are few and there.
 static bool read_tensor(const tsr_tensor *tensor, operand *out) {
   int64_t count = tsr_tensor_count(tensor);
-  if (count == 0 || count > FEW) return false;
+  if (count == 0 || count > TSRPY_FEW) return false;
   out->shape = tsr_tensor_shape(tensor);
   out->step = out->shape.rank > 0;
   return tsr_peek_all(tensor, &out->of, (size_t)count * tsr_dtype_bytes(tsr_tensor_dtype(tensor)));
@@ -98,7 +97,7 @@ static void broadcast(operand *o, const tsr_shape *shape, int count, size_t byte
   o->of = all;
 }
 
-// Both sides of an operator, of which one is an Array.
+// Both sides of an operator, of which one is an Array. An operator of one array has no b.
 typedef struct pair {
   operand a, b;
   tsr_device *device;
@@ -107,20 +106,33 @@ typedef struct pair {
   int count;
 } pair;
 
-// False: they are not for here.
-static bool read_pair(PyObject *left, PyObject *right, pair *out) {
-  const tsrpy_array *lead = (const tsrpy_array *)(tsrpy_is_array(left) ? left : right);
-  if (tsrpy_is_recording() || !tsrpy_is_array((PyObject *)lead)) return false;
+// The Array whose dtype and device the operator has. False: there is none, or nothing is computed now.
+static bool read_lead(PyObject *object, pair *out) {
+  if (tsrpy_is_recording() || !tsrpy_is_array(object)) return false;
+  const tsrpy_array *lead = (const tsrpy_array *)object;
   out->dtype = lead->tensor ? tsr_tensor_dtype(lead->tensor) : lead->dtype;
   out->device = lead->tensor ? tsr_tensor_device(lead->tensor) : lead->device;
-  if (!is_computed_here(out->dtype) || !read_operand(left, out->device, out->dtype, &out->a) ||
-      !read_operand(right, out->device, out->dtype, &out->b)) {
+  return true;
+}
+
+static bool read_one(PyObject *x, pair *out) {
+  if (!read_operand(x, out->device, out->dtype, &out->a)) return false;
+  out->b.step = 0;  // TSRPY_MAKE reads a b of 0
+  out->b.of.i64[0] = 0;
+  out->shape = out->a.shape;
+  out->count = out->shape.rank > 0 ? (int)tsr_tensor_count(((tsrpy_array *)x)->tensor) : 1;
+  return true;
+}
+
+// False: they are not for here.
+static bool read_pair(PyObject *left, PyObject *right, pair *out) {
+  if (!read_operand(left, out->device, out->dtype, &out->a) || !read_operand(right, out->device, out->dtype, &out->b)) {
     return false;
   }
   if (!join_shapes(&out->a, &out->b, &out->shape)) return false;
   int64_t count = 1;
   for (int i = 0; i < out->shape.rank; i++) count *= out->shape.dims[i];
-  if (count > FEW) return false;
+  if (count > TSRPY_FEW) return false;
   out->count = (int)count;
   size_t bytes = tsr_dtype_bytes(out->dtype);
   broadcast(&out->a, &out->shape, out->count, bytes);
@@ -135,78 +147,298 @@ static PyObject *take(const pair *p, tsr_dtype dtype, const numbers *results) {
       tsr_from_data(p->device, dtype, p->shape, results, (size_t)p->count * tsr_dtype_bytes(dtype)));
 }
 
+// --- Functions -----------------------------------------------------------------------------------------------------------
+
+// What an operator computes of a number `a` and, if it takes two, `b`. One C function for each dtype: TSRPY_MAKE names them. Integers wrap around, as on a
+// device, so they are computed without a sign.
+#define TSRPY_MAKE(name, field, type, to, expression)                                \
+  static void name##_##field(const pair *p, numbers *out) {                          \
+    for (int i = 0; i < p->count; i++) {                                             \
+      const type a = p->a.of.field[i * p->a.step], b = p->b.of.field[i * p->b.step]; \
+      (void)a, (void)b;                                                              \
+      out->to[i] = expression;                                                       \
+    }                                                                                \
+  }
+#define TSRPY_FLOATS(name, expression)          \
+  TSRPY_MAKE(name, f32, float, f32, expression) \
+  TSRPY_MAKE(name, f64, double, f64, expression)
+#define TSRPY_FLOAT_TRUTHS(name, expression)      \
+  TSRPY_MAKE(name, f32, float, bools, expression) \
+  TSRPY_MAKE(name, f64, double, bools, expression)
+#define TSRPY_INTEGERS(name, expression)       TSRPY_MAKE(name, i64, int64_t, i64, expression)
+#define TSRPY_INTEGER_TRUTHS(name, expression) TSRPY_MAKE(name, i64, int64_t, bools, expression)
+#define TSRPY_BOOLS(name, expression)          TSRPY_MAKE(name, bools, unsigned char, bools, expression)
+
+static int64_t wrapped(uint64_t bits) { return (int64_t)bits; }
+
+// The remainder with the sign of b; exact, so that its rounding is the one a kernel has.
+#define TSRPY_FLOOR_MOD(type, name)                           \
+  static type name(type a, type b) {                          \
+    if (b == 0 || isnan(b) || !isfinite(a)) return (type)NAN; \
+    type rest = fmod(a, b);                                   \
+    if (rest == 0) return b < 0 ? (type)-0.0 : (type)0;       \
+    return (rest < 0) != (b < 0) ? rest + b : rest;           \
+  }
+TSRPY_FLOOR_MOD(float, floor_mod_of_f32)
+TSRPY_FLOOR_MOD(double, floor_mod_of_f64)
+#undef TSRPY_FLOOR_MOD
+
+// a % b in C, but 0 where C has no result.
+static int64_t rest_of(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+
+static int64_t floor_div_of(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  if (b == -1) return wrapped(0 - (uint64_t)a);
+  return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+static int64_t floor_mod_of(int64_t a, int64_t b) {
+  int64_t rest = rest_of(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+static int64_t magnitude_of(int64_t a) { return a < 0 ? wrapped(0 - (uint64_t)a) : a; }
+
+static int64_t gcd_of(int64_t a, int64_t b) {
+  while (b != 0) {
+    int64_t rest = rest_of(a, b);
+    a = b;
+    b = rest;
+  }
+  return magnitude_of(a);
+}
+
+static int64_t lcm_of(int64_t a, int64_t b) {
+  if (a == 0) return 0;
+  int64_t divisor = gcd_of(a, b);
+  return magnitude_of(wrapped((uint64_t)(a / divisor) * (uint64_t)b));
+}
+
+#define HAS_SIGN(x)   (signbit(x) && !isnan(x))
+#define LARGER(a, b)  (isnan(a) || (a) > (b) ? (a) : (b))
+#define SMALLER(a, b) (isnan(a) || (a) < (b) ? (a) : (b))
+
+TSRPY_FLOATS(neg, -a)
+TSRPY_INTEGERS(neg, wrapped(0 - (uint64_t)a))
+TSRPY_FLOATS(abs, fabs(a))
+TSRPY_INTEGERS(abs, magnitude_of(a))
+TSRPY_FLOATS(sign, a > 0 ? 1 : a < 0 ? -1 : a)
+TSRPY_INTEGERS(sign, (a > 0) - (a < 0))
+TSRPY_FLOATS(square, a *a)
+TSRPY_INTEGERS(square, wrapped((uint64_t)a *(uint64_t)a))
+TSRPY_FLOATS(floor, floor(a))
+TSRPY_FLOATS(ceil, ceil(a))
+TSRPY_FLOATS(round, rint(a))
+TSRPY_FLOATS(trunc, trunc(a))
+TSRPY_FLOATS(reciprocal, 1 / a)
+TSRPY_FLOATS(sqrt, sqrt(a))
+TSRPY_FLOAT_TRUTHS(isnan, (bool)isnan(a))
+TSRPY_FLOAT_TRUTHS(isinf, isinf(a) != 0)
+TSRPY_FLOAT_TRUTHS(isfinite, isfinite(a) != 0)
+TSRPY_FLOAT_TRUTHS(signbit, HAS_SIGN(a))
+TSRPY_FLOAT_TRUTHS(logical_not, a == 0)
+TSRPY_INTEGER_TRUTHS(logical_not, a == 0)
+TSRPY_BOOLS(logical_not, !a)
+TSRPY_INTEGERS(bitwise_not, ~a)
+TSRPY_BOOLS(bitwise_not, !a)
+
+TSRPY_FLOATS(add, a + b)
+TSRPY_INTEGERS(add, wrapped((uint64_t)a + (uint64_t)b))
+TSRPY_FLOATS(sub, a - b)
+TSRPY_INTEGERS(sub, wrapped((uint64_t)a - (uint64_t)b))
+TSRPY_FLOATS(mul, a *b)
+TSRPY_INTEGERS(mul, wrapped((uint64_t)a *(uint64_t)b))
+TSRPY_FLOATS(div, a / b)
+TSRPY_FLOATS(maximum, LARGER(a, b))
+TSRPY_INTEGERS(maximum, a > b ? a : b)
+TSRPY_BOOLS(maximum, a | b)
+TSRPY_FLOATS(minimum, SMALLER(a, b))
+TSRPY_INTEGERS(minimum, a < b ? a : b)
+TSRPY_BOOLS(minimum, a &b)
+TSRPY_FLOATS(fmax, isnan(a) ? b : isnan(b) ? a : LARGER(a, b))
+TSRPY_FLOATS(fmin, isnan(a) ? b : isnan(b) ? a : SMALLER(a, b))
+TSRPY_FLOATS(copysign, HAS_SIGN(b) ? -fabs(a) : fabs(a))
+TSRPY_FLOATS(nextafter, nextafter(a, b))
+TSRPY_MAKE(mod, f32, float, f32, floor_mod_of_f32(a, b))
+TSRPY_MAKE(mod, f64, double, f64, floor_mod_of_f64(a, b))
+TSRPY_INTEGERS(mod, floor_mod_of(a, b))
+TSRPY_MAKE(fmod, f32, float, f32, copysign(floor_mod_of_f32(fabs(a), fabs(b)), a < 0 ? -1.0f : 1.0f))
+TSRPY_MAKE(fmod, f64, double, f64, copysign(floor_mod_of_f64(fabs(a), fabs(b)), a < 0 ? -1.0 : 1.0))
+TSRPY_INTEGERS(fmod, rest_of(a, b))
+TSRPY_INTEGERS(floor_div, floor_div_of(a, b))
+TSRPY_INTEGERS(gcd, gcd_of(a, b))
+TSRPY_INTEGERS(lcm, lcm_of(a, b))
+TSRPY_INTEGERS(bitwise_and, a &b)
+TSRPY_BOOLS(bitwise_and, a &b)
+TSRPY_INTEGERS(bitwise_or, a | b)
+TSRPY_BOOLS(bitwise_or, a | b)
+TSRPY_INTEGERS(bitwise_xor, a ^ b)
+TSRPY_BOOLS(bitwise_xor, a ^ b)
+TSRPY_INTEGERS(shift_left, b >= 0 && b < 64 ? wrapped((uint64_t)a << b) : 0)
+TSRPY_INTEGERS(shift_right, b >= 0 && b < 64 ? a >> b : a < 0 ? -1 : 0)
+TSRPY_FLOAT_TRUTHS(logical_and, a != 0 && b != 0)
+TSRPY_INTEGER_TRUTHS(logical_and, a != 0 && b != 0)
+TSRPY_BOOLS(logical_and, a &b)
+TSRPY_FLOAT_TRUTHS(logical_or, a != 0 || b != 0)
+TSRPY_INTEGER_TRUTHS(logical_or, a != 0 || b != 0)
+TSRPY_BOOLS(logical_or, a | b)
+TSRPY_FLOAT_TRUTHS(logical_xor, (a != 0) != (b != 0))
+TSRPY_INTEGER_TRUTHS(logical_xor, (a != 0) != (b != 0))
+TSRPY_BOOLS(logical_xor, a ^ b)
+#define TSRPY_COMPARISON(name, sign)   \
+  TSRPY_FLOAT_TRUTHS(name, a sign b)   \
+  TSRPY_INTEGER_TRUTHS(name, a sign b) \
+  TSRPY_BOOLS(name, a sign b)
+TSRPY_COMPARISON(eq, ==)
+TSRPY_COMPARISON(ne, !=)
+TSRPY_COMPARISON(lt, <)
+TSRPY_COMPARISON(le, <=)
+TSRPY_COMPARISON(gt, >)
+TSRPY_COMPARISON(ge, >=)
+#undef TSRPY_COMPARISON
+
 // --- Operators -----------------------------------------------------------------------------------------------------------
 
-#define TSRPY_EACH(to, field, sign) \
-  for (int i = 0; i < p->count; i++) out->to[i] = p->a.of.field[i * p->a.step] sign p->b.of.field[i * p->b.step]
+typedef void few_run(const pair *p, numbers *out);
 
-#define TSRPY_COMPUTE(field)       \
-  switch (how) {                   \
-    case TSRPY_ADD:                \
-      TSRPY_EACH(field, field, +); \
-      break;                       \
-    case TSRPY_SUBTRACT:           \
-      TSRPY_EACH(field, field, -); \
-      break;                       \
-    case TSRPY_MULTIPLY:           \
-      TSRPY_EACH(field, field, *); \
-      break;                       \
-    default:                       \
-      TSRPY_EACH(field, field, /); \
-  }
-static void compute_f32(tsrpy_arithmetic how, const pair *p, numbers *out) { TSRPY_COMPUTE(f32) }
-static void compute_f64(tsrpy_arithmetic how, const pair *p, numbers *out) { TSRPY_COMPUTE(f64) }
-#undef TSRPY_COMPUTE
+struct tsrpy_few {
+  const char *name;                  // of the operator
+  few_run *f32, *f64, *i64, *bools;  // NULL: the operator is recorded for this dtype
+  bool is_truth;                     // the result is bool
+  bool is_of_library;                // f32 by tsr_device_host_function
+};
 
-// Integers wrap around, as on a device. False: their quotient is no integer.
-static bool compute_i64(tsrpy_arithmetic how, const pair *p, numbers *out) {
-  if (how == TSRPY_DIVIDE) return false;
-  for (int i = 0; i < p->count; i++) {
-    uint64_t left = (uint64_t)p->a.of.i64[i * p->a.step], right = (uint64_t)p->b.of.i64[i * p->b.step];
-    uint64_t made = how == TSRPY_ADD ? left + right : how == TSRPY_SUBTRACT ? left - right : left * right;
-    out->i64[i] = (int64_t)made;
+#define OF_FLOATS(as)   .name = #as, .f32 = as##_f32, .f64 = as##_f64
+#define OF_NUMBERS(as)  OF_FLOATS(as), .i64 = as##_i64
+#define OF_ALL(as)      OF_NUMBERS(as), .bools = as##_bools
+#define OF_INTEGERS(as) .name = #as, .i64 = as##_i64
+#define OF_BITS(as)     OF_INTEGERS(as), .bools = as##_bools
+#define OF_LIBRARY(as)  .name = as, .is_of_library = true
+static const struct tsrpy_few functions[] = {
+    {OF_NUMBERS(neg)},
+    {OF_NUMBERS(abs)},
+    {OF_NUMBERS(sign)},
+    {OF_NUMBERS(square)},
+    {OF_FLOATS(floor)},
+    {OF_FLOATS(ceil)},
+    {OF_FLOATS(round)},
+    {OF_FLOATS(trunc)},
+    {OF_FLOATS(reciprocal)},
+    {OF_FLOATS(sqrt)},
+    {OF_FLOATS(isnan), .is_truth = true},
+    {OF_FLOATS(isinf), .is_truth = true},
+    {OF_FLOATS(isfinite), .is_truth = true},
+    {OF_FLOATS(signbit), .is_truth = true},
+    {OF_ALL(logical_not), .is_truth = true},
+    {OF_BITS(bitwise_not)},
+    {OF_NUMBERS(add)},
+    {OF_NUMBERS(sub)},
+    {OF_NUMBERS(mul)},
+    {OF_FLOATS(div)},
+    {OF_ALL(maximum)},
+    {OF_ALL(minimum)},
+    {OF_FLOATS(fmax), .i64 = maximum_i64, .bools = maximum_bools},
+    {OF_FLOATS(fmin), .i64 = minimum_i64, .bools = minimum_bools},
+    {OF_FLOATS(copysign)},
+    {OF_FLOATS(nextafter)},
+    {OF_NUMBERS(mod)},
+    {OF_NUMBERS(fmod)},
+    {OF_INTEGERS(floor_div)},
+    {OF_INTEGERS(gcd)},
+    {OF_INTEGERS(lcm)},
+    {OF_BITS(bitwise_and)},
+    {OF_BITS(bitwise_or)},
+    {OF_BITS(bitwise_xor)},
+    {OF_INTEGERS(shift_left)},
+    {OF_INTEGERS(shift_right)},
+    {OF_ALL(logical_and), .is_truth = true},
+    {OF_ALL(logical_or), .is_truth = true},
+    {OF_ALL(logical_xor), .is_truth = true},
+    {OF_ALL(eq), .is_truth = true},
+    {OF_ALL(ne), .is_truth = true},
+    {OF_ALL(lt), .is_truth = true},
+    {OF_ALL(le), .is_truth = true},
+    {OF_ALL(gt), .is_truth = true},
+    {OF_ALL(ge), .is_truth = true},
+    {OF_LIBRARY("exp")},
+    {OF_LIBRARY("exp2")},
+    {OF_LIBRARY("expm1")},
+    {OF_LIBRARY("log")},
+    {OF_LIBRARY("log2")},
+    {OF_LIBRARY("log10")},
+    {OF_LIBRARY("log1p")},
+    {OF_LIBRARY("sin")},
+    {OF_LIBRARY("cos")},
+    {OF_LIBRARY("tan")},
+    {OF_LIBRARY("asin")},
+    {OF_LIBRARY("acos")},
+    {OF_LIBRARY("atan")},
+    {OF_LIBRARY("atan2")},
+    {OF_LIBRARY("sinh")},
+    {OF_LIBRARY("cosh")},
+    {OF_LIBRARY("tanh")},
+    {OF_LIBRARY("erf")},
+    {OF_LIBRARY("pow")},
+};
+enum { FUNCTION_COUNT = sizeof functions / sizeof functions[0] };
+
+const tsrpy_few *tsrpy_few_find(const char *name) {
+  for (int i = 0; i < FUNCTION_COUNT; i++) {
+    if (strcmp(functions[i].name, name) == 0) return &functions[i];
   }
+  return NULL;
+}
+
+static few_run *run_for(const tsrpy_few *few, tsr_dtype dtype) {
+  switch (dtype) {
+    case TSR_F32:
+      return few->f32;
+    case TSR_F64:
+      return few->f64;
+    case TSR_I64:
+      return few->i64;
+    case TSR_BOOL:
+      return few->bools;
+    default:
+      return NULL;
+  }
+}
+
+// Repeats a number that stands for all of `count`.
+static void spread(operand *o, int count) {
+  for (int i = 1; i < count && !o->step; i++) o->of.f32[i] = o->of.f32[0];
+}
+
+// Computes a function of the library. False: it has none for this device and dtype.
+static bool run_of_library(const tsrpy_few *few, pair *p, bool has_two, numbers *out) {
+  static struct {
+    const tsr_device *device;  // a device that is closed, and another one at its address, have the same functions
+    tsr_host_function run;
+  } known[FUNCTION_COUNT];
+  const ptrdiff_t at = few - functions;
+  if (p->dtype != TSR_F32) return false;
+  if (known[at].device != p->device) {
+    known[at].run = tsr_device_host_function(p->device, few->name);
+    known[at].device = p->device;
+  }
+  if (!known[at].run) return false;
+  spread(&p->a, p->count);
+  if (has_two) spread(&p->b, p->count);
+  known[at].run(out->f32, p->a.of.f32, p->b.of.f32, (uint32_t)p->count);
   return true;
 }
 
-#define TSRPY_ORDER(field)          \
-  switch (how) {                    \
-    case TSRPY_LESS:                \
-      TSRPY_EACH(bools, field, <);  \
-      break;                        \
-    case TSRPY_LESS_OR_EQUAL:       \
-      TSRPY_EACH(bools, field, <=); \
-      break;                        \
-    case TSRPY_EQUAL:               \
-      TSRPY_EACH(bools, field, ==); \
-      break;                        \
-    case TSRPY_NOT_EQUAL:           \
-      TSRPY_EACH(bools, field, !=); \
-      break;                        \
-    case TSRPY_GREATER:             \
-      TSRPY_EACH(bools, field, >);  \
-      break;                        \
-    default:                        \
-      TSRPY_EACH(bools, field, >=); \
-  }
-static void order_f32(tsrpy_arithmetic how, const pair *p, numbers *out) { TSRPY_ORDER(f32) }
-static void order_f64(tsrpy_arithmetic how, const pair *p, numbers *out) { TSRPY_ORDER(f64) }
-static void order_i64(tsrpy_arithmetic how, const pair *p, numbers *out){TSRPY_ORDER(i64)}
-#undef TSRPY_ORDER
-#undef TSRPY_EACH
-
-PyObject *tsrpy_few_compute(tsrpy_arithmetic how, PyObject *left, PyObject *right) {
+PyObject *tsrpy_few_compute(const tsrpy_few *few, PyObject *left, PyObject *right) {
   pair p;
   numbers results;
-  if (!read_pair(left, right, &p)) return NULL;
+  if (!read_lead(!right || tsrpy_is_array(left) ? left : right, &p)) return NULL;
+  few_run *run = run_for(few, p.dtype);
+  if (!run && !few->is_of_library) return NULL;
+  if (!(right ? read_pair(left, right, &p) : read_one(left, &p))) return NULL;
   results.i64[0] = 0;  // an element has 8 bytes, of which its dtype may use fewer
-  if (how >= TSRPY_LESS) {
-    (p.dtype == TSR_F32 ? order_f32 : p.dtype == TSR_F64 ? order_f64 : order_i64)(how, &p, &results);
-    return take(&p, TSR_BOOL, &results);
-  }
-  if (p.dtype == TSR_I64) return compute_i64(how, &p, &results) ? take(&p, p.dtype, &results) : NULL;
-  (p.dtype == TSR_F32 ? compute_f32 : compute_f64)(how, &p, &results);
-  return take(&p, p.dtype, &results);
+  if (run) run(&p, &results);
+  else if (!run_of_library(few, &p, right != NULL, &results)) return NULL;
+  return take(&p, few->is_truth ? TSR_BOOL : p.dtype, &results);
 }
 
 // --- Reductions ------------------------------------------------------------------------------------------------------------

@@ -34,7 +34,10 @@ static const char *const comparison_names[] = {
     [Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq", [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
 enum { COMPARISON_COUNT = 6 };
 
-static const tsrpy_operator *binary[BINARY_COUNT], *comparisons[COMPARISON_COUNT];
+enum { AT_neg, AT_abs, AT_bitwise_not, UNARY_COUNT };
+static const char *const unary_names[UNARY_COUNT] = {"neg", "abs", "bitwise_not"};
+
+static const tsrpy_operator *binary[BINARY_COUNT], *comparisons[COMPARISON_COUNT], *unary[UNARY_COUNT];
 
 static bool is_operand(PyObject *object) {
   return tsrpy_is_array(object) || tsrpy_is_number(object) || PyList_Check(object) || PyTuple_Check(object) ||
@@ -78,9 +81,9 @@ static PyObject *in_place_power(PyObject *a, PyObject *b, PyObject *modulo) {
   return operate_in_place(binary[AT_power], a, b);
 }
 
-static PyObject *negative(PyObject *x) { return tsrpy_array_take(tsr_neg(tsrpy_tensor_of(x))); }
-static PyObject *absolute(PyObject *x) { return tsrpy_array_take(tsr_abs(tsrpy_tensor_of(x))); }
-static PyObject *invert(PyObject *x) { return tsrpy_array_take(tsr_bitwise_not(tsrpy_tensor_of(x))); }
+static PyObject *negative(PyObject *x) { return tsrpy_operate_one(unary[AT_neg], x); }
+static PyObject *absolute(PyObject *x) { return tsrpy_operate_one(unary[AT_abs], x); }
+static PyObject *invert(PyObject *x) { return tsrpy_operate_one(unary[AT_bitwise_not], x); }
 static PyObject *positive(PyObject *x) { return tsrpy_array_take(tsr_retain(tsrpy_tensor_of(x))); }
 
 PyObject *tsrpy_compare(PyObject *a, PyObject *b, int how) { return operate(comparisons[how], a, b); }
@@ -105,6 +108,9 @@ int tsrpy_number_slots(PyType_Slot *slots) {
 bool tsrpy_numbers_init(void) {
   for (int i = 0; i < BINARY_COUNT; i++) {
     if (!(binary[i] = tsrpy_operator_find(binary_names[i]))) return false;
+  }
+  for (int i = 0; i < UNARY_COUNT; i++) {
+    if (!(unary[i] = tsrpy_operator_find(unary_names[i]))) return false;
   }
   for (int i = 0; i < COMPARISON_COUNT; i++) {
     if (!(comparisons[i] = tsrpy_operator_find(comparison_names[i]))) return false;

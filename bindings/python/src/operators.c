@@ -21,15 +21,7 @@ static bool is_light[OPERATOR_COUNT];
 enum { HEAVY_FACTOR = 64 };
 
 // Which operators the host computes by itself where there are few elements (few.c).
-static unsigned char arithmetic_of[OPERATOR_COUNT];
-static const struct {
-  const char *name;
-  tsrpy_arithmetic how;
-} computed_at_once[] = {
-    {"add", TSRPY_ADD},    {"sub", TSRPY_SUBTRACT},       {"mul", TSRPY_MULTIPLY}, {"div", TSRPY_DIVIDE},
-    {"lt", TSRPY_LESS},    {"le", TSRPY_LESS_OR_EQUAL},   {"eq", TSRPY_EQUAL},     {"ne", TSRPY_NOT_EQUAL},
-    {"gt", TSRPY_GREATER}, {"ge", TSRPY_GREATER_OR_EQUAL}};
-enum { AT_ONCE_COUNT = sizeof computed_at_once / sizeof computed_at_once[0] };
+static const tsrpy_few *few_of[OPERATOR_COUNT];
 
 void tsrpy_operator_set_light(const tsrpy_operator *operator) { is_light[operator- operators] = true;
 }
@@ -126,12 +118,16 @@ static tsr_tensor *hold(operator_call *c, tsr_tensor *tensor) {
 }
 
 // Borrowed, or held by the call. NULL with an exception.
+// The tensor of an Array that is an argument.
+static tsr_tensor *take_tensor(const tsrpy_operator *operator, PyObject * array) {
+  tsr_tensor *tensor = tsrpy_tensor_of(array);
+  int64_t count = tsr_tensor_count(tensor);
+  tsrpy_note_elements(is_light[operator- operators] ? count : count * HEAVY_FACTOR);
+  return tensor;
+}
+
 static tsr_tensor *read_tensor(operator_call *c, PyObject *object) {
-  if (tsrpy_is_array(object)) {
-    int64_t count = tsr_tensor_count(tsrpy_tensor_of(object));
-    tsrpy_note_elements(is_light[c->operator- operators] ? count : count * HEAVY_FACTOR);
-    return tsrpy_tensor_of(object);
-  }
+  if (tsrpy_is_array(object)) return take_tensor(c->operator, object);
   if (!c->device && !find_device(c)) return NULL;
   return hold(c, tsrpy_tensor_from(object, c->device, TSR_DTYPE_COUNT));
 }
@@ -374,7 +370,7 @@ static bool read_parameter(operator_call *c, const tsrpy_parameter *parameter, P
     PyErr_Format(PyExc_TypeError, "%s: %s must be a tessera.Array", c->operator->name, parameter->name);
     return false;
   }
-  if (kind == TSRPY_TENSOR && tsrpy_is_number(object)) return true;  // read_numbers
+  if (kind == TSRPY_TENSOR && !tsrpy_is_array(object) && tsrpy_is_number(object)) return true;  // read_numbers
   if (is_tensor_kind(kind)) return (value->tensor = read_tensor(c, object)) != NULL;
   if (kind != TSRPY_TENSORS && kind != TSRPY_AXES && kind != TSRPY_SIZES) return read_scalar(c, parameter, object);
   return read_list(c, parameter, object) && lists_agree(c, parameter);
@@ -386,7 +382,7 @@ static bool read_arguments(operator_call *c) {
   for (int i = 0; i < c->operator->parameter_count; i++) {
     const tsrpy_parameter *parameter = &c->operator->parameters[i];
     if (!read_parameter(c, parameter, c->given[i])) return false;
-    has_numbers |= parameter->kind == TSRPY_TENSOR && tsrpy_is_number(c->given[i]);
+    has_numbers |= parameter->kind == TSRPY_TENSOR && !tsrpy_is_array(c->given[i]) && tsrpy_is_number(c->given[i]);
     if (parameter->kind == TSRPY_COUNT) c->list_count = c->values[parameter->place].axis;
     if (parameter->kind == TSRPY_SIZES || parameter->kind == TSRPY_TENSORS) {
       c->list_count = c->values[parameter->place].list.count;
@@ -511,10 +507,28 @@ static tsr_dtype dtype_with_number(const tsrpy_operator *operator, tsr_tensor * 
   return is_plain_number(wanted, number, &value) || own == TSR_U64 ? wanted : TSR_I64;
 }
 
+PyObject *tsrpy_operate_one(const tsrpy_operator *operator, PyObject * x) {
+  if (!tsrpy_is_array(x)) return tsrpy_operator_call(operator, & x, 1, NULL);
+  const tsrpy_few *few = few_of[operator- operators];
+  PyObject *computed = few ? tsrpy_few_compute(few, x, NULL) : NULL;
+  if (computed || PyErr_Occurred()) return computed;
+  tsr_tensor *result = NULL;
+  operator->call(operator->function, &(tsrpy_value){.tensor = take_tensor(operator, x)}, &result);
+  return tsrpy_array_take(result);
+}
+
+static PyObject *operate_arrays(const tsrpy_operator *operator, PyObject * a, PyObject *b) {
+  tsr_tensor *result = NULL;
+  const tsrpy_value inputs[2] = {{.tensor = take_tensor(operator, a)}, {.tensor = take_tensor(operator, b)}};
+  operator->call(operator->function, inputs, &result);
+  return tsrpy_array_take(result);
+}
+
 PyObject *tsrpy_operate_two(const tsrpy_operator *operator, PyObject * a, PyObject *b) {
-  tsrpy_arithmetic how = arithmetic_of[operator- operators];
-  PyObject *few = how ? tsrpy_few_compute(how, a, b) : NULL;
-  if (few || PyErr_Occurred()) return few;
+  const tsrpy_few *few = few_of[operator- operators];
+  PyObject *computed = few ? tsrpy_few_compute(few, a, b) : NULL;
+  if (computed || PyErr_Occurred()) return computed;
+  if (tsrpy_is_array(a) && tsrpy_is_array(b)) return operate_arrays(operator, a, b);
   bool is_first = tsrpy_is_number(a);
   PyObject *number = is_first ? a : b, *array = is_first ? b : a;
   if (!tsrpy_is_array(array) || !tsrpy_is_number(number))
@@ -567,11 +581,7 @@ bool tsrpy_operators_init(PyObject *module) {
   PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
   PyObject *functions = PyDict_New(), *module_name = PyUnicode_FromString(TSRPY_MODULE ".ops");
   bool is_right = type && functions && module_name;
-  for (int i = 0; i < AT_ONCE_COUNT; i++) {
-    const tsrpy_operator *operator= tsrpy_operator_find(computed_at_once[i].name);
-    is_right = is_right && operator;
-    if (operator) arithmetic_of[operator- operators] = (unsigned char)computed_at_once[i].how;
-  }
+  for (int i = 0; i < OPERATOR_COUNT; i++) few_of[i] = tsrpy_few_find(operators[i].name);
   for (int i = 0; is_right && i < OPERATOR_COUNT; i++) is_right = add_function(functions, type, module_name, i);
   is_right = is_right && PyModule_AddObjectRef(module, "operators", functions) == 0;
   Py_XDECREF((PyObject *)type);

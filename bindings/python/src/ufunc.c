@@ -4,11 +4,19 @@
 // A call without keywords goes straight to the operator. Keywords and methods are the business of tessera/_elementwise.py.
 #include "binding.h"
 
+#include <structmember.h>
+
 enum { MAX_INPUTS = 4 };
+
+// Python's vectorcall, as all versions from 3.9 on have it; the limited API of 3.11 does not name it yet.
+typedef PyObject *(*ufunc_vectorcall)(PyObject *self, PyObject *const *args, size_t count, PyObject *names);
+#define TSRPY_HAS_VECTORCALL (1UL << 11)
+static const size_t ARGUMENTS_OFFSET = (size_t)1 << (8 * sizeof(size_t) - 1);  // a flag in vectorcall's `count`
 
 typedef struct ufunc_object {
   PyObject_HEAD const tsrpy_operator *operator;
   PyObject *name;  // in Python: "multiply" for the operator "mul"
+  ufunc_vectorcall vectorcall;
 } ufunc_object;
 
 static PyTypeObject *ufunc_type;
@@ -23,6 +31,13 @@ static void ufunc_dealloc(PyObject *self) {
   Py_DECREF(type);
 }
 
+// A call with inputs alone.
+static PyObject *call_plain(const tsrpy_operator *operator, PyObject * const * inputs, Py_ssize_t count) {
+  if (count == 1 && operator->parameter_count == 1) return tsrpy_operate_one(operator, inputs[0]);
+  if (count == 2 && operator->parameter_count == 2) return tsrpy_operate_two(operator, inputs[0], inputs[1]);
+  return tsrpy_operator_call(operator, inputs, count, NULL);
+}
+
 static PyObject *ufunc_call(PyObject *self, PyObject *args, PyObject *keywords) {
   if (keywords && PyDict_Size(keywords) > 0)
     return PyObject_CallFunctionObjArgs(keyword_call, self, args, keywords, NULL);
@@ -31,8 +46,35 @@ static PyObject *ufunc_call(PyObject *self, PyObject *args, PyObject *keywords) 
   Py_ssize_t count = PyTuple_Size(args);
   if (count > operator->parameter_count) return PyObject_CallFunctionObjArgs(keyword_call, self, args, Py_None, NULL);
   for (Py_ssize_t i = 0; i < count; i++) inputs[i] = PyTuple_GetItem(args, i);
-  if (count == 2 && operator->parameter_count == 2) return tsrpy_operate_two(operator, inputs[0], inputs[1]);
-  return tsrpy_operator_call(operator, inputs, count, NULL);
+  return call_plain(operator, inputs, count);
+}
+
+// The arguments of a vectorcall as a tuple and a dict (NULL: no names). False with an exception.
+static bool pack_arguments(PyObject *const *args, Py_ssize_t count, PyObject *names, PyObject **out_args,
+                           PyObject **out_keywords) {
+  Py_ssize_t name_count = names ? PyTuple_Size(names) : 0;
+  *out_args = PyTuple_New(count);
+  *out_keywords = name_count ? PyDict_New() : NULL;
+  bool is_right = *out_args && (!name_count || *out_keywords);
+  for (Py_ssize_t i = 0; is_right && i < count; i++) {
+    is_right = PyTuple_SetItem(*out_args, i, Py_NewRef(args[i])) == 0;
+  }
+  for (Py_ssize_t i = 0; is_right && i < name_count; i++) {
+    is_right = PyDict_SetItem(*out_keywords, PyTuple_GetItem(names, i), args[count + i]) == 0;
+  }
+  return is_right;
+}
+
+static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flagged_count, PyObject *names) {
+  Py_ssize_t count = (Py_ssize_t)(flagged_count & ~ARGUMENTS_OFFSET);
+  const tsrpy_operator *operator= cast(self)->operator;
+  if (!names && count <= operator->parameter_count) return call_plain(operator, args, count);
+  PyObject *all = NULL, *keywords = NULL;
+  bool is_packed = pack_arguments(args, count, names, &all, &keywords);
+  PyObject *result = is_packed ? ufunc_call(self, all, keywords) : NULL;
+  Py_XDECREF(all);
+  Py_XDECREF(keywords);
+  return result;
 }
 
 static PyObject *ufunc_repr(PyObject *self) { return PyUnicode_FromFormat("<ufunc '%U'>", cast(self)->name); }
@@ -88,15 +130,23 @@ static PyGetSetDef properties[] = {
     {"operator", get_operator, NULL, "The name of its operator in tessera.ops.", NULL},
     {0},
 };
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ufunc_object, vectorcall), READONLY, NULL}, {0}};
 static PyMethodDef methods[] = {{"__reduce__", ufunc_reduce, METH_NOARGS, NULL}, {0}};
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, ufunc_dealloc}, {Py_tp_call, ufunc_call}, {Py_tp_repr, ufunc_repr},
-    {Py_tp_getset, properties},     {Py_tp_methods, methods}, {0, NULL},
+    {Py_tp_dealloc, ufunc_dealloc},
+    {Py_tp_call, ufunc_call},
+    {Py_tp_repr, ufunc_repr},
+    {Py_tp_getset, properties},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {0, NULL},
 };
-static PyType_Spec spec = {.name = TSRPY_MODULE ".ufunc",
-                           .basicsize = sizeof(ufunc_object),
-                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                           .slots = slots};
+static PyType_Spec spec = {
+    .name = TSRPY_MODULE ".ufunc",
+    .basicsize = sizeof(ufunc_object),
+    .flags = (unsigned int)(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | TSRPY_HAS_VECTORCALL),
+    .slots = slots};
 
 // make_ufunc(operator's name, name)
 static PyObject *make_ufunc(PyObject *module, PyObject *args) {
@@ -112,6 +162,7 @@ static PyObject *make_ufunc(PyObject *module, PyObject *args) {
   ufunc_object *object = PyObject_New(ufunc_object, ufunc_type);
   if (!object) return NULL;
   object->operator= operator;
+  object->vectorcall = call_vector;
   tsrpy_operator_set_light(operator);
   object->name = Py_NewRef(name);
   return (PyObject *)object;
