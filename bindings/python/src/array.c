@@ -47,7 +47,8 @@ PyObject *tsrpy_array_take(tsr_tensor *tensor) {
 
 static void array_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
-  tsr_release(((tsrpy_array *)self)->tensor);
+  if (((tsrpy_array *)self)->tensor) tsr_release(((tsrpy_array *)self)->tensor);
+  else tsrpy_held_forget((tsrpy_array *)self);
   if (spare_count < MOST_SPARE) spare[spare_count++] = self;
   else PyObject_Free(self);
   Py_DECREF(type);
@@ -97,7 +98,7 @@ bool tsrpy_shape_parse(PyObject *object, tsr_shape *out_shape) {
 
 static PyObject *get_shape(PyObject *self, void *unused) {
   (void)unused;
-  return tsrpy_shape_tuple(tsr_tensor_shape(tsrpy_tensor_of(self)));
+  return tsrpy_shape_tuple(tsrpy_shape_of(self));
 }
 // x.shape = …: the same memory with another shape, which x alone sees.
 static int set_shape(PyObject *self, PyObject *value, void *unused) {
@@ -120,19 +121,19 @@ static int set_shape(PyObject *self, PyObject *value, void *unused) {
 }
 static PyObject *get_dtype(PyObject *self, void *unused) {
   (void)unused;
-  return tsrpy_dtype_object(tsr_tensor_dtype(tsrpy_tensor_of(self)));
+  return tsrpy_dtype_object(tsrpy_dtype_of(self));
 }
 static PyObject *get_device(PyObject *self, void *unused) {
   (void)unused;
-  return tsrpy_device_object(tsr_tensor_device(tsrpy_tensor_of(self)));
+  return tsrpy_device_object(tsrpy_device_of(self));
 }
 static PyObject *get_ndim(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromLong(tsr_tensor_rank(tsrpy_tensor_of(self)));
+  return PyLong_FromLong(tsrpy_rank_of(self));
 }
 static PyObject *get_size(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromLongLong(tsr_tensor_count(tsrpy_tensor_of(self)));
+  return PyLong_FromLongLong(tsrpy_count_of(self));
 }
 // In bytes, as NumPy has them.
 static PyObject *get_strides(PyObject *self, void *unused) {
@@ -149,7 +150,7 @@ static PyObject *get_strides(PyObject *self, void *unused) {
 }
 static PyObject *get_itemsize(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromSize_t(tsr_dtype_bytes(tsr_tensor_dtype(tsrpy_tensor_of(self))));
+  return PyLong_FromSize_t(tsr_dtype_bytes(tsrpy_dtype_of(self)));
 }
 
 // The axes in reverse order, as NumPy has it.
@@ -165,16 +166,14 @@ static PyObject *get_matrix_transposed(PyObject *self, void *unused) {
 }
 
 static Py_ssize_t array_length(PyObject *self) {
-  tsr_shape shape = tsr_tensor_shape(tsrpy_tensor_of(self));
+  tsr_shape shape = tsrpy_shape_of(self);
   if (shape.rank > 0) return (Py_ssize_t)shape.dims[0];
   PyErr_SetString(PyExc_TypeError, "len() of an array without axes");
   return -1;
 }
 
-static int rank_of(PyObject *self) { return tsrpy_is_element(self) ? 0 : tsr_tensor_rank(tsrpy_tensor_of(self)); }
-
 static PyObject *array_iterate(PyObject *self) {
-  if (rank_of(self) > 0) return PySeqIter_New(self);
+  if (tsrpy_rank_of(self) > 0) return PySeqIter_New(self);
   PyErr_SetString(PyExc_TypeError, "an array without axes cannot be iterated over");
   return NULL;
 }
@@ -184,13 +183,9 @@ static PyObject *array_iterate(PyObject *self) {
 // The bytes of the only element, if they can be had without a wait: what is there is read without giving up the GIL, which would take longer than the reading.
 static bool peek(PyObject *self, tsr_dtype *out_dtype, unsigned char bits[8]) {
   const tsrpy_array *array = (const tsrpy_array *)self;
-  if (!array->tensor) {
-    *out_dtype = array->dtype;
-    memcpy(bits, array->bits, sizeof array->bits);
-    return true;
-  }
-  if (!tsr_peek(array->tensor, NULL, 0, bits)) return false;
-  *out_dtype = tsr_tensor_dtype(array->tensor);
+  if (tsrpy_is_element(self)) memcpy(bits, array->bits, TSRPY_ELEMENT_BYTES);
+  else if (!tsr_peek(tsrpy_tensor_of(self), NULL, 0, bits)) return false;
+  *out_dtype = tsrpy_dtype_of(self);
   return true;
 }
 
@@ -234,18 +229,10 @@ PyObject *tsrpy_only_item(PyObject *self) {
 }
 
 // item(), item(3) of all elements in row-major order, item(0, 2).
-static PyObject *array_item(PyObject *self, PyObject *args) {
+static PyObject *item_of(PyObject *self, PyObject *args) {
   Py_ssize_t count = PyTuple_Size(args);
-  if (count == 0) return tsrpy_only_item(self);
-  if (count == 1 && !tsrpy_is_element(self) && PyLong_Check(PyTuple_GetItem(args, 0))) {
-    unsigned char bits[8];
-    tsr_tensor *own = tsrpy_tensor_of(self);
-    int64_t index = PyLong_AsSsize_t(PyTuple_GetItem(args, 0));
-    if (index == -1 && PyErr_Occurred()) return NULL;
-    if (tsr_peek(own, &index, 1, bits)) return tsrpy_bits_number(tsr_tensor_dtype(own), bits);
-  }
   PyObject *from = NULL, *element = NULL, *item = NULL;
-  if (count == 1 && PyLong_Check(PyTuple_GetItem(args, 0)) && rank_of(self) != 1) {
+  if (count == 1 && PyLong_Check(PyTuple_GetItem(args, 0)) && tsrpy_rank_of(self) != 1) {
     from = tsrpy_array_take(tsr_reshape(tsrpy_tensor_of(self), TSR_SHAPE(-1)));
   } else {
     from = Py_NewRef(self);
@@ -258,9 +245,35 @@ static PyObject *array_item(PyObject *self, PyObject *args) {
   return item;
 }
 
+static PyObject *array_item(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  unsigned char bits[8];
+  tsrpy_array *array = (tsrpy_array *)self;
+  if (names) {
+    PyErr_SetString(PyExc_TypeError, "item takes no keywords");
+    return NULL;
+  }
+  if (count == 0) return tsrpy_only_item(self);
+  if (count == 1 && PyLong_Check(args[0])) {
+    int64_t index = PyLong_AsSsize_t(args[0]);
+    if (index == -1 && PyErr_Occurred()) return NULL;
+    unsigned char *place = array->tensor ? NULL : tsrpy_held_place(array, &index, 1);
+    if (place) return tsrpy_bits_number(array->dtype, place);
+    if (array->tensor && tsr_peek(array->tensor, &index, 1, bits)) {
+      return tsrpy_bits_number(tsr_tensor_dtype(array->tensor), bits);
+    }
+  }
+  PyObject *tuple = PyTuple_New(count), *item = NULL;
+  for (Py_ssize_t i = 0; tuple && i < count; i++) {
+    if (PyTuple_SetItem(tuple, i, Py_NewRef(args[i])) < 0) Py_CLEAR(tuple);
+  }
+  if (tuple) item = item_of(self, tuple);
+  Py_XDECREF(tuple);
+  return item;
+}
+
 // Elements can be keys of dicts, as NumPy's can: an array without axes has the hash of its number.
 static Py_hash_t array_hash(PyObject *self) {
-  if (rank_of(self) > 0) {
+  if (tsrpy_rank_of(self) > 0) {
     PyErr_SetString(PyExc_TypeError, "unhashable: an array with axes can be changed");
     return -1;
   }
@@ -271,7 +284,9 @@ static Py_hash_t array_hash(PyObject *self) {
 }
 
 static int array_bool(PyObject *self) {
-  if (!tsrpy_is_element(self) && tsr_tensor_count(tsrpy_tensor_of(self)) != 1) {
+  const tsrpy_array *array = (const tsrpy_array *)self;
+  if (tsrpy_is_element(self) && array->dtype == TSR_BOOL) return array->bits[0] != 0;
+  if (tsrpy_count_of(self) != 1) {
     PyErr_SetString(PyExc_ValueError,
                     "the truth value of an array with other than one element is ambiguous: use any() or all()");
     return -1;
@@ -282,7 +297,7 @@ static int array_bool(PyObject *self) {
 
 // float(x) and int(x) of an array with other than one element are TypeErrors, as in NumPy.
 static bool check_one(PyObject *self) {
-  if (tsrpy_is_element(self) || tsr_tensor_count(tsrpy_tensor_of(self)) == 1) return true;
+  if (tsrpy_count_of(self) == 1) return true;
   PyErr_SetString(PyExc_TypeError, "only arrays of one element can be converted to Python numbers");
   return false;
 }
@@ -299,9 +314,9 @@ static PyObject *array_int(PyObject *self) {
 }
 
 static PyObject *array_index(PyObject *self) {
-  tsr_dtype dtype = tsrpy_is_element(self) ? ((tsrpy_array *)self)->dtype : tsr_tensor_dtype(tsrpy_tensor_of(self));
+  tsr_dtype dtype = tsrpy_dtype_of(self);
   tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
-  if ((kind == TSR_KIND_INT || kind == TSR_KIND_UINT) && rank_of(self) == 0) return tsrpy_only_item(self);
+  if ((kind == TSR_KIND_INT || kind == TSR_KIND_UINT) && tsrpy_rank_of(self) == 0) return tsrpy_only_item(self);
   PyErr_SetString(PyExc_TypeError, "only integer arrays without axes can be used as an index");
   return NULL;
 }
@@ -363,7 +378,7 @@ static PyObject *repr_with(PyObject *self, PyObject *elements, PyObject *name) {
 }
 
 static PyObject *array_repr(PyObject *self) {
-  if (rank_of(self) == 0) return array_str(self);  // as NumPy's numbers: in lists and tuples of results
+  if (tsrpy_rank_of(self) == 0) return array_str(self);  // as NumPy's numbers: in lists and tuples of results
   tsr_tensor *tensor = tsrpy_tensor_of(self);
   PyObject *elements = format(self, 6, true), *dtype = tsrpy_dtype_object(tsr_tensor_dtype(tensor));
   PyObject *name = PyObject_Str(dtype), *text = elements && name ? repr_with(self, elements, name) : NULL;
@@ -395,7 +410,8 @@ static PyObject *array_copy(PyObject *self, PyObject *const *args, Py_ssize_t co
     PyErr_SetString(PyExc_TypeError, "copy takes an order, and nothing else");
     return NULL;
   }
-  return tsrpy_array_take(tsr_copy(tsrpy_tensor_of(self)));
+  PyObject *few = tsrpy_few_copy(self, tsrpy_dtype_of(self), NULL);
+  return few || PyErr_Occurred() ? few : tsrpy_array_take(tsr_copy(tsrpy_tensor_of(self)));
 }
 
 static PyObject *array_shares_memory(PyObject *self, PyObject *other) {
@@ -414,20 +430,23 @@ typedef struct reduction {
   tsr_tensor *(*function)(tsr_tensor *x, const int *axes, int count, bool keep_dims);
   bool keeps_integers;  // its result has the dtype of its input, or bool, for any dtype
   PyObject *general;
+  tsrpy_small_run *small;  // where tsrpy_few_reduce leaves it; NULL: nowhere
 } reduction;
 
 static reduction reductions[] = {
-    [TSRPY_SUM] = {"sum", tsr_sum, false, NULL}, [TSRPY_MEAN] = {"mean", tsr_mean, false, NULL},
-    [TSRPY_MAX] = {"max", tsr_max, true, NULL},  [TSRPY_MIN] = {"min", tsr_min, true, NULL},
-    [TSRPY_ANY] = {"any", tsr_any, true, NULL},  [TSRPY_ALL] = {"all", tsr_all, true, NULL},
+    [TSRPY_SUM] = {"sum", tsr_sum, false, NULL, NULL}, [TSRPY_MEAN] = {"mean", tsr_mean, false, NULL, NULL},
+    [TSRPY_MAX] = {"max", tsr_max, true, NULL, NULL},  [TSRPY_MIN] = {"min", tsr_min, true, NULL, NULL},
+    [TSRPY_ANY] = {"any", tsr_any, true, NULL, NULL},  [TSRPY_ALL] = {"all", tsr_all, true, NULL, NULL},
 };
 enum { REDUCTION_COUNT = sizeof reductions / sizeof reductions[0] };
 
 static PyObject *reduce(reduction *r, PyObject *self, PyObject *args, PyObject *keywords) {
-  tsr_tensor *x = tsrpy_tensor_of(self);
-  bool is_plain = PyTuple_Size(args) == 0 && (!keywords || PyDict_Size(keywords) == 0) && tsr_tensor_count(x) > 0;
-  PyObject *few = is_plain ? tsrpy_few_reduce((tsrpy_reduction)(r - reductions), x) : NULL;
+  bool is_plain = PyTuple_Size(args) == 0 && (!keywords || PyDict_Size(keywords) == 0) && tsrpy_count_of(self) > 0;
+  PyObject *few = is_plain ? tsrpy_few_reduce((tsrpy_reduction)(r - reductions), self) : NULL;
   if (few || PyErr_Occurred()) return few;
+  if (is_plain && r->small) few = r->small((PyObject *[]){self, NULL, NULL});
+  if (few || PyErr_Occurred()) return few;
+  tsr_tensor *x = tsrpy_tensor_of(self);
   if (is_plain && (r->keeps_integers || tsr_dtype_kind_of(tsr_tensor_dtype(x)) == TSR_KIND_FLOAT)) {
     tsrpy_note_elements(tsr_tensor_count(x));
     return tsrpy_array_take(r->function(x, NULL, 0, false));
@@ -479,7 +498,7 @@ static PyGetSetDef properties[] = {
     {0},
 };
 static PyMethodDef methods[] = {
-    {"item", array_item, METH_VARARGS,
+    {"item", TSRPY_FAST(array_item),
      "item($self, *index)\n--\n\nThe only element, or one at an index, as a Python number. Waits for it."},
     {"reshape", TSRPY_FAST(tsrpy_reshape),
      "reshape($self, /, *shape, order='C')\n--\n\nThe same elements with another shape: reshape(2, 3) or reshape((2, "
@@ -487,6 +506,8 @@ static PyMethodDef methods[] = {
     {"ravel", TSRPY_FAST(tsrpy_ravel),
      "ravel($self, /, order='C')\n--\n\nAll elements in row-major order along one axis; with order='F' the first axis "
      "goes fastest."},
+    {"flatten", TSRPY_FAST(tsrpy_flatten),
+     "flatten($self, /, order='C')\n--\n\nAll elements along one axis, in memory of their own."},
     {"astype", TSRPY_FAST(tsrpy_astype),
      "astype($self, /, dtype, order='K', casting='unsafe', subok=True, copy=True)\n--\n\nThe elements converted to a "
      "dtype."},
@@ -531,6 +552,8 @@ void tsrpy_array_deinit(void) {
 }
 
 bool tsrpy_array_init(PyObject *module) {
+  reductions[TSRPY_ANY].small = tsrpy_small_find("any");
+  reductions[TSRPY_ALL].small = tsrpy_small_find("all");
   static PyType_Slot slots[80] = {
       {Py_tp_doc, "Elements of one type on a device, along any number of axes up to 8."},
       {Py_tp_dealloc, array_dealloc},

@@ -76,12 +76,20 @@ bool tsrpy_wait_device(tsr_device *device);
 
 // --- array.c: the type Array -----------------------------------------------------------------------------------------
 
+// Bytes of elements that an Array may hold by itself, without a tensor.
+enum { TSRPY_HELD_BYTES = 128, TSRPY_ELEMENT_BYTES = 8 };
+
 typedef struct tsrpy_array {
-  PyObject_HEAD tsr_tensor
-      *tensor;  // never failed, unless host memory is out; NULL: an element (element.c), which the rest describes
-  tsr_device *device;  // of an element; borrowed, since devices stay open
+  PyObject_HEAD tsr_tensor *
+      tensor;  // never failed, unless host memory is out; NULL: the Array holds its elements (element.c), as the rest says
+  tsr_device *device;  // borrowed, since devices stay open
   tsr_dtype dtype;
-  unsigned char bits[8];  // its bytes
+  tsr_shape shape;  // rank 0: an element, whose bytes are 8
+  union {
+    max_align_t alignment;
+    unsigned char bits[TSRPY_HELD_BYTES];  // the elements in row-major order
+  };
+  struct tsrpy_array *previous, *next;  // links of the list of Arrays with axes that hold their elements
 } tsrpy_array;
 
 extern PyTypeObject *tsrpy_array_type;
@@ -94,17 +102,49 @@ void tsrpy_array_deinit(void);
 // The type has no subtypes.
 static inline bool tsrpy_is_array(PyObject *object) { return Py_IS_TYPE(object, tsrpy_array_type); }
 
-// An Array that is a number, without a tensor.
-static inline bool tsrpy_is_element(PyObject *object) {
+// An Array that holds its elements, without a tensor.
+static inline bool tsrpy_is_held(PyObject *object) {
   return tsrpy_is_array(object) && !((tsrpy_array *)object)->tensor;
 }
 
-// The tensor of an element, made now. It may have failed: operators pass that on.
-tsr_tensor *tsrpy_element_tensor(tsrpy_array *element);
+// An Array that is a number, without a tensor.
+static inline bool tsrpy_is_element(PyObject *object) {
+  return tsrpy_is_held(object) && ((tsrpy_array *)object)->shape.rank == 0;
+}
+
+// The tensor of an Array that holds its elements, made now: from here on they are the tensor's. It may have failed: operators pass that on.
+tsr_tensor *tsrpy_held_tensor(tsrpy_array *array);
 
 static inline tsr_tensor *tsrpy_tensor_of(PyObject *array) {
   tsr_tensor *tensor = ((tsrpy_array *)array)->tensor;
-  return tensor ? tensor : tsrpy_element_tensor((tsrpy_array *)array);
+  return tensor ? tensor : tsrpy_held_tensor((tsrpy_array *)array);
+}
+
+// Of an Array of either kind.
+static inline tsr_device *tsrpy_device_of(PyObject *array) {
+  const tsrpy_array *own = (const tsrpy_array *)array;
+  return own->tensor ? tsr_tensor_device(own->tensor) : own->device;
+}
+static inline tsr_dtype tsrpy_dtype_of(PyObject *array) {
+  const tsrpy_array *own = (const tsrpy_array *)array;
+  return own->tensor ? tsr_tensor_dtype(own->tensor) : own->dtype;
+}
+static inline int tsrpy_rank_of(PyObject *array) {
+  const tsrpy_array *own = (const tsrpy_array *)array;
+  return own->tensor ? tsr_tensor_rank(own->tensor) : own->shape.rank;
+}
+static inline tsr_shape tsrpy_shape_of(PyObject *array) {
+  const tsrpy_array *own = (const tsrpy_array *)array;
+  return own->tensor ? tsr_tensor_shape(own->tensor) : own->shape;
+}
+static inline int64_t tsrpy_count_of_shape(const tsr_shape *shape) {
+  int64_t count = 1;
+  for (int i = 0; i < shape->rank; i++) count *= shape->dims[i];
+  return count;
+}
+static inline int64_t tsrpy_count_of(PyObject *array) {
+  const tsrpy_array *own = (const tsrpy_array *)array;
+  return own->tensor ? tsr_tensor_count(own->tensor) : tsrpy_count_of_shape(&own->shape);
 }
 
 // The only element as a Python number; waits for it. NULL with an exception.
@@ -149,6 +189,8 @@ bool tsrpy_fill(tsr_tensor *view, PyObject *number);
 
 // Any array-like as a tensor: an Array, a number, nested sequences of them, or an object with a buffer. `dtype` TSR_DTYPE_COUNT means the one that the data has.
 // The caller releases it; NULL with an exception.
+// The same as an Array, which holds its elements if they are few; NULL with an exception.
+PyObject *tsrpy_array_from(PyObject *object, tsr_device *device);
 tsr_tensor *tsrpy_tensor_from(PyObject *object, tsr_device *device, tsr_dtype dtype);
 
 // Copies the elements of an object with a buffer (NumPy's arrays have one).
@@ -217,6 +259,24 @@ PyObject *tsrpy_bits_number(tsr_dtype dtype, const void *bits);
 // An element with these 8 bytes, of which its dtype may use fewer; NULL with an exception.
 PyObject *tsrpy_number_take(tsr_device *device, tsr_dtype dtype, const void *bits);
 
+// An Array of `count` elements, at least one, in row-major order. It holds them if they are few and the device is the host's, and nothing is recorded; else it gets a
+// tensor. `elements` NULL: they are 0. NULL with an exception.
+PyObject *tsrpy_few_take(tsr_device *device, tsr_dtype dtype, const tsr_shape *shape, int64_t count,
+                         const void *elements);
+
+// The elements of an Array in an Array of its own, converted to a dtype, with another shape of as many (NULL: its own). NULL: they are many, or not there yet, or there is
+// an exception.
+PyObject *tsrpy_few_copy(PyObject *self, tsr_dtype dtype, const tsr_shape *shape);
+
+// Where the element at an index is in an Array that holds its elements; NULL: the index has not a number for each axis, or is out of range.
+unsigned char *tsrpy_held_place(tsrpy_array *array, const int64_t *index, int axis_count);
+
+// Writes the elements of another Array into one that holds its own, if they are there and both have one dtype and shape. False: not so.
+bool tsrpy_held_write(tsrpy_array *target, PyObject *source);
+
+// Takes an Array that is deleted off the list of those that hold their elements.
+void tsrpy_held_forget(tsrpy_array *array);
+
 // --- few.c: arithmetic with elements and arrays of few elements ----------------------------------------------------------
 
 // Arrays of at most this many elements are computed here.
@@ -232,10 +292,46 @@ const tsrpy_few *tsrpy_few_find(const char *name);
 PyObject *tsrpy_few_compute(const tsrpy_few *few, PyObject *left, PyObject *right);
 
 // The same for a reduction over all elements.
-PyObject *tsrpy_few_reduce(tsrpy_reduction how, tsr_tensor *x);
+PyObject *tsrpy_few_reduce(tsrpy_reduction how, PyObject *x);
+
+// --- small.c: other operators of few elements -----------------------------------------------------------------------------
+
+// Computes an operator at once. `given`: its arguments in the order of its parameters; NULL: left out. NULL: it is to be recorded, or there is an exception.
+typedef PyObject *tsrpy_small_run(PyObject *const *given);
+
+// NULL: the operator of that name is always recorded.
+tsrpy_small_run *tsrpy_small_find(const char *name);
 
 // --- methods.c: what small programs call all the time ------------------------------------------------------------------
 
+// Functions in Python that do what C leaves to them, by set_general.
+typedef enum tsrpy_general {
+  TSRPY_RESHAPE,
+  TSRPY_RAVEL,
+  TSRPY_FLATTEN,
+  TSRPY_ASTYPE,
+  TSRPY_TOLIST,
+  TSRPY_ASARRAY,
+  TSRPY_ARRAY,
+  TSRPY_NONZERO,
+  TSRPY_ZEROS,
+  TSRPY_ONES,
+  TSRPY_FULL,
+  TSRPY_ARANGE,
+  TSRPY_ZEROS_LIKE,
+  TSRPY_ONES_LIKE,
+  TSRPY_FULL_LIKE,
+  TSRPY_GENERAL_COUNT
+} tsrpy_general;
+
+// Calls one with `self`, unless that is NULL, before the other arguments, which are those of a vectorcall.
+PyObject *tsrpy_call_general(tsrpy_general at, PyObject *self, PyObject *const *args, Py_ssize_t count,
+                             PyObject *names);
+
+// The shape of reshape(2, 3), reshape((2, 3)), zeros(3) and zeros((2, 3)). False without an exception: it is given otherwise.
+bool tsrpy_read_shape(PyObject *const *args, Py_ssize_t count, tsr_shape *out_shape);
+
+bool tsrpy_create_init(PyObject *module);  // create.c
 bool tsrpy_methods_init(PyObject *module);
 
 // Drops the functions in Python.
@@ -244,6 +340,7 @@ void tsrpy_methods_deinit(void);
 // Methods of Array.
 PyObject *tsrpy_reshape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *tsrpy_ravel(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *tsrpy_flatten(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 

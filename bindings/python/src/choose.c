@@ -352,7 +352,7 @@ static PyObject *choose_rows(tsr_tensor *x, tsr_tensor *key) {
     copy_element(chosen + (size_t)i * bytes, elements + (size_t)row * bytes, bytes);
   }
   for (int i = 1; i < from.rank; i++) shape.dims[shape.rank++] = from.dims[i];
-  return tsrpy_array_take(tsr_from_data(tsr_tensor_device(x), dtype, shape, chosen, (size_t)count * bytes));
+  return tsrpy_few_take(tsr_tensor_device(x), dtype, &shape, count * (all / from.dims[0]), chosen);
 }
 
 PyObject *tsrpy_choose(tsr_tensor *x, PyObject *key) {
@@ -366,7 +366,7 @@ PyObject *tsrpy_choose(tsr_tensor *x, PyObject *key) {
   if (!read_all(x, elements)) return NULL;
   for (int i = 0; i < c.count; i++)
     copy_element(chosen + (size_t)i * bytes, elements + (size_t)c.places[i] * bytes, bytes);
-  return tsrpy_array_take(tsr_from_data(tsr_tensor_device(x), dtype, c.shape, chosen, (size_t)c.count * bytes));
+  return tsrpy_few_take(tsr_tensor_device(x), dtype, &c.shape, c.count, chosen);
 }
 
 // The elements of a value, converted to a dtype, and their shape. False: general indexing does it; with an exception if the value is wrong.

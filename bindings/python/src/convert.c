@@ -63,7 +63,7 @@ tsr_tensor *tsrpy_number_tensor(tsr_device *device, tsr_dtype dtype, PyObject *n
 bool tsrpy_number_bits(tsr_dtype dtype, PyObject *object, unsigned char bits[8]) {
   if (tsrpy_is_element(object)) {
     const tsrpy_array *element = (const tsrpy_array *)object;
-    memcpy(bits, element->bits, sizeof element->bits);
+    memcpy(bits, element->bits, TSRPY_ELEMENT_BYTES);
     return element->dtype == dtype;
   }
   if (!tsrpy_is_number(object) || tsr_dtype_bytes(dtype) == 0) return false;
@@ -97,12 +97,16 @@ bool tsrpy_fill(tsr_tensor *view, PyObject *number) {
 
 // --- Nested sequences ------------------------------------------------------------------------------------------------
 
+enum { FEW_READ = 32 };
 typedef struct reader {
   tsr_shape shape;
   tsr_dtype_kind kind;  // of what was read so far: bool, integer, float
   int64_t *wholes;      // both are filled for each element, until a float comes that is none
   double *reals;
   size_t count, capacity;
+  bool is_on_heap;  // the lists above; else they are the next two
+  int64_t few_wholes[FEW_READ];
+  double few_reals[FEW_READ];
   bool is_u64;      // an integer beyond int64_t was among them
   bool has_arrays;  // something with elements of its own: read otherwise
 } reader;
@@ -119,14 +123,27 @@ static PyObject *item_of(PyObject *sequence, Py_ssize_t i) {
 
 static bool grow(reader *r) {
   if (r->count < r->capacity) return true;
-  size_t capacity = r->capacity ? r->capacity * 2 : 64;
-  int64_t *wholes = PyMem_Realloc(r->wholes, capacity * sizeof *wholes);
+  size_t capacity = r->capacity * 2;
+  int64_t *wholes = PyMem_Realloc(r->is_on_heap ? r->wholes : NULL, capacity * sizeof *wholes);
   if (wholes) r->wholes = wholes;
-  double *reals = PyMem_Realloc(r->reals, capacity * sizeof *reals);
+  double *reals = PyMem_Realloc(r->is_on_heap ? r->reals : NULL, capacity * sizeof *reals);
   if (reals) r->reals = reals;
-  if (!wholes || !reals) return PyErr_NoMemory() != NULL;
-  r->capacity = capacity;
-  return true;
+  if (wholes && reals) {
+    if (!r->is_on_heap) {
+      memcpy(wholes, r->few_wholes, sizeof r->few_wholes);
+      memcpy(reals, r->few_reals, sizeof r->few_reals);
+    }
+    r->is_on_heap = true;
+    r->capacity = capacity;
+    return true;
+  }
+  if (!r->is_on_heap) {
+    PyMem_Free(wholes);
+    PyMem_Free(reals);
+    r->wholes = r->few_wholes;
+    r->reals = r->few_reals;
+  }
+  return PyErr_NoMemory() != NULL;
 }
 
 static bool read_number(reader *r, PyObject *object) {
@@ -197,22 +214,23 @@ static tsr_dtype dtype_read(const reader *r) {
   return r->is_u64 ? TSR_U64 : TSR_I64;
 }
 
-static tsr_tensor *tensor_read(reader *r, tsr_device *device, tsr_dtype dtype) {
-  if (dtype == TSR_DTYPE_COUNT) dtype = dtype_read(r);
+// Converts what was read. False with an exception.
+static bool convert_read(const reader *r, tsr_dtype dtype, void *out_elements) {
   bool is_whole = r->kind != TSR_KIND_FLOAT && tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT;
+  if (r->count == 0) return true;
+  return tsrpy_check(is_whole ? tsr_convert(dtype, out_elements, TSR_I64, r->wholes, r->count)
+                              : tsr_convert(dtype, out_elements, TSR_F64, r->reals, r->count));
+}
+
+static tsr_tensor *tensor_read(const reader *r, tsr_device *device, tsr_dtype dtype) {
+  if (dtype == TSR_DTYPE_COUNT) dtype = dtype_read(r);
   size_t bytes = r->count * tsr_dtype_bytes(dtype);
   void *data = PyMem_Malloc(bytes ? bytes : 1);
   if (!data) {
     PyErr_NoMemory();
     return NULL;
   }
-  tsr_status status = TSR_OK;
-  if (r->count > 0) {
-    status = is_whole ? tsr_convert(dtype, data, TSR_I64, r->wholes, r->count)
-                      : tsr_convert(dtype, data, TSR_F64, r->reals, r->count);
-  }
-  tsr_tensor *tensor = NULL;
-  if (tsrpy_check(status)) tensor = tsr_from_data(device, dtype, r->shape, data, bytes);
+  tsr_tensor *tensor = convert_read(r, dtype, data) ? tsr_from_data(device, dtype, r->shape, data, bytes) : NULL;
   PyMem_Free(data);
   return tensor;
 }
@@ -237,14 +255,30 @@ static tsr_tensor *stack_items(PyObject *sequence, tsr_device *device, tsr_dtype
   return tensor;
 }
 
+static void begin_reading(reader *r) {
+  r->shape.rank = 0;
+  r->kind = TSR_KIND_BOOL;
+  r->wholes = r->few_wholes;
+  r->reals = r->few_reals;
+  r->count = 0;
+  r->capacity = FEW_READ;
+  r->is_on_heap = r->is_u64 = r->has_arrays = false;
+}
+
+static void end_reading(reader *r) {
+  if (!r->is_on_heap) return;
+  PyMem_Free(r->wholes);
+  PyMem_Free(r->reals);
+}
+
 static tsr_tensor *from_sequence(PyObject *object, tsr_device *device, tsr_dtype dtype) {
-  reader r = {.kind = TSR_KIND_BOOL};
+  reader r;
+  begin_reading(&r);
   tsr_tensor *tensor = NULL;
   if (find_shape(&r, object) && read_axis(&r, object, 0)) {
     tensor = r.has_arrays ? stack_items(object, device, dtype) : tensor_read(&r, device, dtype);
   }
-  PyMem_Free(r.wholes);
-  PyMem_Free(r.reals);
+  end_reading(&r);
   return tensor;
 }
 
@@ -257,6 +291,30 @@ static tsr_tensor *cast_to(tsr_tensor *tensor, tsr_device *device, tsr_dtype dty
   tsr_tensor *result = tsr_cast(there, dtype);
   tsr_release(there);
   return result;
+}
+
+PyObject *tsrpy_array_from(PyObject *object, tsr_device *device) {
+  reader r;
+  tsr_tensor *tensor = NULL;
+  if (!PyList_Check(object)) {
+    tensor = tsrpy_tensor_from(object, device, TSR_DTYPE_COUNT);
+    return tensor ? tsrpy_array_take(tensor) : NULL;
+  }
+  begin_reading(&r);
+  PyObject *array = NULL;
+  unsigned char elements[FEW_READ * 8];
+  if (find_shape(&r, object) && read_axis(&r, object, 0)) {
+    tsr_dtype dtype = dtype_read(&r);
+    if (!r.has_arrays && r.count > 0 && r.count <= FEW_READ) {
+      if (convert_read(&r, dtype, elements))
+        array = tsrpy_few_take(device, dtype, &r.shape, (int64_t)r.count, elements);
+    } else {
+      tensor = r.has_arrays ? stack_items(object, device, TSR_DTYPE_COUNT) : tensor_read(&r, device, TSR_DTYPE_COUNT);
+      array = tensor ? tsrpy_array_take(tensor) : NULL;
+    }
+  }
+  end_reading(&r);
+  return array;
 }
 
 tsr_tensor *tsrpy_tensor_from(PyObject *object, tsr_device *device, tsr_dtype dtype) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Elements: x[3] is the number that is there now, as in NumPy, where `x[0], x[1] = x[1], x[0]` swaps two. Such an Array has a number and a dtype, and makes a tensor of
-// them when an operator wants one.
+// Arrays that hold their elements, without a tensor: single elements, and small arrays that the host has computed. A tensor is made of them when an operator wants one.
+//
+// x[3] is the number that is there now, as in NumPy, where `x[0], x[1] = x[1], x[0]` swaps two.
 //
 // Numbers are read where the host has them. Elements of other devices are recorded copies, which nobody waits for; while gradients or a capture are
 // recorded, they are views.
@@ -10,23 +11,112 @@
 
 static int recorders;  // ranges of gradients, and captures, that are open on any thread
 
-void tsrpy_recording_begin(void) { recorders++; }
+// Arrays with axes that hold their elements. What is captured uses tensors that were made before: one that is made meanwhile gets its elements anew in each replay,
+// although the program may have written others since. Guarded by the GIL.
+static tsrpy_array *held;
+
+void tsrpy_recording_begin(void) {
+  if (recorders++ > 0) return;
+  while (held) tsrpy_held_tensor(held);
+}
 void tsrpy_recording_end(void) { recorders--; }
 bool tsrpy_is_recording(void) { return recorders > 0; }
+
+// --- Holding ---------------------------------------------------------------------------------------------------------
+
+static void remember(tsrpy_array *array) {
+  array->previous = NULL;
+  array->next = held;
+  if (held) held->previous = array;
+  held = array;
+}
+
+void tsrpy_held_forget(tsrpy_array *array) {
+  if (array->shape.rank == 0) return;
+  if (array->previous) array->previous->next = array->next;
+  else held = array->next;
+  if (array->next) array->next->previous = array->previous;
+}
+
+PyObject *tsrpy_few_take(tsr_device *device, tsr_dtype dtype, const tsr_shape *shape, int64_t count,
+                         const void *elements) {
+  size_t bytes = (size_t)count * tsr_dtype_bytes(dtype);
+  if (recorders > 0 || bytes > TSRPY_HELD_BYTES || bytes == 0 || !tsrpy_is_cpu(device)) {
+    return tsrpy_array_take(elements ? tsr_from_data(device, dtype, *shape, elements, bytes)
+                                     : tsr_zeros(device, dtype, *shape));
+  }
+  tsrpy_array *array = tsrpy_array_new(NULL);
+  if (!array) return NULL;
+  array->device = device;
+  array->dtype = dtype;
+  array->shape.rank = shape->rank;
+  for (int i = 0; i < shape->rank; i++) array->shape.dims[i] = shape->dims[i];
+  if (elements) memcpy(array->bits, elements, bytes);
+  else memset(array->bits, 0, bytes);
+  if (shape->rank > 0) remember(array);
+  return (PyObject *)array;
+}
+
+PyObject *tsrpy_few_copy(PyObject *self, tsr_dtype dtype, const tsr_shape *shape) {
+  const tsrpy_array *array = (const tsrpy_array *)self;
+  unsigned char elements[TSRPY_HELD_BYTES], converted[TSRPY_HELD_BYTES];
+  const void *from = array->bits;
+  tsr_dtype own = tsrpy_dtype_of(self);
+  tsr_shape own_shape = tsrpy_shape_of(self);
+  int64_t count = tsrpy_count_of(self);
+  size_t bytes = tsr_dtype_bytes(own), wider = tsr_dtype_bytes(dtype) > bytes ? tsr_dtype_bytes(dtype) : bytes;
+  if (recorders > 0 || count == 0 || count > TSRPY_HELD_BYTES || bytes == 0 || tsr_dtype_bytes(dtype) == 0) return NULL;
+  if ((size_t)count * wider > TSRPY_HELD_BYTES) return NULL;
+  if (array->tensor) {
+    if (!tsr_peek_all(array->tensor, elements, (size_t)count * bytes)) return NULL;
+    from = elements;
+  }
+  if (own != dtype) {
+    if (!tsrpy_check(tsr_convert(dtype, converted, own, from, (size_t)count))) return NULL;
+    from = converted;
+  }
+  return tsrpy_few_take(tsrpy_device_of(self), dtype, shape ? shape : &own_shape, count, from);
+}
+
+bool tsrpy_held_write(tsrpy_array *target, PyObject *source) {
+  const tsrpy_array *from = (const tsrpy_array *)source;
+  const tsr_shape *shape = &target->shape, other = tsrpy_shape_of(source);
+  if (target->dtype != tsrpy_dtype_of(source) || target->device != tsrpy_device_of(source)) return false;
+  if (shape->rank != other.rank || memcmp(shape->dims, other.dims, (size_t)other.rank * sizeof other.dims[0]) != 0) {
+    return false;
+  }
+  size_t bytes = (size_t)tsrpy_count_of_shape(shape) * tsr_dtype_bytes(target->dtype);
+  if (from->tensor) return tsr_peek_all(from->tensor, target->bits, bytes);
+  memmove(target->bits, from->bits, bytes);
+  return true;
+}
+
+unsigned char *tsrpy_held_place(tsrpy_array *array, const int64_t *index, int axis_count) {
+  int64_t place = 0;
+  if (axis_count != array->shape.rank) return NULL;
+  for (int i = 0; i < axis_count; i++) {
+    int64_t size = array->shape.dims[i], at = index[i] < 0 ? index[i] + size : index[i];
+    if (at < 0 || at >= size) return NULL;
+    place = place * size + at;
+  }
+  return array->bits + (size_t)place * tsr_dtype_bytes(array->dtype);
+}
 
 PyObject *tsrpy_number_take(tsr_device *device, tsr_dtype dtype, const void *bits) {
   tsrpy_array *element = tsrpy_array_new(NULL);
   if (!element) return NULL;
   element->device = device;
   element->dtype = dtype;
-  memcpy(element->bits, bits, sizeof element->bits);
+  element->shape.rank = 0;
+  memcpy(element->bits, bits, TSRPY_ELEMENT_BYTES);
   return (PyObject *)element;
 }
 
-tsr_tensor *tsrpy_element_tensor(tsrpy_array *element) {
-  element->tensor =
-      tsr_from_data(element->device, element->dtype, TSR_SCALAR, element->bits, tsr_dtype_bytes(element->dtype));
-  return element->tensor;
+tsr_tensor *tsrpy_held_tensor(tsrpy_array *array) {
+  size_t bytes = (size_t)tsrpy_count_of_shape(&array->shape) * tsr_dtype_bytes(array->dtype);
+  tsrpy_held_forget(array);
+  array->tensor = tsr_from_data(array->device, array->dtype, array->shape, array->bits, bytes);
+  return array->tensor;
 }
 
 // Runs what the tensor needs, if its device is the host's. False with an exception.

@@ -55,6 +55,17 @@ static bool read_tensor(const tsr_tensor *tensor, operand *out) {
   return tsr_peek_all(tensor, &out->of, (size_t)count * tsr_dtype_bytes(tsr_tensor_dtype(tensor)));
 }
 
+// The elements that an Array holds. Unlike a tensor it may hold more than are computed here.
+static bool read_held(const tsrpy_array *array, operand *out) {
+  int64_t count = tsrpy_count_of_shape(&array->shape);
+  if (count > TSRPY_FEW) return false;
+  out->shape.rank = array->shape.rank;
+  for (int i = 0; i < array->shape.rank; i++) out->shape.dims[i] = array->shape.dims[i];
+  out->step = array->shape.rank > 0;
+  memcpy(&out->of, array->bits, out->step ? (size_t)count * tsr_dtype_bytes(array->dtype) : TSRPY_ELEMENT_BYTES);
+  return true;
+}
+
 static bool read_operand(PyObject *object, tsr_device *device, tsr_dtype dtype, operand *out) {
   out->shape.rank = 0;
   out->step = 0;
@@ -64,8 +75,7 @@ static bool read_operand(PyObject *object, tsr_device *device, tsr_dtype dtype, 
     return tsr_tensor_dtype(array->tensor) == dtype && tsr_tensor_device(array->tensor) == device &&
            read_tensor(array->tensor, out);
   }
-  memcpy(&out->of, array->bits, sizeof array->bits);
-  return array->dtype == dtype && array->device == device;
+  return array->dtype == dtype && array->device == device && read_held(array, out);
 }
 
 static bool has_shape(const operand *a, const tsr_shape *shape) {
@@ -120,7 +130,7 @@ static bool read_one(PyObject *x, pair *out) {
   out->b.step = 0;  // TSRPY_MAKE reads a b of 0
   out->b.of.i64[0] = 0;
   out->shape = out->a.shape;
-  out->count = out->shape.rank > 0 ? (int)tsr_tensor_count(((tsrpy_array *)x)->tensor) : 1;
+  out->count = (int)tsrpy_count_of_shape(&out->shape);
   return true;
 }
 
@@ -143,8 +153,7 @@ static bool read_pair(PyObject *left, PyObject *right, pair *out) {
 // The results as an array of the shape of the operands.
 static PyObject *take(const pair *p, tsr_dtype dtype, const numbers *results) {
   if (p->shape.rank == 0) return tsrpy_number_take(p->device, dtype, results);
-  return tsrpy_array_take(
-      tsr_from_data(p->device, dtype, p->shape, results, (size_t)p->count * tsr_dtype_bytes(dtype)));
+  return tsrpy_few_take(p->device, dtype, &p->shape, p->count, results);
 }
 
 // --- Functions -----------------------------------------------------------------------------------------------------------
@@ -494,14 +503,12 @@ static void reduce_bool(tsrpy_reduction how, numbers *of, int count) {
   of->bools[0] = how == TSRPY_ANY ? any : all;
 }
 
-PyObject *tsrpy_few_reduce(tsrpy_reduction how, tsr_tensor *x) {
-  operand all;
-  tsr_dtype dtype = tsr_tensor_dtype(x);
+PyObject *tsrpy_few_reduce(tsrpy_reduction how, PyObject *x) {
+  pair p;
   bool is_truth = how == TSRPY_ANY || how == TSRPY_ALL;
-  if (tsrpy_is_recording() || (is_truth ? dtype != TSR_BOOL : !is_computed_here(dtype))) return NULL;
-  if ((dtype == TSR_I64 && how == TSRPY_MEAN) || !read_tensor(x, &all)) return NULL;
-  int count = (int)tsr_tensor_count(x);
-  if (is_truth) reduce_bool(how, &all.of, count);
-  else (dtype == TSR_F32 ? reduce_f32 : dtype == TSR_F64 ? reduce_f64 : reduce_i64)(how, &all.of, count);
-  return tsrpy_number_take(tsr_tensor_device(x), dtype, &all.of);
+  if (!read_lead(x, &p) || (is_truth ? p.dtype != TSR_BOOL : !is_computed_here(p.dtype))) return NULL;
+  if ((p.dtype == TSR_I64 && how == TSRPY_MEAN) || !read_one(x, &p)) return NULL;
+  if (is_truth) reduce_bool(how, &p.a.of, p.count);
+  else (p.dtype == TSR_F32 ? reduce_f32 : p.dtype == TSR_F64 ? reduce_f64 : reduce_i64)(how, &p.a.of, p.count);
+  return tsrpy_number_take(p.device, p.dtype, &p.a.of);
 }

@@ -52,7 +52,7 @@ static bool is_basic(PyObject *item) {
 // A key while it is read, for tsr_view.
 enum { MAX_ITEMS = 2 * TSR_MAX_RANK };
 typedef struct reader {
-  tsr_tensor *tensor;
+  int rank;  // of the array
   tsr_key items[MAX_ITEMS];
   int count;
 } reader;
@@ -95,7 +95,7 @@ static bool read_ellipsis(reader *r, PyObject *key, Py_ssize_t count) {
     PyErr_SetString(PyExc_IndexError, "an index can only have a single ellipsis ('...')");
     return false;
   }
-  int skipped = tsr_tensor_rank(r->tensor) - used;
+  int skipped = r->rank - used;
   bool is_read = true;
   for (int i = 0; i < skipped && is_read; i++) is_read = add_item(r, TSR_RANGE(0, TSR_END));
   return is_read;
@@ -124,7 +124,7 @@ static bool is_one(PyObject *key) {
 // The view that a key names: one item (is_one), or a tuple of basic items. The caller releases it; NULL with an exception. It may have failed.
 static tsr_tensor *view_by(tsr_tensor *tensor, PyObject *key) {
   reader r;
-  r.tensor = tensor;
+  r.rank = tsr_tensor_rank(tensor);
   r.count = 0;
   bool is_read = PyTuple_Check(key) ? read_tuple(&r, key) : read_item(&r, key);
   return is_read ? tsr_view(tensor, r.items, r.count) : NULL;
@@ -206,11 +206,51 @@ static PyObject *choose(PyObject *self, PyObject *key) {
   return chosen;
 }
 
+// Reads a tuple of ints, slices, None and an Ellipsis, the most frequent ones, in one go. False: it has something else, or there is an exception.
+static bool read_plain_tuple(reader *r, PyObject *key, bool *out_is_numbers) {
+  Py_ssize_t count = PyTuple_Size(key);
+  bool is_read = count <= TSR_MAX_RANK;
+  *out_is_numbers = true;
+  for (Py_ssize_t i = 0; i < count && is_read; i++) {
+    PyObject *item = PyTuple_GetItem(key, i);
+    bool is_number = Py_IS_TYPE(item, &PyLong_Type);
+    *out_is_numbers = *out_is_numbers && is_number;
+    if (is_number) is_read = read_whole(r, item);
+    else if (PySlice_Check(item)) is_read = read_slice(r, item);
+    else if (item == Py_None) is_read = add_item(r, TSR_NEW_AXIS);
+    else is_read = item == Py_Ellipsis && read_ellipsis(r, key, count);
+  }
+  return is_read;
+}
+
+// x[key] for such a tuple. NULL: it has something else, or it names an element that is not there yet, or there is an exception.
+static PyObject *plain_subscript(PyObject *self, PyObject *key) {
+  reader r;
+  r.rank = tsrpy_rank_of(self);
+  r.count = 0;
+  bool is_numbers = false;
+  if (!read_plain_tuple(&r, key, &is_numbers)) return NULL;
+  if (is_numbers && r.count == r.rank) return NULL;
+  return take_view(tsr_view(tsrpy_tensor_of(self), r.items, r.count));
+}
+
+// The element at an index of an Array that holds its elements. NULL: there is none.
+static PyObject *held_element(PyObject *self, const int64_t *index, int count) {
+  tsrpy_array *array = (tsrpy_array *)self;
+  unsigned char bits[TSRPY_ELEMENT_BYTES] = {0}, *place = array->tensor ? NULL : tsrpy_held_place(array, index, count);
+  if (!place) return NULL;
+  memcpy(bits, place, tsr_dtype_bytes(array->dtype));
+  return tsrpy_number_take(array->device, array->dtype, bits);
+}
+
 PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
-  tsr_tensor *own = tsrpy_tensor_of(self);
-  if (PySlice_Check(key)) return take_view(view_by(own, key));
+  if (PySlice_Check(key)) return take_view(view_by(tsrpy_tensor_of(self), key));
   int64_t index[TSR_MAX_RANK];
   int count = read_numbers(key, index);
+  PyObject *held = count > 0 ? held_element(self, index, count) : NULL;
+  if (!held && count == 0 && PyTuple_Check(key)) held = plain_subscript(self, key);
+  if (held || PyErr_Occurred()) return held;
+  tsr_tensor *own = tsrpy_tensor_of(self);
   if (count > 0) {
     PyObject *element = tsrpy_element_now(own, index, count);
     if (element || PyErr_Occurred()) return element;
@@ -225,6 +265,8 @@ PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
 }
 
 PyObject *tsrpy_sequence_item(PyObject *self, Py_ssize_t index) {
+  PyObject *held = held_element(self, &(int64_t){index}, 1);
+  if (held || PyErr_Occurred()) return held;
   tsr_tensor *own = tsrpy_tensor_of(self);
   PyObject *element = tsrpy_element_now(own, &(int64_t){index}, 1);
   if (element || PyErr_Occurred()) return element;
@@ -256,14 +298,33 @@ static bool assign(tsr_tensor *view, PyObject *value) {
   return tsrpy_check(status);
 }
 
+// x[:] = y where both hold their elements and have one dtype and shape.
+static bool assign_held(PyObject *self, PyObject *key, PyObject *value) {
+  Py_ssize_t start, stop, step;
+  if (!tsrpy_is_held(self) || !tsrpy_is_array(value)) return false;
+  if (key != Py_Ellipsis) {
+    if (!PySlice_Check(key) || tsrpy_rank_of(self) == 0) return false;
+    if (PySlice_Unpack(key, &start, &stop, &step) < 0) return PyErr_Clear(), false;
+    if (start != 0 || stop < ((tsrpy_array *)self)->shape.dims[0] || step != 1) return false;
+  }
+  return tsrpy_held_write((tsrpy_array *)self, value);
+}
+
 int tsrpy_assign_subscript(PyObject *self, PyObject *key, PyObject *value) {
+  if (value && assign_held(self, key, value)) return 0;
   if (!value) {
     PyErr_SetString(PyExc_ValueError, "elements of an array cannot be deleted");
     return -1;
   }
   int64_t index[TSR_MAX_RANK];
   int count = read_numbers(key, index);
-  unsigned char bits[8];
+  unsigned char bits[TSRPY_ELEMENT_BYTES];
+  if (count > 0 && tsrpy_is_held(self)) {
+    unsigned char *place = tsrpy_held_place((tsrpy_array *)self, index, count);
+    bool is_number = place && tsrpy_number_bits(tsrpy_dtype_of(self), value, bits);
+    if (is_number) return memcpy(place, bits, tsr_dtype_bytes(tsrpy_dtype_of(self))), 0;
+    if (PyErr_Occurred()) return -1;
+  }
   tsr_tensor *target = tsrpy_tensor_of(self);
   if (count > 0 && count == tsr_tensor_rank(target) && tsrpy_number_bits(tsr_tensor_dtype(target), value, bits)) {
     return tsrpy_raise_index(tsr_assign_at(target, index, count, bits)) ? 0 : -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Methods and functions that small programs call all the time, without Python in between: reshape, ravel, astype, tolist, asarray, array, zeros, ones and nonzero.
+// Methods and functions that small programs call all the time, without Python in between: reshape, ravel, flatten, astype, tolist, asarray, array and nonzero.
 //
 // Each does the common form of its call. Everything else, keywords above all, goes to the function in Python that has the same name (set_general).
 #include <string.h>
@@ -11,15 +11,28 @@ typedef struct general {
   PyObject *function;
 } general;
 
-enum { AT_RESHAPE, AT_RAVEL, AT_ASTYPE, AT_TOLIST, AT_ASARRAY, AT_ARRAY, AT_ZEROS, AT_ONES, AT_NONZERO, GENERAL_COUNT };
-static general generals[GENERAL_COUNT] = {{"reshape", NULL}, {"ravel", NULL},   {"astype", NULL},
-                                          {"tolist", NULL},  {"asarray", NULL}, {"array", NULL},
-                                          {"zeros", NULL},   {"ones", NULL},    {"nonzero", NULL}};
+static general generals[TSRPY_GENERAL_COUNT] = {
+    [TSRPY_RESHAPE] = {"reshape", NULL},
+    [TSRPY_RAVEL] = {"ravel", NULL},
+    [TSRPY_FLATTEN] = {"flatten", NULL},
+    [TSRPY_ASTYPE] = {"astype", NULL},
+    [TSRPY_TOLIST] = {"tolist", NULL},
+    [TSRPY_ASARRAY] = {"asarray", NULL},
+    [TSRPY_ARRAY] = {"array", NULL},
+    [TSRPY_NONZERO] = {"nonzero", NULL},
+    [TSRPY_ZEROS] = {"zeros", NULL},
+    [TSRPY_ONES] = {"ones", NULL},
+    [TSRPY_FULL] = {"full", NULL},
+    [TSRPY_ARANGE] = {"arange", NULL},
+    [TSRPY_ZEROS_LIKE] = {"zeros_like", NULL},
+    [TSRPY_ONES_LIKE] = {"ones_like", NULL},
+    [TSRPY_FULL_LIKE] = {"full_like", NULL},
+};
 
 // set_general(dict): the functions in Python, by name.
 static PyObject *set_general(PyObject *module, PyObject *functions) {
   (void)module;
-  for (int i = 0; i < GENERAL_COUNT; i++) {
+  for (int i = 0; i < TSRPY_GENERAL_COUNT; i++) {
     PyObject *function = PyDict_Check(functions) ? PyDict_GetItemString(functions, generals[i].name) : NULL;
     if (!function) {
       PyErr_Format(PyExc_KeyError, "%s", generals[i].name);
@@ -32,11 +45,11 @@ static PyObject *set_general(PyObject *module, PyObject *functions) {
 }
 
 void tsrpy_methods_deinit(void) {
-  for (int i = 0; i < GENERAL_COUNT; i++) Py_CLEAR(generals[i].function);
+  for (int i = 0; i < TSRPY_GENERAL_COUNT; i++) Py_CLEAR(generals[i].function);
 }
 
-// Calls a function in Python with `self`, unless that is NULL, before the other arguments, which are those of a vectorcall.
-static PyObject *call_general(int at, PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+PyObject *tsrpy_call_general(tsrpy_general at, PyObject *self, PyObject *const *args, Py_ssize_t count,
+                             PyObject *names) {
   Py_ssize_t skipped = self ? 1 : 0, name_count = names ? PyTuple_Size(names) : 0;
   PyObject *all = PyTuple_New(skipped + count), *keywords = name_count ? PyDict_New() : NULL, *result = NULL;
   bool is_right = all && (!name_count || keywords);
@@ -68,8 +81,7 @@ static bool read_sizes(PyObject *const *sizes, Py_ssize_t count, tsr_shape *out_
   return true;
 }
 
-// The shape of reshape(2, 3), reshape((2, 3)), zeros(3) and zeros((2, 3)).
-static bool read_shape(PyObject *const *args, Py_ssize_t count, tsr_shape *out_shape) {
+bool tsrpy_read_shape(PyObject *const *args, Py_ssize_t count, tsr_shape *out_shape) {
   if (count != 1 || !PyTuple_Check(args[0])) return count > 0 && read_sizes(args, count, out_shape);
   PyObject *sizes[TSR_MAX_RANK];
   Py_ssize_t rank = PyTuple_Size(args[0]);
@@ -79,20 +91,31 @@ static bool read_shape(PyObject *const *args, Py_ssize_t count, tsr_shape *out_s
 
 PyObject *tsrpy_reshape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   tsr_shape shape;
-  if (names || !read_shape(args, count, &shape)) return call_general(AT_RESHAPE, self, args, count, names);
+  if (names || !tsrpy_read_shape(args, count, &shape))
+    return tsrpy_call_general(TSRPY_RESHAPE, self, args, count, names);
   return tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), shape));
 }
 
 PyObject *tsrpy_ravel(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   static const tsr_shape flat = {.rank = 1, .dims = {-1}};
-  if (names || count > 0) return call_general(AT_RAVEL, self, args, count, names);
+  if (names || count > 0) return tsrpy_call_general(TSRPY_RAVEL, self, args, count, names);
   return tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), flat));
+}
+
+PyObject *tsrpy_flatten(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  tsr_shape flat = {.rank = 1};
+  if (names || count > 0) return tsrpy_call_general(TSRPY_FLATTEN, self, args, count, names);
+  flat.dims[0] = tsrpy_count_of(self);
+  PyObject *few = tsrpy_few_copy(self, tsrpy_dtype_of(self), &flat);
+  return few || PyErr_Occurred() ? few : tsrpy_call_general(TSRPY_FLATTEN, self, args, count, names);
 }
 
 PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   tsr_dtype dtype;
-  if (names || count != 1) return call_general(AT_ASTYPE, self, args, count, names);
+  if (names || count != 1) return tsrpy_call_general(TSRPY_ASTYPE, self, args, count, names);
   if (!tsrpy_dtype_parse(args[0], &dtype)) return NULL;
+  PyObject *few = tsrpy_few_copy(self, dtype, NULL);
+  if (few || PyErr_Occurred()) return few;
   tsr_tensor *own = tsrpy_tensor_of(self);
   return tsrpy_array_take(tsr_tensor_dtype(own) == dtype ? tsr_copy(own) : tsr_cast(own, dtype));
 }
@@ -114,6 +137,8 @@ static PyObject *number_of(tsr_dtype dtype, const unsigned char *element) {
     case TSR_I64:
       memcpy(&whole, element, sizeof whole);
       return PyLong_FromLongLong(whole);
+    case TSR_BOOL:
+      return Py_NewRef(*element ? Py_True : Py_False);
     default:
       return tsrpy_bits_number(dtype, element);
   }
@@ -131,14 +156,21 @@ static PyObject *make_list(const tsr_shape *shape, int axis, tsr_dtype dtype, co
   return list;
 }
 
+static PyObject *held_list(const tsrpy_array *array) {
+  const unsigned char *elements = array->bits;
+  return array->shape.rank > 0 ? make_list(&array->shape, 0, array->dtype, &elements)
+                               : number_of(array->dtype, elements);
+}
+
 PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   enum { FEW_BYTES = 1024 };
-  if (names || count > 0 || tsrpy_is_element(self)) return call_general(AT_TOLIST, self, args, count, names);
+  if (names || count > 0) return tsrpy_call_general(TSRPY_TOLIST, self, args, count, names);
+  if (tsrpy_is_held(self)) return held_list((tsrpy_array *)self);
   tsr_tensor *own = tsrpy_tensor_of(self);
   tsr_shape shape = tsr_tensor_shape(own);
   tsr_dtype dtype = tsr_tensor_dtype(own);
   size_t bytes = (size_t)tsr_tensor_count(own) * tsr_dtype_bytes(dtype);
-  if (shape.rank == 0 || bytes == 0) return call_general(AT_TOLIST, self, args, count, names);
+  if (shape.rank == 0 || bytes == 0) return tsrpy_call_general(TSRPY_TOLIST, self, args, count, names);
   unsigned char few[FEW_BYTES], *many = bytes > FEW_BYTES ? PyMem_Malloc(bytes) : NULL;
   if (bytes > FEW_BYTES && !many) return PyErr_NoMemory();
   const unsigned char *elements = many ? many : few;
@@ -153,41 +185,21 @@ PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, 
 static PyObject *asarray(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   (void)module;
   bool has_dtype = count == 2 && args[1] != Py_None;
-  if (count < 1 || count > 2 || names) return call_general(AT_ASARRAY, NULL, args, count, names);
+  if (count < 1 || count > 2 || names) return tsrpy_call_general(TSRPY_ASARRAY, NULL, args, count, names);
   if (tsrpy_is_array(args[0]) && !has_dtype) return Py_NewRef(args[0]);
-  if (has_dtype) return call_general(AT_ASARRAY, NULL, args, count, names);
-  if (!tsrpy_is_number(args[0]) && !PyList_Check(args[0])) return call_general(AT_ASARRAY, NULL, args, count, names);
+  if (has_dtype) return tsrpy_call_general(TSRPY_ASARRAY, NULL, args, count, names);
+  if (!tsrpy_is_number(args[0]) && !PyList_Check(args[0]))
+    return tsrpy_call_general(TSRPY_ASARRAY, NULL, args, count, names);
   tsr_device *device = tsrpy_device_current();
-  tsr_tensor *tensor = device ? tsrpy_tensor_from(args[0], device, TSR_DTYPE_COUNT) : NULL;
-  return tensor ? tsrpy_array_take(tensor) : NULL;
+  return device ? tsrpy_array_from(args[0], device) : NULL;
 }
 
 static PyObject *array(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   (void)module;
   if (count == 1 && !names && PyList_Check(args[0])) return asarray(module, args, count, names);
-  if (count != 1 || names || !tsrpy_is_array(args[0])) return call_general(AT_ARRAY, NULL, args, count, names);
-  return tsrpy_array_take(tsr_copy(tsrpy_tensor_of(args[0])));
-}
-
-static PyObject *make_filled(int at, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-  tsr_shape shape;
-  tsr_dtype dtype = TSR_F32;
-  if (names || count < 1 || count > 2 || !read_shape(args, 1, &shape))
-    return call_general(at, NULL, args, count, names);
-  if (count == 2 && args[1] != Py_None && !tsrpy_dtype_parse(args[1], &dtype)) return NULL;
-  tsr_device *device = tsrpy_device_current();
-  if (!device) return NULL;
-  return tsrpy_array_take(at == AT_ZEROS ? tsr_zeros(device, dtype, shape) : tsr_ones(device, dtype, shape));
-}
-
-static PyObject *zeros(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-  (void)module;
-  return make_filled(AT_ZEROS, args, count, names);
-}
-
-static PyObject *ones(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-  (void)module;
-  return make_filled(AT_ONES, args, count, names);
+  if (count != 1 || names || !tsrpy_is_array(args[0])) return tsrpy_call_general(TSRPY_ARRAY, NULL, args, count, names);
+  PyObject *few = tsrpy_few_copy(args[0], tsrpy_dtype_of(args[0]), NULL);
+  return few || PyErr_Occurred() ? few : tsrpy_array_take(tsr_copy(tsrpy_tensor_of(args[0])));
 }
 
 static bool is_zero(const unsigned char *element, tsr_dtype dtype) {
@@ -199,13 +211,13 @@ static bool is_zero(const unsigned char *element, tsr_dtype dtype) {
 static PyObject *indices_of(tsr_tensor *x, const int32_t *places, int count) {
   int32_t indices[TSRPY_SMALL];
   tsr_shape shape = tsr_tensor_shape(x);
+  const tsr_shape found = TSR_SHAPE(count);
   PyObject *all = PyTuple_New(shape.rank);
   int64_t step = tsr_tensor_count(x);
   for (int axis = 0; all && axis < shape.rank; axis++) {
     step /= shape.dims[axis];
     for (int i = 0; i < count; i++) indices[i] = (int32_t)(places[i] / step % shape.dims[axis]);
-    PyObject *own = tsrpy_array_take(
-        tsr_from_data(tsr_tensor_device(x), TSR_I32, TSR_SHAPE(count), indices, (size_t)count * sizeof indices[0]));
+    PyObject *own = tsrpy_few_take(tsr_tensor_device(x), TSR_I32, &found, count, indices);
     if (!own || PyTuple_SetItem(all, axis, own) < 0) Py_CLEAR(all);
   }
   return all;
@@ -217,7 +229,7 @@ static PyObject *nonzero(PyObject *module, PyObject *const *args, Py_ssize_t cou
   int32_t places[TSRPY_SMALL];
   bool is_plain = count == 1 && !names && tsrpy_is_array(args[0]) && tsrpy_is_small(tsrpy_tensor_of(args[0]));
   if (!is_plain || tsr_tensor_shape(tsrpy_tensor_of(args[0])).rank == 0) {
-    return call_general(AT_NONZERO, NULL, args, count, names);
+    return tsrpy_call_general(TSRPY_NONZERO, NULL, args, count, names);
   }
   tsr_tensor *x = tsrpy_tensor_of(args[0]);
   tsr_dtype dtype = tsr_tensor_dtype(x);
@@ -228,11 +240,6 @@ static PyObject *nonzero(PyObject *module, PyObject *const *args, Py_ssize_t cou
     if (!is_zero(elements + (size_t)i * bytes, dtype)) places[found++] = i;
   }
   return indices_of(x, places, found);
-}
-
-// Elements that are to be written first are 0, too.
-static PyObject *empty(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-  return zeros(module, args, count, names);
 }
 
 static PyMethodDef functions[] = {
@@ -247,13 +254,6 @@ static PyMethodDef functions[] = {
     {"nonzero", TSRPY_FAST(nonzero),
      "nonzero(x, /)\n--\n\nThe indices (int32) of the elements that are not 0, one array for each axis. Waits for "
      "their number.\n\n>>> tessera.nonzero([0, 3, 0, 5])"},
-    {"zeros", TSRPY_FAST(zeros),
-     "zeros(shape, dtype=None, order='C', *, device=None)\n--\n\nEvery element 0.\n\n>>> tessera.zeros((2, 3))"},
-    {"empty", TSRPY_FAST(empty),
-     "empty(shape, dtype=None, order='C', *, device=None)\n--\n\nAn array to be filled. Its elements are 0.\n\n>>> "
-     "tessera.empty((2, 3))"},
-    {"ones", TSRPY_FAST(ones),
-     "ones(shape, dtype=None, order='C', *, device=None)\n--\n\nEvery element 1.\n\n>>> tessera.ones((2, 3))"},
     {0},
 };
 

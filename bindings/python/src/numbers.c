@@ -53,6 +53,10 @@ static PyObject *operate(const tsrpy_operator *operator, PyObject * a, PyObject 
 static PyObject *operate_in_place(const tsrpy_operator *operator, PyObject * a, PyObject *b) {
   PyObject *result = operate(operator, a, b);
   if (!result || !tsrpy_is_array(result)) return result;
+  if (tsrpy_is_held(a) && tsrpy_held_write((tsrpy_array *)a, result)) {
+    Py_DECREF(result);
+    return Py_NewRef(a);
+  }
   tsr_tensor *target = tsrpy_tensor_of(a), *source = tsrpy_tensor_of(result);
   tsr_dtype from = tsr_tensor_dtype(source), to = tsr_tensor_dtype(target);
   if (tsr_dtype_kind_of(from) == TSR_KIND_FLOAT && tsr_dtype_kind_of(to) != TSR_KIND_FLOAT) {

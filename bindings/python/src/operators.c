@@ -22,6 +22,7 @@ enum { HEAVY_FACTOR = 64 };
 
 // Which operators the host computes by itself where there are few elements (few.c).
 static const tsrpy_few *few_of[OPERATOR_COUNT];
+static tsrpy_small_run *small_of[OPERATOR_COUNT];
 
 void tsrpy_operator_set_light(const tsrpy_operator *operator) { is_light[operator- operators] = true;
 }
@@ -461,7 +462,11 @@ PyObject *tsrpy_operator_call(const tsrpy_operator *operator, PyObject * const *
   if (operator->desc_bytes) memset(c.desc.bytes, 0, operator->desc_bytes);
   memset(c.memory, 0, sizeof c.memory);
   PyObject *result = NULL;
-  bool is_ready = bind_arguments(&c, args, count, names) && read_arguments(&c);
+  if (!bind_arguments(&c, args, count, names)) return NULL;
+  tsrpy_small_run *small = small_of[operator- operators];
+  if (small) result = small(c.given);
+  if (result || PyErr_Occurred()) return result;
+  bool is_ready = read_arguments(&c);
   // Operators that wait compute the tensor that is their first parameter.
   if (is_ready && operator->waits) is_ready = tsrpy_wait_tensor(c.values[0].tensor, true);
   if (is_ready) result = call_for_result(&c);
@@ -472,6 +477,9 @@ PyObject *tsrpy_operator_call(const tsrpy_operator *operator, PyObject * const *
 static PyObject *call_bound(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   const tsrpy_operator *operator=((operator_object *)self)->operator;
   if (operator->with_number && count == 2 && !names) return tsrpy_operate_two(operator, args[0], args[1]);
+  if (few_of[operator- operators] && count == 1 && operator->parameter_count == 1 && !names) {
+    return tsrpy_operate_one(operator, args[0]);
+  }
   return tsrpy_operator_call(operator, args, count, names);
 }
 
@@ -519,6 +527,9 @@ PyObject *tsrpy_operate_one(const tsrpy_operator *operator, PyObject * x) {
 
 static PyObject *operate_arrays(const tsrpy_operator *operator, PyObject * a, PyObject *b) {
   tsr_tensor *result = NULL;
+  tsrpy_small_run *small = small_of[operator- operators];
+  PyObject *computed = small ? small((PyObject *[]){a, b}) : NULL;
+  if (computed || PyErr_Occurred()) return computed;
   const tsrpy_value inputs[2] = {{.tensor = take_tensor(operator, a)}, {.tensor = take_tensor(operator, b)}};
   operator->call(operator->function, inputs, &result);
   return tsrpy_array_take(result);
@@ -581,7 +592,10 @@ bool tsrpy_operators_init(PyObject *module) {
   PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
   PyObject *functions = PyDict_New(), *module_name = PyUnicode_FromString(TSRPY_MODULE ".ops");
   bool is_right = type && functions && module_name;
-  for (int i = 0; i < OPERATOR_COUNT; i++) few_of[i] = tsrpy_few_find(operators[i].name);
+  for (int i = 0; i < OPERATOR_COUNT; i++) {
+    few_of[i] = tsrpy_few_find(operators[i].name);
+    small_of[i] = tsrpy_small_find(operators[i].name);
+  }
   for (int i = 0; is_right && i < OPERATOR_COUNT; i++) is_right = add_function(functions, type, module_name, i);
   is_right = is_right && PyModule_AddObjectRef(module, "operators", functions) == 0;
   Py_XDECREF((PyObject *)type);

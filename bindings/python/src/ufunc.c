@@ -69,6 +69,13 @@ static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flagg
   Py_ssize_t count = (Py_ssize_t)(flagged_count & ~ARGUMENTS_OFFSET);
   const tsrpy_operator *operator= cast(self)->operator;
   if (!names && count <= operator->parameter_count) return call_plain(operator, args, count);
+  if (!names && count == operator->parameter_count + 1 && tsrpy_is_held(args[count - 1])) {  // the last one is `out`
+    PyObject *out = args[count - 1], *result = call_plain(operator, args, count - 1);
+    if (!result) return NULL;
+    bool is_written = tsrpy_held_write((tsrpy_array *)out, result);
+    Py_DECREF(result);
+    if (is_written) return Py_NewRef(out);
+  }
   PyObject *all = NULL, *keywords = NULL;
   bool is_packed = pack_arguments(args, count, names, &all, &keywords);
   PyObject *result = is_packed ? ufunc_call(self, all, keywords) : NULL;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, ops
-from ._core import Array, array, asarray, empty, ones, zeros
+from ._core import Array, arange, array, asarray, empty, full, full_like, ones, ones_like, zeros, zeros_like
 from ._dtypes import dtype as _dtype
 
 
@@ -54,29 +54,17 @@ def _ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     return ops.ones(_shape(shape), dtype or _core.float32, device)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
-    """Every element the same number.
-
-    >>> tessera.full((2, 3), 7)
-    """
+def _full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Array:
     value = asarray(fill_value, dtype, device=device)
     return _core.as_array(ops.expand(value, _shape(shape)), None, None, True)
 
 
-def zeros_like(x: Any, /, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Array:
-    """Zeros in the shape of x.
-
-    >>> tessera.zeros_like(tessera.ones(3))
-    """
+def _zeros_like(x: Any, /, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Array:
     x = asarray(x)
     return zeros(x.shape if shape is None else shape, dtype or x.dtype, device=device or x.device)
 
 
-def ones_like(x: Any, /, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Array:
-    """Ones in the shape of x.
-
-    >>> tessera.ones_like(tessera.zeros(3))
-    """
+def _ones_like(x: Any, /, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Array:
     x = asarray(x)
     return ones(x.shape if shape is None else shape, dtype or x.dtype, device=device or x.device)
 
@@ -84,20 +72,12 @@ def ones_like(x: Any, /, dtype: Any = None, *, shape: Any = None, device: Any = 
 empty_like = zeros_like
 
 
-def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Array:
-    """One number in the shape of x.
-
-    >>> tessera.full_like(tessera.zeros(3), 7)
-    """
+def _full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Array:
     x = asarray(x)
     return full(x.shape if shape is None else shape, fill_value, dtype or x.dtype, device=device or x.device)
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
-    """start, start + step, … before stop; from 0 if only one number is given. int64 if all numbers are whole.
-
-    >>> tessera.arange(3)
-    """
+def _arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
     if stop is None:
         start, stop = 0, start
     if dtype is None:

@@ -269,7 +269,7 @@ def broadcast(*arrays: Any) -> Any:
 
 def copy(x: Any) -> Array:
     """The same elements in memory of their own."""
-    return asarray(x, copy=True)
+    return x.copy() if isinstance(x, Array) else asarray(x, copy=True)
 
 
 def shape(x: Any) -> tuple[int, ...]:

@@ -223,7 +223,7 @@ def _dot(self: Array, other: Any) -> Array:
 _METHODS = {
     "__array__": as_numpy, "__array_namespace__": _namespace, "__contains__": _contains, "__copy__": _shallow_copy, "__deepcopy__": _deep_copy,
     "__divmod__": _divmod, "__format__": _format, "__rdivmod__": _rdivmod, "__reduce__": reduce, "__round__": _elementwise.round,
-    "conj": _conj, "conjugate": _conj, "diagonal": _diagonal, "dot": _dot, "flatten": _flatten, "nonzero": _nonzero,
+    "conj": _conj, "conjugate": _conj, "diagonal": _diagonal, "dot": _dot, "nonzero": _nonzero,
     "resize": _resize, "to_device": _to_device, "tobytes": tobytes, "tofile": _tofile, "trace": _trace,
     "transpose": _transpose, "view": _view,
 }
@@ -246,6 +246,7 @@ for _name, _property in {
 }.items():
     setattr(Array, _name, _property)
 _core.set_general({"reshape": _reshape, "ravel": _manipulation.ravel, "astype": _astype, "tolist": _tolist, "asarray": _creation._asarray, "array": _creation._array,
-                   "zeros": _creation._zeros, "ones": _creation._ones, "nonzero": _searching._nonzero})
+                   "nonzero": _searching._nonzero, "flatten": _flatten,
+                   **{name: getattr(_creation, f"_{name}") for name in "zeros ones full arange zeros_like ones_like full_like".split()}})
 _core.set_reductions({name: getattr(_statistics, name) for name in ("sum", "mean", "max", "min", "any", "all")})
 setattr(Array, "__array_priority__", 1000)  # NumPy leaves its operators on our arrays to us

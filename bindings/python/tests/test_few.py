@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Operators of few elements, which the host computes at once: their results have the bits that kernels give."""
+"""Operators of few elements, which the host computes at once: their results have the bits that kernels give. Small arrays, which hold their elements without a tensor."""
+import copy
+import pickle
+import random
 import unittest
 
 import numpy as np
@@ -66,6 +69,155 @@ class Few(unittest.TestCase):
             step = ts.capture(lambda x: ts.maximum(ts.sin(x), 0.5))
             for scale in (1, 2, 3):
                 np.testing.assert_allclose(np.asarray(step(x * scale)), np.maximum(np.sin(np.asarray(x) * scale), 0.5), rtol=1e-6)
+
+
+def recorded(function):
+    """What the function gives where everything is recorded: while a gradient is."""
+    found = []
+
+    def also(x):
+        found.append(function())
+        return ts.sum(x)
+
+    ts.grad(also)(ts.asarray([1.0]))
+    return np.asarray(found[0])
+
+
+class Operators(unittest.TestCase):
+    def values(self, shape, dtype):
+        g, count = self.generator, int(np.prod(shape))
+        if dtype == "bool":
+            found = [g.random() < 0.5 for _ in range(count)]
+        elif dtype == "int64":
+            found = [g.randint(-5, 5) for _ in range(count)]
+        else:
+            special = g.choice([[], [], [0.0, -0.0, 1.0], [np.nan, np.inf, -np.inf, 1e-40, -0.0]])
+            found = [g.choice(special) if special and g.random() < 0.5 else g.uniform(-4, 4) for _ in range(count)]
+        made = ts.asarray(np.array(found, dtype).reshape(shape))
+        return made.copy() if g.random() < 0.5 else made
+
+    def call(self, name):
+        """A call of the operator with random arguments."""
+        g, operator = self.generator, getattr(ts.ops, name)
+        dtype, rank = g.choice(["float32", "float64", "int64", "bool"]), g.randint(1, 3)
+        shape = tuple(g.randint(1, 3) for _ in range(rank))
+        x, axis = self.values(shape, dtype), g.randint(-rank, rank - 1)
+        if name in ("sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin"):
+            args = (x, g.choice([None, axis]), g.random() < 0.3)
+        elif name in ("cumsum", "cumprod", "sort", "argsort"):
+            args = (x, axis)
+        elif name == "matmul":
+            inner = g.randint(1, 6)
+            args = (self.values(g.choice([(inner,), (3, inner)]), dtype), self.values((inner,), dtype))
+        elif name in ("concat", "stack"):
+            args = ([self.values(shape, dtype) for _ in range(g.randint(1, 3))], axis)
+        elif name == "index_select":
+            args = (x, axis, ts.asarray(np.array([g.randrange(shape[axis]) for _ in range(3)], g.choice(["int32", "int64"]))))
+        elif name == "repeat":
+            args = (x, g.randint(1, 3), axis)
+        else:
+            args = (self.values(shape, "bool"), x, self.values(shape, dtype))
+        return lambda: operator(*args)
+
+    def test_they_give_what_is_recorded(self):
+        self.generator = random.Random(5)
+        names = "sum mean prod max min any all argmax argmin cumsum cumprod sort argsort matmul concat stack index_select repeat where".split()
+        with ts.device("cpu"):
+            for k in range(40 * len(names)):
+                name = names[k % len(names)]
+                call = self.call(name)
+                try:
+                    wanted = recorded(call)
+                except TypeError:
+                    self.assertRaises(TypeError, call)
+                    continue
+                found = np.asarray(call())
+                self.assertTrue(same_bits(found, wanted), (name, found, wanted))
+
+
+class Held(unittest.TestCase):
+    """Arrays that hold their elements behave as all others."""
+
+    def setUp(self):
+        self.enterContext(ts.device("cpu"))
+        self.x = ts.asarray([[1.0, 2.0], [3.0, 4.0]])
+
+    def test_views_share_memory(self):
+        row, flat = self.x[1], self.x.ravel()
+        self.x[1, 0] = 7.0
+        row += 1
+        flat[0] = 5.0
+        self.assertEqual(self.x.tolist(), [[5.0, 2.0], [8.0, 5.0]])
+        self.assertTrue(row.shares_memory(self.x))
+
+    def test_writing(self):
+        x, same = self.x, self.x
+        x[0, 1] = 9
+        x[-1, -1] += 1
+        x *= 2
+        self.assertIs(x, same)
+        self.assertEqual(x.tolist(), [[2.0, 18.0], [6.0, 10.0]])
+        x[:] = ts.zeros((2, 2))
+        x[...] = x + 1
+        self.assertEqual(x.tolist(), [[1.0, 1.0], [1.0, 1.0]])
+        x[:] = ts.asarray([3.0, 4.0])
+        x[1:] = ts.asarray([5.0, 6.0])
+        self.assertEqual(x.tolist(), [[3.0, 4.0], [5.0, 6.0]])
+        with self.assertRaises(IndexError):
+            x[2, 0] = 1.0
+        with self.assertRaises(ValueError):
+            x[:] = ts.zeros(3)
+        self.assertIs(ts.add(x, 1, x), x)
+        self.assertEqual(x.tolist(), [[4.0, 5.0], [6.0, 7.0]])
+        whole = ts.asarray([1, 2, 3])
+        with self.assertRaises(OverflowError):
+            whole[0] = 2 ** 70
+        whole[0] = 2.9
+        self.assertEqual(whole.tolist(), [2, 2, 3])
+
+    def test_copies_are_apart(self):
+        for other in (self.x.copy(), ts.array(self.x), copy.deepcopy(self.x), pickle.loads(pickle.dumps(self.x)), self.x.astype("float32"), ts.copy(self.x)):
+            other[0, 0] = 50.0
+            self.assertEqual(float(self.x[0, 0]), 1.0)
+        self.assertEqual(self.x.flatten().tolist(), [1.0, 2.0, 3.0, 4.0])
+
+    def test_properties_and_elements(self):
+        x = self.x
+        self.assertEqual((x.shape, x.ndim, x.size, len(x), x.dtype, x.strides, x.itemsize), ((2, 2), 2, 4, 2, ts.float32, (8, 4), 4))
+        self.assertEqual([v.tolist() for v in x], [[1.0, 2.0], [3.0, 4.0]])
+        self.assertEqual([float(v) for v in ts.asarray([1, 2])], [1.0, 2.0])
+        self.assertEqual((x.item(3), x.item(1, 0), ts.asarray([True]).item(), bool(ts.asarray([5])), int(ts.asarray([7]))), (4.0, 3.0, True, True, 7))
+        self.assertEqual(x[1, -1], 4.0)
+        for wrong in (lambda: x[2, 0], lambda: x[0, 0, 0], lambda: x.item(4), lambda: ts.asarray([1, 2])[2]):
+            self.assertRaises(IndexError, wrong)
+        self.assertRaises(ValueError, bool, x)
+        self.assertRaises(TypeError, hash, x)
+        self.assertEqual(repr(ts.arange(3)), "array([0, 1, 2])")
+        x.shape = (4,)
+        self.assertEqual(x.tolist(), [1.0, 2.0, 3.0, 4.0])
+
+    def test_keys(self):
+        m = np.arange(12, dtype="float32").reshape(3, 4)
+        x = ts.asarray(m.tolist())
+        for key in ((slice(None), 1), (Ellipsis, 0), (None, 1), (1, None), (slice(None), None), (slice(0, 2), slice(None, None, -1)), (Ellipsis, None, 2), (1, Ellipsis),
+                    (slice(5, 1, -2), 0), (Ellipsis,), (), (-1, -1), (slice(None), -1), (np.int64(1), 2), (True, 1), ([0, 2], 1), (slice(1, None), [0, 3])):
+            np.testing.assert_array_equal(np.asarray(x[key]), m[key], err_msg=str(key))
+        for key in ((slice(None), 4), (3, 0), (0, 0, 0), (Ellipsis, Ellipsis), (slice(None), 2 ** 70)):
+            self.assertRaises(IndexError, lambda: x[key])
+
+    def test_others_see_their_memory(self):
+        seen = np.asarray(self.x)
+        self.x[0, 0] = 8.0
+        self.assertEqual(seen[0, 0], 8.0)
+
+    def test_captures_read_what_was_written_since(self):
+        weight = ts.asarray([1.0, 2.0])
+        step = ts.capture(lambda x: x * weight)
+        x = ts.asarray([3.0, 4.0])
+        self.assertEqual(step(x).tolist(), [3.0, 8.0])
+        weight[0] = 10.0
+        self.assertEqual(step(x).tolist(), [30.0, 8.0])
+        self.assertEqual(step(x + 1).tolist(), [40.0, 10.0])
 
 
 if __name__ == "__main__":

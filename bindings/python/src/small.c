@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+// Operators that are not element-wise, of few elements: reductions, scans, sorting, products, joining and choosing, computed by the host at once, as few.c does with
+// element-wise ones.
+//
+// Sums and products go through the elements in their order, in their own dtype, as the kernels do with so few of them: the results have the same bits.
+#include <math.h>
+#include <string.h>
+
+#include "binding.h"
+
+// The elements of an Array, in row-major order.
+typedef struct small {
+  tsr_device *device;
+  tsr_dtype dtype;
+  tsr_shape shape;
+  int count;
+  size_t bytes;  // of an element
+  union {
+    float f32[TSRPY_FEW];
+    double f64[TSRPY_FEW];
+    int64_t i64[TSRPY_FEW];
+    int32_t i32[TSRPY_FEW];
+    unsigned char bytes_of[TSRPY_FEW * 8];
+  } of;
+} small;
+
+// --- Reading and making ------------------------------------------------------------------------------------------------
+
+// False: it is no Array, or its elements are many, or not there.
+static bool read_small(PyObject *object, small *out) {
+  if (!object || !tsrpy_is_array(object) || tsrpy_is_recording()) return false;
+  const tsrpy_array *array = (const tsrpy_array *)object;
+  int64_t count = tsrpy_count_of(object);
+  out->dtype = tsrpy_dtype_of(object);
+  out->bytes = tsr_dtype_bytes(out->dtype);
+  if (count == 0 || count > TSRPY_FEW || out->bytes == 0) return false;
+  out->device = tsrpy_device_of(object);
+  out->shape = tsrpy_shape_of(object);
+  out->count = (int)count;
+  if (array->tensor) return tsr_peek_all(array->tensor, &out->of, (size_t)count * out->bytes);
+  memcpy(&out->of, array->bits, (size_t)count * out->bytes);
+  return true;
+}
+
+static PyObject *make(const small *s) {
+  unsigned char element[TSRPY_ELEMENT_BYTES] = {0};
+  if (s->shape.rank > 0) return tsrpy_few_take(s->device, s->dtype, &s->shape, s->count, &s->of);
+  memcpy(element, &s->of, s->bytes);
+  return tsrpy_number_take(s->device, s->dtype, element);
+}
+
+// A new small array beside another one, without elements yet. False: it would have too many, or none.
+static bool begin(small *out, const small *like, tsr_dtype dtype, const tsr_shape *shape) {
+  int64_t count = 1;
+  for (int i = 0; i < shape->rank; i++) {
+    if (shape->dims[i] <= 0 || shape->dims[i] > TSRPY_FEW) return false;
+    count *= shape->dims[i];
+    if (count > TSRPY_FEW) return false;
+  }
+  out->device = like->device;
+  out->dtype = dtype;
+  out->bytes = tsr_dtype_bytes(dtype);
+  out->shape = *shape;
+  out->count = (int)count;
+  return true;
+}
+
+static void copy(small *to, int at, const small *from, int place) {
+  memcpy(to->of.bytes_of + (size_t)at * to->bytes, from->of.bytes_of + (size_t)place * from->bytes, to->bytes);
+}
+
+// An axis, which may be negative, or the only one where it is left out (NULL). False: there is none such.
+static bool read_axis(PyObject *object, int rank, int otherwise, int *out_axis) {
+  int overflow = 0;
+  long axis = otherwise;
+  if (object && !PyLong_Check(object)) return false;
+  if (object) axis = PyLong_AsLongAndOverflow(object, &overflow);
+  if (axis < 0) axis += rank;
+  *out_axis = (int)axis;
+  return !overflow && axis >= 0 && axis < rank;
+}
+
+static bool read_flag(PyObject *object, bool *out_flag) {
+  *out_flag = object == Py_True;
+  return !object || object == Py_True || object == Py_False;
+}
+
+// How the elements along an axis lie: `outer` times `size` times `inner`.
+typedef struct line {
+  int outer, size, inner;
+} line;
+
+static line line_of(const tsr_shape *shape, int axis) {
+  line l = {1, (int)shape->dims[axis], 1};
+  for (int i = 0; i < axis; i++) l.outer *= (int)shape->dims[i];
+  for (int i = axis + 1; i < shape->rank; i++) l.inner *= (int)shape->dims[i];
+  return l;
+}
+
+// --- Reductions --------------------------------------------------------------------------------------------------------
+
+typedef enum reduction { SUM, MEAN, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN } reduction;
+
+static bool is_more(const small *x, int a, int b) {
+  switch (x->dtype) {
+    case TSR_F32:
+      return x->of.f32[a] > x->of.f32[b] || (isnan(x->of.f32[a]) && !isnan(x->of.f32[b]));
+    case TSR_F64:
+      return x->of.f64[a] > x->of.f64[b] || (isnan(x->of.f64[a]) && !isnan(x->of.f64[b]));
+    case TSR_I64:
+      return x->of.i64[a] > x->of.i64[b];
+    default:
+      return x->of.bytes_of[a] > x->of.bytes_of[b];  // bool
+  }
+}
+
+static bool is_nan(const small *x, int a) {
+  return x->dtype == TSR_F32 ? isnan(x->of.f32[a]) : x->dtype == TSR_F64 && isnan(x->of.f64[a]);
+}
+
+// The place of the first largest or smallest of the elements, or of the first NaN.
+static int extreme_of(reduction how, const small *x, int first, int step, int count) {
+  int best = first;
+  for (int i = 1; i < count && !is_nan(x, best); i++) {
+    int at = first + i * step;
+    bool is_better = how == MAX || how == ARGMAX ? is_more(x, at, best) : is_more(x, best, at) || is_nan(x, at);
+    if (is_better) best = at;
+  }
+  return best;
+}
+
+#define TSRPY_FOLD(field, type)                       \
+  do {                                                \
+    type made = how == PROD ? 1 : 0;                  \
+    for (int i = 0; i < count; i++) {                 \
+      type next = x->of.field[first + i * step];      \
+      made = how == PROD ? made * next : made + next; \
+    }                                                 \
+    if (how == MEAN) made = made / (type)count;       \
+    out->of.field[at] = made;                         \
+  } while (0)
+
+static void fold_whole(reduction how, const small *x, int first, int step, int count, small *out, int at) {
+  uint64_t made = (uint64_t)x->of.i64[first];
+  for (int i = 1; i < count; i++) {
+    uint64_t next = (uint64_t)x->of.i64[first + i * step];
+    made = how == PROD ? made * next : made + next;
+  }
+  out->of.i64[at] = (int64_t)made;
+}
+
+static bool is_true(const small *x, int at) {
+  return x->dtype == TSR_F32   ? x->of.f32[at] != 0
+         : x->dtype == TSR_F64 ? x->of.f64[at] != 0
+         : x->dtype == TSR_I64 ? x->of.i64[at] != 0
+                               : x->of.bytes_of[at] != 0;
+}
+
+static bool truth_of(reduction how, const small *x, int first, int step, int count) {
+  for (int i = 0; i < count; i++) {
+    if (is_true(x, first + i * step) == (how == ANY)) return how == ANY;
+  }
+  return how == ALL;
+}
+
+static void reduce_line(reduction how, const small *x, int first, int step, int count, small *out, int at) {
+  switch (how) {
+    case MAX:
+    case MIN:
+      copy(out, at, x, extreme_of(how, x, first, step, count));
+      break;
+    case ARGMAX:
+    case ARGMIN:
+      out->of.i32[at] = (extreme_of(how, x, first, step, count) - first) / step;
+      break;
+    case ANY:
+    case ALL:
+      out->of.bytes_of[at] = truth_of(how, x, first, step, count);
+      break;
+    default:
+      if (x->dtype == TSR_F32) TSRPY_FOLD(f32, float);
+      else if (x->dtype == TSR_F64) TSRPY_FOLD(f64, double);
+      else fold_whole(how, x, first, step, count, out, at);
+  }
+}
+#undef TSRPY_FOLD
+
+static bool is_reduced_here(reduction how, tsr_dtype dtype) {
+  bool is_float = dtype == TSR_F32 || dtype == TSR_F64;
+  if (how == MEAN) return is_float;
+  if (how == SUM || how == PROD) return is_float || dtype == TSR_I64;
+  return is_float || dtype == TSR_I64 || dtype == TSR_BOOL;
+}
+
+// x, axes, keep_dims: over one axis, or all of them.
+static PyObject *reduce(reduction how, PyObject *const *given) {
+  small x, out;
+  bool keeps = false;
+  int axis = 0;
+  if (!read_small(given[0], &x) || !is_reduced_here(how, x.dtype) || !read_flag(given[2], &keeps)) return NULL;
+  bool is_all = !given[1] || given[1] == Py_None;
+  if (!is_all && !read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
+  tsr_shape shape = {0};
+  for (int i = 0; i < x.shape.rank; i++) {
+    if (keeps || (!is_all && i != axis)) shape.dims[shape.rank++] = is_all || i == axis ? 1 : x.shape.dims[i];
+  }
+  tsr_dtype dtype = how >= ARGMAX ? TSR_I32 : how == ANY || how == ALL ? TSR_BOOL : x.dtype;
+  if (!begin(&out, &x, dtype, &shape)) return NULL;
+  line l = is_all ? (line){1, x.count, 1} : line_of(&x.shape, axis);
+  for (int o = 0; o < l.outer; o++) {
+    for (int i = 0; i < l.inner; i++)
+      reduce_line(how, &x, o * l.size * l.inner + i, l.inner, l.size, &out, o * l.inner + i);
+  }
+  return make(&out);
+}
+
+#define TSRPY_X(name, how) \
+  static PyObject *small_##name(PyObject *const *given) { return reduce(how, given); }
+TSRPY_X(sum, SUM)
+TSRPY_X(mean, MEAN)
+TSRPY_X(prod, PROD)
+TSRPY_X(max, MAX)
+TSRPY_X(min, MIN)
+TSRPY_X(any, ANY)
+TSRPY_X(all, ALL)
+TSRPY_X(argmax, ARGMAX)
+TSRPY_X(argmin, ARGMIN)
+#undef TSRPY_X
+
+// --- Scans and sorting ---------------------------------------------------------------------------------------------------
+
+// x, axis: sums or products of the elements up to each.
+static PyObject *scan(reduction how, PyObject *const *given) {
+  small x;
+  int axis = 0;
+  if (!read_small(given[0], &x) || !is_reduced_here(how, x.dtype) || !read_axis(given[1], x.shape.rank, -1, &axis))
+    return NULL;
+  line l = line_of(&x.shape, axis);
+  for (int at = 0; at < x.count; at++) {
+    int before = at - l.inner;
+    if (at / l.inner % l.size == 0) {  // a sum of several begins with 0, which makes 0 of -0
+      if (l.size == 1) continue;
+      if (how == SUM && x.dtype == TSR_F32) x.of.f32[at] += 0.0f;
+      if (how == SUM && x.dtype == TSR_F64) x.of.f64[at] += 0.0;
+      continue;
+    }
+    if (x.dtype == TSR_F32)
+      x.of.f32[at] = how == PROD ? x.of.f32[before] * x.of.f32[at] : x.of.f32[before] + x.of.f32[at];
+    else if (x.dtype == TSR_F64)
+      x.of.f64[at] = how == PROD ? x.of.f64[before] * x.of.f64[at] : x.of.f64[before] + x.of.f64[at];
+    else {
+      uint64_t left = (uint64_t)x.of.i64[before], right = (uint64_t)x.of.i64[at];
+      x.of.i64[at] = (int64_t)(how == PROD ? left * right : left + right);
+    }
+  }
+  return make(&x);
+}
+
+static PyObject *small_cumsum(PyObject *const *given) { return scan(SUM, given); }
+static PyObject *small_cumprod(PyObject *const *given) { return scan(PROD, given); }
+
+// Puts the places of a line into order. Equal elements stay in theirs; NaN comes last.
+static void order_line(const small *x, int first, int step, int count, int *places) {
+  for (int i = 0; i < count; i++) {
+    int at = i;
+    for (; at > 0 && is_more(x, places[at - 1], first + i * step); at--) places[at] = places[at - 1];
+    places[at] = first + i * step;
+  }
+}
+
+// x, axis, descending.
+static PyObject *order(bool gives_indices, PyObject *const *given) {
+  small x, out;
+  bool is_down = false;
+  int axis = 0, places[TSRPY_FEW];
+  if (!read_small(given[0], &x) || !is_reduced_here(MAX, x.dtype) || !read_flag(given[2], &is_down) || is_down)
+    return NULL;
+  if (!read_axis(given[1], x.shape.rank, -1, &axis)) return NULL;
+  if (!begin(&out, &x, gives_indices ? TSR_I32 : x.dtype, &x.shape)) return NULL;
+  line l = line_of(&x.shape, axis);
+  for (int o = 0; o < l.outer; o++) {
+    for (int i = 0; i < l.inner; i++) {
+      int first = o * l.size * l.inner + i;
+      order_line(&x, first, l.inner, l.size, places);
+      for (int k = 0; k < l.size; k++) {
+        if (gives_indices) out.of.i32[first + k * l.inner] = (places[k] - first) / l.inner;
+        else copy(&out, first + k * l.inner, &x, places[k]);
+      }
+    }
+  }
+  return make(&out);
+}
+
+static PyObject *small_sort(PyObject *const *given) { return order(false, given); }
+static PyObject *small_argsort(PyObject *const *given) { return order(true, given); }
+
+// --- Products ------------------------------------------------------------------------------------------------------------
+
+// Of two lists, or a matrix and a list. Kernels add the products of two matrices in another way.
+static PyObject *small_matmul(PyObject *const *given) {
+  small a, b, out;
+  if (!read_small(given[0], &a) || !read_small(given[1], &b) || a.dtype != b.dtype || a.device != b.device) return NULL;
+  int rank = a.shape.rank;
+  if ((a.dtype != TSR_F32 && a.dtype != TSR_F64) || rank < 1 || rank > 2 || b.shape.rank != 1) return NULL;
+  int rows = rank == 2 ? (int)a.shape.dims[0] : 1, inner = (int)a.shape.dims[rank - 1];
+  const tsr_shape shape = {.rank = rank - 1, .dims = {rows}};
+  if (b.shape.dims[0] != inner || !begin(&out, &a, a.dtype, &shape)) return NULL;
+  for (int at = 0; at < rows; at++) {
+    float single = 0;
+    double real = 0;
+    for (int k = 0; k < inner; k++) {
+      if (a.dtype == TSR_F32) single = single + a.of.f32[at * inner + k] * b.of.f32[k];
+      else real = real + a.of.f64[at * inner + k] * b.of.f64[k];
+    }
+    if (a.dtype == TSR_F32) out.of.f32[at] = single;
+    else out.of.f64[at] = real;
+  }
+  return make(&out);
+}
+
+// --- Joining and choosing --------------------------------------------------------------------------------------------------
+
+// Appends the lines of `part` along the axis to those of a shape that has room for them from `at` on.
+static void put_part(small *out, int axis, int at, const small *part, int part_size) {
+  line l = line_of(&out->shape, axis);
+  int row = part_size * l.inner;
+  for (int o = 0; o < l.outer; o++) {
+    memcpy(out->of.bytes_of + (size_t)(o * l.size + at) * (size_t)l.inner * out->bytes,
+           part->of.bytes_of + (size_t)(o * row) * out->bytes, (size_t)row * out->bytes);
+  }
+}
+
+static bool are_alike(const small *a, const small *b, int but_axis) {
+  bool is_alike = a->dtype == b->dtype && a->device == b->device && a->shape.rank == b->shape.rank;
+  for (int i = 0; is_alike && i < a->shape.rank; i++) is_alike = i == but_axis || a->shape.dims[i] == b->shape.dims[i];
+  return is_alike;
+}
+
+// tensors, axis. A new axis: stack.
+static PyObject *join(bool is_new_axis, PyObject *const *given) {
+  enum { MOST = 8 };
+  small parts[MOST], out;
+  bool is_list = given[0] && PyList_Check(given[0]);
+  if (!is_list && !(given[0] && PyTuple_Check(given[0]))) return NULL;
+  Py_ssize_t count = is_list ? PyList_Size(given[0]) : PyTuple_Size(given[0]);
+  if (count < 1 || count > MOST) return NULL;
+  int axis = 0, size = 0;
+  for (Py_ssize_t i = 0; i < count; i++) {
+    if (!read_small(is_list ? PyList_GetItem(given[0], i) : PyTuple_GetItem(given[0], i), &parts[i])) return NULL;
+    if (i == 0 && !read_axis(given[1], parts[0].shape.rank + is_new_axis, 0, &axis)) return NULL;
+    if (!are_alike(&parts[0], &parts[i], is_new_axis ? -1 : axis)) return NULL;
+    size += is_new_axis ? 1 : (int)parts[i].shape.dims[axis];
+  }
+  tsr_shape shape = parts[0].shape;
+  if (is_new_axis && shape.rank == TSR_MAX_RANK) return NULL;
+  if (is_new_axis) {
+    memmove(shape.dims + axis + 1, shape.dims + axis, (size_t)(shape.rank++ - axis) * sizeof shape.dims[0]);
+  }
+  shape.dims[axis] = size;
+  if (!begin(&out, &parts[0], parts[0].dtype, &shape)) return NULL;
+  for (int i = 0, at = 0; i < count; i++) {
+    int part_size = is_new_axis ? 1 : (int)parts[i].shape.dims[axis];
+    put_part(&out, axis, at, &parts[i], part_size);
+    at += part_size;
+  }
+  return make(&out);
+}
+
+static PyObject *small_concat(PyObject *const *given) { return join(false, given); }
+static PyObject *small_stack(PyObject *const *given) { return join(true, given); }
+
+// The elements of x along the axis at these indices.
+static PyObject *choose(const small *x, int axis, const int *indices, int count) {
+  small out;
+  tsr_shape shape = x->shape;
+  shape.dims[axis] = count;
+  if (!begin(&out, x, x->dtype, &shape)) return NULL;
+  line l = line_of(&x->shape, axis);
+  for (int at = 0; at < out.count; at++) {
+    int o = at / (count * l.inner), k = at / l.inner % count;
+    copy(&out, at, x, (o * l.size + indices[k]) * l.inner + at % l.inner);
+  }
+  return make(&out);
+}
+
+// x, axis, indices: those out of range are left to the operator.
+static PyObject *small_index_select(PyObject *const *given) {
+  small x, wanted;
+  int axis = 0, indices[TSRPY_FEW];
+  if (!read_small(given[0], &x) || !read_small(given[2], &wanted) || wanted.shape.rank != 1 ||
+      wanted.device != x.device)
+    return NULL;
+  if ((wanted.dtype != TSR_I64 && wanted.dtype != TSR_I32) || !read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
+  for (int i = 0; i < wanted.count; i++) {
+    int64_t index = wanted.dtype == TSR_I64 ? wanted.of.i64[i] : wanted.of.i32[i];
+    if (index < 0 || index >= x.shape.dims[axis]) return NULL;
+    indices[i] = (int)index;
+  }
+  return choose(&x, axis, indices, wanted.count);
+}
+
+// x, times, axis: each element several times, one after the other.
+static PyObject *small_repeat(PyObject *const *given) {
+  small x;
+  int axis = 0, indices[TSRPY_FEW];
+  if (!read_small(given[0], &x) || !given[1] || !PyLong_Check(given[1])) return NULL;
+  int overflow = 0;
+  long times = PyLong_AsLongAndOverflow(given[1], &overflow);
+  if (overflow || times < 1 || times > TSRPY_FEW || !read_axis(given[2], x.shape.rank, 0, &axis)) return NULL;
+  if (x.shape.dims[axis] * times > TSRPY_FEW) return NULL;
+  for (int i = 0; i < x.shape.dims[axis] * times; i++) indices[i] = i / (int)times;
+  return choose(&x, axis, indices, (int)(x.shape.dims[axis] * times));
+}
+
+// condition, a, b: of one shape.
+static PyObject *small_where(PyObject *const *given) {
+  small is_a, a, b;
+  if (!read_small(given[0], &is_a) || !read_small(given[1], &a) || !read_small(given[2], &b) || is_a.dtype != TSR_BOOL)
+    return NULL;
+  if (!are_alike(&a, &b, -1) || is_a.count != a.count || is_a.shape.rank != a.shape.rank || is_a.device != a.device)
+    return NULL;
+  if (memcmp(is_a.shape.dims, a.shape.dims, (size_t)a.shape.rank * sizeof a.shape.dims[0]) != 0) return NULL;
+  for (int i = 0; i < a.count; i++) {
+    if (!is_a.of.bytes_of[i]) copy(&a, i, &b, i);
+  }
+  return make(&a);
+}
+
+// --- The operators ---------------------------------------------------------------------------------------------------------
+
+tsrpy_small_run *tsrpy_small_find(const char *name) {
+  static const struct {
+    const char *name;
+    tsrpy_small_run *run;
+  } operators[] = {
+      {"sum", small_sum},
+      {"mean", small_mean},
+      {"prod", small_prod},
+      {"max", small_max},
+      {"min", small_min},
+      {"any", small_any},
+      {"all", small_all},
+      {"argmax", small_argmax},
+      {"argmin", small_argmin},
+      {"cumsum", small_cumsum},
+      {"cumprod", small_cumprod},
+      {"sort", small_sort},
+      {"argsort", small_argsort},
+      {"matmul", small_matmul},
+      {"concat", small_concat},
+      {"stack", small_stack},
+      {"index_select", small_index_select},
+      {"repeat", small_repeat},
+      {"where", small_where},
+  };
+  for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
+    if (strcmp(operators[i].name, name) == 0) return operators[i].run;
+  }
+  return NULL;
+}
