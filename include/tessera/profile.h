@@ -110,8 +110,8 @@ typedef struct tsr_profile tsr_profile;
 // NULL: all defaults.
 //
 // Threads: any.
-// Errors:  TSR_ERR_INVALID_ARGUMENT (profiling is on already, by this call or by the setting `profile`),
-//          TSR_ERR_UNSUPPORTED (web pages).
+// Errors:  TSR_ERR_INVALID_ARGUMENT (profiling is on already, by this call), TSR_ERR_UNSUPPORTED (web pages). What the setting
+//          `profile` has recorded is given up: its file gets what tsr_profile_end returns.
 TSR_API tsr_status tsr_profile_begin(const tsr_profile_desc *desc);
 
 // Ends recording and returns the records. Waits, for 10 s at most, until queued work that is being timed has ended.

@@ -214,24 +214,56 @@ tsr_status tsr_profile_write(const tsr_profile *profile, const char *path) {
   return status;
 }
 
-// --- The setting ---------------------------------------------------------------------------------------------------------------
+// --- Sessions ------------------------------------------------------------------------------------------------------------------
 
 static tsri_mutex setting_lock = TSRI_MUTEX_INIT;
-static char *setting_path;        // guarded by setting_lock; NULL: the setting has not begun a session
-static uint64_t setting_process;  // the process that began it: a child writes nothing
+// Guarded by setting_lock.
+static char *setting_path;        // of the setting; NULL: there is none
+static bool setting_has_session;  // the session that is on was begun by the setting, not by the program
+static uint64_t setting_process;  // the process that read the setting: a child writes nothing
+
+// Writes the session to the setting's file, or prints it. Call with setting_lock held.
+static void write_for_setting(const tsr_profile *profile) {
+  if (!setting_path || setting_process != tsri_process_id()) return;
+  tsr_status status = tsr_profile_write(profile, strcmp(setting_path, "on") == 0 ? NULL : setting_path);
+  if (status != TSR_OK) tsri_log(TSR_LOG_ERROR, "TESSERA_PROFILE: %s", tsr_last_error());
+}
+
+// A program that profiles itself goes before the setting: the setting's session is given up, and its file gets those of the program.
+tsr_status tsr_profile_begin(const tsr_profile_desc *desc) {
+  tsri_mutex_lock(&setting_lock);
+  if (setting_has_session) tsr_profile_release(tsri_profile_stop());
+  setting_has_session = false;
+  tsr_status status = tsri_profile_start(desc);
+  tsri_mutex_unlock(&setting_lock);
+  return status;
+}
+
+tsr_status tsr_profile_end(tsr_profile **out_profile) {
+  if (out_profile) *out_profile = NULL;
+  tsr_profile *ended = tsri_profile_stop();
+  if (!ended) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "profile_end: profiling is not on");
+  tsri_mutex_lock(&setting_lock);
+  setting_has_session = false;
+  write_for_setting(ended);
+  tsri_mutex_unlock(&setting_lock);
+  if (out_profile) *out_profile = ended;
+  else tsr_profile_release(ended);
+  return TSR_OK;
+}
+
+// --- The setting ---------------------------------------------------------------------------------------------------------------
 
 static void write_at_exit(void) {
   tsri_mutex_lock(&setting_lock);
-  char *path = setting_process == tsri_process_id() ? setting_path : NULL;
+  bool is_ours = setting_has_session && setting_process == tsri_process_id();
+  tsr_profile *profile = is_ours ? tsri_profile_stop() : NULL;
+  if (profile) write_for_setting(profile);
+  tsri_free(setting_path);
   setting_path = NULL;
+  setting_has_session = false;
   tsri_mutex_unlock(&setting_lock);
-  tsr_profile *profile = NULL;
-  if (path && tsr_profile_end(&profile) == TSR_OK) {
-    tsr_status status = tsr_profile_write(profile, strcmp(path, "on") == 0 ? NULL : path);
-    if (status != TSR_OK) tsri_log(TSR_LOG_ERROR, "TESSERA_PROFILE: %s", tsr_last_error());
-  }
   tsr_profile_release(profile);
-  tsri_free(path);
 }
 
 // Functions for the end of a process run in the opposite order: registered after a driver was opened, this one runs before
@@ -245,19 +277,18 @@ void tsri_profile_register(void) {
 }
 
 static void begin_by_setting(const char *setting, bool is_full) {
-  char *path = tsri_strdup(setting);
-  if (!path || tsr_profile_begin(&(tsr_profile_desc){.is_full = is_full}) != TSR_OK) {
-    tsri_log(TSR_LOG_WARN, "TESSERA_PROFILE: %s", path ? tsr_last_error() : "no host memory");
-    tsri_free(path);
-    return;
-  }
-  setting_path = path;
+  setting_path = tsri_strdup(setting);
   setting_process = tsri_process_id();
+  if (!setting_path) tsri_log(TSR_LOG_WARN, "TESSERA_PROFILE: no host memory");
+  if (!setting_path || tsri_profiling()) return;  // the program has begun a session of its own
+  tsr_status status = tsri_profile_start(&(tsr_profile_desc){.is_full = is_full});
+  setting_has_session = status == TSR_OK;
+  if (status != TSR_OK) tsri_log(TSR_LOG_WARN, "TESSERA_PROFILE: %s", tsr_last_error());
 }
 
 void tsri_profile_configure(const char *setting, bool is_full) {
   if (!setting || strcmp(setting, "off") == 0) return;
   tsri_mutex_lock(&setting_lock);
-  if (!setting_path && !tsri_profiling()) begin_by_setting(setting, is_full);
+  if (!setting_path) begin_by_setting(setting, is_full);
   tsri_mutex_unlock(&setting_lock);
 }

@@ -401,6 +401,25 @@ TEST(begin_and_end_come_in_pairs) {
   tsr_profile_release(NULL);
 }
 
+// The setting has begun a session by itself when the program begins its own.
+TEST(a_program_that_profiles_itself_goes_before_the_setting_and_its_file_has_that) {
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/tessera_profile_set_%llu.txt", (unsigned long long)tsri_process_id());
+  CHECK_OK(tsr_config_set("profile", path));
+  tsr_device *device = test_open("cpu");
+  CHECK(tsr_profile_is_on());
+  CHECK_OK(tsr_profile_begin(NULL));
+  CHECK_STATUS(tsr_profile_begin(NULL), TSR_ERR_INVALID_ARGUMENT);  // its own one is not given up
+  tsr_label_begin("of the program");
+  step_with_labels(device);
+  tsr_label_end();
+  tsr_profile_release(end_profile());
+  CHECK(strstr(read_back(path), "of the program") != NULL);
+  CHECK(!tsr_profile_is_on());
+  CHECK_OK(tsr_config_set("profile", NULL));
+  tsr_device_release(device);
+}
+
 TEST(a_device_that_is_opened_again_stays_the_same_one) {
   CHECK_OK(tsr_profile_begin(NULL));
   for (int i = 0; i < 3; i++) {

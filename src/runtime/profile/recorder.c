@@ -414,7 +414,7 @@ static tsr_profile *create_session(const tsr_profile_desc *desc) {
   return NULL;
 }
 
-tsr_status tsr_profile_begin(const tsr_profile_desc *desc) {
+tsr_status tsri_profile_start(const tsr_profile_desc *desc) {
   tsr_profile *profile = create_session(desc);
   if (!profile) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "profile_begin: no host memory for its record");
   tsri_mutex_lock(&lock);
@@ -427,13 +427,11 @@ tsr_status tsr_profile_begin(const tsr_profile_desc *desc) {
   tsri_mutex_unlock(&lock);
   if (is_free) return TSR_OK;
   tsr_profile_release(profile);
-  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
-                   "profile_begin: profiling is on already, by an earlier call or by TESSERA_PROFILE");
+  return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "profile_begin: profiling is on already, by an earlier call");
 }
 
-// Ends the session and returns it with its events freed; NULL: there is none. Waits for spans that are under way, which use
-// the events without the lock.
-static tsr_profile *take_session(void) {
+// Waits for spans that are under way, which use the events without the lock.
+tsr_profile *tsri_profile_stop(void) {
   tsri_mutex_lock(&lock);
   atomic_store(&tsri_profile_is_on, false);
   while (session && open_span_count > 0) {
@@ -453,15 +451,6 @@ static tsr_profile *take_session(void) {
   }
   tsri_mutex_unlock(&lock);
   return ended;
-}
-
-tsr_status tsr_profile_end(tsr_profile **out_profile) {
-  if (out_profile) *out_profile = NULL;
-  tsr_profile *ended = take_session();
-  if (!ended) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "profile_end: profiling is not on");
-  if (out_profile) *out_profile = ended;
-  else tsr_profile_release(ended);
-  return TSR_OK;
 }
 
 bool tsr_profile_is_on(void) { return tsri_profiling(); }

@@ -172,6 +172,12 @@ void tsri_lane_finish(tsr_profile *session, tsri_lane *lane, uint64_t deadline_n
 // Measures the device's limits: bytes and operations per second.
 void tsri_profile_measure(tsr_device *device, double *out_bytes, double *out_operations);
 
+// Begins a session, whoever asks for it. Errors: TSR_ERR_INVALID_ARGUMENT (one is on), TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_profile_start(const tsr_profile_desc *desc);
+
+// Ends the session and returns it with its events freed; NULL: there is none.
+tsr_profile *tsri_profile_stop(void);
+
 // Has the result written when the process ends, if the setting `profile` began the session. Called after a device was
 // opened.
 void tsri_profile_register(void);
