@@ -25,11 +25,22 @@ static const limits by_mode[] = {
     [TSRI_TUNE_MODE_FULL] = {5000000000, UINT64_MAX, 5},
 };
 
+// The way that a launch took, so that the next one like it needs neither the name of its kind of work nor a search for that.
+typedef struct known_way {
+  uint64_t hash;     // of the fusion
+  uint64_t version;  // of the choices when it was found
+  bool is_set, is_usual;
+  tsri_tuning tuning;
+} known_way;
+
+enum { KNOWN_WAYS = 64 };  // direct-mapped: a new one replaces the old one at its place
+
 struct tsri_autotune {
   tsri_choices *choices;
   tsri_tune_mode mode;
   uint64_t spent_ns;
   uint64_t unusual_count;
+  known_way known[KNOWN_WAYS];
 };
 
 tsri_autotune *tsri_autotune_create(const tsr_device *device) {
@@ -52,6 +63,10 @@ void tsri_autotune_destroy(tsri_autotune *tuner) {
 
 uint64_t tsri_autotune_unusual(const tsri_autotune *tuner) { return tuner ? tuner->unusual_count : 0; }
 
+bool tsri_autotune_is_on(const tsri_autotune *tuner) {
+  return tuner && (tuner->mode == TSRI_TUNE_MODE_QUICK || tuner->mode == TSRI_TUNE_MODE_FULL);
+}
+
 tsri_choices *tsri_autotune_choices(const tsri_autotune *tuner) { return tuner->choices; }
 
 // --- Launching by a choice ------------------------------------------------------------------------------------------------
@@ -64,13 +79,11 @@ typedef struct work {
   tsr_buffer *const *outputs;
 } work;
 
-// Launches the fusion `times` times in the way that `changes` to the usual tuning describe. `*out_asked` (may be NULL) receives the entries that the launch asked for.
-static tsr_status launch(const work *w, const char *changes, int times, uint64_t *out_asked) {
-  tsri_tuning tuning = w->state->tuning;
-  if (!tsri_tuning_change(&tuning, changes)) return TSR_ERR_UNSUPPORTED;
-  tsri_tuning_use(&tuning);
-  tsri_native_allow(tuning.native != 0);
-  tsri_parallel_limit(tuning.threads);
+// Launches the fusion `times` times as `tuning` says. `*out_asked` (may be NULL) receives the entries that the launch asked for.
+static tsr_status launch_by(const work *w, const tsri_tuning *tuning, int times, uint64_t *out_asked) {
+  tsri_tuning_use(tuning);
+  tsri_native_allow(tuning->native != 0);
+  tsri_parallel_limit(tuning->threads);
   tsri_tuning_asked = 0;
   tsr_status status = TSR_OK;
   for (int i = 0; i < times && status == TSR_OK; i++) {
@@ -81,6 +94,12 @@ static tsr_status launch(const work *w, const char *changes, int times, uint64_t
   tsri_native_allow(true);
   tsri_tuning_use(NULL);
   return status;
+}
+
+// The same, in the way that `changes` to the usual tuning describe.
+static tsr_status launch(const work *w, const char *changes, int times, uint64_t *out_asked) {
+  tsri_tuning tuning = w->state->tuning;
+  return tsri_tuning_change(&tuning, changes) ? launch_by(w, &tuning, times, out_asked) : TSR_ERR_UNSUPPORTED;
 }
 
 // --- Timing ---------------------------------------------------------------------------------------------------------------
@@ -114,15 +133,19 @@ typedef struct search {
   uint64_t end_ns;
 } search;
 
+static tsri_contest contest_of(const search *s, trial *t, uint64_t longest_ns) {
+  return (tsri_contest){.count = t->count,
+                        .run = time_one,
+                        .context = t,
+                        .rounds = by_mode[s->tuner->mode].rounds,
+                        .longest_ns = longest_ns,
+                        .least_gain = LEAST_GAIN_PERCENT / 100.0};
+}
+
 static int hold(const search *s, trial *t) {
   double times[TSRI_MOST_CONTENDERS];
   uint64_t now = tsri_clock_ns();
-  tsri_contest contest = {.count = t->count,
-                          .run = time_one,
-                          .context = t,
-                          .rounds = by_mode[s->tuner->mode].rounds,
-                          .longest_ns = now < s->end_ns ? s->end_ns - now : 0,
-                          .least_gain = LEAST_GAIN_PERCENT / 100.0};
+  tsri_contest contest = contest_of(s, t, now < s->end_ns ? s->end_ns - now : 0);
   return tsri_contest_hold(&contest, times);
 }
 
@@ -183,25 +206,25 @@ static bool is_right(const search *s) {
   return is_good;
 }
 
-// Times the usual way and the best one once more, in turns: the winner of many contests may owe it to noise. Beside other programs times are noisy, too, so it must win nearly
-// every turn, not only have the shortest time.
+// What the way costs more than was timed: single.h launches a node that a native operator computes without a plan, but only in the usual way.
+static double unplanned_ns(const search *s) {
+  uint64_t asked = 0;
+  bool is_single = s->work->plan->node_count == 1 && launch(s->work, "", 1, &asked) == TSR_OK;
+  return is_single && (asked >> TSRI_ENTRY_native & 1u) ? (double)s->work->state->plan_ns : 0;
+}
+
+// The winner of many contests may owe it to noise, so it must win again, twice; else the usual way stays.
 static void confirm(search *s) {
-  enum { TURNS = 10, LEAST_TURNS = 6, MOST_LOST = 1 };
   trial t = {.work = s->work, .times = s->times, .count = 2};
   snprintf(t.changes[1], sizeof t.changes[1], "%s", s->best);
-  int turns = 0, lost = 0;
-  uint64_t end = tsri_clock_ns() + by_mode[s->tuner->mode].one_ns;
-  s->usual_ns = time_one(&t, 0);
-  s->best_ns = s->best[0] ? time_one(&t, 1) : s->usual_ns;
-  for (; s->best[0] && turns < TURNS && lost <= MOST_LOST && tsri_clock_ns() < end; turns++) {
-    double usual = time_one(&t, 0), other = time_one(&t, 1);
-    lost += usual < 0 || other < 0 || other > usual;
-    if (usual < s->usual_ns) s->usual_ns = usual;
-    if (other < s->best_ns) s->best_ns = other;
-  }
-  if (turns >= LEAST_TURNS && lost <= MOST_LOST && s->best_ns < s->usual_ns * (LEAST_GAIN_PERCENT / 100.0)) return;
-  s->best[0] = 0;
-  s->best_ns = s->usual_ns;
+  tsri_contest contest = contest_of(s, &t, by_mode[s->tuner->mode].one_ns / 2);
+  double usual_ns = time_one(&t, 0), more_ns = s->best[0] ? unplanned_ns(s) : 0;
+  tsri_duel duel = {usual_ns, usual_ns};
+  bool is_faster = s->best[0] && tsri_contest_confirm(&contest, 1, more_ns, &duel) &&
+                   tsri_contest_confirm(&contest, 1, more_ns, &duel);
+  s->usual_ns = duel.first_ns;
+  s->best_ns = is_faster ? duel.other_ns : duel.first_ns;
+  if (!is_faster) s->best[0] = 0;
 }
 
 static void store(search *s, bool is_bad) {
@@ -254,8 +277,8 @@ static void tune(tsri_autotune *tuner, const work *w, const char *name) {
 // Whether the work can be repeated and timed now: nothing is being captured, and there is time left.
 static bool may_tune(const tsri_autotune *tuner, const tsri_plan *plan, const tsri_fusion *fusion) {
   const tsri_node *root = plan->nodes[fusion->root].node;
-  bool is_asked = tuner->mode == TSRI_TUNE_MODE_QUICK || tuner->mode == TSRI_TUNE_MODE_FULL;
-  return is_asked && root->count > 0 && !tsri_tape_now() && tuner->spent_ns < by_mode[tuner->mode].all_ns;
+  return tsri_autotune_is_on(tuner) && root->count > 0 && !tsri_tape_now() &&
+         tuner->spent_ns < by_mode[tuner->mode].all_ns;
 }
 
 // Whether a failure is none of the choice's.
@@ -263,30 +286,60 @@ static bool is_the_devices(tsr_status status) {
   return status == TSR_ERR_DEVICE_LOST || status == TSR_ERR_OUT_OF_MEMORY || status == TSR_ERR_TIMEOUT;
 }
 
-tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, const tsri_plan *plan,
-                                const tsri_fusion *fusion, tsr_buffer *const *outputs) {
-  if (!tuner) return tsri_launch_fusion(state, plan, fusion, outputs);
-  work w = {state, plan->nodes[fusion->root].node->value.device, plan, fusion, outputs};
+static known_way *place_of(tsri_autotune *tuner, uint64_t hash) { return &tuner->known[hash % KNOWN_WAYS]; }
+
+// Stores the way for launches of fusions with this hash.
+static void remember(tsri_autotune *tuner, const work *w, uint64_t hash, const char *changes) {
+  known_way *way = place_of(tuner, hash);
+  *way = (known_way){.hash = hash,
+                     .version = tsri_choices_version(tuner->choices),
+                     .is_usual = !changes[0],
+                     .tuning = w->state->tuning};
+  way->is_set = tsri_tuning_change(&way->tuning, changes);
+}
+
+// What ran when it was tuned fails now: the usual way from here on.
+static tsr_status give_up(tsri_autotune *tuner, const work *w, tsri_choice *choice, tsr_status status) {
+  tsri_log(TSR_LOG_WARN, "tuning: %s by %s fails (%s) and is not used any more", choice->work, choice->choice,
+           tsr_status_name(status));
+  choice->is_bad = true;
+  tsri_choices_put(tuner->choices, choice);
+  choice->is_bad = false;
+  choice->choice[0] = 0;
+  choice->chosen_us = choice->usual_us;
+  tsri_choices_put(tuner->choices, choice);
+  return launch(w, "", 1, NULL);
+}
+
+static tsr_status launch_by_choice(tsri_autotune *tuner, const work *w, uint64_t hash) {
   char name[TSRI_CHOICE_WORK_BYTES];
   tsri_choice choice = {.choice = ""};
-  tsri_autotune_work(plan, fusion, name, sizeof name);
+  tsri_autotune_work(w->plan, w->fusion, name, sizeof name);
   bool is_known = tsri_choices_find(tuner->choices, name, &choice);
-  if (!is_known && may_tune(tuner, plan, fusion)) {
-    tune(tuner, &w, name);
+  if (!is_known && may_tune(tuner, w->plan, w->fusion)) {
+    tune(tuner, w, name);
     (void)tsri_choices_find(tuner->choices, name, &choice);
   }
   bool is_settled = is_known || tuner->mode == TSRI_TUNE_MODE_AUTO;
   if (choice.choice[0] || !is_settled) tuner->unusual_count++;
-  tsr_status status = launch(&w, choice.choice, 1, NULL);
+  tsr_status status = launch(w, choice.choice, 1, NULL);
+  if (status == TSR_OK && is_settled) remember(tuner, w, hash, choice.choice);
   if (status == TSR_OK || !choice.choice[0] || is_the_devices(status)) return status;
-  // What ran when it was tuned fails now: the usual way from here on.
-  tsri_log(TSR_LOG_WARN, "tuning: %s by %s fails (%s) and is not used any more", name, choice.choice,
-           tsr_status_name(status));
-  choice.is_bad = true;
-  tsri_choices_put(tuner->choices, &choice);
-  choice.is_bad = false;
-  choice.choice[0] = 0;
-  choice.chosen_us = choice.usual_us;
-  tsri_choices_put(tuner->choices, &choice);
-  return launch(&w, "", 1, NULL);
+  return give_up(tuner, w, &choice, status);
+}
+
+tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, const tsri_plan *plan,
+                                const tsri_fusion *fusion, tsr_buffer *const *outputs) {
+  if (!tuner) return tsri_launch_fusion(state, plan, fusion, outputs);
+  uint64_t hash = tsri_autotune_hash(plan, fusion);
+  const known_way *way = place_of(tuner, hash);
+  bool is_known = way->is_set && way->hash == hash && way->version == tsri_choices_version(tuner->choices);
+  if (is_known && way->is_usual) return tsri_launch_fusion(state, plan, fusion, outputs);
+  work w = {state, plan->nodes[fusion->root].node->value.device, plan, fusion, outputs};
+  if (is_known) {
+    tsr_status status = launch_by(&w, &way->tuning, 1, NULL);
+    if (status == TSR_OK) tuner->unusual_count++;
+    if (status == TSR_OK || is_the_devices(status)) return status;
+  }
+  return launch_by_choice(tuner, &w, hash);
 }

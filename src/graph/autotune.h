@@ -25,6 +25,12 @@ tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, c
 // How many launches so far were not the usual way, or may not be the next time. `tuner` may be NULL.
 uint64_t tsri_autotune_unusual(const tsri_autotune *tuner);
 
+// Whether kinds of work that are not known yet may be timed. `tuner` may be NULL.
+bool tsri_autotune_is_on(const tsri_autotune *tuner);
+
+// A hash of the fusion's operators, dtypes and layouts: fusions with equal ones are of the same kind of work. Takes a tenth of the time of the name.
+uint64_t tsri_autotune_hash(const tsri_plan *plan, const tsri_fusion *fusion);
+
 // Writes the name of the fusion's kind of work.
 void tsri_autotune_work(const tsri_plan *plan, const tsri_fusion *fusion, char *out, size_t bytes);
 

@@ -18,6 +18,11 @@ uint64_t tsri_autotune_unusual(const tsri_autotune *tuner) {
   return 0;
 }
 
+bool tsri_autotune_is_on(const tsri_autotune *tuner) {
+  (void)tuner;
+  return false;
+}
+
 tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, const tsri_plan *plan,
                                 const tsri_fusion *fusion, tsr_buffer *const *outputs) {
   (void)tuner;

@@ -81,6 +81,37 @@ void tsri_autotune_work(const tsri_plan *plan, const tsri_fusion *fusion, char *
   add_shape(&n, root->dtype, &root->shape);
 }
 
+// --- Hashes -------------------------------------------------------------------------------------------------------------
+
+static uint64_t mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
+  return hash ^ hash >> 29;
+}
+
+// A member of the fusion has no buffer when the fusion is launched; everything else that it reads has one.
+static uint64_t mix_input(uint64_t hash, const tsri_input *input) {
+  bool is_outside = tsri_value_buffer(input->value) != NULL;
+  int rank = input->layout.shape.rank;
+  hash = mix(hash, (uint64_t)input->dtype | (uint64_t)rank << 8 | (uint64_t)is_outside << 16);
+  for (int i = 0; i < rank; i++) {
+    hash = mix(hash, (uint64_t)input->layout.shape.dims[i] ^ (uint64_t)input->layout.strides[i] << 32);
+  }
+  return hash;
+}
+
+uint64_t tsri_autotune_hash(const tsri_plan *plan, const tsri_fusion *fusion) {
+  uint64_t hash = fusion->node_count;
+  for (uint32_t i = 0; i < fusion->node_count; i++) {
+    const tsri_node *node = plan->nodes[plan->members[fusion->first + i]].node;
+    hash = mix(hash, (uint64_t)(uintptr_t)node->op ^ (uint64_t)node->axes << 56);
+    for (uint32_t k = 0; k < node->input_count; k++) hash = mix_input(hash, &node->inputs[k]);
+  }
+  const tsri_node *root = plan->nodes[fusion->root].node;
+  hash = mix(hash, (uint64_t)root->dtype | (uint64_t)root->shape.rank << 8);
+  for (int i = 0; i < root->shape.rank; i++) hash = mix(hash, (uint64_t)root->shape.dims[i]);
+  return hash;
+}
+
 // --- Results ------------------------------------------------------------------------------------------------------------
 
 // What an element may differ by, as a part of the largest element: sums of many elements in another order, and one rounding.

@@ -72,6 +72,7 @@ typedef struct tsri_graph_state {
   struct tsri_kernel_cache *kernels;
   tsri_tuning tuning;                    // set when the state is created, then constant
   struct tsri_autotune *autotune;        // NULL: launches are not tuned; set when the state is created
+  uint64_t plan_ns;                      // how long the latest plan took to make; only while launches are timed
   struct tsri_known_texts *known_texts;  // of the profiler (profiled.c); NULL: none yet
   tsri_repeats repeats;
   tsri_singles singles;

@@ -156,7 +156,9 @@ static tsr_status run_plan(tsri_graph_state *state, const tsri_plan *plan, tsri_
 static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
                               tsri_garbage *garbage) {
   tsri_plan plan;
+  uint64_t start = tsri_autotune_is_on(state->autotune) ? tsri_clock_ns() : 0;
   tsr_status status = tsri_plan_init(state, targets, target_count, garbage, &plan);
+  if (start) state->plan_ns = tsri_clock_ns() - start;
   if (status != TSR_OK) return status;
   status = run_plan(state, &plan, garbage);
   tsri_plan_deinit(&plan);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Both ways are timed in turns, so that whatever else the machine does hits both. A row counts as slower only if it lost most turns, by more
-// than a tuned way has to win by (src/graph/autotune.c), does so again with more turns, and against a second device that is not tuned: two devices
-// opened alike differ by up to 15 % where a row takes some 15 us on a GPU, because the host's part does.
+// Both ways are timed in turns, so that whatever else the machine does hits both. A row that seems slower as it is tuned is timed again on further devices, three without
+// tuning and three with it: two devices opened alike differ, too, by up to 15 % where a row takes some 15 us on a GPU. It is slower only if each device with
+// tuning is slower than each without, by more than a tuned way has to win by (src/graph/autotune.c). By chance that happens once in twenty times for a row that seems slower.
 #include "bench_tuned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tessera/tessera.h>
 
 #include "bench_progress.h"
@@ -14,7 +15,7 @@
 #include "json.h"
 #include "report.h"
 
-enum { TURNS = 15, MOST_TURNS = 45 };
+enum { TURNS = 15, GROUP = 3, DEVICES = 2 * GROUP };
 static const double least_share = 0.8;  // of the turns, to be faster or slower
 static const double least_ratio = 1.03;
 
@@ -25,65 +26,126 @@ typedef struct tuned_row {
   char message[BENCH_MESSAGE_BYTES];
   double usual_ns, tuned_ns;  // medians
   double ratio;               // median of usual / tuned of each turn
+  double noise;  // half the width of the middle half of these ratios; or how far devices without tuning are apart
   bool is_faster, is_slower;
 } tuned_row;
 
-typedef struct two_cases {
-  bench_case usual, tuned;
+// Devices that take turns. The even ones are not tuned, the odd ones are.
+typedef struct contest {
+  const bench_plan *plan;
+  int count;
+  tsr_device *devices[DEVICES];
+  bench_case cases[DEVICES];
   int steps;
-} two_cases;
+  double ns[DEVICES][TURNS];
+} contest;
 
-// Takes turns, and puts what they say into `r`.
-static tsr_status take_turns(two_cases *c, int turns, tuned_row *r) {
-  double usual[MOST_TURNS], tuned[MOST_TURNS], ratios[MOST_TURNS];
-  int won = 0, lost = 0;
-  for (int i = 0; i < turns; i++) {
-    tsr_status status = bench_case_sample(i % 2 ? &c->tuned : &c->usual, c->steps, i % 2 ? &tuned[i] : &usual[i]);
-    if (status == TSR_OK)
-      status = bench_case_sample(i % 2 ? &c->usual : &c->tuned, c->steps, i % 2 ? &usual[i] : &tuned[i]);
-    if (status != TSR_OK) return status;
-    ratios[i] = usual[i] / tuned[i];
-    won += ratios[i] > 1;
-    lost += ratios[i] < 1;
+// --- Timing ------------------------------------------------------------------------------------------------------------
+
+static int open_with(const char *tune, const device_choice *wanted, tsr_device **out_device) {
+  if (tsr_config_set("tune", tune) != TSR_OK) return report_error();
+  int exit_code = device_choice_open(wanted, out_device);
+  (void)tsr_config_set("tune", NULL);
+  return exit_code;
+}
+
+static int open_devices(contest *c, const device_choice *wanted) {
+  int exit_code = EXIT_DONE;
+  for (int i = 0; i < c->count && exit_code == EXIT_DONE; i++) {
+    exit_code = open_with(i % 2 ? "auto" : "off", wanted, &c->devices[i]);
   }
-  bench_sort(usual, turns);
-  bench_sort(tuned, turns);
-  bench_sort(ratios, turns);
-  r->usual_ns = bench_quantile(usual, turns, 0.5) / c->steps;
-  r->tuned_ns = bench_quantile(tuned, turns, 0.5) / c->steps;
-  r->ratio = bench_quantile(ratios, turns, 0.5);
-  r->is_faster = won >= least_share * turns && r->ratio >= least_ratio;
-  r->is_slower = lost >= least_share * turns && r->ratio <= 1 / least_ratio;
+  return exit_code;
+}
+
+static void close_devices(contest *c) {
+  for (int i = 0; i < c->count; i++) tsr_device_release(c->devices[i]);
+}
+
+// Every device begins every count-th turn.
+static tsr_status take_turns(contest *c) {
+  for (int turn = 0; turn < TURNS; turn++) {
+    for (int i = 0; i < c->count; i++) {
+      int number = (turn + i) % c->count;
+      tsr_status status = bench_case_sample(&c->cases[number], c->steps, &c->ns[number][turn]);
+      if (status != TSR_OK) return status;
+      c->ns[number][turn] /= c->steps;
+    }
+  }
   return TSR_OK;
 }
 
-static tsr_status time_both(two_cases *c, tuned_row *r) {
+static tsr_status time_cases(contest *c, tuned_row *r) {
   int steps = 0;
-  tsr_status status = bench_choose_steps(&c->usual, &c->steps);
-  if (status == TSR_OK) status = bench_choose_steps(&c->tuned, &steps);
-  if (status == TSR_OK) status = take_turns(c, TURNS, r);
-  if (status == TSR_OK && r->is_slower) status = take_turns(c, MOST_TURNS, r);
-  return status;
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < c->count && status == TSR_OK; i++) {
+    status = bench_case_init(&c->cases[i], r->row, c->devices[i], c->plan->dtype, r->rows, r->cols);
+    if (status == TSR_OK) status = bench_choose_steps(&c->cases[i], i ? &steps : &c->steps);
+  }
+  return status == TSR_OK ? take_turns(c) : status;
 }
 
-static void time_against(const bench_plan *plan, tsr_device *usual, tsr_device *tuned, tuned_row *r) {
-  static two_cases c;  // too large for the stack
-  r->status = bench_case_init(&c.usual, r->row, usual, plan->dtype, r->rows, r->cols);
-  tsr_status other = bench_case_init(&c.tuned, r->row, tuned, plan->dtype, r->rows, r->cols);
-  if (r->status == TSR_OK) r->status = other;
-  if (r->status == TSR_OK) r->status = time_both(&c, r);
+// Times the row on all devices of the contest.
+static void hold(contest *c, tuned_row *r) {
+  memset(c->cases, 0, sizeof c->cases);
+  r->status = time_cases(c, r);
   if (r->status != TSR_OK) snprintf(r->message, sizeof r->message, "%s", tsr_last_error());
-  bench_case_deinit(&c.usual);
-  bench_case_deinit(&c.tuned);
+  for (int i = 0; i < c->count; i++) bench_case_deinit(&c->cases[i]);
 }
 
-enum { USUAL, TUNED, USUAL_AGAIN, DEVICES };
+// --- Judging -----------------------------------------------------------------------------------------------------------
 
-static void time_row(const bench_plan *plan, tsr_device *const *devices, const bench_row *row, tuned_row *r) {
+static double median(double *values, int count) {
+  bench_sort(values, count);
+  return bench_quantile(values, count, 0.5);
+}
+
+// By the turns of two devices.
+static void judge_turns(contest *c, tuned_row *r) {
+  double ratios[TURNS];
+  int won = 0, lost = 0;
+  for (int i = 0; i < TURNS; i++) {
+    ratios[i] = c->ns[0][i] / c->ns[1][i];
+    won += ratios[i] > 1;
+    lost += ratios[i] < 1;
+  }
+  r->ratio = median(ratios, TURNS);
+  r->noise = (bench_quantile(ratios, TURNS, 0.75) - bench_quantile(ratios, TURNS, 0.25)) / 2;
+  r->usual_ns = median(c->ns[0], TURNS);
+  r->tuned_ns = median(c->ns[1], TURNS);
+  r->is_faster = won >= least_share * TURNS && r->ratio >= least_ratio;
+  r->is_slower = lost >= least_share * TURNS && r->ratio <= 1 / least_ratio;
+}
+
+// By the medians of several devices.
+static void judge_devices(contest *c, tuned_row *r) {
+  double usual[GROUP], tuned[GROUP];
+  for (int i = 0; i < GROUP; i++) {
+    usual[i] = median(c->ns[2 * i], TURNS);
+    tuned[i] = median(c->ns[2 * i + 1], TURNS);
+  }
+  r->usual_ns = median(usual, GROUP);
+  r->tuned_ns = median(tuned, GROUP);
+  r->ratio = r->usual_ns / r->tuned_ns;
+  r->noise = (usual[GROUP - 1] - usual[0]) / (2 * r->usual_ns);
+  r->is_slower = tuned[0] > usual[GROUP - 1] && r->ratio <= 1 / least_ratio;
+  r->is_faster = tuned[GROUP - 1] < usual[0] && r->ratio >= least_ratio;
+}
+
+static void time_again(contest *c, const device_choice *wanted, tuned_row *r) {
+  *c = (contest){.plan = c->plan, .count = DEVICES};
+  bool is_open = open_devices(c, wanted) == EXIT_DONE;  // else what two devices say stays
+  if (is_open) hold(c, r);
+  if (is_open && r->status == TSR_OK) judge_devices(c, r);
+  close_devices(c);
+}
+
+static void time_row(contest *two, contest *all, const device_choice *wanted, const bench_row *row, tuned_row *r) {
+  const bench_plan *plan = two->plan;
   *r = (tuned_row){.row = row, .rows = row->rows, .cols = row->cols};
   if (row->rows && plan->rows) r->rows = plan->rows, r->cols = plan->cols;
-  time_against(plan, devices[USUAL], devices[TUNED], r);
-  if (r->status == TSR_OK && r->is_slower) time_against(plan, devices[USUAL_AGAIN], devices[TUNED], r);
+  hold(two, r);
+  if (r->status == TSR_OK) judge_turns(two, r);
+  if (r->status == TSR_OK && r->is_slower) time_again(all, wanted, r);
 }
 
 // --- Showing -----------------------------------------------------------------------------------------------------------
@@ -104,6 +166,7 @@ static void write_json(const tuned_row *rows, int count) {
     json_real(&json, "usual_ns", rows[i].usual_ns);
     json_real(&json, "tuned_ns", rows[i].tuned_ns);
     json_real(&json, "ratio", rows[i].ratio);
+    json_real(&json, "noise", rows[i].noise);
     json_text(&json, "verdict", verdict_of(&rows[i]));
     json_end_object(&json);
   }
@@ -118,6 +181,7 @@ static int print_rows(const tuned_row *rows, int count) {
                                          {.heading = "Usual", .gap = 2, .is_right = true},
                                          {.heading = "Tuned", .gap = 2, .is_right = true},
                                          {.heading = "Times", .gap = 2, .is_right = true},
+                                         {.heading = "Noise", .gap = 2, .is_right = true},
                                          {.heading = "Tuned is"}};
   char time[BENCH_TIME_TEXT_BYTES];
   table t;
@@ -133,19 +197,13 @@ static int print_rows(const tuned_row *rows, int count) {
     table_cell(&t, TERM_PLAIN, "%s", bench_format_ns(r->usual_ns, time));
     table_cell(&t, TERM_BOLD, "%s", bench_format_ns(r->tuned_ns, time));
     table_cell(&t, TERM_PLAIN, "%.2f", r->ratio);
+    table_cell(&t, TERM_PLAIN, "%.2f", r->noise);
     table_cell(&t, r->is_slower ? TERM_BAD : TERM_PLAIN, "%s", verdict_of(r));
   }
   return report_table(&t);
 }
 
 // --- The command -------------------------------------------------------------------------------------------------------
-
-static int open_with(const char *tune, const device_choice *wanted, tsr_device **out_device) {
-  if (tsr_config_set("tune", tune) != TSR_OK) return report_error();
-  int exit_code = device_choice_open(wanted, out_device);
-  (void)tsr_config_set("tune", NULL);
-  return exit_code;
-}
 
 static int judge(const tuned_row *rows, int count) {
   int exit_code = EXIT_DONE;
@@ -159,22 +217,22 @@ static int judge(const tuned_row *rows, int count) {
 
 int bench_tuned_run(const bench_plan *plan, const device_choice *wanted, const bench_row *const *rows, int count,
                     bool as_json) {
-  static const char *const settings[DEVICES] = {[USUAL] = "off", [TUNED] = "auto", [USUAL_AGAIN] = "off"};
-  tsr_device *devices[DEVICES] = {NULL};
-  tuned_row *all = calloc((size_t)count, sizeof *all);
-  if (!all) return report_no_memory();
-  int exit_code = EXIT_DONE, timed = 0;
-  for (int i = 0; i < DEVICES && exit_code == EXIT_DONE; i++) exit_code = open_with(settings[i], wanted, &devices[i]);
+  static contest two, all;  // too large for the stack
+  two = (contest){.plan = plan, .count = 2};
+  all = (contest){.plan = plan};
+  tuned_row *results = calloc((size_t)count, sizeof *results);
+  if (!results) return report_no_memory();
+  int exit_code = open_devices(&two, wanted), timed = 0;
   for (int i = 0; i < count && exit_code == EXIT_DONE; i++) {
     if (rows[i]->rows == 0) continue;  // what it costs to record and launch is not tuned
     bench_progress("%d of %d: %s", i + 1, count, rows[i]->name);
-    time_row(plan, devices, rows[i], &all[timed++]);
+    time_row(&two, &all, wanted, rows[i], &results[timed++]);
   }
   bench_progress_end();
-  if (exit_code == EXIT_DONE && as_json) write_json(all, timed);
-  else if (exit_code == EXIT_DONE) exit_code = print_rows(all, timed);
-  if (exit_code == EXIT_DONE) exit_code = judge(all, timed);
-  for (int i = 0; i < DEVICES; i++) tsr_device_release(devices[i]);
-  free(all);
+  if (exit_code == EXIT_DONE && as_json) write_json(results, timed);
+  else if (exit_code == EXIT_DONE) exit_code = print_rows(results, timed);
+  if (exit_code == EXIT_DONE) exit_code = judge(results, timed);
+  close_devices(&two);
+  free(results);
   return exit_code;
 }

@@ -6,7 +6,7 @@
 #include "bench_measure.h"
 #include "device_choice.h"
 
-// Times the rows on the device, opened twice, and prints a table. Returns an exit code: EXIT_NO if a row is slower as it is tuned.
+// Times the rows on the device, opened with and without tuning, and prints a table. Returns an exit code: EXIT_NO if a row is slower as it is tuned.
 int bench_tuned_run(const bench_plan *plan, const device_choice *wanted, const bench_row *const *rows, int count,
                     bool as_json);
 

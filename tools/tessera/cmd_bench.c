@@ -454,9 +454,9 @@ const tool_command command_bench = {
              "keeps each device's "
              "speed for TESSERA_PLACEMENT=measured.\n"
              "\n"
-             "With --tuned each row is timed with what 'tessera tune' has stored and without, in turns. A row is "
-             "slower if it "
-             "lost four of five turns by 3 % or more, twice.\n"
+             "With --tuned each row is timed with what 'tessera tune' has stored and without, in turns. A row that "
+             "lost four of five turns by 3 % or more is timed again on three devices with tuning and three without; it "
+             "is slower if each of the first is slower than each of the second.\n"
              "\n"
              "With --turns a row waits for a line on standard input before each sample, so that another program can be "
              "timed in between: a GPU that gets hot is slow for both.",

@@ -6,6 +6,7 @@
 #include "backends/common/choices.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct tsri_choices {
   tsri_choice *entries;
   uint64_t *hashes;  // of their works: every launch looks for one
   size_t count, room;
+  _Atomic uint64_t version;  // read without the lock
   bool has_warned;
 };
 
@@ -58,6 +60,7 @@ static tsri_choice *entry_of(const tsri_choices *choices, const char *work, cons
 
 static bool add_entry(tsri_choices *choices, const tsri_choice *choice, bool replaces) {
   tsri_choice *known = entry_of(choices, choice->work, choice->is_bad ? choice->choice : NULL);
+  atomic_fetch_add(&choices->version, 1);
   if (known) {
     if (replaces) *known = *choice;
     return true;
@@ -211,6 +214,10 @@ size_t tsri_choices_count(tsri_choices *choices) {
   return count;
 }
 
+uint64_t tsri_choices_version(const tsri_choices *choices) {
+  return atomic_load_explicit(&choices->version, memory_order_relaxed);
+}
+
 bool tsri_choices_at(tsri_choices *choices, size_t index, tsri_choice *out_choice) {
   tsri_mutex_lock(&choices->lock);
   bool is_there = index < choices->count;
@@ -222,6 +229,7 @@ bool tsri_choices_at(tsri_choices *choices, size_t index, tsri_choice *out_choic
 bool tsri_choices_clear(tsri_choices *choices) {
   tsri_mutex_lock(&choices->lock);
   choices->count = 0;
+  atomic_fetch_add(&choices->version, 1);
   bool is_gone = !choices->path || remove(choices->path) == 0 || errno == ENOENT;
   tsri_mutex_unlock(&choices->lock);
   return is_gone;

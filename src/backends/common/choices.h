@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <tessera/device.h>
 
@@ -36,6 +37,9 @@ bool tsri_choices_is_bad(tsri_choices *choices, const char *work, const char *ch
 void tsri_choices_put(tsri_choices *choices, const tsri_choice *choice);
 
 size_t tsri_choices_count(tsri_choices *choices);
+
+// Another number after every change of the entries.
+uint64_t tsri_choices_version(const tsri_choices *choices);
 
 // Copies the entry at `index`. False: there are fewer.
 bool tsri_choices_at(tsri_choices *choices, size_t index, tsri_choice *out_choice);

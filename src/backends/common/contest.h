@@ -3,6 +3,7 @@
 #ifndef TSRI_CONTEST_H
 #define TSRI_CONTEST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { TSRI_MOST_CONTENDERS = 8 };
@@ -20,5 +21,15 @@ typedef struct tsri_contest {
 // Returns the number of the fastest. out_best[i] is the best time of contender i in nanoseconds, negative if it failed. Contenders take turns, so that changes
 // of the clock rate and other load affect all of them alike. If all failed, returns 0.
 int tsri_contest_hold(const tsri_contest *contest, double out_best[TSRI_MOST_CONTENDERS]);
+
+// Medians of the times of two contenders, in nanoseconds.
+typedef struct tsri_duel {
+  double first_ns, other_ns;
+} tsri_duel;
+
+// Times contender 0 and contender `other` in turns and tells whether `other` is faster by more than the noise: three of four of its times are below three of four of the
+// first one's, and its median is less than `least_gain` of the first one's. `more_ns` is added to its times. The winner of tsri_contest_hold may owe it to noise, so it has to win
+// this as well. After longest_ns no new turn begins, but six are taken in any case.
+bool tsri_contest_confirm(const tsri_contest *contest, int other, double more_ns, tsri_duel *out_duel);
 
 #endif
