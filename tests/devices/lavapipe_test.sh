@@ -9,5 +9,5 @@ use_lavapipe
 check_sample vulkan 30
 check_gradients vulkan 3
 check_examples vulkan
-check_queues vulkan
+check_runtime vulkan queues tuning limits
 check_validated 60

@@ -117,6 +117,18 @@ check_queues() {
     fail "four threads on four queues fail on $1"
 }
 
+# check_runtime BACKEND [PART...]: these services of the runtime (services.bash), or all if all cases are wanted. Under a sanitizer only its queues: the CPU's tests
+# do the rest.
+check_runtime() {
+  if [[ -n ${TSR_TEST_SANITIZE:-} ]]; then
+    check_queues "$1"
+    return
+  fi
+  [[ -z ${TSR_TEST_SAMPLE:-} ]] || set -- "$1"
+  # shellcheck source=tests/devices/services.bash
+  (source "${BASH_SOURCE[0]%/*}/services.bash" && TSR_TEST_ATTACK_SECONDS=2 check_services "$@")
+}
+
 # part N/M: the option for one of M parts of the operators, unless all cases are wanted.
 part() { [[ -n ${TSR_TEST_SAMPLE:-} ]] || printf -- '--part %s' "$1"; }
 

@@ -11,4 +11,4 @@ use_pocl
 check_sample opencl 200 $(part 2/2)
 check_gradients opencl 1
 check_examples opencl
-check_queues opencl
+check_runtime opencl queues tuning limits

@@ -35,4 +35,4 @@ TESSERA_WEBGPU_LIB=$work/none.so "$TSR_TEST_PROGRAM" check --backend webgpu --qu
 grep -q 'the library that TESSERA_WEBGPU_LIB names cannot be used (.*none.so: ' "$work/err" || fail "the reason is not given"
 
 check_examples webgpu
-check_queues webgpu
+check_runtime webgpu queues the_profiler tuning limits captures
