@@ -159,6 +159,30 @@ static bool assign(player *p) {
   return is_good;
 }
 
+// Counts down; true, which stops the run, from 0 on.
+static bool is_over(void *left) { return (*(int *)left)-- <= 0; }
+
+// Runs pending operators and stops after a random number of kernels. What is left runs when the tensor is read.
+static bool cancel(player *p) {
+  int to = (int)draw(p, TENSORS), from = (int)draw(p, TENSORS), left = (int)draw(p, 8);
+  tsr_scope *scope = enter(p);
+  tsr_tensor *once = tsr_bitwise_xor(p->tensors[from], p->common), *largest = tsr_max(once, NULL, 0, true);
+  tsr_tensor *y = tsr_bitwise_xor(largest, p->tensors[to]);
+  bool is_good = is_ok(p, tsr_error(y), "cancel") && is_ok(p, tsr_assign(p->tensors[to], y), "assign");
+  if (is_good) p->values[to] ^= p->values[from] ^ COMMON;
+  tsr_set_interrupt(is_over, &left);
+  tsr_status status = tsr_evaluate(p->tensors[to]);
+  tsr_set_interrupt(NULL, NULL);
+  if (is_good && status != TSR_ERR_TIMEOUT) is_good = is_ok(p, status, "evaluate");
+  if (!scope) {
+    tsr_release(y);
+    tsr_release(largest);
+    tsr_release(once);
+  }
+  tsr_scope_end(scope);
+  return is_good;
+}
+
 // Captures a computation, or discards it, and runs it on several queues after
 // writing its input.
 static bool capture(player *p) {
@@ -223,8 +247,9 @@ static bool disturb(player *p) {
 
 static void *play(void *user) {
   player *p = user;
-  static bool (*const steps[])(player * p) = {write_some, write_some, read_some, read_some, read_now, give_up, mix,
-                                              mix,        mix,        assign,    assign,    capture,  order,   disturb};
+  static bool (*const steps[])(player * p) = {write_some, write_some, read_some, read_some, read_now,
+                                              give_up,    mix,        mix,       mix,       assign,
+                                              assign,     cancel,     capture,   order,     disturb};
   bool is_good = true;
   while (is_good && atomic_load(p->failures) == 0 && tsri_clock_ns() < p->until_ns) {
     is_good = steps[draw(p, sizeof steps / sizeof *steps)](p);
