@@ -123,7 +123,7 @@ static void add_device(const tsr_profile *profile, const tsri_profiled *device, 
   sums builds = sum_kind(rows, count, device->index, TSR_PROFILE_BUILD);
   if (waits.count > 0) tsri_builder_add(out, "; the host waited for %s", format_time((double)waits.ns, cell));
   if (builds.count > 0) {
-    tsri_builder_add(out, "; %llu builds took %s", (unsigned long long)builds.count,
+    tsri_builder_add(out, "; %llu build%s took %s", (unsigned long long)builds.count, builds.count == 1 ? "" : "s",
                      format_time((double)builds.ns, cell));
   }
   tsri_builder_add(out, "\n  memory: %s at most", tsri_format_bytes(device->peak_bytes).text);
