@@ -29,7 +29,7 @@ int tsri_contest_hold(const tsri_contest *contest, double out_best[TSRI_MOST_CON
 
 // --- Two contenders -----------------------------------------------------------------------------------------------------------
 
-enum { TURNS = 12, LEAST_TURNS = 6 };
+enum { LEAST_TURNS = 6 };
 
 static int by_time(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -37,10 +37,10 @@ static int by_time(const void *a, const void *b) {
 }
 
 bool tsri_contest_confirm(const tsri_contest *contest, int other, double more_ns, tsri_duel *out_duel) {
-  double first_ns[TURNS], other_ns[TURNS];
+  double first_ns[TSRI_DUEL_TURNS], other_ns[TSRI_DUEL_TURNS];
   size_t turns = 0;
   uint64_t start = tsri_clock_ns();
-  for (; turns < TURNS && (turns < LEAST_TURNS || tsri_clock_ns() - start < contest->longest_ns); turns++) {
+  for (; turns < TSRI_DUEL_TURNS && (turns < LEAST_TURNS || tsri_clock_ns() - start < contest->longest_ns); turns++) {
     bool is_swapped = turns % 2;  // neither always comes after the other
     double one = contest->run(contest->context, is_swapped ? other : 0);
     double two = contest->run(contest->context, is_swapped ? 0 : other);

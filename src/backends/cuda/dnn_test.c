@@ -5,6 +5,7 @@
 
 #include <tessera/tessera.h>
 
+#include "backends/common/contest.h"
 #include "backends/cuda/fixture.h"
 #include "backends/cuda/settle.h"
 #include "runtime/native_op.h"
@@ -276,7 +277,8 @@ TEST(a_large_convolution_runs_by_the_fastest_proposal) {
   trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
   CHECK_OK(f.backend->run_op(f.queue, &t.op));
   CHECK_EQ_INT(fixture_fake->last_proposal, 3);
-  CHECK_EQ_INT(fixture_fake->convolutions, 2 * 4 + 1);  // two proposals: a round that loads them, three that are timed
+  // Two proposals: a round that loads them, three that are timed, and turns that the fastest has to win again.
+  CHECK_EQ_INT(fixture_fake->convolutions, 2 * 4 + 2 * TSRI_DUEL_TURNS + 1);
   end(&t);
   fixture_close(&f);
   fixture_remove_cache(folder);
