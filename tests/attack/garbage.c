@@ -141,6 +141,7 @@ TAKE_ANY(tsr_dtype_kind, tsr_dtype_kind)
 TAKE_ANY(tsr_shape, tsr_shape)
 TAKE_ANY(tsr_grid, tsr_grid)
 TAKE_ANY(tsr_arg, tsr_arg)
+TAKE_ANY(tsr_host_function, tsr_host_function)
 
 // --- Between calls ----------------------------------------------------------------------------------------------------------
 

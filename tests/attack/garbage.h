@@ -216,7 +216,8 @@ GARBAGE_VALUES(GARBAGE_X)
   X(tsr_dtype_kind, tsr_dtype_kind) \
   X(tsr_shape, tsr_shape)           \
   X(tsr_grid, tsr_grid)             \
-  X(tsr_arg, tsr_arg)
+  X(tsr_arg, tsr_arg)               \
+  X(tsr_host_function, tsr_host_function)
 
 #define GARBAGE_X(type, name) void take_##name(garbage *g, type answer);
 GARBAGE_ANSWERS(GARBAGE_X)
