@@ -3,40 +3,56 @@
 """Times rows of `tessera bench` through two backends on the same GPU, in turns.
 
     LD_LIBRARY_PATH=build/release/tests/standins/hip TSR_STANDIN_CUDA=libcuda.so.1 \\
-      python3 bench/two_backends.py [--program build/release/bin/tessera] [--backends cuda,rocm] [--op 'matmul,lin*256'] [--pairs 8]
+      python3 bench/two_backends.py [--program build/release/bin/tessera] [--backends cuda,rocm] [--op 'matmul,lin*256'] [--processes 8]
 
-Each row runs in two processes, one for each backend, which take turns sample by sample. Rows that measure the host differ from process
-to process by up to a fifth, so each row has several pairs of processes (--pairs: so many), and the time of a backend is the least of its
-medians. The last column has the least and the largest ratio of a pair: `--backends cuda,cuda` shows how far processes alone differ.
-The exit code is 1 if the second backend takes more than 1.05 of the first one's time in any row.
+Rows that measure the host differ from process to process by up to a third, also between processes of one backend. So each row runs in
+several processes for each backend (--processes: so many), all of them alive at once, which take turns sample by sample, on one core. The
+time of a backend is the median of its processes' medians; the middle half of these is behind it. Backends whose middle halves overlap are
+not told apart: `--backends cuda,cuda` shows how far that goes for one backend. The exit code is 1 if the second backend takes more than
+1.05 of the first one's time in any row.
 """
 import argparse
 import fnmatch
+import os
+import random
 import statistics
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 from turns import Tessera
 
-# Rows, and how many pairs of processes: products of 256 rows and what follows measure the host.
+# Rows, and how many processes for each backend: products of 256 rows and what follows measure the host.
 WORK = ("copy", "add", "relu_mul_add", "exp", "gelu", "sum", "sum_axis0", "transposed_copy", "softmax", "layer_norm", "gemv")
-PRODUCTS = tuple((name, (side, side)) for name in ("matmul", "linear", "linear_tanh") for side in (256, 1024))
+PRODUCTS = tuple((name, (side, side), 12 if side == 256 else 3) for name in ("matmul", "linear", "linear_tanh") for side in (256, 1024))
 HOST = ("small_add", "queued_add", "hundred", "replayed", "replayed_unfused")
+ROWS = [(name, None, 2) for name in WORK] + list(PRODUCTS) + [(name, None, 12) for name in HOST]
 MOST_RATIO = 1.05
 
 
-def time_pair(program, backends, name, size, samples):
-    """The medians of the two backends, in ns, from a new pair of processes; None: one of them cannot run the row."""
-    both = [Tessera(program, backend, name, size=size) for backend in backends]
-    times = [[], []]
-    if all(process.is_ready for process in both):
+def time_row(program, backends, name, size, count, samples):
+    """For each backend the medians of its processes, in us; None: the row cannot run."""
+    order = [backend for _ in range(count) for backend in (0, 1)]
+    with ThreadPoolExecutor(len(order)) as starters:  # starting takes longer than all samples
+        processes = list(starters.map(lambda at: Tessera(program, backends[at], name, size=size), order))
+    times = [[] for _ in processes]
+    if all(process.is_ready for process in processes):
+        turns, core = random.Random(1), max(os.sched_getaffinity(0))
+        for process in processes:
+            os.sched_setaffinity(process.process.pid, {core})  # of its threads, the one that queues the work
         for _ in range(samples):
-            for at, process in enumerate(both):
-                times[at].append(process.sample_ns())
-    reasons = [process.why_not() for process in both]
+            for at in turns.sample(range(len(processes)), len(processes)):  # each follows another one in each turn
+                times[at].append(processes[at].sample_ns())
+    reasons = [process.why_not() for process in processes]
     if any(reasons):
         print(f"{name}: {next(filter(None, reasons))}", file=sys.stderr)
         return None
-    return [statistics.median(found) for found in times]
+    return [[statistics.median(t) / 1000 for t, at in zip(times, order) if at == backend] for backend in (0, 1)]
+
+
+def text_of(times):
+    """The median and the middle half."""
+    quarters = statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else times * 3
+    return f"{quarters[1]:.3g} ({quarters[0]:.3g} to {quarters[2]:.3g})"
 
 
 def main():
@@ -45,26 +61,20 @@ def main():
     parser.add_argument("--backends", default="cuda,rocm")
     parser.add_argument("--op", default="*")
     parser.add_argument("--samples", type=int, default=11)
-    parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=0)
     args = parser.parse_args()
     backends = args.backends.split(",")
-    rows = [(name, None, 2) for name in WORK] + [(*product, 4) for product in PRODUCTS] + [(name, None, 4) for name in HOST]
     worst = 0.0
-    print(f"| row of `tessera bench` | {backends[0]}, us | {backends[1]}, us | ratio | of pairs |\n|---|---|---|---|---|")
-    for name, size, usual_pairs in rows:
-        pairs = args.pairs or usual_pairs
+    print(f"| row of `tessera bench` | {backends[0]}, us | {backends[1]}, us | ratio |\n|---|---|---|---|")
+    for name, size, usual_count in ROWS:
         title = name + (f", {size[0]} x {size[1]}" if size else "")
         if not any(fnmatch.fnmatch(text, pattern) for pattern in args.op.split(",") for text in (name, title)):
             continue
-        # The backend that is sampled first changes from pair to pair.
-        found = [time_pair(args.program, backends[::step], name, size, args.samples) for step in ([1, -1] * pairs)[:pairs]]
-        if None in found:
-            continue
-        ordered = [pair[::step] for pair, step in zip(found, [1, -1] * pairs)]
-        first, second = (min(pair[at] for pair in ordered) / 1000 for at in (0, 1))
-        worst = max(worst, second / first)
-        ratios = [pair[1] / pair[0] for pair in ordered]
-        print(f"| {title} | {first:.3g} | {second:.3g} | {second / first:.2f} | {min(ratios):.2f} to {max(ratios):.2f} |", flush=True)
+        found = time_row(args.program, backends, name, size, args.processes or usual_count, args.samples)
+        if found:
+            first, second = (statistics.median(times) for times in found)
+            worst = max(worst, second / first)
+            print(f"| {title} | {text_of(found[0])} | {text_of(found[1])} | {second / first:.2f} |", flush=True)
     sys.exit(worst > MOST_RATIO)
 
 
