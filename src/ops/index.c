@@ -455,8 +455,7 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   tsri_row_major(run->shape, strides);
   status = scatter_add_native(run, &walk, run->shape.dims[axis], strides[axis]);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  status = tsri_scatter_unsorted(run);
-  if (status != TSR_ERR_UNSUPPORTED) return status;
+  if (tsri_scatter_unsorted(run, &status)) return status;
   bool is_by_rows = has_one_index_per_row(&run->layouts[1], run->shape, axis);
   status = copy_x(run);
   if (status != TSR_OK) return status;

@@ -76,6 +76,19 @@ TEST(scatter_joins_what_meets_with_what_is_there) {
   finish();
 }
 
+// Kernels that read views as they lie in memory fail there; that must not lead on to those that take contiguous inputs alone.
+TEST(scatter_add_of_a_view_in_f64_is_refused_by_a_gpu_without_f64) {
+  const char *missing = test_use_metal();
+  if (missing) SKIP(missing);
+  dev = test_open("metal");
+  test_scope = tsr_scope_begin(dev);
+  tsr_tensor *x = tsr_flip(count_up(TSR_F64, TSR_SHAPE(24)), 0), *at = list(TSR_I32, TSR_SHAPE(2), 1, 1);
+  tsr_tensor *sums = tsr_scatter_add(x, 0, at, list(TSR_F64, TSR_SHAPE(2), 3, 4));
+  CHECK_STATUS(tsr_evaluate(sums), TSR_ERR_UNSUPPORTED);
+  CHECK_LAST_ERROR_HAS("f64");
+  finish();
+}
+
 TEST(what_does_not_fit_is_said_with_shapes_and_dtypes) {
   begin();
   tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 3));

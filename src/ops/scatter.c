@@ -201,7 +201,7 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter *s, 
   return tsri_call_many_groups(&call, (z->outer + cut->per - 1) / cut->per * cut->ranges);
 }
 
-tsr_status tsri_scatter_unsorted(const tsri_kernel_run *run) {
+bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
   const tsri_scatter s = {.device = run->device,
                           .dtype = run->dtype,
                           .combination = (int)TSRI_GIVEN(run->node, scatter)->combination,
@@ -213,12 +213,15 @@ tsr_status tsri_scatter_unsorted(const tsri_kernel_run *run) {
   range_cut cut;
   switch (choose(&s, &z, &cut)) {
     case FEW:
-      return run_few(run, &s, &z);
+      *out_status = run_few(run, &s, &z);
+      return true;
     case ATOMIC:
-      return run_atomic(run, &s, &z);
+      *out_status = run_atomic(run, &s, &z);
+      return true;
     case RANGES:
-      return run_ranges(run, &s, &z, &cut);
+      *out_status = run_ranges(run, &s, &z, &cut);
+      return true;
     default:
-      return TSR_ERR_UNSUPPORTED;
+      return false;
   }
 }

@@ -19,7 +19,7 @@ typedef struct tsri_scatter {
 // Whether one of the kernels takes such inputs as they lie in memory, and is faster than a sort.
 bool tsri_scatter_takes(const tsri_scatter *s);
 
-// Does it. Returns TSR_ERR_UNSUPPORTED, without a message, where tsri_scatter_takes is false.
-tsr_status tsri_scatter_unsorted(const tsri_kernel_run *run);
+// Does it, and *out_status tells how that went. Returns false, and does nothing, where tsri_scatter_takes is false.
+bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status);
 
 #endif
