@@ -16,7 +16,6 @@ import time
 
 from sweep import DTYPES, LAYOUTS, MOST_PRODUCT, Numbers, Tessera
 from sweep_ops import OPERATORS
-from turns import sample_ns
 
 STARTS, OTHER_SIDES, MOST, LEAST_NS, FACTOR = (1, 3), (1, 7, 64, 1000), 1_000_000, 2000, 3
 
@@ -31,21 +30,21 @@ def chains():
 
 
 class Work:
-    """One operator on one shape; `run` is None if it has no such inputs."""
+    """One operator on one shape; `sample` is None if it has no such inputs."""
 
     def __init__(self, ours, numbers, op, shape, dtype, layout):
-        self.ours, self.run, self.borrowed = ours, None, []
+        self.ours, self.sample, self.borrowed = ours, None, []
         tensors = op.inputs(numbers.torch, shape, lambda s, seed: numbers.make(s, dtype, layout, seed))
         if tensors is None or op.work(shape) > MOST_PRODUCT:
             return
         self.tensors = tensors
         self.borrowed = [ours.take(t) for t in tensors]
-        self.run, _ = ours.call(op.name, *op.arguments(self.borrowed, shape), op.results)
+        self.sample = ours.sampler(op.name, *op.arguments(self.borrowed, shape), op.results)
 
     def best_ns(self, samples):
-        first = sample_ns(self.run, 1)
-        calls = max(1, min(200, int(2e5 / first)))
-        return max(LEAST_NS, min(sample_ns(self.run, calls) for _ in range(samples)))
+        self.sample(1)
+        calls = max(1, min(200, int(2e5 / self.sample(1))))
+        return max(LEAST_NS, min(self.sample(calls) for _ in range(samples)))
 
     def release(self):
         for tensor in self.borrowed:
@@ -57,7 +56,7 @@ def find(ours, numbers, op, shapes, dtype, layout):
     found, before = [], None
     for shape in shapes:
         work = Work(ours, numbers, op, shape, dtype, layout)
-        if not work.run:
+        if not work.sample:
             continue
         now = (shape, work, work.best_ns(3))
         for _ in range(5):

@@ -6,9 +6,9 @@
     /usr/bin/python3 bench/sweep.py --join build/a/sweep.json,build/b/sweep.json --out build/sweep
 
 All run in this process on the same tensors (Tessera borrows PyTorch's through DLPack) and take turns, sample by sample. A ratio
-is the median over all turns of the fastest peer's time divided by Tessera's: above 1 Tessera is faster. Calling C through ctypes
-costs more than a small operator, so the same calls to a function that does nothing are timed for each cell and subtracted from
-Tessera's samples; peers are called as their users call them. --out receives sweep.json, a heat map per operator (rows of the
+is the median over all turns of the fastest peer's time divided by Tessera's: above 1 Tessera is faster. Tessera is called from C
+(bench/calls/calls.c), because a call through ctypes costs more than a small operator; peers are called as their users call them.
+--out receives sweep.json, a heat map per operator (rows of the
 shape downwards, columns to the right, one panel per dtype and layout), and overview.png with all operators. Needs PyTorch.
 
 A grid takes long. --limit measures its cells in an order that a hash of each cell decides, until the time is up: what is left out is a
@@ -29,7 +29,7 @@ import zlib
 import heat_map
 from same_memory import borrow, load, must
 from sweep_ops import OPERATORS
-from turns import sample_ns
+from turns import mean_ns
 
 SIZES = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1000000)
 QUICK_SIZES = (1, 7, 64, 1000, 16384, 1000000)
@@ -66,48 +66,51 @@ class Numbers:
         return {"contiguous": x, "transposed": x.t(), "strided": x[:, ::2]}[layout]
 
 
+class Work(ctypes.Structure):
+    """calls_work of bench/calls/calls.c."""
+    _fields_ = [("function", ctypes.c_void_p), ("evaluate", ctypes.c_void_p), ("synchronize", ctypes.c_void_p), ("release", ctypes.c_void_p),
+                ("device", ctypes.c_void_p), ("arguments", ctypes.c_void_p * 6), ("number", ctypes.c_double), ("result_count", ctypes.c_int),
+                ("results", ctypes.c_void_p * 2)]
+
+
+def address(value):
+    return ctypes.cast(value, ctypes.c_void_p).value
+
+
 class Tessera:
     """Calls Tessera: records an operator, runs it, waits for it and releases it."""
 
     def __init__(self, program, torch, threads):
         self.lib, self.device = load(program, threads)
+        self.calls = ctypes.CDLL(os.path.join(os.path.dirname(program), "..", "bench_calls", "calls.so"))
+        self.calls.calls_sample.restype, self.calls.calls_sample.argtypes = ctypes.c_double, (ctypes.POINTER(Work), ctypes.c_long)
         self.torch = torch
 
     def take(self, tensor):
         return borrow(self.lib, self.device, self.torch, tensor)
 
-    def nothing(self, like):
-        """A function of the library that does nothing to speak of, called as `like` is. It returns an address if `like` does:
-        Python makes an object of that."""
-        function = self.lib["tsr_version" if like.restype is ctypes.c_void_p else "tsr_last_error_status"]
-        function.argtypes, function.restype = like.argtypes, like.restype
-        return function
-
-    def call(self, name, types, arguments, results):
-        """The function to time, and one that makes the same calls to a function that does nothing. `results`: number of tensors
+    def sampler(self, name, types, values, results):
+        """A function that calls the operator so many times and returns the mean time in ns. `results`: number of tensors
         returned through pointers; 0: the call returns one."""
-        lib, device = self.lib, self.device
-        function = lib["tsr_" + name]
-        outs = [ctypes.c_void_p() for _ in range(results)]
-        function.argtypes = types + [ctypes.c_void_p] * results
-        function.restype = ctypes.c_int if results else ctypes.c_void_p
-        given = list(arguments) + [ctypes.byref(out) for out in outs]
+        work = Work(device=self.device, result_count=results)
+        for field, function in (("function", name), ("evaluate", "evaluate"), ("synchronize", "device_synchronize"), ("release", "release")):
+            setattr(work, field, address(self.lib["tsr_" + function]))
+        integers = [v if isinstance(v, int) else address(v) for t, v in zip(types, values) if t is not ctypes.c_double]
+        integers += [ctypes.addressof(work) + Work.results.offset + 8 * i for i in range(results)]
+        for i, value in enumerate(integers):
+            work.arguments[i] = value
+        for kind, value in zip(types, values):
+            if kind is ctypes.c_double:
+                work.number = value
 
-        def calling(operator, evaluate, synchronize, release):
-            def run():
-                returned = operator(*given)
-                made = [out.value for out in outs] if results else [returned]
-                status = returned if results else 0
-                for tensor in made:
-                    status = status or evaluate(tensor)
-                must(lib, status or synchronize(device))
-                for tensor in made:
-                    release(tensor)
+        def sample(count):
+            ns = self.calls.calls_sample(work, count)
+            if ns < 0:
+                must(self.lib, int(-ns))
+            return ns
 
-            return run
-
-        functions = (function, lib.tsr_evaluate, lib.tsr_device_synchronize, lib.tsr_release)
-        return calling(*functions), calling(*map(self.nothing, functions))
+        sample.values = values  # keeps arrays alive whose addresses the work has
+        return sample
 
 
 def is_idle():
@@ -125,7 +128,9 @@ def is_idle():
 
 def settle():
     """Waits until the process is idle. The threads of OpenMP and OpenBLAS go on spinning after a call, for up to 30 ms on a
-    processor with a slow pause instruction: whoever comes next would share the cores with them."""
+    processor with a slow pause instruction: whoever comes next would share the cores with them. With one thread each there are none."""
+    if os.environ.get("OMP_NUM_THREADS") == "1":
+        return
     if not os.path.isdir("/proc/self/task"):
         time.sleep(0.04)
         return
@@ -137,21 +142,22 @@ def settle():
         time.sleep(0.0003)
 
 
-def take_turns(runs, off, turns, seconds):
-    """Times by library, one per turn; only the first if a call takes long. `off` nanoseconds are subtracted from Tessera's."""
-    first = {}
-    for name, run in runs.items():
+def take_turns(samplers, turns, seconds):
+    """Times by library, one per turn; only the first if a call takes long."""
+    counts, first = {}, {}
+    for name, sample in samplers.items():
         settle()
-        first[name] = sample_ns(run, 1)
-    counts = {name: max(1, min(10000, int(seconds * 1e9 / ns))) for name, ns in first.items()}
+        sample(1)  # builds kernels
+        first[name] = sample(1)
+        counts[name] = max(1, min(10000, int(seconds * 1e9 / (first[name] if first[name] > 1e5 else sample(10)))))
     if max(first.values()) > LONG_NS:
         return {name: [ns] for name, ns in first.items()}
-    times = {name: [] for name in runs}
+    times = {name: [] for name in samplers}
     for turn in range(turns):
-        for name in list(runs) if turn % 2 else reversed(list(runs)):
+        for name in list(samplers) if turn % 2 else reversed(list(samplers)):
             settle()
-            times[name].append(sample_ns(runs[name], counts[name]))
-    times["tessera"] = [max(ns - off, 100.0) for ns in times["tessera"]]
+            samplers[name](1 + counts[name] // 8)  # the caches hold the library's code again
+            times[name].append(samplers[name](counts[name]))
     return times
 
 
@@ -162,17 +168,14 @@ def measure(ours, numbers, np, op, shape, dtype, layout, args):
     if tensors is None:
         return None
     borrowed = [ours.take(t) for t in tensors]
-    own, nothing = ours.call(op.name, *op.arguments(borrowed, shape), op.results)
-    ours.lib.tsr_clear_error()
-    nothing_ns = min(sample_ns(nothing, 200) for _ in range(5))
-    runs = {"tessera": own}
+    samplers = {"tessera": ours.sampler(op.name, *op.arguments(borrowed, shape), op.results)}
     if op.torch:
-        runs["torch"] = lambda: op.torch(torch, *tensors)
+        samplers["torch"] = lambda count: mean_ns(lambda: op.torch(torch, *tensors), count)
     if op.numpy and dtype != "bf16":
         arrays = [t.numpy() for t in tensors]
-        runs["numpy"] = lambda: op.numpy(np, *arrays)
+        samplers["numpy"] = lambda count: mean_ns(lambda: op.numpy(np, *arrays), count)
     try:
-        times = take_turns(runs, nothing_ns, args.turns, args.seconds)
+        times = take_turns(samplers, args.turns, args.seconds)
     except (RuntimeError, TypeError) as error:  # one of them does not have it for this dtype
         return {"why": str(error).splitlines()[0]}
     finally:
@@ -183,7 +186,8 @@ def measure(ours, numbers, np, op, shape, dtype, layout, args):
         ratio = min(min(times[p]) for p in peers) / min(times["tessera"])
     else:
         ratio = statistics.median(min(times[p][i] for p in peers) / ns for i, ns in enumerate(times["tessera"]))
-    return {"ratio": ratio, **{name + "_ns": statistics.median(values) for name, values in times.items()}}
+    middle = min if args.best else statistics.median
+    return {"ratio": ratio, **{name + "_ns": middle(values) for name, values in times.items()}}
 
 
 def order_of(cell):

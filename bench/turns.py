@@ -6,13 +6,18 @@ import subprocess
 import time
 
 
-def sample_ns(run, calls):
-    """The mean time of `calls` calls. One call that is not counted comes first, as in `tessera bench --turns`."""
-    run()
+def mean_ns(run, calls):
+    """The mean time of `calls` calls."""
     begin = time.perf_counter_ns()
     for _ in range(calls):
         run()
     return (time.perf_counter_ns() - begin) / calls
+
+
+def sample_ns(run, calls):
+    """The mean time of `calls` calls. One call that is not counted comes first, as in `tessera bench --turns`."""
+    run()
+    return mean_ns(run, calls)
 
 
 class Turns:

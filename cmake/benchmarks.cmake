@@ -12,3 +12,11 @@ foreach(source ${benchmark_sources})
   target_link_libraries(bench_${name} PRIVATE tessera_static ${TESSERA_MATH_LIBRARY})
   tessera_set_warnings(bench_${name})
 endforeach()
+
+# Called by bench/sweep.py. Not in the folder of the programs, all of which `make bench` runs.
+if(UNIX)
+  add_library(bench_calls MODULE bench/calls/calls.c)
+  set_target_properties(bench_calls PROPERTIES
+    PREFIX "" OUTPUT_NAME calls SUFFIX ".so" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench_calls")
+  tessera_set_warnings(bench_calls)
+endif()
