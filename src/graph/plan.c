@@ -252,12 +252,55 @@ static bool changes_bits(const tsri_plan *plan, const tsri_fusion *fusion, const
   return !is_alone && (fusion->heavy != TSRI_NONE || node->op->kind != TSRI_OP_ELEMENTWISE || is_rounded);
 }
 
+// The number of the input in fusion->plain; plain_count if it is not there.
+static uint32_t find_plain(const tsri_fusion *fusion, const tsri_value *value, tsr_dtype dtype) {
+  uint32_t i = 0;
+  while (i < fusion->plain_count && (fusion->plain[i].value != value || fusion->plain[i].dtype != dtype)) i++;
+  return i;
+}
+
+// Whether the node, as a member of a fusion, reads the input in row-major order: then it is the same leaf for all such members.
+static bool is_plain(const tsri_fusion *fusion, const tsri_planned *planned, uint32_t index) {
+  const tsri_node *node = planned->node;
+  if (node->op->kind != TSRI_OP_ELEMENTWISE || planned->space != TSRI_OUTER) return false;
+  bool is_seen_whole = node->slot == fusion->root || tsri_layout_is_identity(&planned->seen, node->count);
+  return is_seen_whole && tsri_layout_is_identity(&node->inputs[index].layout, node->count);
+}
+
+// The edges that the node's inputs add to the fusion.
+static uint32_t count_edges(const tsri_fusion *fusion, const tsri_planned *planned) {
+  uint32_t edges = 0;
+  for (uint32_t i = 0; i < planned->node->input_count; i++) {
+    const tsri_input *input = &planned->node->inputs[i];
+    edges += find_plain(fusion, input->value, input->dtype) == fusion->plain_count || !is_plain(fusion, planned, i);
+  }
+  return edges;
+}
+
+static void add_edges(tsri_fusion *fusion, const tsri_planned *planned) {
+  for (uint32_t i = 0; i < planned->node->input_count; i++) {
+    const tsri_input *input = &planned->node->inputs[i];
+    bool is_known = find_plain(fusion, input->value, input->dtype) < fusion->plain_count;
+    if (is_plain(fusion, planned, i) && is_known) continue;
+    fusion->edges++;
+    if (!is_plain(fusion, planned, i) || is_known || fusion->plain_count == TSRI_MAX_LEAVES) continue;
+    fusion->plain[fusion->plain_count++] = (struct tsri_plain_input){input->value, input->dtype};
+  }
+}
+
+// The node becomes a member: it is no input any more.
+static void remove_edge(tsri_fusion *fusion, const tsri_node *node) {
+  uint32_t at = find_plain(fusion, &node->value, node->dtype);
+  fusion->edges--;
+  if (at < fusion->plain_count) fusion->plain[at] = fusion->plain[--fusion->plain_count];
+}
+
 static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   const tsri_node *node = planned->node;
   if (planned->is_target || planned->is_refused || !planned->is_wanted) return false;
   const tsri_fusion *fusion = &plan->fusions[planned->wanting];
   bool has_room =
-      fusion->edges + node->input_count <= TSRI_MAX_LEAVES + 1 && fusion->node_count < TSRI_MAX_FUSION_NODES;
+      fusion->node_count < TSRI_MAX_FUSION_NODES && fusion->edges + count_edges(fusion, planned) <= TSRI_MAX_LEAVES + 1;
   const tsri_node *root = plan->nodes[fusion->root].node;
   if (!has_room || root->value.device->is_eager) return false;
   if (root->value.device->is_deterministic && changes_bits(plan, fusion, node)) return false;
@@ -283,13 +326,15 @@ static void start_fusion(tsri_plan *plan, tsri_planned *planned) {
   bool is_assignment = node->op == &tsri_op_assign;
   planned->fusion = plan->fusion_count;
   planned->space = TSRI_OUTER;
-  plan->fusions[plan->fusion_count++] = (tsri_fusion){
+  tsri_fusion *fusion = &plan->fusions[plan->fusion_count++];
+  *fusion = (tsri_fusion){
       .root = node->slot,
       .heavy = node->op->kind == TSRI_OP_ELEMENTWISE || is_assignment ? TSRI_NONE : node->slot,
-      .edges = is_assignment ? 1 : node->input_count,
+      .edges = is_assignment,
       .assignment = TSRI_NONE,
       .node_count = 1,
   };
+  if (!is_assignment) add_edges(fusion, planned);
 }
 
 static void join_fusion(tsri_plan *plan, tsri_planned *planned) {
@@ -300,7 +345,8 @@ static void join_fusion(tsri_plan *plan, tsri_planned *planned) {
     (void)tsri_layout_init(planned->node->op->name, planned->node->shape, planned->node->dtype, &planned->seen, NULL);
   planned->fusion = planned->wanting;
   fusion->node_count++;
-  fusion->edges += planned->node->input_count - 1;
+  remove_edge(fusion, planned->node);
+  add_edges(fusion, planned);
   if (planned->node->op->kind != TSRI_OP_ELEMENTWISE) fusion->heavy = planned->node->slot;
 }
 

@@ -37,8 +37,14 @@ typedef struct tsri_fusion {
   uint32_t root;
   // The number of its reduction or of its operator with its own kernel, of which it may have one; else TSRI_NONE.
   uint32_t heavy;
-  // Inputs from outside the fusion, each counted as often as it is read: an upper bound of its leaves.
+  // Inputs from outside the fusion: an upper bound of its leaves. Each counts as often as it is read, but an input in `plain` once.
   uint32_t edges;
+  // Inputs that element-wise nodes of the fusion read in row-major order, each of them once; the first TSRI_MAX_LEAVES.
+  uint32_t plain_count;
+  struct tsri_plain_input {
+    const tsri_value *value;
+    tsr_dtype dtype;
+  } plain[TSRI_MAX_LEAVES];
   uint32_t node_count;
   // Its members are plan->members[first … first + node_count), in topological order.
   uint32_t first;

@@ -240,6 +240,27 @@ TEST(a_chain_that_is_longer_than_a_kernel_is_launched_piece_by_piece_from_the_ca
   tsr_device_release(device);
 }
 
+// An input that many nodes read is one buffer of the kernel, also through a reshaped result.
+TEST(a_chain_that_reads_the_same_tensors_many_times_is_one_kernel) {
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = four(device, 1), *y = four(device, 2), *y2 = tsr_reshape(y, TSR_SHAPE(2, 2));
+  for (int i = 0; i < 3; i++) {
+    tsr_tensor *z = x;
+    for (int k = 0; k < 10; k++) z = tsr_add(z, k % 2 ? x : y);
+    z = tsr_reshape(z, TSR_SHAPE(2, 2));
+    for (int k = 0; k < 10; k++) z = tsr_add(z, y2);
+    tsri_repeat_form form;
+    tsri_node *node = tsri_pending_node(z->value);
+    CHECK((tsri_repeat_find(&tsri_graph_of(device)->repeats, node, &form) != NULL) == (i > 0));
+    uint64_t before = launches_of(device);
+    check_four(z, 36, 57, 78, 99);  // 6 x + 15 y
+    CHECK_EQ_UINT(launches_of(device) - before, 1);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(a_chain_over_results_of_other_operators_or_with_branches_is_right_in_pieces) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);
