@@ -209,14 +209,20 @@ static cache_entry **take_old(tsri_kernel_cache *cache, size_t *out_count) {
   return old;
 }
 
-// Call with the graph's lock held. Kernels in the launch cache (repeat.h) are launched without a lookup, so they count
-// as used now.
+// Call with the graph's lock held. Kernels in the launch caches (repeat.h, single.h) are launched without a lookup, so they
+// count as used now.
 static void drop_old(tsri_graph_state *state) {
   tsri_kernel_cache *cache = state->kernels;
   size_t count = 0;
   tsri_mutex_lock(&cache->lock);
   for (int i = 0; i < TSRI_REPEATS; i++) {
     if (state->repeats.places[i].built) entry_of(state->repeats.places[i].built)->used_at = cache->builds;
+  }
+  for (int i = 0; i < TSRI_SINGLES; i++) {
+    const tsri_single *single = &state->singles.places[i];
+    for (uint32_t k = 0; k < single->step_count; k++) {
+      if (single->steps[k].built) entry_of(single->steps[k].built)->used_at = cache->builds;
+    }
   }
   cache_entry **old = take_old(cache, &count);
   tsri_mutex_unlock(&cache->lock);

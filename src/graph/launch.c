@@ -14,6 +14,7 @@
 #include "graph/native.h"
 #include "graph/transfer.h"
 #include "runtime/bytes_text.h"
+#include "runtime/steps.h"
 
 // Everything that one launch needs.
 typedef struct fused_launch {
@@ -158,10 +159,10 @@ static tsr_status launch_stage(fused_launch *launch, tsr_buffer *parts, uint64_t
   tsri_codegen_groups(&launch->codegen, &x, &y);
   fold_groups(launch->device, x, y, groups);
   status = tsri_built_launch(launch->device, built, groups, arguments, block);
-  if (status == TSR_OK && is_cacheable(launch)) {
-    tsri_repeat_keep(&launch->state->repeats, &launch->fused, built, groups);
-  }
-  return status;
+  if (status != TSR_OK) return status;
+  if (is_cacheable(launch)) tsri_repeat_keep(&launch->state->repeats, &launch->fused, built, groups);
+  tsri_steps_add_launch(built, groups, arguments, block);
+  return TSR_OK;
 }
 
 static tsr_status launch_reduction_in_parts(fused_launch *launch, tsr_buffer *output, size_t output_offset) {

@@ -220,20 +220,20 @@ static uint64_t queued_commands(tsr_device *device) {
   return count;
 }
 
-// Plans and runs the node. If native operators are all that was queued for it, the launch cache (single.h) gets them, unless tuning has
-// another way for the node.
+// Plans and runs the node. If native operators and fused kernels are all that was queued for it, the launch cache (single.h) gets
+// them, unless tuning has another way for the node.
 static tsr_status run_and_keep(tsri_graph_state *state, tsri_node *node, const tsri_single_form *form,
                                tsri_garbage *garbage) {
   tsr_device *device = node->value.device;
   uint64_t before = queued_commands(device), unusual = tsri_autotune_unusual(state->autotune);
-  tsri_native_watch watch;
-  tsri_native_watch_begin(&watch);
+  tsri_steps steps;
+  tsri_steps_begin(&steps);
   tsr_status status = run_targets(state, &node, 1, garbage);
-  tsri_native_watch_end();
-  bool is_all = queued_commands(device) == before + (uint64_t)watch.count;
+  tsri_steps_end();
+  bool is_all = queued_commands(device) == before + (uint64_t)steps.count;
   bool is_usual = tsri_autotune_unusual(state->autotune) == unusual;
   if (status == TSR_OK && is_usual)
-    tsri_single_keep(&state->singles, form, &watch, is_all, tsri_value_buffer(&node->value));
+    tsri_single_keep(&state->singles, form, &steps, is_all, tsri_value_buffer(&node->value));
   return status;
 }
 
@@ -254,7 +254,7 @@ static tsr_status run_piece(tsri_graph_state *state, tsri_node *node, tsri_garba
   tsri_single *single = tsri_single_find(&state->singles, &single_form);
   if (!single) return run_and_keep(state, node, &single_form, garbage);
   tsr_status status =
-      single->op_count > 0 ? run_single(state, node, single, &single_form, garbage) : TSR_ERR_UNSUPPORTED;
+      single->step_count > 0 ? run_single(state, node, single, &single_form, garbage) : TSR_ERR_UNSUPPORTED;
   return status == TSR_ERR_UNSUPPORTED ? run_targets(state, &node, 1, garbage) : status;
 }
 

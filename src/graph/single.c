@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "graph/assign.h"
+#include "graph/compose.h"
 #include "graph/node.h"
+#include "runtime/native_op.h"
 
 // --- Forms ------------------------------------------------------------------------------------------------------------
 
@@ -38,36 +40,81 @@ static void put_layout(tsri_single_form *form, const tsri_layout *layout) {
   }
 }
 
-// Two inputs may be the same buffer, and an operator may then treat them differently: the number of the first input with
-// the same buffer is a part of the form.
+// Adds a buffer, unless the form has it, and returns its number; TSRI_SINGLE_INPUTS if there are too many.
+static uint32_t number_buffer(tsri_single_form *form, tsr_buffer *buffer) {
+  uint32_t i = 0;
+  while (i < form->input_count && form->inputs[i] != buffer) i++;
+  if (i == form->input_count && i < TSRI_SINGLE_INPUTS) form->inputs[form->input_count++] = buffer;
+  return i;
+}
+
+// The same for a pending node; TSRI_SINGLE_NODES if there are too many.
+static uint32_t number_node(tsri_single_form *form, const tsri_node *node) {
+  uint32_t i = 0;
+  while (i < form->node_count && form->nodes[i] != node) i++;
+  if (i == TSRI_SINGLE_NODES) return i;
+  if (i == form->node_count) {
+    form->nodes[form->node_count++] = node;
+    form->readers[i] = 0;
+  }
+  form->readers[i]++;
+  return i;
+}
+
+// Two inputs may be the same buffer, and an operator may then treat them differently: the buffer's number is a part of the form.
+// So is its offset modulo the alignment of bindings: kernels bind aligned addresses, and have the distance to the first element as
+// a parameter.
 static bool put_input(tsri_single_form *form, const tsri_input *input) {
+  enum { ALIGNMENT = 256, IS_PENDING = 0x80 };  // no device asks for more
   tsr_buffer *buffer = tsri_value_buffer(input->value);
-  uint32_t same = 0, rank = (uint32_t)input->layout.shape.rank;
-  if (!buffer || !has_room(form, 2 + 2 * rank)) return false;
-  while (same < form->input_count && form->inputs[same] != buffer) same++;
-  form->inputs[form->input_count++] = buffer;
-  put_word(form, (uint64_t)input->dtype | (uint64_t)input->as << 8 | (uint64_t)same << 16 | (uint64_t)rank << 24);
+  uint32_t rank = (uint32_t)input->layout.shape.rank;
+  if (!has_room(form, 2 + 2 * rank)) return false;
+  uint32_t number = buffer ? number_buffer(form, buffer) : number_node(form, tsri_pending_node(input->value));
+  if (number == (buffer ? (uint32_t)TSRI_SINGLE_INPUTS : (uint32_t)TSRI_SINGLE_NODES)) return false;
+  uint64_t from = buffer ? number | (uint64_t)(buffer->offset % ALIGNMENT) << 8 : number | IS_PENDING;
+  put_word(form, (uint64_t)input->dtype | (uint64_t)input->as << 8 | (uint64_t)rank << 16 | from << 24);
   put_layout(form, &input->layout);
   return true;
 }
 
-// The shape of the result follows from the rest, but for operators that take it as an attribute.
-bool tsri_single_describe(const tsri_node *node, tsri_single_form *out) {
-  if (node->tape || node->results || node->count == 0) return false;
-  if (node->op == &tsri_op_assign)
-    return false;  // writes where its target lies, after those that read the old elements
-  if (node->input_count == 0 || node->input_count > TSRI_SINGLE_INPUTS) return false;
-  bool is_kernel = node->op->kind == TSRI_OP_ELEMENTWISE && node->op != &tsri_op_copy;  // for repeat.h
-  if (is_kernel || !node->value.device->backend->native_ops) return false;
-  out->input_count = out->word_count = 0;
-  out->hash = 0;
-  put_word(out, (uint64_t)(uintptr_t)node->op);
-  put_word(out, (uint64_t)node->dtype | (uint64_t)node->input_count << 8 | (uint64_t)node->axes << 32);
-  if (!put_attributes(out, node)) return false;
+// Assignments are not cached: they write where their target lies, after those that read the old elements. Nor are nodes without
+// inputs, such as random numbers.
+static bool put_node(tsri_single_form *form, const tsri_node *node) {
+  if (node->tape || node->results || node->count == 0 || node->input_count == 0) return false;
+  if (node->op == &tsri_op_assign || node->op == &tsri_op_result || !has_room(form, 2)) return false;
+  bool is_kernel = node->op->kind == TSRI_OP_ELEMENTWISE && node->op != &tsri_op_copy;
+  form->is_repeat = form->is_repeat && is_kernel;
+  put_word(form, (uint64_t)(uintptr_t)node->op);
+  put_word(form, (uint64_t)node->dtype | (uint64_t)node->input_count << 8 | (uint64_t)node->axes << 32);
+  if (!put_attributes(form, node)) return false;
   for (uint32_t i = 0; i < node->input_count; i++) {
-    if (!put_input(out, &node->inputs[i])) return false;
+    const tsri_input *input = &node->inputs[i];
+    if (!put_input(form, input)) return false;
+    form->is_repeat = form->is_repeat && tsri_layout_is_identity(&input->layout, node->count);
   }
   return true;
+}
+
+// Whether nobody but the form's nodes refers to the nodes before the root. Others would find them pending after the run, and compute
+// them once more.
+static bool is_alone(const tsri_single_form *form) {
+  for (uint32_t i = 1; i < form->node_count; i++) {
+    if (tsri_value_refs(&form->nodes[i]->value) != form->readers[i]) return false;
+  }
+  return true;
+}
+
+// The shapes of results follow from the rest, but for operators that take them as attributes.
+bool tsri_single_describe(const tsri_node *node, tsri_single_form *out) {
+  if (node->depth > TSRI_SINGLE_NODES || !node->value.device->backend->native_ops) return false;
+  out->nodes[0] = node;
+  out->node_count = 1;
+  out->input_count = out->word_count = 0;
+  out->is_repeat = true;
+  out->hash = 0;
+  bool is_good = true;
+  for (uint32_t i = 0; i < out->node_count && is_good; i++) is_good = put_node(out, out->nodes[i]);
+  return is_good && !out->is_repeat && is_alone(out);
 }
 
 static size_t place_of(const tsri_single_form *form) { return form->hash >> 58; }
@@ -83,31 +130,58 @@ tsri_single *tsri_single_find(tsri_singles *singles, const tsri_single_form *for
   return is_equal ? single : NULL;
 }
 
-// The output, then the inputs.
+// The output, then the inputs, then temporary buffers.
 typedef struct buffer_list {
-  tsr_buffer *buffers[1 + TSRI_SINGLE_INPUTS];
-  uint32_t count;
+  tsr_buffer *buffers[1 + TSRI_SINGLE_INPUTS + TSRI_STEP_TEMPORARIES];
 } buffer_list;
 
+enum { FIRST_TEMPORARY = 1 + TSRI_SINGLE_INPUTS };
+
 static buffer_list list_buffers(const tsri_single_form *form, tsr_buffer *output) {
-  buffer_list list = {{output}, 1 + form->input_count};
+  buffer_list list = {{output}};
   memcpy(list.buffers + 1, form->inputs, form->input_count * sizeof form->inputs[0]);
   return list;
 }
 
+static tsr_status run_op(tsr_device *device, tsri_single_step *step, const buffer_list *list) {
+  tsri_native_op *op = &step->is.op;
+  tsr_buffer *buffers[TSRI_SINGLE_PLACES];
+  int count = 0;
+  for (uint32_t i = step->place_count; i-- > 0;) {  // the result, which is written, is the last place
+    const tsri_single_place *at = &step->places[i];
+    tsri_place place = {.offset = at->offset};
+    buffers[count++] = list->buffers[at->buffer];
+    tsri_place_bind(&place, list->buffers[at->buffer]);
+    memcpy((char *)op + at->at, &place, sizeof place);
+  }
+  return tsri_device_run_op(device, op, buffers, count);
+}
+
+static tsr_status run_launch(tsr_device *device, tsri_single_step *step, const buffer_list *list) {
+  tsri_step_launch *launch = &step->is.launch;
+  for (uint32_t i = 0; i < step->place_count; i++) {
+    launch->arguments[i].buffer = list->buffers[step->places[i].buffer];
+  }
+  return tsri_built_launch(device, step->built, launch->groups, launch->arguments, launch->params);
+}
+
+static tsr_status create_temporaries(const tsri_single *single, tsr_device *device, buffer_list *list) {
+  tsr_status status = TSR_OK;
+  for (uint32_t i = 0; i < single->temporary_count && status == TSR_OK; i++) {
+    if (single->temporary_bytes[i] == 0) continue;
+    status = tsri_buffer_create_temporary(device, single->temporary_bytes[i], &list->buffers[FIRST_TEMPORARY + i]);
+  }
+  return status;
+}
+
 tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, tsr_buffer *output) {
   buffer_list list = list_buffers(form, output);
-  tsr_status status = TSR_OK;
-  for (uint32_t i = 0; i < single->op_count && status == TSR_OK; i++) {
-    tsri_native_op *op = &single->ops[i].op;
-    for (uint32_t k = 0; k < single->ops[i].place_count; k++) {
-      const tsri_single_place *at = &single->ops[i].places[k];
-      tsri_place place = {.offset = at->offset};
-      tsri_place_bind(&place, list.buffers[at->buffer]);
-      memcpy((char *)op + at->at, &place, sizeof place);
-    }
-    status = tsri_device_run_op(output->device, op, list.buffers, (int)list.count);
+  tsr_device *device = output->device;
+  tsr_status status = create_temporaries(single, device, &list);
+  for (uint32_t i = 0; i < single->step_count && status == TSR_OK; i++) {
+    status = (single->steps[i].built ? run_launch : run_op)(device, &single->steps[i], &list);
   }
+  for (uint32_t i = 0; i < single->temporary_count; i++) tsr_buffer_release(list.buffers[FIRST_TEMPORARY + i]);
   return status;
 }
 
@@ -149,53 +223,119 @@ static int list_places(const tsri_native_op *op, size_t out_at[TSRI_SINGLE_PLACE
 #undef LIST
 }
 
-static bool is_inside(const tsri_place *place, const tsr_buffer *buffer) {
-  return place->buffer == buffer->handle && place->offset >= buffer->offset &&
-         place->offset - buffer->offset < buffer->bytes;
+// What the steps used, while the entry is made from them.
+typedef struct keeping {
+  const tsri_steps *steps;
+  buffer_list list;     // without temporary buffers
+  int output_number;    // of the temporary buffers: the output is created as one of them; -1: it is none
+  tsri_single *single;  // the entry
+} keeping;
+
+static bool is_inside(const tsri_buffer *handle, size_t offset, const tsri_place *place, size_t bytes) {
+  return place->buffer == handle && place->offset >= offset && place->offset - offset < bytes;
+}
+
+// The number of the temporary buffer in which the place is, for a step after `count` of them; -1: it is in none. A later one
+// may have the memory of one that was released before.
+static int find_temporary(const keeping *k, int count, const tsri_place *place) {
+  while (count-- > 0) {
+    const tsri_step_temporary *t = &k->steps->temporaries[count];
+    if (is_inside(t->handle, t->offset, place, t->bytes)) return count;
+  }
+  return -1;
+}
+
+// Notes that the step uses temporary buffer `number`. Returns the buffer's number in the list.
+static uint8_t use_temporary(keeping *k, int number) {
+  if (number == k->output_number) return 0;
+  k->single->temporary_bytes[number] = k->steps->temporaries[number].bytes;
+  return (uint8_t)(FIRST_TEMPORARY + number);
 }
 
 // Finds the one buffer in which the place is. Memory of two different buffers overlaps if one is a part of the other: then it is
 // unknown which of them the operator means.
-static bool find_buffer(const buffer_list *list, const tsri_place *place, uint8_t *out_number) {
+static bool find_buffer(keeping *k, int temporary_count, const tsri_place *place, tsri_single_place *out) {
   const tsr_buffer *found = NULL;
-  for (uint32_t i = 0; i < list->count; i++) {
-    if (!is_inside(place, list->buffers[i]) || found == list->buffers[i]) continue;
+  int temporary = find_temporary(k, temporary_count, place);
+  if (temporary >= 0) {
+    out->buffer = use_temporary(k, temporary);
+    out->offset = place->offset - k->steps->temporaries[temporary].offset;
+    return true;
+  }
+  for (uint32_t i = 0; i < FIRST_TEMPORARY; i++) {
+    const tsr_buffer *buffer = k->list.buffers[i];
+    if (!buffer || found == buffer || !is_inside(buffer->handle, buffer->offset, place, buffer->bytes)) continue;
     if (found) return false;
-    found = list->buffers[i];
-    *out_number = (uint8_t)i;
+    found = buffer;
+    out->buffer = (uint8_t)i;
+    out->offset = place->offset - buffer->offset;
   }
   return found != NULL;
 }
 
-// Finds the places of operator `number`, and the buffers they are in. False if it cannot be run for other buffers.
-static bool keep_places(tsri_single *single, uint32_t number, const buffer_list *list) {
+// Finds the places of the native operator, and the buffers they are in. False if it cannot be run for other buffers.
+static bool keep_op(keeping *k, const tsri_step *from, tsri_single_step *to) {
   size_t at[TSRI_SINGLE_PLACES];
-  const tsri_native_op *op = &single->ops[number].op;
-  int count = list_places(op, at);
+  int count = list_places(&from->is.op, at);
+  to->is.op = from->is.op;
   for (int i = 0; i < count; i++) {
     tsri_place place;
-    memcpy(&place, (const char *)op + at[i], sizeof place);
+    memcpy(&place, (const char *)&from->is.op + at[i], sizeof place);
     if (!place.buffer) continue;  // an operand that this operator does not have
-    tsri_single_place *kept = &single->ops[number].places[single->ops[number].place_count++];
-    if (!find_buffer(list, &place, &kept->buffer)) return false;
+    tsri_single_place *kept = &to->places[to->place_count++];
+    if (!find_buffer(k, from->temporary_count, &place, kept)) return false;
     kept->at = (uint16_t)at[i];
-    kept->offset = place.offset - list->buffers[kept->buffer]->offset;
   }
   return count > 0;
 }
 
-void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_native_watch *watch, bool is_all,
+// The number in the list of an argument's buffer, by its record; FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES: it is unknown.
+static uint8_t find_record(keeping *k, int temporary_count, const tsr_buffer *record) {
+  while (temporary_count-- > 0) {
+    if (k->steps->temporaries[temporary_count].record == record) return use_temporary(k, temporary_count);
+  }
+  for (uint8_t i = 0; i < FIRST_TEMPORARY; i++) {
+    if (k->list.buffers[i] == record) return i;
+  }
+  return FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES;
+}
+
+static bool keep_launch(keeping *k, const tsri_step *from, tsri_single_step *to) {
+  to->is.launch = from->is.launch;
+  for (uint32_t i = 0; i < from->built->kernel->buffer_count; i++) {
+    uint8_t buffer = find_record(k, from->temporary_count, from->is.launch.arguments[i].buffer);
+    if (buffer == FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES) return false;
+    to->places[to->place_count++] = (tsri_single_place){.at = (uint16_t)i, .buffer = buffer};
+  }
+  return true;
+}
+
+static bool keep_steps(keeping *k) {
+  const tsri_steps *steps = k->steps;
+  if (steps->count > TSRI_STEPS || steps->temporary_count > TSRI_STEP_TEMPORARIES || steps->is_too_large) return false;
+  bool is_good = true;
+  for (int i = 0; i < steps->count && is_good; i++) {
+    tsri_single_step *to = &k->single->steps[i];
+    to->built = steps->steps[i].built;
+    to->place_count = 0;
+    is_good = (to->built ? keep_launch : keep_op)(k, &steps->steps[i], to);
+  }
+  return is_good;
+}
+
+void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_steps *steps, bool is_all,
                       tsr_buffer *output) {
   tsri_single *single = &singles->places[place_of(form)];
-  buffer_list list = list_buffers(form, output);
+  keeping k = {.steps = steps, .list = list_buffers(form, output), .output_number = -1, .single = single};
   single->word_count = form->word_count;
   single->hash = form->hash;
   memcpy(single->words, form->words, form->word_count * sizeof form->words[0]);
-  bool is_good = is_all && watch->count <= TSRI_SINGLE_OPS;
-  for (int i = 0; i < watch->count && is_good; i++) {
-    single->ops[i].op = watch->ops[i];
-    single->ops[i].place_count = 0;
-    is_good = keep_places(single, (uint32_t)i, &list);
+  memset(single->temporary_bytes, 0, sizeof single->temporary_bytes);
+  single->temporary_count = single->step_count = 0;
+  for (int i = 0; i < steps->temporary_count && i < TSRI_STEP_TEMPORARIES; i++) {
+    if (steps->temporaries[i].record == output) k.output_number = i;  // the last: it has not been released
   }
-  single->op_count = is_good ? (uint32_t)watch->count : 0;
+  if (!is_all || !keep_steps(&k)) return;
+  single->step_count = (uint32_t)steps->count;
+  single->temporary_count = (uint32_t)steps->temporary_count;
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The launch cache of single nodes: which nodes are cached, that different nodes have different entries, and that the results are
-// those of planned nodes.
+// The launch cache of single operators: which nodes are cached, that different nodes have different entries, and that the results
+// are those of planned nodes.
 #include "graph/single.h"
 
 #include <tessera/tessera.h>
 
 #include "graph/node.h"
+#include "runtime/native_op.h"
 #include "support/devices.h"
 #include "support/test.h"
 
-// How many native operators the cache has for this pending tensor's node; -1: it has no entry.
-static int kept_ops(tsr_tensor *tensor) {
+// How many steps the cache has for this pending tensor's node; -1: it has no entry.
+static int kept_steps(tsr_tensor *tensor) {
   tsri_graph_state *state = tsri_graph_of(tensor->value->device);
   tsri_mutex_lock(&state->lock);
   const tsri_node *node = tsri_pending_node(tensor->value);
@@ -18,7 +19,7 @@ static int kept_ops(tsr_tensor *tensor) {
   tsri_single_form form;
   const tsri_single *single = tsri_single_describe(node, &form) ? tsri_single_find(&state->singles, &form) : NULL;
   tsri_mutex_unlock(&state->lock);
-  return single ? (int)single->op_count : -1;
+  return single ? (int)single->step_count : -1;
 }
 
 static tsr_tensor *matrix(tsr_device *device, float first) {
@@ -58,10 +59,10 @@ static void end(fixture *f) {
 TEST(a_sum_runs_without_a_plan_from_the_second_time_on) {
   fixture f = begin();
   tsr_tensor *first = tsr_sum(f.x, (const int[]){1}, 1, false);
-  CHECK_EQ_INT(kept_ops(first), -1);
+  CHECK_EQ_INT(kept_steps(first), -1);
   CHECK_VALUES(first, 5, 50);
   tsr_tensor *second = tsr_sum(f.y, (const int[]){1}, 1, false);  // other buffers
-  CHECK_EQ_INT(kept_ops(second), 1);
+  CHECK_EQ_INT(kept_steps(second), 1);
   CHECK_VALUES(second, 305, 350);
   end(&f);
 }
@@ -88,7 +89,7 @@ TEST(operands_go_to_the_places_of_their_inputs) {
     CHECK_VALUES(tsr_matmul(other, small), 909, 1716, 1044, 1965);
     CHECK_VALUES(tsr_matmul(small, small), 9, 16, 144, 265);
   }
-  CHECK_EQ_INT(kept_ops(tsr_matmul(other, small)), 1);
+  CHECK_EQ_INT(kept_steps(tsr_matmul(other, small)), 1);
   end(&f);
 }
 
@@ -97,7 +98,7 @@ TEST(a_node_of_two_native_operators_is_kept) {
   tsr_tensor *pair[] = {f.x, f.y};
   for (int round = 0; round < 3; round++) {
     tsr_tensor *joined = tsr_concat(pair, 2, 1);
-    CHECK_EQ_INT(kept_ops(joined), round ? 2 : -1);
+    CHECK_EQ_INT(kept_steps(joined), round ? 2 : -1);
     CHECK_VALUES(joined, 0, 1, 4, 100, 101, 104, 9, 16, 25, 109, 116, 125);
   }
   end(&f);
@@ -107,7 +108,7 @@ TEST(without_native_operators_the_node_is_planned) {
   fixture f = begin();
   CHECK_VALUES(tsr_sum(f.x, NULL, 0, false), 55);
   tsr_tensor *sum = tsr_sum(f.y, NULL, 0, false);
-  CHECK_EQ_INT(kept_ops(sum), 1);
+  CHECK_EQ_INT(kept_steps(sum), 1);
   tsri_native_allow(false);
   CHECK_VALUES(sum, 655);
   CHECK(!tsri_native_was_taken());
@@ -115,11 +116,56 @@ TEST(without_native_operators_the_node_is_planned) {
   end(&f);
 }
 
-TEST(a_node_with_a_pending_input_has_no_entry) {
+TEST(an_element_wise_operator_on_views_is_a_kept_kernel) {
   fixture f = begin();
-  CHECK_VALUES(tsr_sum(f.x, NULL, 0, false), 55);
-  tsr_tensor *sum = tsr_sum(tsr_exp(f.x), NULL, 0, false);
-  CHECK_EQ_INT(kept_ops(sum), -1);
+  for (int round = 0; round < 3; round++) {
+    tsr_tensor *x = tsr_slice(f.x, 1, 0, 3, 2), *y = tsr_slice(f.y, 1, 0, 3, 2);  // 0 4 9 25, 100 104 109 125
+    tsr_tensor *sum = tsr_add(x, y), *more = tsr_add_scalar(x, round), *same = tsr_add(x, x);
+    CHECK_EQ_INT(kept_steps(sum), round ? 1 : -1);
+    CHECK_EQ_INT(kept_steps(more), -1);  // another scalar each time
+    CHECK_VALUES(sum, 100, 108, 118, 150);
+    CHECK_VALUES(more, (float)round, (float)(4 + round), (float)(9 + round), (float)(25 + round));
+    CHECK_VALUES(same, 0, 8, 18, 50);
+    CHECK_VALUES(tsr_add(f.x, tsr_slice(f.y, 0, 1, 2, 1)), 109, 117, 129, 118, 132, 150);  // broadcast
+  }
+  end(&f);
+}
+
+TEST(contiguous_elements_are_left_to_the_other_cache) {
+  fixture f = begin();
+  for (int round = 0; round < 2; round++) {
+    tsr_tensor *sum = tsr_add(f.x, f.y);
+    CHECK_EQ_INT(kept_steps(sum), -1);
+    CHECK_VALUES(sum, 100, 102, 108, 118, 132, 150);
+  }
+  end(&f);
+}
+
+// Copies of views, sums that are divided, and temporary buffers between the steps.
+TEST(an_operator_of_several_nodes_is_kept) {
+  fixture f = begin();
+  for (int round = 0; round < 3; round++) {
+    tsr_tensor *turned = tsr_transpose(round == 1 ? f.y : f.x, 0, 1);
+    tsr_tensor *sorted = tsr_sort(turned, 1, true), *mean = tsr_mean(turned, (const int[]){1}, 1, false);
+    int steps = kept_steps(sorted);
+    CHECK(round ? steps > 1 : steps == -1);
+    if (round == 1) CHECK_VALUES(sorted, 109, 100, 116, 101, 125, 104);
+    else CHECK_VALUES(sorted, 9, 0, 16, 1, 25, 4);
+    CHECK(kept_steps(mean) == -1 || round > 0);
+    if (round == 1) CHECK_VALUES(mean, 104.5F, 108.5F, 114.5F);
+    else CHECK_VALUES(mean, 4.5F, 8.5F, 14.5F);
+  }
+  end(&f);
+}
+
+TEST(a_node_that_others_refer_to_is_planned_and_computed_once) {
+  fixture f = begin();
+  for (int round = 0; round < 2; round++) {
+    tsr_tensor *turned = tsr_contiguous(tsr_transpose(f.x, 0, 1)), *sum = tsr_sum(turned, (const int[]){1}, 1, false);
+    CHECK_EQ_INT(kept_steps(sum), -1);
+    CHECK_VALUES(sum, 9, 17, 29);
+    CHECK_VALUES(turned, 0, 9, 1, 16, 4, 25);
+  }
   end(&f);
 }
 
@@ -140,7 +186,7 @@ TEST(a_captured_node_has_no_entry) {
   tsr_capture *capture = NULL;
   CHECK_OK(tsr_capture_begin(f.device));
   tsr_tensor *sum = tsr_sum(f.x, NULL, 0, false);
-  CHECK_EQ_INT(kept_ops(sum), -1);
+  CHECK_EQ_INT(kept_steps(sum), -1);
   CHECK_OK(tsr_capture_end(&sum, 1, &capture));
   CHECK_OK(tsr_write(f.x, (const float[]){2, 2, 2, 2, 2, 2}, 6 * sizeof(float)));
   CHECK_OK(tsr_capture_run(capture));

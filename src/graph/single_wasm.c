@@ -17,7 +17,7 @@ tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, ts
   return TSR_ERR_UNSUPPORTED;
 }
 
-void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_native_watch *watch, bool is_all,
+void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_steps *steps, bool is_all,
                       tsr_buffer *output) {
-  (void)singles, (void)form, (void)watch, (void)is_all, (void)output;
+  (void)singles, (void)form, (void)steps, (void)is_all, (void)output;
 }

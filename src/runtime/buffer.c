@@ -12,6 +12,7 @@
 #include "runtime/queue.h"
 #include "runtime/sharing.h"
 #include "runtime/stage.h"
+#include "runtime/steps.h"
 #include "runtime/tape.h"
 
 enum { MAX_ALIGNMENT = 4096 };
@@ -76,7 +77,10 @@ tsr_status tsri_buffer_create_temporary(tsr_device *device, size_t bytes, tsr_bu
   tsr_buffer *spare = is_taped && bytes > 0 ? tsri_tape_take(device, bytes) : NULL;
   tsr_status status =
       spare ? tsri_buffer_part(spare, 0, bytes, out_buffer) : tsr_buffer_create(device, bytes, 0, out_buffer);
-  if (status == TSR_OK) (*out_buffer)->is_temporary = true;
+  if (status == TSR_OK) {
+    (*out_buffer)->is_temporary = true;
+    tsri_steps_add_temporary(*out_buffer);
+  }
   if (is_taped && status == TSR_OK) tsri_tape_counts_temporary(device, bytes, !spare);
   else if (spare) tsri_tape_give(spare);
   return status;

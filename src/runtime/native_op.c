@@ -2,6 +2,7 @@
 // Asks a device whether it has a native operator, and queues it.
 #include "runtime/native_op.h"
 
+#include "runtime/steps.h"
 #include "runtime/tape.h"
 
 static bool is_offered(const tsri_native_offer *offer, const tsri_native_op *op) {
@@ -10,14 +11,6 @@ static bool is_offered(const tsri_native_offer *offer, const tsri_native_op *op)
 }
 
 static _Thread_local bool is_refused, was_taken;
-static _Thread_local tsri_native_watch *watching;  // NULL: nobody asked
-
-void tsri_native_watch_begin(tsri_native_watch *watch) {
-  watch->count = 0;
-  watching = watch;
-}
-
-void tsri_native_watch_end(void) { watching = NULL; }
 
 void tsri_native_allow(bool is_allowed) {
   is_refused = !is_allowed;
@@ -80,7 +73,7 @@ tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *
   tsri_track_count(device, &name);
   tsri_device_unlock(device);
   if (status != TSR_OK) return status;
-  if (watching && watching->count++ < TSRI_NATIVE_WATCHED) watching->ops[watching->count - 1] = *op;
+  tsri_steps_add_op(op);
   tsri_tape_op(device, op, &(tsri_tape_buffers){buffers, written_count, buffer_count}, &span.context);
   return TSR_OK;
 }

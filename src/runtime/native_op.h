@@ -28,15 +28,6 @@ void tsri_native_op_finish(tsri_span *span, tsr_device *device, tsri_queue *queu
 tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
                                       int written_count, int buffer_count);
 
-// Until tsri_native_watch_end, notes in `watch` the native operators that the calling thread queues.
-enum { TSRI_NATIVE_WATCHED = 2 };
-typedef struct tsri_native_watch {
-  int count;                                // of operators; may be more than are noted
-  tsri_native_op ops[TSRI_NATIVE_WATCHED];  // the first ones
-} tsri_native_watch;
-void tsri_native_watch_begin(tsri_native_watch *watch);
-void tsri_native_watch_end(void);
-
 // Whether the calling thread may use native operators: if not, devices take none. For measurements.
 void tsri_native_allow(bool is_allowed);
 

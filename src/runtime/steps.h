@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Notes the steps by which an operator runs: native operators and fused kernels, and the temporary buffers between them.
+//
+// The launch cache of single nodes (graph/single.h) repeats them for other buffers. Work that is not noted here, such as a kernel
+// of an operator's own, still counts as queued on the device, by which the cache finds out that it has not seen everything.
+#ifndef TSRI_RUNTIME_STEPS_H
+#define TSRI_RUNTIME_STEPS_H
+
+#include "runtime/program.h"
+
+enum { TSRI_STEPS = 4, TSRI_STEP_BUFFERS = 5, TSRI_STEP_WORDS = 32, TSRI_STEP_TEMPORARIES = 6 };
+
+// The launch of a fused kernel.
+typedef struct tsri_step_launch {
+  uint32_t groups[3];
+  tsri_argument arguments[TSRI_STEP_BUFFERS];
+  uint64_t params[TSRI_STEP_WORDS];
+} tsri_step_launch;
+
+typedef struct tsri_step {
+  const tsri_built *built;  // NULL: a native operator
+  int temporary_count;      // temporary buffers that had been created before this step
+  union {
+    tsri_native_op op;
+    tsri_step_launch launch;
+  } is;
+} tsri_step;
+
+// What a temporary buffer was: it may have been released, and its memory and its record used again.
+typedef struct tsri_step_temporary {
+  const tsr_buffer *record;
+  const tsri_buffer *handle;
+  size_t offset, bytes;
+} tsri_step_temporary;
+
+typedef struct tsri_steps {
+  int count, temporary_count;  // may be more than are noted
+  bool is_too_large;           // a launch has more buffers or parameters than a step
+  tsri_step steps[TSRI_STEPS];
+  tsri_step_temporary temporaries[TSRI_STEP_TEMPORARIES];
+} tsri_steps;
+
+// Notes in `steps` what the calling thread queues until tsri_steps_end.
+void tsri_steps_begin(tsri_steps *steps);
+void tsri_steps_end(void);
+
+// Called where steps are queued. They do nothing unless the calling thread notes its steps.
+void tsri_steps_add_op(const tsri_native_op *op);
+void tsri_steps_add_launch(const tsri_built *built, const uint32_t groups[3], const tsri_argument *arguments,
+                           const void *params);
+void tsri_steps_add_temporary(const tsr_buffer *buffer);
+
+#endif
