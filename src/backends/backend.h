@@ -201,10 +201,10 @@ typedef struct tsri_copy_op {
   int64_t from_strides[TSR_MAX_RANK], to_strides[TSR_MAX_RANK];
 } tsri_copy_op;
 
-// to[i] = from[i * step] + … + from[i * step + columns - 1], for each i below `rows`. Used for sums over the last
+// to[i] = from[i * step] + from[i * step + stride] + …, `columns` of them, for each i below `rows`. Used for sums over the last
 // axes.
 typedef struct tsri_sum_op {
-  int64_t rows, columns, step;
+  int64_t rows, columns, step, stride;
   tsri_place from, to;
 } tsri_sum_op;
 

@@ -194,7 +194,7 @@ static bool as_row_sum(const tsri_native_op *op, tsri_native_op *out_op) {
     next *= r->kept_dims[i];
   }
   *out_op = (tsri_native_op){.kind = TSRI_NATIVE_SUM, .dtype = op->dtype, .result = op->result};
-  out_op->is.sum = (tsri_sum_op){.rows = next / columns, .columns = columns, .step = columns, .to = r->to};
+  out_op->is.sum = (tsri_sum_op){.rows = next / columns, .columns = columns, .step = columns, .stride = 1, .to = r->to};
   return true;
 }
 
@@ -264,13 +264,22 @@ tsr_status tsri_native_heavy(const tsri_plan *plan, const tsri_fusion *fusion, t
 
 // --- Reductions ---------------------------------------------------------------------------------------------------------------
 
-// Whether the fusion is just a sum along contiguous rows, with elements, sum and result in one dtype.
+// Whether rows whose elements do not lie side by side are gathered one by one: they are long, or few. Many short ones are packed
+// together (reduce_packed).
+static bool gathers_rows(const tsri_fused *fused) {
+  enum { LONG_ROW = 256, FEW = 1 << 12 };
+  int64_t stride = fused->reduced.strides[0][0], columns = fused->reduced.count;
+  return stride > 0 && (columns >= LONG_ROW || columns * fused->kept.count < FEW);
+}
+
+// Whether the fusion is just a sum along rows, with elements, sum and result in one dtype.
 static bool is_row_sum(const tsri_codegen *codegen) {
   const tsri_fused *fused = codegen->fused;
   tsr_dtype dtype = fused->root->dtype;
   if (!fused->heavy || fused->fusion->node_count != 1 || fused->heavy->op->reduce != TSRI_REDUCE_SUM) return false;
   if (codegen->form != TSRI_FORM_ROW || fused->kept.rank > 1 || fused->reduced.rank != 1) return false;
-  return fused->reduced.strides[0][0] == 1 && fused->leaves[0].dtype == dtype && fused->heavy->inputs[0].as == dtype;
+  if (fused->reduced.strides[0][0] != 1 && !gathers_rows(fused)) return false;
+  return fused->leaves[0].dtype == dtype && fused->heavy->inputs[0].as == dtype;
 }
 
 static tsr_status run_sum(const tsri_codegen *codegen, const tsri_argument *leaf, tsr_buffer *output, int64_t first) {
@@ -282,6 +291,7 @@ static tsr_status run_sum(const tsri_codegen *codegen, const tsri_argument *leaf
   op.is.sum = (tsri_sum_op){.rows = kept->count,
                             .columns = codegen->fused->reduced.count,
                             .step = kept->rank ? kept->strides[0][0] : 0,
+                            .stride = codegen->fused->reduced.strides[0][0],
                             .from.offset = leaf->offset + codegen->base[0] * element,
                             .to.offset = (size_t)first * element};
   tsri_place_bind(&op.is.sum.from, leaf->buffer);
@@ -321,6 +331,29 @@ static tsr_status reduce_packed(tsri_native_op *op, bool is_ordered, tsr_buffer 
   return status;
 }
 
+// Reduces one element to one: copies the elements that begin at element `first` of `from`. Indices are 0.
+static tsr_status copy_elements(const tsri_native_op *op, tsr_buffer *from, int64_t first, tsr_buffer *output) {
+  const tsri_reduce_op *reduce = &op->is.reduce;
+  tsri_view view = {.buffer = from, .dtype = op->dtype, .layout = {.offset = first, .count = 1}};
+  if (op->kind == TSRI_NATIVE_ARG_REDUCE) return tsr_buffer_fill(output, 0, output->bytes, &(unsigned char){0}, 1);
+  view.layout.shape.rank = reduce->kept_rank;
+  for (int i = 0; i < reduce->kept_rank; i++) {
+    view.layout.shape.dims[i] = reduce->kept_dims[i];
+    view.layout.strides[i] = reduce->kept_strides[i];
+    view.layout.count *= reduce->kept_dims[i];
+  }
+  return tsri_copy_packed(&view, output);
+}
+
+// Whether copy_elements() does it, faster than a reduction: for few elements it has no entry in a launch cache. A sum of one -0 is 0.
+static bool is_copy(const tsri_fused *fused, const tsri_native_op *op) {
+  enum { FEW = 1 << 12 };
+  bool is_whole = fused->kept.count == fused->root->count;
+  bool is_same =
+      op->kind == TSRI_NATIVE_ARG_REDUCE || (op->is.reduce.kind != TSRI_REDUCTION_SUM && op->result == op->dtype);
+  return fused->reduced.count == 1 && is_same && is_whole && fused->kept.count >= FEW;
+}
+
 tsr_status tsri_native_reduce(const tsri_codegen *codegen, const tsri_argument *leaf, tsr_buffer *output,
                               int64_t first) {
   const tsri_fused *fused = codegen->fused;
@@ -340,6 +373,7 @@ tsr_status tsri_native_reduce(const tsri_codegen *codegen, const tsri_argument *
   int64_t element = (int64_t)(reduce->from.offset / tsr_dtype_bytes(op.dtype));
   tsri_place_bind(&reduce->from, leaf->buffer);
   tsri_place_bind(&reduce->to, output);
+  if (is_copy(fused, &op)) return copy_elements(&op, leaf->buffer, element, output);
   if (is_ordered || !tsri_device_takes(output->device, &op)) {
     return reduce_packed(&op, is_ordered, leaf->buffer, element, output);
   }

@@ -129,3 +129,43 @@ TEST(a_product_that_somebody_reads_is_kept_apart_from_what_comes_after_it) {
   for (int i = 0; i < M * N; i++) CHECK_NEAR(twice[i], 2 * got[i], 1e-6);
   close_operands(&o);
 }
+
+TEST(the_largest_of_one_element_is_a_copy_and_its_index_0) {
+  enum { COUNT = 5000 };
+  static float values[2 * COUNT], got[COUNT];
+  static int32_t indices[COUNT];
+  tsr_device *device = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = filled(device, TSR_SHAPE(COUNT, 2), values, 2 * COUNT);
+  for (int column = 0; column < 2; column++) {
+    tsr_tensor *one = tsr_slice(x, 1, column, column + 1, 1);
+    CHECK_OK(tsr_read(tsr_max(one, (const int[]){1}, 1, false), got, sizeof got));
+    CHECK_OK(tsr_read(tsr_argmin(one, (const int[]){1}, 1, true), indices, sizeof indices));
+    for (int i = 0; i < COUNT; i++) {
+      CHECK_NEAR(got[i], values[2 * i + column], 0);
+      CHECK_EQ_INT(indices[i], 0);
+    }
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(a_sum_of_gathered_rows_has_the_bits_of_contiguous_ones) {
+  static const struct {
+    int64_t rows, columns, step;
+  } cases[] = {{3, 64, 2}, {5, 33, 3}, {2, 300, 2}, {300, 257, 2}, {1, 200001, 2}, {40, 70000, 3}};
+  static float got[2][300];
+  tsr_device *device = test_open("cpu");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tsr_scope *scope = tsr_scope_begin(device);
+    int64_t rows = cases[i].rows, width = cases[i].columns * cases[i].step;
+    tsr_tensor *x = tsr_rand(device, TSR_F32, TSR_SHAPE(rows, width), 1);
+    tsr_tensor *view = tsr_slice(x, 1, 0, width, cases[i].step), *packed = tsr_contiguous(view);
+    CHECK_OK(tsr_evaluate(packed));
+    CHECK_OK(tsr_read(tsr_sum(view, (const int[]){1}, 1, false), got[0], (size_t)rows * sizeof(float)));
+    CHECK_OK(tsr_read(tsr_sum(packed, (const int[]){1}, 1, false), got[1], (size_t)rows * sizeof(float)));
+    CHECK_BYTES(got[0], got[1], (size_t)rows * sizeof(float));
+    CHECK_OK(tsr_scope_end(scope));
+  }
+  tsr_device_release(device);
+}

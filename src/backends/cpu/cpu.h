@@ -72,7 +72,7 @@ tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op);
 char *tsri_cpu_place(tsri_place place);
 
 // Sums of rows of f32 or f64 (sum.c).
-void tsri_cpu_sum(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op);
+tsr_status tsri_cpu_sum(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op);
 
 // Reductions, sorting, running sums and indexing (rows/). Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_cpu_rows(cpu_device *device, const tsri_native_op *op);

@@ -162,8 +162,7 @@ tsr_status tsri_cpu_run_op_now(cpu_device *device, const tsri_native_op *op) {
     case TSRI_NATIVE_ATTENTION_GRADIENT:
       return tsri_cpu_attention(device, op);
     case TSRI_NATIVE_SUM:
-      tsri_cpu_sum(device, op->dtype, &op->is.sum);
-      return TSR_OK;
+      return tsri_cpu_sum(device, op->dtype, &op->is.sum);
     case TSRI_NATIVE_COPY:
       copy_strided(device, op->dtype, &op->is.copy);
       return TSR_OK;

@@ -98,9 +98,10 @@ tsr_status tsri_cpu_fill(tsri_queue *queue, tsri_buffer *dst, size_t offset, siz
 
 void tsri_cpu_fill_now(const cpu_device *device, char *to, size_t bytes, const void *pattern, size_t pattern_bytes) {
   enum { STRETCH = 4096, WORTH_A_THREAD = 1 << 19 };  // bytes; a stretch is a multiple of every pattern's size
-  for (size_t done = 0; done < bytes && done < STRETCH; done += pattern_bytes) {
-    memcpy(to + done, pattern, pattern_bytes);
-  }
+  size_t first = bytes < STRETCH ? bytes : STRETCH;
+  memcpy(to, pattern, bytes < pattern_bytes ? bytes : pattern_bytes);
+  for (size_t done = pattern_bytes; done < first; done *= 2)
+    memcpy(to + done, to, done < first - done ? done : first - done);
   if (bytes <= STRETCH) return;
   int threads = tsri_cpu_threads(device, bytes / WORTH_A_THREAD);
   int parts = tsri_cpu_parts(threads, bytes / WORTH_A_THREAD + 1);

@@ -3,9 +3,11 @@
 //
 // The interpreter takes a third as long to begin a row of a few thousand elements as it takes to read it. Long rows are summed in
 // blocks, and the blocks' sums then; where a block ends depends on the row's length alone, so that results are the same bit for bit
-// on any number of threads and at every SIMD level.
+// on any number of threads and at every SIMD level. Elements that do not lie side by side are gathered a block at a time.
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lanes/isa.h"
+#include "core/error.h"
+#include "core/lines.h"
 #include "platform/parallel.h"
 
 enum { LEAST_BLOCK = 1 << 16, MOST_BLOCKS = 256 };  // elements; a block is long enough to be worth a thread's while
@@ -14,7 +16,9 @@ typedef struct row_sums {
   const char *from;
   char *to;
   int64_t rows, row_bytes, step_bytes;  // step: from row to row
+  int64_t stride_bytes;                 // from element to element
   int64_t block_bytes, blocks;          // of a row; the last block may be shorter
+  char *gathered;                       // for each part, a block with its elements side by side; NULL: they are
   int threads, parts;                   // parts: of the rows, or of one row's blocks
   size_t element;                       // bytes
   tsri_lane_sum_row sum;
@@ -35,33 +39,46 @@ static row_sums sums_of(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *
                     .rows = op->rows,
                     .row_bytes = op->columns * element,
                     .step_bytes = op->step * element,
+                    .stride_bytes = op->stride * element,
                     .block_bytes = block * element,
                     .blocks = op->columns > block ? (op->columns + block - 1) / block : 1,
                     .element = (size_t)element,
                     .sum = dtype == TSR_F64 ? isa->sum_row_f64 : isa->sum_row_f32};
 }
 
+// The bytes of one part's block of gathered elements.
+static size_t gathered_bytes(const row_sums *s) {
+  return (size_t)(s->row_bytes < s->block_bytes ? s->row_bytes : s->block_bytes);
+}
+
 // Sums the blocks from `first` to before `last` of a row, each into its place in `sums`.
-static void sum_blocks(const row_sums *s, int64_t row, int64_t first, int64_t last, char *sums) {
+static void sum_blocks(const row_sums *s, int part, int64_t row, int64_t first, int64_t last, char *sums) {
   for (int64_t i = first; i < last; i++) {
     int64_t at = i * s->block_bytes, bytes = s->row_bytes - at;
     if (bytes > s->block_bytes) bytes = s->block_bytes;
-    s->sum(s->from + row * s->step_bytes + at, (size_t)bytes / s->element, sums + (size_t)i * s->element);
+    size_t count = (size_t)bytes / s->element;
+    const char *block = s->from + row * s->step_bytes + at / (int64_t)s->element * s->stride_bytes;
+    if (s->gathered) {
+      char *gathered = s->gathered + (size_t)part * gathered_bytes(s);
+      tsri_gather_line(gathered, s->stride_bytes, block, (int64_t)count, s->element);
+      block = gathered;
+    }
+    s->sum(block, count, sums + (size_t)i * s->element);
   }
 }
 
-static void sum_rows(const row_sums *s, int64_t first, int64_t last) {
+static void sum_rows(const row_sums *s, int part, int64_t first, int64_t last) {
   block_sums sums;
   for (int64_t row = first; row < last; row++) {
     char *to = s->to + (size_t)row * s->element;
-    sum_blocks(s, row, 0, s->blocks, s->blocks > 1 ? (char *)&sums : to);
+    sum_blocks(s, part, row, 0, s->blocks, s->blocks > 1 ? (char *)&sums : to);
     if (s->blocks > 1) s->sum(&sums, (size_t)s->blocks, to);
   }
 }
 
 static void sum_rows_of_part(void *user, int part) {
   const row_sums *s = user;
-  sum_rows(s, s->rows * part / s->parts, s->rows * (part + 1) / s->parts);
+  sum_rows(s, part, s->rows * part / s->parts, s->rows * (part + 1) / s->parts);
 }
 
 typedef struct one_row {
@@ -73,7 +90,7 @@ typedef struct one_row {
 static void sum_blocks_of_part(void *user, int part) {
   one_row *r = user;
   const row_sums *s = r->all;
-  sum_blocks(s, r->row, s->blocks * part / s->parts, s->blocks * (part + 1) / s->parts, (char *)&r->sums);
+  sum_blocks(s, part, r->row, s->blocks * part / s->parts, s->blocks * (part + 1) / s->parts, (char *)&r->sums);
 }
 
 // One row after the other, each on all threads.
@@ -85,12 +102,17 @@ static void sum_few_rows(const row_sums *s) {
   }
 }
 
-void tsri_cpu_sum(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op) {
+tsr_status tsri_cpu_sum(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op) {
   enum { WORTH_A_THREAD = 1 << 18, MANY_ROWS = 16 };  // bytes; of each thread
   row_sums s = sums_of(device, dtype, op);
   s.threads = tsri_cpu_threads(device, (uint64_t)(s.rows * s.row_bytes) / WORTH_A_THREAD);
   bool are_rows_cut = s.threads > 1 && s.blocks >= s.threads && s.rows < MANY_ROWS * s.threads;
   s.parts = tsri_cpu_parts(s.threads, (uint64_t)(are_rows_cut ? s.blocks : s.rows));
+  if (op->stride != 1 && op->columns > 1) {
+    s.gathered = tsri_cpu_scratch(device, gathered_bytes(&s) * (size_t)s.parts);
+    if (!s.gathered) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "sum: no host memory to gather %d blocks", s.parts);
+  }
   if (are_rows_cut) sum_few_rows(&s);
   else tsri_parallel(s.threads, s.parts, sum_rows_of_part, &s);
+  return TSR_OK;
 }

@@ -70,6 +70,7 @@ static tsri_native_op sum_of(const rig *bench_rig, tsr_dtype dtype, int64_t rows
   op.is.sum = (tsri_sum_op){.rows = rows,
                             .columns = columns,
                             .step = stride,
+                            .stride = 1,
                             .from = {bench_rig->in, element},
                             .to = {bench_rig->out, element}};
   return op;
