@@ -166,9 +166,8 @@ static int by_distance(const void *a, const void *b) {
 }
 
 // Gives the operator the strides of its elements packed in the order in which they lie in memory. `*out_layout` is where
-// they lie now, from offset 0 on. False: they are few, or some repeat.
+// they lie now, from offset 0 on. False: some repeat.
 static bool pack_strides(tsri_reduce_op *op, tsri_layout *out_layout) {
-  enum { FEW = 1 << 12 };
   packed_axis axes[2 * TSR_MAX_RANK];
   int rank = list_axes(op, axes);
   if (rank > TSR_MAX_RANK) return false;
@@ -181,7 +180,7 @@ static bool pack_strides(tsri_reduce_op *op, tsri_layout *out_layout) {
     *axes[i].packed = out_layout->count;
     out_layout->count *= axes[i].size;
   }
-  return out_layout->count >= FEW;
+  return true;
 }
 
 // The sum of packed rows as TSRI_NATIVE_SUM, whose order of summation it has to have. False: they are not packed as rows.

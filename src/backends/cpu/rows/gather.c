@@ -24,26 +24,54 @@ static void gather_row(const tsri_index_plane *plane, int64_t place, const char 
   else tsri_gather_line(y, plane->column * (int64_t)element, from, plane->columns, element);
 }
 
+enum { BLOCK = 64 };  // indices that are checked together
+
+// Gathers `count` elements from columns `c` on of a row, one after the other and without jumps: element 0 is read where an index leads
+// nowhere. gather_block_ is for a BLOCK of them whose indices lie side by side and have a row of x to themselves: it checks all first,
+// which vectors can do, and is false if one is negative or too large.
 #define DEFINE_GATHER(bits, name, index_type)                                                                     \
+  static inline void gather_some_##bits##_##name(const tsri_index_plane *plane, const index_type *indices,        \
+                                                 const uint##bits##_t *x, uint##bits##_t *y, int64_t c,           \
+                                                 int64_t count) {                                                 \
+    for (int64_t end = c + count; c < end; c++) {                                                                 \
+      int64_t index = (int64_t)indices[c * plane->index_column];                                                  \
+      int64_t position = index + (plane->size & -(index < 0));                                                    \
+      bool is_inside = (uint64_t)position < (uint64_t)plane->size;                                                \
+      uint##bits##_t element = x[c * plane->column + (is_inside ? position : 0) * plane->step];                   \
+      y[c] = is_inside ? element : 0;                                                                             \
+    }                                                                                                             \
+  }                                                                                                               \
+  static bool gather_block_##bits##_##name(const index_type *indices, int64_t size, int64_t step,                 \
+                                           const uint##bits##_t *x, uint##bits##_t *y) {                          \
+    int64_t sign = 0;                                                                                             \
+    for (int k = 0; k < BLOCK; k++)                                                                               \
+      sign |= (int64_t)indices[k] | (int64_t)((uint64_t)(size - 1) - (uint64_t)indices[k]);                       \
+    if (sign < 0) return false;                                                                                   \
+    if (step == 1) {                                                                                              \
+      for (int k = 0; k < BLOCK; k++) y[k] = x[indices[k]];                                                       \
+    } else {                                                                                                      \
+      for (int k = 0; k < BLOCK; k++) y[k] = x[(int64_t)indices[k] * step];                                       \
+    }                                                                                                             \
+    return true;                                                                                                  \
+  }                                                                                                               \
   static void gather_##bits##_##name(const void *user, const tsri_index_plane *p) {                               \
     const gathering *g = user;                                                                                    \
     const index_type *indices = (const index_type *)(const void *)p->indices;                                     \
     const uint##bits##_t *x = (const uint##bits##_t *)(const void *)g->x + p->base;                               \
     uint##bits##_t *y = (uint##bits##_t *)(void *)g->y + p->first;                                                \
     const tsri_index_plane plane = *p; /* the compiler may keep it in registers */                                \
-    int64_t place;                                                                                                \
+    int64_t place, blocks = plane.index_column == 1 && plane.column == 0 ? plane.columns / BLOCK : 0;             \
     for (int64_t r = 0; r < plane.rows; r++, x += plane.row, y += plane.row_length, indices += plane.index_row) { \
       if (plane.index_column == 0 && tsri_index_place(&plane, (int64_t)indices[0], &place)) {                     \
         gather_row(&plane, place, (const char *)x, (char *)y, sizeof *y);                                         \
         continue;                                                                                                 \
       }                                                                                                           \
-      for (int64_t c = 0; c < plane.columns;                                                                      \
-           c++) { /* without jumps: element 0 is read where an index leads nowhere */                             \
-        int64_t index = (int64_t)indices[c * plane.index_column], position = index + (plane.size & -(index < 0)); \
-        bool is_inside = (uint64_t)position < (uint64_t)plane.size;                                               \
-        uint##bits##_t element = x[c * plane.column + (is_inside ? position : 0) * plane.step];                   \
-        y[c] = is_inside ? element : 0;                                                                           \
+      for (int64_t i = 0; i < blocks; i++) {                                                                      \
+        int64_t c = i * BLOCK;                                                                                    \
+        if (!gather_block_##bits##_##name(indices + c, plane.size, plane.step, x, y + c))                         \
+          gather_some_##bits##_##name(&plane, indices, x, y, c, BLOCK);                                           \
       }                                                                                                           \
+      gather_some_##bits##_##name(&plane, indices, x, y, blocks *BLOCK, plane.columns - blocks * BLOCK);          \
     }                                                                                                             \
   }
 #define DEFINE_GATHERS(name, index_type) \
