@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The native operators of this folder, as the core describes them.
 #include "backends/cpu/lines/lines.h"
+#include "backends/cpu/rows/sort_vectors.h"
 
 bool tsri_cpu_has_lines(const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_ARG_REDUCE) return tsri_cpu_has_arg(&op->is.reduce);
@@ -15,6 +16,8 @@ tsr_status tsri_cpu_lines(cpu_device *device, const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_ARG_REDUCE) return tsri_cpu_arg(device, op->dtype, &op->is.reduce);
   if (op->kind == TSRI_NATIVE_NORM) return tsri_cpu_norm(device, op->dtype, &op->is.norm);
   if (op->kind == TSRI_NATIVE_NORM_GRADIENT) return tsri_cpu_norm_gradient(device, &op->is.norm);
+  bool is_sort = op->kind == TSRI_NATIVE_SORT && !(op->parts & TSRI_SORT_KEEPS);
+  if (is_sort && tsri_sort_has_vectors(device->simd, op->is.sort.n)) return tsri_cpu_rows(device, op);
   if (op->parts & TSRI_SORT_KEEPS) tsri_cpu_topk(device, op->dtype, &op->is.sort);
   else if (op->kind == TSRI_NATIVE_SORT) tsri_cpu_sort_short(device, op->dtype, &op->is.sort);
   else tsri_cpu_softmax(device, op->dtype, &op->is.softmax);

@@ -24,21 +24,29 @@
 
 enum { MOST_VECTORS = 16 };  // that are sorted in registers
 
-// MOST_BY_VECTORS: more items are sorted by digits, whose passes do not grow with their number. Measured on Zen 4.
+// SWAP_n exchanges each lane with the one whose number differs by the bit n; UPPER_n are the lanes whose number has that bit.
+enum { UPPER_1 = 0xAAAA, UPPER_2 = 0xCCCC, UPPER_4 = 0xF0F0, UPPER_8 = 0xFF00 };
+
+// MOST_BY_VECTORS: more items are sorted by digits, whose passes do not grow with their number. Measured on Zen 4: 10^6 items of 4
+// bytes take 8.4 ms by vectors and 9.1 by digits.
 
 #define NAME(x)            x##_u32
 #define ITEM               uint32_t
-#define MOST_BY_VECTORS    8192
+#define MOST_BY_VECTORS    INT64_MAX
 #define LANES              16
 #define MASK               __mmask16
 #define ONES               ((ITEM)-1)
 #define SET(x)             _mm512_set1_epi32((int)(x))
 #define MIN(a, b)          _mm512_min_epu32(a, b)
 #define MAX(a, b)          _mm512_max_epu32(a, b)
+#define MASKED_MAX         _mm512_mask_max_epu32
 #define BELOW(a, b)        _mm512_cmplt_epu32_mask(a, b)
 #define EQUAL(a, b)        _mm512_cmpeq_epu32_mask(a, b)
 #define PERMUTE(index, x)  _mm512_permutexvar_epi32(index, x)
-#define BLEND(mask, a, b)  _mm512_mask_mov_epi32(a, mask, b)
+#define SWAP_1(x)          _mm512_shuffle_epi32(x, 0xB1)
+#define SWAP_2(x)          _mm512_shuffle_epi32(x, 0x4E)
+#define SWAP_4(x)          _mm512_shuffle_i64x2(x, x, 0xB1)
+#define SWAP_8(x)          _mm512_shuffle_i64x2(x, x, 0x4E)
 #define COMPRESS(mask, x)  _mm512_maskz_compress_epi32(mask, x)
 #define LOAD(mask, from)   _mm512_mask_loadu_epi32(SET(ONES), mask, from)
 #define STORE(to, mask, x) _mm512_mask_storeu_epi32(to, mask, x)
@@ -47,23 +55,32 @@ enum { MOST_VECTORS = 16 };  // that are sorted in registers
 
 #define NAME(x)            x##_u64
 #define ITEM               uint64_t
-#define MOST_BY_VECTORS    512
+#define MOST_BY_VECTORS    4096
 #define LANES              8
 #define MASK               __mmask8
 #define ONES               ((ITEM)-1)
 #define SET(x)             _mm512_set1_epi64((long long)(x))
 #define MIN(a, b)          _mm512_min_epu64(a, b)
 #define MAX(a, b)          _mm512_max_epu64(a, b)
+#define MASKED_MAX         _mm512_mask_max_epu64
 #define BELOW(a, b)        _mm512_cmplt_epu64_mask(a, b)
 #define EQUAL(a, b)        _mm512_cmpeq_epu64_mask(a, b)
 #define PERMUTE(index, x)  _mm512_permutexvar_epi64(index, x)
-#define BLEND(mask, a, b)  _mm512_mask_mov_epi64(a, mask, b)
+#define SWAP_1(x)          _mm512_shuffle_epi32(x, 0x4E)
+#define SWAP_2(x)          _mm512_shuffle_i64x2(x, x, 0xB1)
+#define SWAP_4(x)          _mm512_shuffle_i64x2(x, x, 0x4E)
+#define SWAP_8(x)          (x) /* there are eight lanes */
 #define COMPRESS(mask, x)  _mm512_maskz_compress_epi64(mask, x)
 #define LOAD(mask, from)   _mm512_mask_loadu_epi64(SET(ONES), mask, from)
 #define STORE(to, mask, x) _mm512_mask_storeu_epi64(to, mask, x)
 #define LANE_NUMBERS       _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)
 #include "sort_vectors.inc"
 #endif
+
+bool tsri_sort_has_vectors(const char *simd_level, int64_t n) {
+  enum { FEW = 32 };
+  return HAS_VECTORS && n > FEW && strcmp(simd_level, "avx512") == 0;
+}
 
 tsri_sort_items tsri_sort_items_for(const char *simd_level, const tsri_item_sorter *sorter) {
 #if HAS_VECTORS

@@ -9,4 +9,7 @@
 typedef void *(*tsri_sort_items)(void *items, void *spare, int64_t n, int first_digit, int digits);
 tsri_sort_items tsri_sort_items_for(const char *simd_level, const tsri_item_sorter *sorter);
 
+// Whether rows of this many items of 4 bytes are sorted by vectors, faster than many of them at a time (lines/sort_short.c).
+bool tsri_sort_has_vectors(const char *simd_level, int64_t n);
+
 #endif
