@@ -44,7 +44,10 @@ static void put_layout(tsri_single_form *form, const tsri_layout *layout) {
 static uint32_t number_buffer(tsri_single_form *form, tsr_buffer *buffer) {
   uint32_t i = 0;
   while (i < form->input_count && form->inputs[i] != buffer) i++;
-  if (i == form->input_count && i < TSRI_SINGLE_INPUTS) form->inputs[form->input_count++] = buffer;
+  if (i == form->input_count && i < TSRI_SINGLE_INPUTS) {
+    form->inputs[form->input_count++] = buffer;
+    form->input_places[i] = (tsri_step_buffer){buffer, buffer->handle, buffer->offset, buffer->bytes};
+  }
   return i;
 }
 
@@ -226,21 +229,21 @@ static int list_places(const tsri_native_op *op, size_t out_at[TSRI_SINGLE_PLACE
 // What the steps used, while the entry is made from them.
 typedef struct keeping {
   const tsri_steps *steps;
-  buffer_list list;     // without temporary buffers
-  int output_number;    // of the temporary buffers: the output is created as one of them; -1: it is none
+  const tsri_single_form *form;
+  int output_number;    // of the temporary buffers: the output is created as one of them
   tsri_single *single;  // the entry
 } keeping;
 
-static bool is_inside(const tsri_buffer *handle, size_t offset, const tsri_place *place, size_t bytes) {
-  return place->buffer == handle && place->offset >= offset && place->offset - offset < bytes;
+static bool is_inside(const tsri_place *place, const tsri_step_buffer *buffer) {
+  return place->buffer == buffer->handle && place->offset >= buffer->offset &&
+         place->offset - buffer->offset < buffer->bytes;
 }
 
 // The number of the temporary buffer in which the place is, for a step after `count` of them; -1: it is in none. A later one
 // may have the memory of one that was released before.
 static int find_temporary(const keeping *k, int count, const tsri_place *place) {
   while (count-- > 0) {
-    const tsri_step_temporary *t = &k->steps->temporaries[count];
-    if (is_inside(t->handle, t->offset, place, t->bytes)) return count;
+    if (is_inside(place, &k->steps->temporaries[count])) return count;
   }
   return -1;
 }
@@ -255,22 +258,21 @@ static uint8_t use_temporary(keeping *k, int number) {
 // Finds the one buffer in which the place is. Memory of two different buffers overlaps if one is a part of the other: then it is
 // unknown which of them the operator means.
 static bool find_buffer(keeping *k, int temporary_count, const tsri_place *place, tsri_single_place *out) {
-  const tsr_buffer *found = NULL;
+  bool is_found = false;
   int temporary = find_temporary(k, temporary_count, place);
   if (temporary >= 0) {
     out->buffer = use_temporary(k, temporary);
     out->offset = place->offset - k->steps->temporaries[temporary].offset;
     return true;
   }
-  for (uint32_t i = 0; i < FIRST_TEMPORARY; i++) {
-    const tsr_buffer *buffer = k->list.buffers[i];
-    if (!buffer || found == buffer || !is_inside(buffer->handle, buffer->offset, place, buffer->bytes)) continue;
-    if (found) return false;
-    found = buffer;
-    out->buffer = (uint8_t)i;
-    out->offset = place->offset - buffer->offset;
+  for (uint32_t i = 0; i < k->form->input_count; i++) {
+    if (!is_inside(place, &k->form->input_places[i])) continue;
+    if (is_found) return false;
+    is_found = true;
+    out->buffer = (uint8_t)(1 + i);
+    out->offset = place->offset - k->form->input_places[i].offset;
   }
-  return found != NULL;
+  return is_found;
 }
 
 // Finds the places of the native operator, and the buffers they are in. False if it cannot be run for other buffers.
@@ -294,8 +296,8 @@ static uint8_t find_record(keeping *k, int temporary_count, const tsr_buffer *re
   while (temporary_count-- > 0) {
     if (k->steps->temporaries[temporary_count].record == record) return use_temporary(k, temporary_count);
   }
-  for (uint8_t i = 0; i < FIRST_TEMPORARY; i++) {
-    if (k->list.buffers[i] == record) return i;
+  for (uint32_t i = 0; i < k->form->input_count; i++) {
+    if (k->form->inputs[i] == record) return (uint8_t)(1 + i);
   }
   return FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES;
 }
@@ -326,7 +328,7 @@ static bool keep_steps(keeping *k) {
 void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_steps *steps, bool is_all,
                       tsr_buffer *output) {
   tsri_single *single = &singles->places[place_of(form)];
-  keeping k = {.steps = steps, .list = list_buffers(form, output), .output_number = -1, .single = single};
+  keeping k = {.steps = steps, .form = form, .output_number = -1, .single = single};
   single->word_count = form->word_count;
   single->hash = form->hash;
   memcpy(single->words, form->words, form->word_count * sizeof form->words[0]);
@@ -335,7 +337,7 @@ void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const
   for (int i = 0; i < steps->temporary_count && i < TSRI_STEP_TEMPORARIES; i++) {
     if (steps->temporaries[i].record == output) k.output_number = i;  // the last: it has not been released
   }
-  if (!is_all || !keep_steps(&k)) return;
+  if (!is_all || k.output_number < 0 || !keep_steps(&k)) return;
   single->step_count = (uint32_t)steps->count;
   single->temporary_count = (uint32_t)steps->temporary_count;
 }

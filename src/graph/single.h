@@ -25,6 +25,8 @@ enum {
 typedef struct tsri_single_form {
   const tsri_node *nodes[TSRI_SINGLE_NODES];  // the root first, then in the order in which inputs name them
   tsr_buffer *inputs[TSRI_SINGLE_INPUTS];     // different ones; not references
+  // Where they are: the run may release one that is not needed any more, and use its memory for a result.
+  tsri_step_buffer input_places[TSRI_SINGLE_INPUTS];
   uint32_t node_count, input_count, word_count;
   uint32_t readers[TSRI_SINGLE_NODES];  // inputs of the form's nodes that are this node
   bool is_repeat;                       // repeat.h has the launches of such nodes

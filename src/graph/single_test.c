@@ -158,6 +158,38 @@ TEST(an_operator_of_several_nodes_is_kept) {
   end(&f);
 }
 
+// An input that nobody needs any more is released during the run, and its memory may be that of the result.
+TEST(an_input_is_found_where_it_was_before_the_run) {
+  enum { SIDE = 8, WIDE = 2 * SIDE };
+  tsr_device *device = test_open("cpu");
+  for (int round = 0; round < 4; round++) {
+    double x_values[SIDE * SIDE], y_values[SIDE * WIDE], got[SIDE * SIDE];
+    for (int i = 0; i < SIDE * SIDE; i++) x_values[i] = (i * 7 + round) % 5;
+    for (int i = 0; i < SIDE * WIDE; i++) y_values[i] = (i * 3 + round) % 7 - 3;
+    tsr_tensor *x = tsr_from_data(device, TSR_F64, TSR_SHAPE(SIDE, SIDE), x_values, sizeof x_values);
+    tsr_tensor *y = tsr_from_data(device, TSR_F64, TSR_SHAPE(SIDE, WIDE), y_values, sizeof y_values);
+    tsr_tensor *a = tsr_neg(x);  // a result, as large as the sum of pairs below
+    CHECK_OK(tsr_evaluate(a));
+    tsr_tensor *doubled = tsr_mul_scalar(y, 2), *product = tsr_matmul(a, doubled);
+    tsr_tensor *pairs = tsr_reshape(product, TSR_SHAPE(SIDE, SIDE, 2));
+    tsr_tensor *result = tsr_sum(pairs, (const int[]){2}, 1, false);
+    tsr_tensor *gone[] = {a, doubled, product, pairs};
+    for (int i = 0; i < 4; i++) tsr_release(gone[i]);
+    CHECK_EQ_INT(kept_steps(result), round ? 3 : -1);
+    CHECK_OK(tsr_read(result, got, sizeof got));
+    for (int i = 0; i < SIDE * SIDE; i++) {
+      double sum = 0;
+      const double *row = &x_values[i / SIDE * SIDE], *column = &y_values[2 * (i % SIDE)];
+      for (int k = 0; k < SIDE; k++) sum -= row[k] * 2 * (column[k * WIDE] + column[k * WIDE + 1]);
+      CHECK_NEAR(got[i], sum, 0);
+    }
+    tsr_release(x);
+    tsr_release(y);
+    tsr_release(result);
+  }
+  tsr_device_release(device);
+}
+
 TEST(a_node_that_others_refer_to_is_planned_and_computed_once) {
   fixture f = begin();
   for (int round = 0; round < 2; round++) {

@@ -45,5 +45,5 @@ void tsri_steps_add_launch(const tsri_built *built, const uint32_t groups[3], co
 void tsri_steps_add_temporary(const tsr_buffer *buffer) {
   if (!noting || noting->temporary_count++ >= TSRI_STEP_TEMPORARIES) return;
   noting->temporaries[noting->temporary_count - 1] =
-      (tsri_step_temporary){buffer, buffer->handle, buffer->offset, buffer->bytes};
+      (tsri_step_buffer){buffer, buffer->handle, buffer->offset, buffer->bytes};
 }

@@ -26,18 +26,18 @@ typedef struct tsri_step {
   } is;
 } tsri_step;
 
-// What a temporary buffer was: it may have been released, and its memory and its record used again.
-typedef struct tsri_step_temporary {
+// Where a buffer was: it may have been released since, and its memory and its record used again.
+typedef struct tsri_step_buffer {
   const tsr_buffer *record;
   const tsri_buffer *handle;
   size_t offset, bytes;
-} tsri_step_temporary;
+} tsri_step_buffer;
 
 typedef struct tsri_steps {
   int count, temporary_count;  // may be more than are noted
   bool is_too_large;           // a launch has more buffers or parameters than a step
   tsri_step steps[TSRI_STEPS];
-  tsri_step_temporary temporaries[TSRI_STEP_TEMPORARIES];
+  tsri_step_buffer temporaries[TSRI_STEP_TEMPORARIES];
 } tsri_steps;
 
 // Notes in `steps` what the calling thread queues until tsri_steps_end.
