@@ -108,7 +108,27 @@ bool tsr_peek(const tsr_tensor *tensor, const int64_t *index, int axis_count, vo
   return element != NULL;
 }
 
+// Copies few elements one by one: to plan the copy, as tsri_strided_copy does, would take longer.
+static void copy_few(char *to, const char *first, const tsri_layout *layout, size_t bytes) {
+  int64_t index[TSR_MAX_RANK] = {0}, offset = 0;
+  const int last = layout->shape.rank - 1;
+  for (int64_t done = 0; done < layout->count; done++, to += bytes) {
+    const char *from = first + offset * (int64_t)bytes;
+    if (bytes == 4) memcpy(to, from, 4);
+    else if (bytes == 8) memcpy(to, from, 8);
+    else memcpy(to, from, bytes);
+    int axis = last;
+    offset += layout->strides[axis];
+    while (++index[axis] == layout->shape.dims[axis] && axis > 0) {
+      offset -= layout->shape.dims[axis] * layout->strides[axis];
+      index[axis--] = 0;
+      offset += layout->strides[axis];
+    }
+  }
+}
+
 bool tsr_peek_all(const tsr_tensor *tensor, void *out_elements, size_t bytes) {
+  enum { MOST_ONE_BY_ONE = 64 };
   if (!tsri_tensor_is_usable(tensor) || !out_elements || tsri_dtype_is_packed(tensor->dtype)) return false;
   const tsri_layout *layout = &tensor->layout;
   size_t element_bytes = tsr_dtype_bytes(tensor->dtype);
@@ -118,6 +138,10 @@ bool tsr_peek_all(const tsr_tensor *tensor, void *out_elements, size_t bytes) {
   if (!first) return false;
   if (tsri_layout_is_contiguous(layout)) {
     memcpy(out_elements, first, bytes);
+    return true;
+  }
+  if (layout->count <= MOST_ONE_BY_ONE) {
+    copy_few(out_elements, first, layout, element_bytes);
     return true;
   }
   tsri_layout to, from = *layout;

@@ -156,9 +156,7 @@ static PyObject *get_itemsize(PyObject *self, void *unused) {
 // The axes in reverse order, as NumPy has it.
 static PyObject *get_transposed(PyObject *self, void *unused) {
   (void)unused;
-  int axes[TSR_MAX_RANK], rank = tsr_tensor_rank(tsrpy_tensor_of(self));
-  for (int i = 0; i < rank; i++) axes[i] = rank - 1 - i;
-  return tsrpy_view_take(tsr_permute(tsrpy_tensor_of(self), axes, rank));
+  return tsrpy_transpose(self, NULL, 0, NULL);
 }
 static PyObject *get_matrix_transposed(PyObject *self, void *unused) {
   (void)unused;
@@ -508,6 +506,17 @@ static PyMethodDef methods[] = {
      "goes fastest."},
     {"flatten", TSRPY_FAST(tsrpy_flatten),
      "flatten($self, /, order='C')\n--\n\nAll elements along one axis, in memory of their own."},
+    {"transpose", TSRPY_FAST(tsrpy_transpose),
+     "transpose($self, /, *axes)\n--\n\nA view with the axes in this order, or in reverse."},
+    {"squeeze", TSRPY_FAST(tsrpy_squeeze),
+     "squeeze($self, /, axis=None)\n--\n\nA view without these axes, whose sizes are 1; None means all of that size."},
+    {"take", TSRPY_FAST(tsrpy_take),
+     "take($self, indices, /, axis=None)\n--\n\nThe slices along an axis that the indices name; without an axis, "
+     "elements "
+     "in row-major order."},
+    {"fill", TSRPY_FAST(tsrpy_fill_all), "fill($self, /, value)\n--\n\nSets every element to a number, in place."},
+    {"sort", TSRPY_FAST(tsrpy_sort),
+     "sort($self, /, axis=-1, kind=None)\n--\n\nSorts the elements along an axis, in place."},
     {"astype", TSRPY_FAST(tsrpy_astype),
      "astype($self, /, dtype, order='K', casting='unsafe', subok=True, copy=True)\n--\n\nThe elements converted to a "
      "dtype."},

@@ -321,6 +321,12 @@ typedef enum tsrpy_general {
   TSRPY_ZEROS_LIKE,
   TSRPY_ONES_LIKE,
   TSRPY_FULL_LIKE,
+  TSRPY_TRANSPOSE,
+  TSRPY_SQUEEZE,
+  TSRPY_TAKE,
+  TSRPY_FILL,
+  TSRPY_SORT,
+  TSRPY_ASCONTIGUOUSARRAY,
   TSRPY_GENERAL_COUNT
 } tsrpy_general;
 
@@ -341,6 +347,11 @@ void tsrpy_methods_deinit(void);
 PyObject *tsrpy_reshape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *tsrpy_ravel(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *tsrpy_flatten(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *tsrpy_transpose(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *tsrpy_squeeze(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *tsrpy_take(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *tsrpy_fill_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *tsrpy_sort(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 

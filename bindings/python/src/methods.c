@@ -27,6 +27,12 @@ static general generals[TSRPY_GENERAL_COUNT] = {
     [TSRPY_ZEROS_LIKE] = {"zeros_like", NULL},
     [TSRPY_ONES_LIKE] = {"ones_like", NULL},
     [TSRPY_FULL_LIKE] = {"full_like", NULL},
+    [TSRPY_TRANSPOSE] = {"transpose", NULL},
+    [TSRPY_SQUEEZE] = {"squeeze", NULL},
+    [TSRPY_TAKE] = {"take", NULL},
+    [TSRPY_FILL] = {"fill", NULL},
+    [TSRPY_SORT] = {"sort", NULL},
+    [TSRPY_ASCONTIGUOUSARRAY] = {"ascontiguousarray", NULL},
 };
 
 // set_general(dict): the functions in Python, by name.
@@ -100,6 +106,48 @@ PyObject *tsrpy_ravel(PyObject *self, PyObject *const *args, Py_ssize_t count, P
   static const tsr_shape flat = {.rank = 1, .dims = {-1}};
   if (names || count > 0) return tsrpy_call_general(TSRPY_RAVEL, self, args, count, names);
   return tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), flat));
+}
+
+// The axes in reverse order.
+PyObject *tsrpy_transpose(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  if (names || count > 0) return tsrpy_call_general(TSRPY_TRANSPOSE, self, args, count, names);
+  int axes[TSR_MAX_RANK], rank = tsrpy_rank_of(self);
+  for (int i = 0; i < rank; i++) axes[i] = rank - 1 - i;
+  return tsrpy_view_take(tsr_permute(tsrpy_tensor_of(self), axes, rank));
+}
+
+PyObject *tsrpy_squeeze(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  if (names || count > 0) return tsrpy_call_general(TSRPY_SQUEEZE, self, args, count, names);
+  return tsrpy_view_take(tsr_squeeze_all(tsrpy_tensor_of(self)));
+}
+
+PyObject *tsrpy_take(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  static tsrpy_small_run *small;
+  if (!small) small = tsrpy_small_find("take");
+  PyObject *few = names || count != 1 ? NULL : small((PyObject *[]){self, args[0]});
+  return few || PyErr_Occurred() ? few : tsrpy_call_general(TSRPY_TAKE, self, args, count, names);
+}
+
+PyObject *tsrpy_fill_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  tsrpy_array *array = (tsrpy_array *)self;
+  unsigned char bits[TSRPY_ELEMENT_BYTES];
+  if (names || count != 1 || array->tensor || !tsrpy_number_bits(array->dtype, args[0], bits)) {
+    return PyErr_Occurred() ? NULL : tsrpy_call_general(TSRPY_FILL, self, args, count, names);
+  }
+  size_t bytes = tsr_dtype_bytes(array->dtype), all = (size_t)tsrpy_count_of(self);
+  for (size_t i = 0; i < all; i++) memcpy(array->bits + i * bytes, bits, bytes);
+  Py_RETURN_NONE;
+}
+
+PyObject *tsrpy_sort(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  static tsrpy_small_run *small;
+  if (!small) small = tsrpy_small_find("sort");
+  bool is_few = !names && count == 0 && tsrpy_is_held(self);
+  PyObject *sorted = is_few ? small((PyObject *[]){self, NULL, NULL}) : NULL;
+  if (!sorted) return PyErr_Occurred() ? NULL : tsrpy_call_general(TSRPY_SORT, self, args, count, names);
+  tsrpy_held_write((tsrpy_array *)self, sorted);
+  Py_DECREF(sorted);
+  Py_RETURN_NONE;
 }
 
 PyObject *tsrpy_flatten(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
@@ -194,6 +242,12 @@ static PyObject *asarray(PyObject *module, PyObject *const *args, Py_ssize_t cou
   return device ? tsrpy_array_from(args[0], device) : NULL;
 }
 
+static PyObject *ascontiguousarray(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)module;
+  if (!names && count == 1 && tsrpy_is_held(args[0])) return Py_NewRef(args[0]);
+  return tsrpy_call_general(TSRPY_ASCONTIGUOUSARRAY, NULL, args, count, names);
+}
+
 static PyObject *array(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   (void)module;
   if (count == 1 && !names && PyList_Check(args[0])) return asarray(module, args, count, names);
@@ -251,6 +305,10 @@ static PyMethodDef functions[] = {
     {"array", TSRPY_FAST(array),
      "array(obj, dtype=None, *, copy=True, device=None, ndmin=0, order='K')\n--\n\nAs asarray, but an Array is "
      "copied, too.\n\n>>> tessera.array([[1, 2], [3, 4]], dtype=float)"},
+    {"ascontiguousarray", TSRPY_FAST(ascontiguousarray),
+     "ascontiguousarray(x, dtype=None)\n--\n\nThe array with its elements side by side in row-major order: itself, or "
+     "a "
+     "copy."},
     {"nonzero", TSRPY_FAST(nonzero),
      "nonzero(x, /)\n--\n\nThe indices (int32) of the elements that are not 0, one array for each axis. Waits for "
      "their number.\n\n>>> tessera.nonzero([0, 3, 0, 5])"},

@@ -383,22 +383,6 @@ static PyObject *choose(const small *x, int axis, const int *indices, int count)
   return make(&out);
 }
 
-// x, axis, indices: those out of range are left to the operator.
-static PyObject *small_index_select(PyObject *const *given) {
-  small x, wanted;
-  int axis = 0, indices[TSRPY_FEW];
-  if (!read_small(given[0], &x) || !read_small(given[2], &wanted) || wanted.shape.rank != 1 ||
-      wanted.device != x.device)
-    return NULL;
-  if ((wanted.dtype != TSR_I64 && wanted.dtype != TSR_I32) || !read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
-  for (int i = 0; i < wanted.count; i++) {
-    int64_t index = wanted.dtype == TSR_I64 ? wanted.of.i64[i] : wanted.of.i32[i];
-    if (index < 0 || index >= x.shape.dims[axis]) return NULL;
-    indices[i] = (int)index;
-  }
-  return choose(&x, axis, indices, wanted.count);
-}
-
 // x, times, axis: each element several times, one after the other.
 static PyObject *small_repeat(PyObject *const *given) {
   small x;
@@ -410,6 +394,64 @@ static PyObject *small_repeat(PyObject *const *given) {
   if (x.shape.dims[axis] * times > TSRPY_FEW) return NULL;
   for (int i = 0; i < x.shape.dims[axis] * times; i++) indices[i] = i / (int)times;
   return choose(&x, axis, indices, (int)(x.shape.dims[axis] * times));
+}
+
+// Reads indices, all of them at least 0 and below `size`. False: they are left to the operator.
+static bool read_indices(PyObject *object, const small *x, int64_t size, small *out, int *indices) {
+  if (!read_small(object, out) || out->device != x->device || (out->dtype != TSR_I64 && out->dtype != TSR_I32))
+    return false;
+  bool is_right = true;
+  for (int i = 0; i < out->count && is_right; i++) {
+    int64_t index = out->dtype == TSR_I64 ? out->of.i64[i] : out->of.i32[i];
+    is_right = index >= 0 && index < size;
+    indices[i] = (int)index;
+  }
+  return is_right;
+}
+
+// x, axis, indices.
+static PyObject *small_index_select(PyObject *const *given) {
+  small x, wanted;
+  int axis = 0, indices[TSRPY_FEW];
+  if (!read_small(given[0], &x) || !read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
+  if (!read_indices(given[2], &x, x.shape.dims[axis], &wanted, indices) || wanted.shape.rank != 1) return NULL;
+  return choose(&x, axis, indices, wanted.count);
+}
+
+// x, indices: of the elements in row-major order.
+static PyObject *small_take(PyObject *const *given) {
+  small x, wanted, out;
+  int indices[TSRPY_FEW];
+  if (!read_small(given[0], &x) || !read_indices(given[1], &x, x.count, &wanted, indices)) return NULL;
+  if (!begin(&out, &x, x.dtype, &wanted.shape)) return NULL;
+  for (int i = 0; i < out.count; i++) copy(&out, i, &x, indices[i]);
+  return make(&out);
+}
+
+// x, axis, indices: arrays that are alike but along the axis.
+static PyObject *small_gather(PyObject *const *given) {
+  small x, wanted, out;
+  int axis = 0, indices[TSRPY_FEW];
+  if (!read_small(given[0], &x) || !read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
+  if (!read_indices(given[2], &x, x.shape.dims[axis], &wanted, indices) || wanted.shape.rank != x.shape.rank)
+    return NULL;
+  for (int i = 0; i < x.shape.rank; i++) {
+    if (i != axis && x.shape.dims[i] != wanted.shape.dims[i]) return NULL;
+  }
+  if (!begin(&out, &x, x.dtype, &wanted.shape)) return NULL;
+  line l = line_of(&x.shape, axis), own = line_of(&wanted.shape, axis);
+  for (int i = 0; i < out.count; i++) {
+    copy(&out, i, &x, (i / (own.size * own.inner) * l.size + indices[i]) * l.inner + i % l.inner);
+  }
+  return make(&out);
+}
+
+// x, dtype.
+static PyObject *small_cast(PyObject *const *given) {
+  tsr_dtype dtype;
+  if (!given[0] || !tsrpy_is_array(given[0]) || tsrpy_is_recording()) return NULL;
+  if (!given[1] || !tsrpy_dtype_parse(given[1], &dtype)) return NULL;
+  return dtype == tsrpy_dtype_of(given[0]) ? NULL : tsrpy_few_copy(given[0], dtype, NULL);
 }
 
 // condition, a, b: of one shape.
@@ -424,6 +466,100 @@ static PyObject *small_where(PyObject *const *given) {
     if (!is_a.of.bytes_of[i]) copy(&a, i, &b, i);
   }
   return make(&a);
+}
+
+// --- Sets and places -------------------------------------------------------------------------------------------------------
+
+// sorted, values, right: in front of equal elements, or behind them.
+static PyObject *small_searchsorted(PyObject *const *given) {
+  small all, x, out;
+  bool is_right = false;
+  if (!read_small(given[0], &all) || !read_small(given[1], &x) || !read_flag(given[2], &is_right)) return NULL;
+  if (all.dtype != x.dtype || all.device != x.device || all.shape.rank != 1 || !is_reduced_here(SUM, x.dtype))
+    return NULL;
+  if (all.count + x.count > TSRPY_FEW || !begin(&out, &x, TSR_I32, &x.shape)) return NULL;
+  int first = all.count;  // the values stand behind the sorted ones, where both are compared
+  memcpy(all.of.bytes_of + (size_t)first * x.bytes, &x.of, (size_t)x.count * x.bytes);
+  for (int i = 0; i < x.count; i++) {
+    int at = 0;
+    while (at < first && (is_right ? !is_more(&all, at, first + i) : is_more(&all, first + i, at))) at++;
+    out.of.i32[i] = at;
+  }
+  return make(&out);
+}
+
+// x: its different elements, in order; for each element which of them it is; how often each occurs.
+static PyObject *small_unique(PyObject *const *given) {
+  small x, values, inverse, counts;
+  int places[TSRPY_FEW], found = 0;
+  if (!read_small(given[0], &x) || !is_reduced_here(MAX, x.dtype)) return NULL;
+  const tsr_shape flat = {.rank = 1, .dims = {x.count}};
+  if (!begin(&values, &x, x.dtype, &flat) || !begin(&inverse, &x, TSR_I32, &x.shape)) return NULL;
+  if (!begin(&counts, &x, TSR_I32, &flat)) return NULL;
+  order_line(&x, 0, 1, x.count, places);
+  for (int i = 0; i < x.count; i++) {
+    if (i == 0 || is_more(&x, places[i], places[i - 1])) {
+      copy(&values, found, &x, places[i]);
+      counts.of.i32[found++] = 0;
+    }
+    counts.of.i32[found - 1]++;
+    inverse.of.i32[places[i]] = found - 1;
+  }
+  values.shape.dims[0] = counts.shape.dims[0] = found;
+  values.count = counts.count = found;
+  PyObject *parts[3] = {make(&values), make(&inverse), make(&counts)}, *all = NULL;
+  if (parts[0] && parts[1] && parts[2]) all = PyTuple_Pack(3, parts[0], parts[1], parts[2]);
+  for (int i = 0; i < 3; i++) Py_XDECREF(parts[i]);
+  return all;
+}
+
+// x: the indices of the elements that are not 0, as rows.
+static PyObject *small_nonzero(PyObject *const *given) {
+  small x, out;
+  int places[TSRPY_FEW], found = 0;
+  if (!read_small(given[0], &x) || !is_reduced_here(MAX, x.dtype) || x.shape.rank == 0) return NULL;
+  for (int i = 0; i < x.count; i++) {
+    if (is_true(&x, i)) places[found++] = i;
+  }
+  const tsr_shape shape = {.rank = 2, .dims = {found, x.shape.rank}};
+  if (!begin(&out, &x, TSR_I32, &shape)) return NULL;
+  for (int i = 0; i < found; i++) {
+    for (int axis = x.shape.rank, rest = places[i]; axis-- > 0; rest /= (int)x.shape.dims[axis]) {
+      out.of.i32[i * x.shape.rank + axis] = rest % (int)x.shape.dims[axis];
+    }
+  }
+  return make(&out);
+}
+
+// x, weights, length: how often each number occurs.
+static PyObject *small_bincount(PyObject *const *given) {
+  small x, out;
+  int indices[TSRPY_FEW], overflow = 0;
+  if (!given[0] || (given[1] && given[1] != Py_None) || !given[2] || !PyLong_Check(given[2])) return NULL;
+  long length = PyLong_AsLongAndOverflow(given[2], &overflow);
+  const tsr_shape shape = {.rank = 1, .dims = {length}};
+  if (overflow || !read_small(given[0], &x) || x.shape.rank != 1) return NULL;
+  if (!begin(&out, &x, TSR_I32, &shape) || !read_indices(given[0], &x, length, &x, indices)) return NULL;
+  memset(out.of.i32, 0, (size_t)length * sizeof out.of.i32[0]);
+  for (int i = 0; i < x.count; i++) out.of.i32[indices[i]]++;
+  return make(&out);
+}
+
+// x, offset: the matrix with a list on one of its diagonals.
+static PyObject *small_diag(PyObject *const *given) {
+  small x, out;
+  int overflow = 0;
+  long offset = 0;
+  if (given[1] && !PyLong_Check(given[1])) return NULL;
+  if (given[1]) offset = PyLong_AsLongAndOverflow(given[1], &overflow);
+  if (overflow || offset < -TSRPY_FEW || offset > TSRPY_FEW || !read_small(given[0], &x) || x.shape.rank != 1)
+    return NULL;
+  int size = x.count + (int)(offset < 0 ? -offset : offset), first = offset > 0 ? (int)offset : (int)-offset * size;
+  const tsr_shape shape = {.rank = 2, .dims = {size, size}};
+  if (!begin(&out, &x, x.dtype, &shape)) return NULL;
+  memset(out.of.bytes_of, 0, (size_t)out.count * out.bytes);
+  for (int i = 0; i < x.count; i++) copy(&out, first + i * (size + 1), &x, i);
+  return make(&out);
 }
 
 // --- The operators ---------------------------------------------------------------------------------------------------------
@@ -452,6 +588,14 @@ tsrpy_small_run *tsrpy_small_find(const char *name) {
       {"index_select", small_index_select},
       {"repeat", small_repeat},
       {"where", small_where},
+      {"take", small_take},
+      {"gather", small_gather},
+      {"cast", small_cast},
+      {"searchsorted", small_searchsorted},
+      {"unique", small_unique},
+      {"nonzero", small_nonzero},
+      {"bincount", small_bincount},
+      {"diag", small_diag},
   };
   for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
     if (strcmp(operators[i].name, name) == 0) return operators[i].run;

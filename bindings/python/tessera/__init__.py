@@ -14,7 +14,7 @@ from ._capture import capture
 from ._core import (Array, Device, DeviceError, DType, Error, KernelError, bfloat16, bool, device, float8_e4m3fn, float8_e5m2, float16, float32,
                     float64, int4, int8, int16, int32, int64, ufunc, uint4, uint8, uint16, uint32, uint64)
 from ._core import version as __version__
-from ._creation import (arange, array, asarray, empty, empty_like, eye, from_dlpack, full, full_like, identity, linspace, meshgrid, ones,
+from ._creation import (arange, array, asarray, ascontiguousarray, empty, empty_like, eye, from_dlpack, full, full_like, identity, linspace, meshgrid, ones,
                         ones_like, tril, triu, zeros, zeros_like)
 from ._dtypes import astype, can_cast, dtype, finfo, iinfo, isdtype, result_type
 from ._elementwise import (abs, absolute, acos, acosh, add, allclose, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, around,
@@ -34,7 +34,7 @@ from ._manipulation import (broadcast_arrays, broadcast_shapes, broadcast_to, co
                             matrix_transpose, moveaxis, permute_dims, ravel, repeat, reshape, roll, row_stack, split, squeeze, stack, swapaxes, tile,
                             transpose, unstack, vstack)
 from ._methods import as_numpy as _as_numpy  # noqa: F401  methods of Array
-from ._numpy import (array_repr, array_str, asanyarray, ascontiguousarray, atleast_1d, atleast_2d, atleast_3d, byte, complexfloating, diag,
+from ._numpy import (array_repr, array_str, asanyarray, atleast_1d, atleast_2d, atleast_3d, byte, complexfloating, diag,
                      diagflat, diagonal, double, dstack, errstate, euler_gamma, fliplr, flipud, float_, floating, generic, geomspace, half, hsplit,
                      inexact, int_, intc, integer, intp, iscomplexobj, isrealobj, isscalar, issubdtype, logspace, longlong, may_share_memory, ndarray,
                      number, promote_types, real, rot90, seterr, shares_memory, short, signedinteger, single, tri, ubyte, uint, unsignedinteger, vsplit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, ops
-from ._core import Array, arange, array, asarray, empty, full, full_like, ones, ones_like, zeros, zeros_like
+from ._core import Array, arange, array, asarray, ascontiguousarray, empty, full, full_like, ones, ones_like, zeros, zeros_like
 from ._dtypes import dtype as _dtype
 
 

@@ -126,7 +126,11 @@ def fill_diagonal(x: Array, val: Any, wrap: bool = False) -> None:
 def put(x: Array, ind: Any, v: Any) -> None:
     """Sets elements by their places in row-major order, in place."""
     flat = ops.reshape(x, (-1,))
-    _set(flat, (asarray(ind, device=x.device),), v)
+    indices = asarray(ind, device=x.device)
+    if isinstance(v, Array) and v.shape != indices.shape:
+        _set(flat, (indices,), v)
+    else:
+        flat[indices] = v
     if not flat.shares_memory(x):
         ops.assign(x, ops.reshape(flat, x.shape))
 
@@ -144,6 +148,9 @@ putmask = place
 
 def copyto(dst: Array, src: Any, where: Any = True) -> None:
     """Sets an array to another one's elements, where the mask holds."""
+    if where is True and isinstance(src, Array):
+        dst[...] = src
+        return
     source = asarray(src, None if isinstance(src, Array) else dst.dtype, device=dst.device)
     ops.assign(dst, source if where is True else ops.where(where, ops.cast(source, dst.dtype), dst))
 

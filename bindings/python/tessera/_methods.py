@@ -88,7 +88,6 @@ def _reshape(self: Array, *shape: Any, order: str = "C") -> Array:
 
 
 def _transpose(self: Array, *axes: Any) -> Array:
-    """A view with the axes in this order, or in reverse."""
     if not axes or axes == (None,):
         return self.T
     return ops.permute(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
@@ -215,6 +214,18 @@ def _nonzero(self: Array) -> tuple[Array, ...]:
     return _core.nonzero(self)
 
 
+def _sort(self: Array, axis: int = -1, kind: Any = None) -> None:
+    ops.assign(self, ops.sort(self, axis))
+
+
+def _fill(self: Array, value: Any) -> None:
+    self[...] = value
+
+
+def _ascontiguousarray(x: Any, dtype: Any = None) -> Array:
+    return ops.contiguous(asarray(x, dtype))
+
+
 def _dot(self: Array, other: Any) -> Array:
     """The product of lists or matrices."""
     return linalg.dot(self, other)
@@ -225,12 +236,12 @@ _METHODS = {
     "__divmod__": _divmod, "__format__": _format, "__rdivmod__": _rdivmod, "__reduce__": reduce, "__round__": _elementwise.round,
     "conj": _conj, "conjugate": _conj, "diagonal": _diagonal, "dot": _dot, "nonzero": _nonzero,
     "resize": _resize, "to_device": _to_device, "tobytes": tobytes, "tofile": _tofile, "trace": _trace,
-    "transpose": _transpose, "view": _view,
+    "view": _view,
 }
 for _module, _names in {
     _statistics: "argmax argmin cumprod cumsum prod ptp std var",
-    _manipulation: "repeat squeeze swapaxes",
-    _searching: "argsort searchsorted take",
+    _manipulation: "repeat swapaxes",
+    _searching: "argsort searchsorted",
     _elementwise: "clip round",
     _sets: "argpartition choose",
 }.items():
@@ -246,7 +257,8 @@ for _name, _property in {
 }.items():
     setattr(Array, _name, _property)
 _core.set_general({"reshape": _reshape, "ravel": _manipulation.ravel, "astype": _astype, "tolist": _tolist, "asarray": _creation._asarray, "array": _creation._array,
-                   "nonzero": _searching._nonzero, "flatten": _flatten,
+                   "nonzero": _searching._nonzero, "flatten": _flatten, "transpose": _transpose, "squeeze": _manipulation.squeeze,
+                   "take": _searching.take, "sort": _sort, "fill": _fill, "ascontiguousarray": _ascontiguousarray,
                    **{name: getattr(_creation, f"_{name}") for name in "zeros ones full arange zeros_like ones_like full_like".split()}})
 _core.set_reductions({name: getattr(_statistics, name) for name in ("sum", "mean", "max", "min", "any", "all")})
 setattr(Array, "__array_priority__", 1000)  # NumPy leaves its operators on our arrays to us

@@ -191,11 +191,6 @@ def real(x: Any) -> Array:
 asanyarray = asarray
 
 
-def ascontiguousarray(x: Any, dtype: Any = None) -> Array:
-    """The array with its elements side by side in row-major order: itself, or a copy."""
-    return ops.contiguous(asarray(x, dtype))
-
-
 def shares_memory(a: Array, b: Array) -> bool:
     """Whether writing to one could change the other."""
     return a.shares_memory(b)
@@ -212,19 +207,3 @@ def array_repr(x: Any) -> str:
 def array_str(x: Any) -> str:
     """The text of str(x)."""
     return str(asarray(x))
-
-
-
-
-def _sort(self: Array, axis: int = -1, kind: Any = None) -> None:
-    """Sorts the array in place, along an axis."""
-    ops.assign(self, ops.sort(self, axis))
-
-
-def _fill(self: Array, value: Any) -> None:
-    """Sets every element to a number."""
-    self[...] = value
-
-
-for _name, _method in {"sort": _sort, "fill": _fill}.items():
-    setattr(Array, _name, _method)

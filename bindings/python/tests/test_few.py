@@ -83,6 +83,13 @@ def recorded(function):
     return np.asarray(found[0])
 
 
+def ops_flat(results):
+    """Several results, and their shapes, in one list."""
+    parts = results if isinstance(results, tuple) else (results,)
+    numbers = [ts.ops.reshape(ts.ops.cast(part, "float64"), (-1,)) for part in parts if part.size]
+    return ts.ops.concat([ts.asarray([float(size) for part in parts for size in part.shape]).astype("float64"), *numbers], 0)
+
+
 class Operators(unittest.TestCase):
     def values(self, shape, dtype):
         g, count = self.generator, int(np.prod(shape))
@@ -115,13 +122,29 @@ class Operators(unittest.TestCase):
             args = (x, axis, ts.asarray(np.array([g.randrange(shape[axis]) for _ in range(3)], g.choice(["int32", "int64"]))))
         elif name == "repeat":
             args = (x, g.randint(1, 3), axis)
+        elif name == "take":
+            args = (x, ts.asarray([[g.randrange(x.size) for _ in range(2)] for _ in range(2)]))
+        elif name == "gather":
+            shape = shape[:axis % rank] + (2,) + shape[axis % rank + 1:]
+            args = (x, axis, ts.asarray(np.array([g.randrange(x.shape[axis]) for _ in range(int(np.prod(shape)))]).reshape(shape)))
+        elif name == "cast":
+            args = (x, g.choice(["float32", "float64", "int32", "int64", "bool", "uint8"]))
+        elif name == "searchsorted":
+            args = (ts.asarray(np.sort(np.asarray(self.values((5,), dtype)))), x, g.random() < 0.5)
+        elif name in ("unique", "nonzero"):
+            return lambda: ops_flat(operator(x))
+        elif name == "bincount":
+            args = (ts.asarray([g.randint(0, 5) for _ in range(7)]), None, g.randint(6, 9))
+        elif name == "diag":
+            args = (self.values((g.randint(1, 4),), dtype), g.randint(-2, 2))
         else:
             args = (self.values(shape, "bool"), x, self.values(shape, dtype))
         return lambda: operator(*args)
 
     def test_they_give_what_is_recorded(self):
         self.generator = random.Random(5)
-        names = "sum mean prod max min any all argmax argmin cumsum cumprod sort argsort matmul concat stack index_select repeat where".split()
+        names = """sum mean prod max min any all argmax argmin cumsum cumprod sort argsort matmul concat stack index_select repeat where take gather cast searchsorted
+                   unique nonzero bincount diag""".split()
         with ts.device("cpu"):
             for k in range(40 * len(names)):
                 name = names[k % len(names)]
