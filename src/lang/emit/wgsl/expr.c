@@ -50,27 +50,14 @@ void tsri_wgsl_put_const(tsri_wgsl *w, tsri_builder *out, tsr_dtype dtype, uint6
 }
 
 static void put_id(const tsri_wgsl *w, tsri_builder *out, const tsri_ir_expr *x) {
-  char axis = "xyz"[x->lane % 3];
-  switch (x->op) {
-    case TSRI_ID_GROUP:
-      tsri_builder_add(out, "tsr_group.%c", axis);
-      break;
-    case TSRI_ID_GROUPS:
-      tsri_builder_add(out, "tsr_p[0].%c", axis);
-      break;
-    case TSRI_ID_LOCAL:
-      tsri_builder_add(out, "tsr_local.%c", axis);
-      break;
-    case TSRI_ID_GLOBAL:
-      tsri_builder_add(out, "tsr_global.%c", axis);
-      break;
-    case TSRI_ID_SUBGROUP_SIZE:
-      tsri_builder_add(out, "%" PRIu32 "u", w->options->subgroup_size);
-      break;
-    default:
-      tsri_builder_add(out, "(tsr_lid & %" PRIu32 "u)", w->options->subgroup_size - 1);
-      break;
-  }
+  static const char *const vectors[] = {[TSRI_ID_GROUP] = "tsr_group",
+                                        [TSRI_ID_GROUPS] = "tsr_p[0]",
+                                        [TSRI_ID_LOCAL] = "tsr_local",
+                                        [TSRI_ID_GLOBAL] = "tsr_global"};
+  uint32_t size = w->options->subgroup_size;
+  if (x->op == TSRI_ID_SUBGROUP_SIZE) tsri_builder_add(out, "%" PRIu32 "u", size);
+  else if (x->op == TSRI_ID_SUBGROUP_LANE) tsri_builder_add(out, "(tsr_lid & %" PRIu32 "u)", size - 1);
+  else tsri_builder_add(out, "%s.%c", vectors[x->op], "xyz"[x->lane % 3]);
 }
 
 static bool is_hidden(const tsri_ir_expr *x) { return x->kind == TSRI_EXPR_BITCAST && x->op != TSRI_HIDE_NOTHING; }
@@ -121,12 +108,12 @@ static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, co
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");
     return;
   }
-  tsri_builder_add(&w->body, "%s(", tsri_wgsl_type(result));
+  tsri_wgsl_put(w, "%s(", tsri_wgsl_type(result));
   for (uint32_t lane = 0; lane < result.lanes; lane++) {
-    if (lane > 0) tsri_builder_string(&w->body, ", ");
+    if (lane > 0) tsri_wgsl_put(w, ", ");
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, lane_suffixes[lane]);
   }
-  tsri_builder_string(&w->body, ")");
+  tsri_wgsl_put(w, ")");
 }
 
 static void put_op(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
@@ -142,18 +129,18 @@ static void put_op(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands
 }
 
 static void put_constructed(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
-  tsri_builder_add(&w->body, "%s(", tsri_wgsl_type(x->type));
+  tsri_wgsl_put(w, "%s(", tsri_wgsl_type(x->type));
   for (uint32_t lane = 0; lane < x->type.lanes; lane++) {
-    if (lane > 0) tsri_builder_string(&w->body, ", ");
+    if (lane > 0) tsri_wgsl_put(w, ", ");
     if (x->kind == TSRI_EXPR_VECTOR) {
-      tsri_wgsl_put_value(w, &w->body, x->args[lane]);
+      tsri_wgsl_put(w, "%e", x->args[lane]);
     } else if (x->kind == TSRI_EXPR_INSERT && lane == x->lane) {
-      tsri_builder_string(&w->body, operands->text[1]);
+      tsri_wgsl_put(w, "%s", operands->text[1]);
     } else {
-      tsri_builder_add(&w->body, "%s%s", operands->text[0], x->kind == TSRI_EXPR_INSERT ? lane_suffixes[lane] : "");
+      tsri_wgsl_put(w, "%s%s", operands->text[0], x->kind == TSRI_EXPR_INSERT ? lane_suffixes[lane] : "");
     }
   }
-  tsri_builder_string(&w->body, ")");
+  tsri_wgsl_put(w, ")");
 }
 
 static void put_node(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
@@ -171,7 +158,7 @@ static void put_node(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operan
         put_lanes(w, tsri_wgsl_bitcast_pattern((tsr_dtype)x->dtype, (tsr_dtype)x->type.dtype, from), x->type, operands);
       break;
     case TSRI_EXPR_EXTRACT:
-      tsri_builder_add(&w->body, "%s%s", operands->text[0], lane_suffixes[x->lane & 3]);
+      tsri_wgsl_put(w, "%s%s", operands->text[0], lane_suffixes[x->lane & 3]);
       break;
     default:  // SPLAT, VECTOR, INSERT
       put_constructed(w, x, operands);
@@ -193,10 +180,9 @@ static void put_let(tsri_wgsl *w, uint32_t expr) {
     w->is_out_of_memory |= names[i].has_failed;
     if (names[i].text) operands.text[i] = names[i].text;
   }
-  tsri_wgsl_put_indent(w);
-  tsri_builder_add(&w->body, "let e%" PRIu32 " = ", expr);
+  tsri_wgsl_put(w, "%ilet e%u = ", expr);
   put_node(w, x, &operands);
-  tsri_builder_string(&w->body, ";\n");
+  tsri_wgsl_put(w, ";\n");
   for (int i = 0; i < 3; i++) tsri_free(names[i].text);
 }
 

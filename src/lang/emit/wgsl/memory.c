@@ -50,75 +50,68 @@ static place place_of(const tsri_wgsl *w, tsri_ir_space space, uint32_t object, 
 
 static void put_index_let(tsri_wgsl *w, const place *p, uint32_t index) {
   tsr_dtype dtype = (tsr_dtype)w->kernel->exprs[index].type.dtype;
-  tsri_wgsl_put_indent(w);
-  tsri_builder_add(&w->body, "let at%" PRIu32 " = ", p->id);
-  tsri_builder_string(&w->body, dtype == TSR_I32 ? "bitcast<u32>(" : "(");
-  tsri_wgsl_put_value(w, &w->body, index);
-  tsri_builder_string(&w->body, ")");
+  tsri_wgsl_put(w, "%ilet at%u = %s(%e)", p->id, dtype == TSR_I32 ? "bitcast<u32>" : "", index);
   if (p->lanes > 1) tsri_builder_add(&w->body, " & 0x%" PRIx32 "u", ~(p->lanes - 1));
-  tsri_builder_string(&w->body, ";\n");
+  tsri_wgsl_put(w, ";\n");
 }
 
 static uint32_t log2_of(uint32_t n) { return n == 4 ? 2 : n == 2 ? 1 : 0; }
 
 // "x_b0[at7 + 1u]", or the component of a vector.
 static void put_element(tsri_wgsl *w, const place *p, uint32_t lane) {
-  tsri_wgsl_put_array(w, &w->body, p->space, p->object);
   char index[32];
   snprintf(index, sizeof index, lane ? "(at%" PRIu32 " + %" PRIu32 "u)" : "at%" PRIu32, p->id, lane);
   if (p->held.lanes == 1) {
-    tsri_builder_add(&w->body, "[%s]", index);
+    tsri_wgsl_put(w, "%a[%s]", p->space, p->object, index);
   } else {
-    tsri_builder_add(&w->body, "[%s >> %" PRIu32 "u][%s & %uu]", index, log2_of(p->held.lanes), index,
-                     p->held.lanes - 1u);
+    tsri_wgsl_put(w, "%a[%s >> %uu][%s & %uu]", p->space, p->object, index, log2_of(p->held.lanes), index,
+                  p->held.lanes - 1u);
   }
 }
 
 // The vector that the array is declared of.
 static void put_vector_element(tsri_wgsl *w, const place *p) {
-  tsri_wgsl_put_array(w, &w->body, p->space, p->object);
-  tsri_builder_add(&w->body, "[at%" PRIu32 " >> %" PRIu32 "u]", p->id, log2_of(p->lanes));
+  tsri_wgsl_put(w, "%a[at%u >> %uu]", p->space, p->object, p->id, log2_of(p->lanes));
 }
 
 // --- Loads ----------------------------------------------------------------------------------------------------------
 
 static void put_read(tsri_wgsl *w, const place *p, uint32_t lane) {
   bool has_call = p->held.is_atomic || p->held.is_half;
-  if (has_call) tsri_builder_string(&w->body, p->held.is_half ? "f32(" : "atomicLoad(&");
+  if (has_call) tsri_wgsl_put(w, p->held.is_half ? "f32(" : "atomicLoad(&");
   put_element(w, p, lane);
-  if (has_call) tsri_builder_string(&w->body, ")");
+  if (has_call) tsri_wgsl_put(w, ")");
 }
 
 static void put_loaded(tsri_wgsl *w, const place *p, const tsri_ir_expr *x) {
   tsri_ir_type type = x->type;
   if (x->op == TSRI_LOAD_FOR_ALL) {
-    tsri_builder_string(&w->body, "workgroupUniformLoad(&");
+    tsri_wgsl_put(w, "workgroupUniformLoad(&");
     put_element(w, p, 0);
-    tsri_builder_string(&w->body, ")");
+    tsri_wgsl_put(w, ")");
     return;
   }
   if (p->lanes > 1 && p->held.lanes == p->lanes) {
-    if (p->held.is_half) tsri_builder_add(&w->body, "%s(", tsri_wgsl_type(type));
+    if (p->held.is_half) tsri_wgsl_put(w, "%s(", tsri_wgsl_type(type));
     put_vector_element(w, p);
-    if (p->held.is_half) tsri_builder_string(&w->body, ")");
+    if (p->held.is_half) tsri_wgsl_put(w, ")");
     return;
   }
-  if (p->lanes > 1) tsri_builder_add(&w->body, "%s(", tsri_wgsl_type(type));
+  if (p->lanes > 1) tsri_wgsl_put(w, "%s(", tsri_wgsl_type(type));
   for (uint32_t lane = 0; lane < p->lanes; lane++) {
-    if (lane > 0) tsri_builder_string(&w->body, ", ");
+    if (lane > 0) tsri_wgsl_put(w, ", ");
     put_read(w, p, lane);
   }
-  if (p->lanes > 1) tsri_builder_string(&w->body, ")");
+  if (p->lanes > 1) tsri_wgsl_put(w, ")");
 }
 
 void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   place p = place_of(w, (tsri_ir_space)x->space, x->object, x->type.lanes, expr);
   put_index_let(w, &p, x->a);
-  tsri_wgsl_put_indent(w);
-  tsri_builder_add(&w->body, "let e%" PRIu32 " = ", expr);
+  tsri_wgsl_put(w, "%ilet e%u = ", expr);
   put_loaded(w, &p, x);
-  tsri_builder_string(&w->body, ";\n");
+  tsri_wgsl_put(w, ";\n");
 }
 
 // --- Stores ---------------------------------------------------------------------------------------------------------
@@ -130,19 +123,18 @@ void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   bool is_vector = p.lanes > 1 && p.held.lanes == p.lanes;
   put_index_let(w, &p, stmt->index);
   for (uint32_t lane = 0; lane < (is_vector ? 1 : p.lanes); lane++) {
-    tsri_wgsl_put_indent(w);
-    if (p.held.is_atomic) tsri_builder_string(&w->body, "atomicStore(&");
+    tsri_wgsl_put(w, p.held.is_atomic ? "%iatomicStore(&" : "%i");
     if (is_vector) {
       put_vector_element(w, &p);
     } else {
       put_element(w, &p, lane);
     }
-    tsri_builder_string(&w->body, p.held.is_atomic ? ", " : " = ");
-    if (p.held.is_half && is_vector) tsri_builder_add(&w->body, "vec%" PRIu32 "<f16>(", p.lanes);
-    if (p.held.is_half && !is_vector) tsri_builder_string(&w->body, "f16(");
-    tsri_wgsl_put_value(w, &w->body, stmt->value);
-    if (p.lanes > 1 && !is_vector) tsri_builder_add(&w->body, ".%c", "xyzw"[lane]);
-    tsri_builder_string(&w->body, p.held.is_half || p.held.is_atomic ? ");\n" : ";\n");
+    tsri_wgsl_put(w, p.held.is_atomic ? ", " : " = ");
+    if (p.held.is_half && is_vector) tsri_wgsl_put(w, "vec%u<f16>(", p.lanes);
+    if (p.held.is_half && !is_vector) tsri_wgsl_put(w, "f16(");
+    tsri_wgsl_put(w, "%e", stmt->value);
+    if (p.lanes > 1 && !is_vector) tsri_wgsl_put(w, ".%c", "xyzw"[lane]);
+    tsri_wgsl_put(w, p.held.is_half || p.held.is_atomic ? ");\n" : ";\n");
   }
 }
 
@@ -160,44 +152,23 @@ static void put_atomic_call(tsri_wgsl *w, const tsri_ir_stmt *stmt, const place 
       [TSRI_ATOMIC_EXCHANGE] = "atomicExchange",
       [TSRI_ATOMIC_COMPARE_EXCHANGE] = "atomicCompareExchangeWeak",
   };
-  tsri_builder_add(&w->body, "%s(&", names[stmt->op]);
+  tsri_wgsl_put(w, "%s(&", names[stmt->op]);
   put_element(w, p, 0);
-  if (stmt->op == TSRI_ATOMIC_COMPARE_EXCHANGE) {
-    tsri_builder_string(&w->body, ", ");
-    tsri_wgsl_put_value(w, &w->body, stmt->compare);
-  }
-  tsri_builder_string(&w->body, ", ");
-  tsri_wgsl_put_value(w, &w->body, stmt->value);
-  tsri_builder_string(&w->body, ")");
-}
-
-static void put_result_name(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
-  if (stmt->var) {
-    tsri_wgsl_put_name(&w->body, w->kernel->vars[stmt->var].name, "", stmt->var);
-  } else {
-    tsri_builder_string(&w->body, "_");
-  }
+  if (stmt->op == TSRI_ATOMIC_COMPARE_EXCHANGE) tsri_wgsl_put(w, ", %e", stmt->compare);
+  tsri_wgsl_put(w, ", %e)", stmt->value);
 }
 
 // The exchange may fail although the values are equal: then it is tried again.
 static void put_compare_exchange(tsri_wgsl *w, const tsri_ir_stmt *stmt, const place *p) {
-  tsri_wgsl_put_indent(w);
-  tsri_builder_string(&w->body, "loop {\n");
+  tsri_wgsl_put(w, "%iloop {\n");
   w->indent++;
-  tsri_wgsl_put_indent(w);
-  tsri_builder_add(&w->body, "let x%" PRIu32 " = ", p->id);
+  tsri_wgsl_put(w, "%ilet x%u = ", p->id);
   put_atomic_call(w, stmt, p);
-  tsri_builder_string(&w->body, ";\n");
-  tsri_wgsl_put_indent(w);
-  put_result_name(w, stmt);
-  tsri_builder_add(&w->body, " = x%" PRIu32 ".old_value;\n", p->id);
-  tsri_wgsl_put_indent(w);
-  tsri_builder_add(&w->body, "if (x%" PRIu32 ".exchanged || x%" PRIu32 ".old_value != ", p->id, p->id);
-  tsri_wgsl_put_value(w, &w->body, stmt->compare);
-  tsri_builder_string(&w->body, ") { break; }\n");
+  tsri_wgsl_put(w, stmt->var ? ";\n%i%v = " : ";\n%i_ = ", stmt->var);
+  tsri_wgsl_put(w, "x%u.old_value;\n", p->id);
+  tsri_wgsl_put(w, "%iif (x%u.exchanged || x%u.old_value != %e) { break; }\n", p->id, p->id, stmt->compare);
   w->indent--;
-  tsri_wgsl_put_indent(w);
-  tsri_builder_string(&w->body, "}\n");
+  tsri_wgsl_put(w, "%i}\n");
 }
 
 void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
@@ -207,12 +178,8 @@ void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   if (stmt->op == TSRI_ATOMIC_COMPARE_EXCHANGE) {
     put_compare_exchange(w, stmt, &p);
   } else {
-    tsri_wgsl_put_indent(w);
-    if (stmt->var) {
-      put_result_name(w, stmt);
-      tsri_builder_string(&w->body, " = ");
-    }
+    tsri_wgsl_put(w, stmt->var ? "%i%v = " : "%i", stmt->var);
     put_atomic_call(w, stmt, &p);
-    tsri_builder_string(&w->body, ";\n");
+    tsri_wgsl_put(w, ";\n");
   }
 }

@@ -11,10 +11,15 @@
 #include "lang/emit/wgsl/wgsl.h"
 #include "lang/lower/hide.h"
 
-typedef struct op_patterns {
-  const char *f, *i, *u, *b;  // f32, i32, u32, bool
-  const char *native;         // of which types vectors may stand in for $a and so on: letters as above
-} op_patterns;
+// By the type of the operand: f32, i32, u32, bool.
+typedef struct patterns_by_type {
+  const char *f, *i, *u, *b;
+  const char *native;  // operations: of which types vectors may stand in for $a and so on, letters as above
+} patterns_by_type;
+
+static const char *pattern_for(const patterns_by_type *p, tsr_dtype dtype) {
+  return dtype == TSR_F32 ? p->f : dtype == TSR_I32 ? p->i : dtype == TSR_U32 ? p->u : p->b;
+}
 
 #define SAME(text, native_) \
   { .f = (text), .i = (text), .u = (text), .b = (text), .native = (native_) }
@@ -26,7 +31,7 @@ typedef struct op_patterns {
 
 // An i32 is negated by taking it from a 0 that the compiler does not know: NVIDIA's for Hopper makes one instruction of
 // min(min(a, -b), -c), and there forgets to negate b (emit/c/helpers.c).
-static const op_patterns patterns[TSRI_OP_COUNT] = {
+static const patterns_by_type patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_NEG] = {.f = "(-$a)", .i = "(bitcast<i32>(tsr_p[1].x) - $a)", .native = "i"},
     [TSRI_OP_BIT_NOT] = INTS("(~$a)", "iu"),
     [TSRI_OP_NOT] = {.b = "(!$a)", .native = "b"},
@@ -67,21 +72,11 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
 };
 
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose) {
-  const op_patterns *p = &patterns[op];
   if (!is_loose && tsri_lacks_op(&w->lacks, op, dtype)) return tsri_expand_call(op, dtype);
   if (is_loose && dtype == TSR_U32 && op == TSRI_OP_SHL) return "($a << $b)";
   if (is_loose && dtype == TSR_U32 && op == TSRI_OP_SHR) return "($a >> $b)";
   if (is_loose && dtype == TSR_F32 && op == TSRI_OP_DIV) return "($a / $b)";
-  switch (dtype) {
-    case TSR_F32:
-      return p->f;
-    case TSR_I32:
-      return p->i;
-    case TSR_U32:
-      return p->u;
-    default:
-      return p->b;
-  }
+  return pattern_for(&patterns[op], dtype);
 }
 
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype) {
@@ -92,36 +87,22 @@ bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype) 
 
 // --- Conversions ----------------------------------------------------------------------------------------------------
 
-typedef struct convert_patterns {
-  const char *f, *i, *u, *b;  // from f32, i32, u32, bool
-} convert_patterns;
-
-static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
-    [TSR_BOOL] = {"tsr_to_bool_f32($a)", "($a != 0i)", "($a != 0u)", "$a"},
-    [TSR_U8] = {"tsr_to_u8_f32($a)", "(bitcast<u32>($a) & 0xffu)", "($a & 0xffu)", "u32($a)"},
-    [TSR_I8] = {"tsr_to_i8_f32($a)", "(($a << 24u) >> 24u)", "(bitcast<i32>($a << 24u) >> 24u)", "i32($a)"},
-    [TSR_I16] = {"tsr_to_i16_f32($a)", "(($a << 16u) >> 16u)", "(bitcast<i32>($a << 16u) >> 16u)", "i32($a)"},
-    [TSR_I32] = {"tsr_to_i32_f32($a)", "$a", "bitcast<i32>($a)", "i32($a)"},
-    [TSR_U32] = {"tsr_to_u32_f32($a)", "bitcast<u32>($a)", "$a", "u32($a)"},
+static const patterns_by_type conversions[TSR_DTYPE_COUNT] = {
+    [TSR_BOOL] = {"tsr_to_bool_f32($a)", "($a != 0i)", "($a != 0u)", "$a", NULL},
+    [TSR_U8] = {"tsr_to_u8_f32($a)", "(bitcast<u32>($a) & 0xffu)", "($a & 0xffu)", "u32($a)", NULL},
+    [TSR_I8] = {"tsr_to_i8_f32($a)", "(($a << 24u) >> 24u)", "(bitcast<i32>($a << 24u) >> 24u)", "i32($a)", NULL},
+    [TSR_I16] = {"tsr_to_i16_f32($a)", "(($a << 16u) >> 16u)", "(bitcast<i32>($a << 16u) >> 16u)", "i32($a)", NULL},
+    [TSR_I32] = {"tsr_to_i32_f32($a)", "$a", "bitcast<i32>($a)", "i32($a)", NULL},
+    [TSR_U32] = {"tsr_to_u32_f32($a)", "bitcast<u32>($a)", "$a", "u32($a)", NULL},
     // Integers reach f16 through f32: the checked form says so.
     [TSR_F16] = {.f = "tsr_to_f16_f32($a)"},
     [TSR_BF16] = {.f = "tsr_to_bf16_f32($a)", .i = "tsr_to_bf16_i32($a)", .u = "tsr_to_bf16_u32($a)"},
-    [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)"},
+    [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)", NULL},
 };
 
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose) {
   if (is_loose) return to == TSR_F32 ? "f32($a)" : to == TSR_U8 || to == TSR_U32 ? "u32($a)" : "i32($a)";
-  const convert_patterns *c = &conversions[to];
-  switch (from) {
-    case TSR_F32:
-      return c->f;
-    case TSR_I32:
-      return c->i;
-    case TSR_U32:
-      return c->u;
-    default:
-      return c->b;
-  }
+  return pattern_for(&conversions[to], from);
 }
 
 const char *tsri_wgsl_bitcast_pattern(tsr_dtype as, tsr_dtype to, tsr_dtype from) {

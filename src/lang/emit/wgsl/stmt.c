@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: MIT
 // Statements of WGSL.
-#include <inttypes.h>
-
 #include "lang/emit/wgsl/wgsl.h"
 
-void tsri_wgsl_put_indent(tsri_wgsl *w) {
-  for (int i = 0; i < w->indent && i < 40; i++) tsri_builder_string(&w->body, "  ");
+static void put_var(void *emitter, tsri_builder *out, uint32_t var) {
+  const tsri_wgsl *w = emitter;
+  tsri_wgsl_put_name(out, w->kernel->vars[var].name, "", var);
+}
+
+static void put_array(void *emitter, tsri_builder *out, tsri_ir_space space, uint32_t object) {
+  tsri_wgsl_put_array(emitter, out, space, object);
+}
+
+static void put_expr(void *emitter, tsri_builder *out, uint32_t expr, bool is_bare) {
+  (void)is_bare;  // values are names
+  tsri_wgsl_put_value(emitter, out, expr);
+}
+
+static int indentation(const void *emitter) { return ((const tsri_wgsl *)emitter)->indent; }
+
+void tsri_wgsl_put(tsri_wgsl *w, const char *format, ...) {
+  static const tsri_phrase_dialect dialect = {put_var, put_array, put_expr, indentation};
+  va_list args;
+  va_start(args, format);
+  tsri_phrase_put(&dialect, w, &w->body, format, args);
+  va_end(args);
 }
 
 bool tsri_wgsl_enter(tsri_wgsl *w) {
@@ -17,70 +35,50 @@ bool tsri_wgsl_enter(tsri_wgsl *w) {
   return true;
 }
 
-static void put_line(tsri_wgsl *w, const char *line) {
-  tsri_wgsl_put_indent(w);
-  tsri_builder_string(&w->body, line);
-}
-
-static void put_assignment(tsri_wgsl *w, const tsri_ir_stmt *s) {
-  tsri_wgsl_put_indent(w);
-  tsri_wgsl_put_name(&w->body, w->kernel->vars[s->var].name, "", s->var);
-  tsri_builder_string(&w->body, " = ");
-  tsri_wgsl_put_value(w, &w->body, s->value);
-  tsri_builder_string(&w->body, ";\n");
-}
-
 static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
   const tsri_ir_array *array = &w->kernel->locals[s->object];
-  tsri_ir_type type = {array->storage, 1};
-  tsri_wgsl_put_indent(w);
-  tsri_wgsl_put_array(w, &w->body, TSRI_SPACE_LOCAL, s->object);
-  tsri_builder_add(&w->body, " = array<%s, %" PRIu32 ">();\n", tsri_wgsl_type(type), array->count);
+  tsri_wgsl_put(w, "%i%a = array<%s, %u>();\n", TSRI_SPACE_LOCAL, s->object,
+                tsri_wgsl_type((tsri_ir_type){array->storage, 1}), array->count);
 }
 
 // --- Control flow ---------------------------------------------------------------------------------------------------
 
 static void put_if(tsri_wgsl *w, const tsri_ir_stmt *s) {
-  put_line(w, "if (");
-  tsri_wgsl_put_value(w, &w->body, s->value);
-  tsri_builder_string(&w->body, ") {\n");
+  tsri_wgsl_put(w, "%iif (%e) {\n", s->value);
   tsri_wgsl_put_block(w, s->body);
   if (s->other) {
-    put_line(w, "} else {\n");
+    tsri_wgsl_put(w, "%i} else {\n");
     tsri_wgsl_put_block(w, s->other);
   }
-  put_line(w, "}\n");
+  tsri_wgsl_put(w, "%i}\n");
 }
 
 // A loop without a condition may have no way out, which WGSL refuses: it gets one that is not taken.
 static void put_loop(tsri_wgsl *w, const tsri_ir_stmt *s) {
-  put_line(w, "loop {\n");
+  tsri_wgsl_put(w, "%iloop {\n");
   w->indent++;
   if (s->value) {
     tsri_wgsl_put_lets(w, s->value);
-    put_line(w, "if (!");
-    tsri_wgsl_put_value(w, &w->body, s->value);
-    tsri_builder_string(&w->body, ") { break; }\n");
+    tsri_wgsl_put(w, "%iif (!%e) { break; }\n", s->value);
   } else {
-    put_line(w, "if (tsr_p[1].x != 0u) { break; }\n");
+    tsri_wgsl_put(w, "%iif (tsr_p[1].x != 0u) { break; }\n");
   }
   w->indent--;
   tsri_wgsl_put_block(w, s->body);
   if (s->other) {
     w->indent++;
-    put_line(w, "continuing {\n");
+    tsri_wgsl_put(w, "%icontinuing {\n");
     tsri_wgsl_put_block(w, s->other);
-    put_line(w, "}\n");
+    tsri_wgsl_put(w, "%i}\n");
     w->indent--;
   }
-  put_line(w, "}\n");
+  tsri_wgsl_put(w, "%i}\n");
 }
 
 // Buffers that are written and read need a barrier of their own kind.
 static void put_barrier(tsri_wgsl *w) {
   bool has_buffers = tsri_ir_shares_buffers(w->kernel);
-  put_line(w, has_buffers ? "storageBarrier();\n" : "workgroupBarrier();\n");
-  if (has_buffers) put_line(w, "workgroupBarrier();\n");
+  tsri_wgsl_put(w, has_buffers ? "%istorageBarrier();\n%iworkgroupBarrier();\n" : "%iworkgroupBarrier();\n");
 }
 
 // --- All of them ----------------------------------------------------------------------------------------------------
@@ -93,7 +91,7 @@ static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
   }
   switch (s->kind) {
     case TSRI_STMT_ASSIGN:
-      put_assignment(w, s);
+      tsri_wgsl_put(w, "%i%v = %e;\n", s->var, s->value);
       break;
     case TSRI_STMT_STORE:
       tsri_wgsl_put_store(w, s);
@@ -108,10 +106,10 @@ static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
       put_loop(w, s);
       break;
     case TSRI_STMT_BREAK:
-      put_line(w, "break;\n");
+      tsri_wgsl_put(w, "%ibreak;\n");
       break;
     case TSRI_STMT_CONTINUE:
-      put_line(w, "continue;\n");
+      tsri_wgsl_put(w, "%icontinue;\n");
       break;
     case TSRI_STMT_BARRIER:
       put_barrier(w);

@@ -26,6 +26,7 @@
 #include "core/builder.h"
 #include "lang/emit/emit.h"
 #include "lang/emit/helper_names.h"
+#include "lang/emit/phrase.h"
 #include "lang/lower/lacks.h"
 
 // The first words of the uniform buffer.
@@ -121,8 +122,8 @@ void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 
 // --- Expressions and statements -------------------------------------------------------------------------------------
 
-void tsri_wgsl_put_indent(tsri_wgsl *w);
-bool tsri_wgsl_enter(tsri_wgsl *w);  // true unless nested too deep; then `w->depth--`
+void tsri_wgsl_put(tsri_wgsl *w, const char *format, ...);  // to the body; emit/phrase.h has the letters
+bool tsri_wgsl_enter(tsri_wgsl *w);                         // true unless nested too deep; then `w->depth--`
 // Writes the lets that `expr` (0: none) needs; then tsri_wgsl_put_value writes its name.
 void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr);
 void tsri_wgsl_put_value(tsri_wgsl *w, tsri_builder *out, uint32_t expr);

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Text with parts of a kernel in it, written as printf writes numbers: tsri_phrase_put(…, "if (%b) {\n", condition).
+//
+//   %s  text: const char *            %v  a variable's name: uint32_t
+//   %u  a number: uint32_t            %a  an array's name: tsri_ir_space, uint32_t
+//   %c  a character: int              %e  an expression, in brackets where it needs them: uint32_t
+//   %i  the present indentation       %b  an expression that needs no brackets where it stands: uint32_t
+#ifndef TSRI_LANG_EMIT_PHRASE_H
+#define TSRI_LANG_EMIT_PHRASE_H
+
+#include <stdarg.h>
+
+#include "core/builder.h"
+#include "lang/ir/ir.h"
+
+// How a dialect writes those parts; `emitter` is its own state.
+typedef struct tsri_phrase_dialect {
+  void (*put_var)(void *emitter, tsri_builder *out, uint32_t var);
+  void (*put_array)(void *emitter, tsri_builder *out, tsri_ir_space space, uint32_t object);
+  void (*put_expr)(void *emitter, tsri_builder *out, uint32_t expr, bool is_bare);
+  int (*indentation)(const void *emitter);  // in steps of two blanks
+} tsri_phrase_dialect;
+
+void tsri_phrase_put(const tsri_phrase_dialect *dialect, void *emitter, tsri_builder *out, const char *format,
+                     va_list args);
+
+#endif
