@@ -17,10 +17,8 @@
 
 // --- Names ----------------------------------------------------------------------------------------------------------
 
-#define MAX_NAME 40  // of a source name; the number behind it keeps longer ones apart
-
 void tsri_c_put_name(tsri_builder *out, const char *name, const char *kind, uint32_t index) {
-  tsri_builder_add(out, "%.*s_%s%" PRIu32, MAX_NAME, name, kind, index);
+  tsri_builder_add(out, "%.*s_%s%" PRIu32, TSRI_C_MAX_NAME, name, kind, index);
 }
 
 void tsri_c_put_array(tsri_c_emitter *e, tsri_builder *out, tsri_ir_space space, uint32_t object) {
@@ -152,8 +150,8 @@ static void put_parameters(tsri_c_emitter *e, tsri_builder *out, const tsri_emit
     const tsri_ir_array *buffer = &kernel->buffers[i];
     char text[160];
     snprintf(text, sizeof text, "%s%s%s *%s%.*s_b%" PRIu32, space, buffer->is_stored ? "" : "const ",
-             tsri_c_mem_type((tsr_dtype)buffer->storage), e->options->no_alias ? e->spell->no_alias : "", MAX_NAME,
-             buffer->name, i);
+             tsri_c_mem_type((tsr_dtype)buffer->storage), e->options->no_alias ? e->spell->no_alias : "",
+             TSRI_C_MAX_NAME, buffer->name, i);
     put_parameter(e, out, &number, text);
   }
   char text[TSRI_EMIT_ENTRY_BYTES + 64];

@@ -21,6 +21,7 @@
 #include "core/error.h"
 #include "lang/emit/emit.h"
 #include "lang/emit/helper_names.h"
+#include "lang/emit/phrase.h"
 #include "lang/lower/lacks.h"
 
 // --- Spellings ------------------------------------------------------------------------------------------------------
@@ -61,6 +62,7 @@ extern const tsri_c_spelling tsri_c_opencl, tsri_c_cuda, tsri_c_hip, tsri_c_meta
 // --- The emitter's state --------------------------------------------------------------------------------------------
 
 #define TSRI_C_MAX_DEPTH 600  // of nested blocks and conditional operands
+#define TSRI_C_MAX_NAME  40   // of a source name; the number behind it keeps longer ones apart
 
 // Flags of a statement.
 #define TSRI_C_COLLECTED    1u  // plain C: runs once for the group, not once per item
@@ -127,8 +129,9 @@ void tsri_c_define_expansion(tsri_c_emitter *e, const char *name);
 const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
 const char *tsri_c_convert_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dtype from, bool is_loose);
 const char *tsri_c_bitcast_pattern(tsr_dtype to, tsr_dtype from);
-const char *tsri_c_decode_pattern(tsr_dtype storage);  // memory to value
-const char *tsri_c_encode_pattern(tsr_dtype storage);  // value to memory
+const char *tsri_c_native_element(const tsri_c_emitter *e, tsr_dtype storage);  // of the dialect's vectors: "uchar"
+const char *tsri_c_decode_pattern(tsr_dtype storage);                           // memory to value
+const char *tsri_c_encode_pattern(tsr_dtype storage);                           // value to memory
 
 // --- Helpers made on demand. Each writes the name of the helper to `name`. ---
 
@@ -155,12 +158,11 @@ bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsr_dtype storage);
 bool tsri_c_analyse(tsri_c_emitter *e);
 
 void tsri_c_put_const(tsri_c_emitter *e, tsri_builder *out, tsr_dtype dtype, uint64_t bits);
-void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr);       // in brackets where needed
-void tsri_c_put_expr_bare(tsri_c_emitter *e, uint32_t expr);  // no outer brackets
+void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr, bool is_bare);  // is_bare: no outer brackets
 // A template with expressions as operands $a, $b, $c; `is_bare`: no outer brackets.
 void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype, const uint32_t *args, bool is_bare);
 
-void tsri_c_put_indent(tsri_c_emitter *e);
+void tsri_c_put(tsri_c_emitter *e, const char *format, ...);  // to the body; emit/phrase.h has the letters
 // True unless nested too deep; then call tsri_c_leave.
 bool tsri_c_enter(tsri_c_emitter *e);
 void tsri_c_leave(tsri_c_emitter *e);

@@ -182,8 +182,6 @@ static bool is_whole_argument(const char *text, size_t i) {
   return (is_first || is_later) && (text[i + 2] == ')' || text[i + 2] == ',');
 }
 
-static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare);
-
 void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype, const uint32_t *args, bool is_bare) {
   tsri_builder expanded = {0};
   tsri_c_expand(e, &expanded, pattern, dtype);
@@ -197,7 +195,7 @@ void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype,
   for (size_t i = first; text && i < bytes; i++) {
     if (text[i] == '$' && i + 1 < bytes && text[i + 1] >= 'a' && text[i + 1] <= 'c') {
       uint32_t arg = args[text[i + 1] - 'a'];
-      put_tree(e, arg, is_whole_argument(text, i));
+      tsri_c_put_expr(e, arg, is_whole_argument(text, i));
       i++;
     } else {
       tsri_builder_put(&e->body, &text[i], 1);
@@ -206,13 +204,10 @@ void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype,
   tsri_free(expanded.text);
 }
 
-static void put_call(tsri_c_emitter *e, const tsri_c_name *name, const uint32_t *args, uint32_t count) {
-  tsri_builder_add(&e->body, "%s(", name->text);
-  for (uint32_t i = 0; i < count; i++) {
-    if (i) tsri_builder_string(&e->body, ", ");
-    tsri_c_put_expr_bare(e, args[i]);
-  }
-  tsri_builder_string(&e->body, ")");
+static void put_call(tsri_c_emitter *e, tsri_c_name name, const uint32_t *args, uint32_t count) {
+  tsri_c_put(e, "%s(", name.text);
+  for (uint32_t i = 0; i < count; i++) tsri_c_put(e, i ? ", %b" : "%b", args[i]);
+  tsri_c_put(e, ")");
 }
 
 static void put_op(tsri_c_emitter *e, const tsri_ir_expr *expr, bool is_bare) {
@@ -220,8 +215,7 @@ static void put_op(tsri_c_emitter *e, const tsri_ir_expr *expr, bool is_bare) {
   // The type that decides: of the value selected, else of the first operand.
   tsri_ir_type operand = e->kernel->exprs[op == TSRI_OP_SELECT ? expr->b : expr->a].type;
   if (operand.lanes > 1) {
-    tsri_c_name name = tsri_c_vector_op(e, op, operand, expr->type);
-    put_call(e, &name, expr->args, tsri_ir_op_infos[op].arity);
+    put_call(e, tsri_c_vector_op(e, op, operand, expr->type), expr->args, tsri_ir_op_infos[op].arity);
     return;
   }
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
@@ -232,8 +226,7 @@ static void put_convert(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   tsri_ir_type from = e->kernel->exprs[expr->a].type;
   tsr_dtype to = (tsr_dtype)expr->dtype, dtype = (tsr_dtype)from.dtype;
   if (from.lanes > 1) {
-    tsri_c_name name = tsri_c_vector_convert(e, to, from);
-    put_call(e, &name, expr->args, 1);
+    put_call(e, tsri_c_vector_convert(e, to, from), expr->args, 1);
     return;
   }
   tsri_c_put_pattern(e, tsri_c_convert_pattern(e, to, dtype, false), dtype, expr->args, false);
@@ -243,8 +236,7 @@ static void put_bitcast(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   tsri_ir_type from = e->kernel->exprs[expr->a].type;
   tsr_dtype to = (tsr_dtype)expr->type.dtype, dtype = (tsr_dtype)from.dtype;
   if (from.lanes > 1) {
-    tsri_c_name name = tsri_c_vector_bitcast(e, expr->type, from);
-    put_call(e, &name, expr->args, 1);
+    put_call(e, tsri_c_vector_bitcast(e, expr->type, from), expr->args, 1);
     return;
   }
   tsri_c_put_pattern(e, tsri_c_bitcast_pattern(to, dtype), to == TSR_F32 || to == TSR_F64 ? to : dtype, expr->args,
@@ -255,20 +247,11 @@ static void put_load(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   tsri_ir_space space = (tsri_ir_space)expr->space;
   tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(e->kernel, space, expr->object)->storage;
   if (expr->type.lanes > 1) {
-    tsri_c_name name = tsri_c_load(e, space, storage, expr->type.lanes);
-    tsri_builder_add(&e->body, "%s(", name.text);
-    tsri_c_put_array(e, &e->body, space, expr->object);
-    tsri_builder_string(&e->body, ", ");
-    tsri_c_put_expr_bare(e, expr->a);
-    tsri_builder_string(&e->body, ")");
+    tsri_c_put(e, "%s(%a, %b)", tsri_c_load(e, space, storage, expr->type.lanes).text, space, expr->object, expr->a);
     return;
   }
   if (tsri_c_is_half_pointer(e, storage)) {
-    tsri_builder_string(&e->body, "vload_half(");
-    tsri_c_put_expr_bare(e, expr->a);
-    tsri_builder_add(&e->body, ", (const %shalf *)", e->spell->space[space]);
-    tsri_c_put_array(e, &e->body, space, expr->object);
-    tsri_builder_string(&e->body, ")");
+    tsri_c_put(e, "vload_half(%b, (const %shalf *)%a)", expr->a, e->spell->space[space], space, expr->object);
     return;
   }
   // The template holds the operand once: what stands before it, the element, what stands after it.
@@ -278,11 +261,7 @@ static void put_load(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   const char *operand = expanded.text ? strstr(expanded.text, "$a") : NULL;
   if (operand) {
     tsri_builder_put(&e->body, expanded.text, (size_t)(operand - expanded.text));
-    tsri_c_put_array(e, &e->body, space, expr->object);
-    tsri_builder_string(&e->body, "[");
-    tsri_c_put_expr_bare(e, expr->a);
-    tsri_builder_string(&e->body, "]");
-    tsri_builder_string(&e->body, operand + 2);
+    tsri_c_put(e, "%a[%b]%s", space, expr->object, expr->a, operand + 2);
   }
   tsri_free(expanded.text);
 }
@@ -330,26 +309,19 @@ static void put_id(tsri_c_emitter *e, const tsri_ir_expr *expr) {
 
 static void put_lazy(tsri_c_emitter *e, const tsri_ir_expr *expr, bool is_bare) {
   const char *first = expr->kind == TSRI_EXPR_AND_THEN ? " && " : expr->kind == TSRI_EXPR_OR_ELSE ? " || " : " ? ";
-  if (!is_bare) tsri_builder_string(&e->body, "(");
-  tsri_c_put_expr(e, expr->a);
-  tsri_builder_string(&e->body, first);
-  tsri_c_put_expr(e, expr->b);
-  if (expr->kind == TSRI_EXPR_COND) {
-    tsri_builder_string(&e->body, " : ");
-    tsri_c_put_expr(e, expr->c);
-  }
-  if (!is_bare) tsri_builder_string(&e->body, ")");
+  tsri_c_put(e, is_bare ? "%e%s%e" : "(%e%s%e", expr->a, first, expr->b);
+  if (expr->kind == TSRI_EXPR_COND) tsri_c_put(e, " : %e", expr->c);
+  if (!is_bare) tsri_c_put(e, ")");
 }
 
-static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
+void tsri_c_put_expr(tsri_c_emitter *e, uint32_t index, bool is_bare) {
   const tsri_ir_expr *expr = &e->kernel->exprs[index];
-  tsri_c_name name;
   switch (expr->kind) {
     case TSRI_EXPR_CONST:
       tsri_c_put_const(e, &e->body, (tsr_dtype)expr->type.dtype, expr->bits);
       break;
     case TSRI_EXPR_VAR:
-      tsri_c_put_var(e, &e->body, expr->object);
+      tsri_c_put(e, "%v", expr->object);
       break;
     case TSRI_EXPR_SCALAR:
       e->params_used[expr->object] = 1;
@@ -373,20 +345,16 @@ static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
       put_bitcast(e, expr);
       break;
     case TSRI_EXPR_SPLAT:
-      name = tsri_c_vector_splat(e, expr->type);
-      put_call(e, &name, expr->args, 1);
+      put_call(e, tsri_c_vector_splat(e, expr->type), expr->args, 1);
       break;
     case TSRI_EXPR_VECTOR:
-      name = tsri_c_vector_make(e, expr->type);
-      put_call(e, &name, expr->args, expr->type.lanes);
+      put_call(e, tsri_c_vector_make(e, expr->type), expr->args, expr->type.lanes);
       break;
     case TSRI_EXPR_EXTRACT:
-      tsri_c_put_expr(e, expr->a);
-      tsri_builder_add(&e->body, ".%c", "xyzw"[expr->lane & 3]);
+      tsri_c_put(e, "%e.%c", expr->a, "xyzw"[expr->lane & 3]);
       break;
     case TSRI_EXPR_INSERT:
-      name = tsri_c_vector_insert(e, expr->type, expr->lane);
-      put_call(e, &name, expr->args, 2);
+      put_call(e, tsri_c_vector_insert(e, expr->type, expr->lane), expr->args, 2);
       break;
     case TSRI_EXPR_LOAD:
       put_load(e, expr);
@@ -395,7 +363,3 @@ static void put_tree(tsri_c_emitter *e, uint32_t index, bool is_bare) {
       break;
   }
 }
-
-void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr) { put_tree(e, expr, false); }
-
-void tsri_c_put_expr_bare(tsri_c_emitter *e, uint32_t expr) { put_tree(e, expr, true); }

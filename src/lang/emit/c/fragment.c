@@ -77,8 +77,11 @@ void tsri_c_define_fragment(tsri_c_emitter *e, const char *name, const char *pat
 
 // --- Statements -----------------------------------------------------------------------------------------------------
 
-static void put_fragment(tsri_c_emitter *e, tsri_builder *out, uint32_t fragment) {
-  tsri_c_put_name(out, e->kernel->fragments[fragment].name, "f", fragment);
+tsri_c_name tsri_c_fragment_name(const tsri_c_emitter *e, uint32_t fragment) {
+  tsri_c_name name;
+  snprintf(name.text, sizeof name.text, "%.*s_f%u", TSRI_C_MAX_NAME, e->kernel->fragments[fragment].name,
+           (unsigned)fragment);
+  return name;
 }
 
 void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
@@ -89,9 +92,8 @@ void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out, const char *inde
   if (e->kernel->fragment_count > 0) define_lane(e);
   for (uint32_t i = 0; i < e->kernel->fragment_count; i++) {
     bool is_sum = e->kernel->fragments[i].role == TSRI_ROLE_SUM;
-    tsri_builder_add(out, "%s%s ", indent, is_sum ? "f32" : "u32");
-    put_fragment(e, out, i);
-    tsri_builder_add(out, "[%s];\n", is_sum ? e->spell->fragments->sum_count : e->spell->fragments->factor_words);
+    tsri_builder_add(out, "%s%s %s[%s];\n", indent, is_sum ? "f32" : "u32", tsri_c_fragment_name(e, i).text,
+                     is_sum ? e->spell->fragments->sum_count : e->spell->fragments->factor_words);
   }
 }
 
@@ -118,15 +120,8 @@ static void put_memory(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   } else {
     e->spell->fragments->define_load(e, name, f->role == TSRI_ROLE_LEFT, by_columns, is_shared);
   }
-  tsri_builder_add(&e->body, "%s(", name);
-  put_fragment(e, &e->body, stmt->fragments[0]);
-  tsri_builder_string(&e->body, ", ");
-  tsri_c_put_array(e, &e->body, (tsri_ir_space)stmt->space, stmt->object);
-  tsri_builder_string(&e->body, ", ");
-  tsri_c_put_expr(e, stmt->index);
-  tsri_builder_string(&e->body, ", ");
-  tsri_c_put_expr(e, stmt->value);
-  tsri_builder_string(&e->body, ");\n");
+  tsri_c_put(e, "%s(%s, %a, %e, %e);\n", name, tsri_c_fragment_name(e, stmt->fragments[0]).text, stmt->space,
+             stmt->object, stmt->index, stmt->value);
 }
 
 static void put_multiply(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
@@ -134,29 +129,21 @@ static void put_multiply(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   char name[TSRI_HELPER_NAME_BYTES];
   snprintf(name, sizeof name, "tsr_fragment_multiply_add_%s", dtype);
   e->spell->fragments->define_multiply(e, name, dtype);
-  tsri_builder_add(&e->body, "%s(", name);
-  for (int i = 0; i < 3; i++) {
-    if (i) tsri_builder_string(&e->body, ", ");
-    put_fragment(e, &e->body, stmt->fragments[i]);
-  }
-  tsri_builder_string(&e->body, ");\n");
+  tsri_c_put(e, "%s(%s, %s, %s);\n", name, tsri_c_fragment_name(e, stmt->fragments[0]).text,
+             tsri_c_fragment_name(e, stmt->fragments[1]).text, tsri_c_fragment_name(e, stmt->fragments[2]).text);
 }
 
 static void put_fill(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const tsri_ir_fragment *f = &e->kernel->fragments[stmt->fragments[0]];
   bool is_sum = f->role == TSRI_ROLE_SUM;
-  tsri_builder_add(&e->body, "{ const %s tsr_v = ", is_sum ? "f32" : "u32");
-  if (is_sum) {
-    tsri_c_put_expr(e, stmt->value);
-  } else {
-    tsri_builder_string(&e->body, "(u32)");
+  tsri_c_put(e, is_sum ? "{ const f32 tsr_v = %e" : "{ const u32 tsr_v = (u32)", stmt->value);
+  if (!is_sum) {
     tsri_c_put_pattern(e, tsri_c_encode_pattern((tsr_dtype)f->dtype), TSR_F32, &stmt->value, false);
-    tsri_builder_string(&e->body, " * 65537u");
+    tsri_c_put(e, " * 65537u");
   }
-  tsri_builder_add(&e->body, "; for (u32 tsr_i = 0; tsr_i < %s; tsr_i++) ",
-                   is_sum ? e->spell->fragments->sum_count : e->spell->fragments->factor_words);
-  put_fragment(e, &e->body, stmt->fragments[0]);
-  tsri_builder_string(&e->body, "[tsr_i] = tsr_v; }\n");
+  tsri_c_put(e, "; for (u32 tsr_i = 0; tsr_i < %s; tsr_i++) %s[tsr_i] = tsr_v; }\n",
+             is_sum ? e->spell->fragments->sum_count : e->spell->fragments->factor_words,
+             tsri_c_fragment_name(e, stmt->fragments[0]).text);
 }
 
 void tsri_c_put_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {

@@ -27,6 +27,9 @@ typedef struct tsri_c_replacement {
 // Defines the helper `name` by a template with replacements, after the dialect's `lane`, unless it is there.
 void tsri_c_define_fragment(tsri_c_emitter *e, const char *name, const char *pattern, const tsri_c_replacement *list);
 
+// "left_f0"
+tsri_c_name tsri_c_fragment_name(const tsri_c_emitter *e, uint32_t fragment);
+
 // Metal has matrices as objects, with functions of its own in place of the helpers above (fragment_metal.c).
 void tsri_c_put_metal_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent);
 void tsri_c_put_metal_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt);

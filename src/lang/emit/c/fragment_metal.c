@@ -18,48 +18,33 @@ static const char *element_of(const tsri_ir_fragment *f) {
   return f->dtype == TSR_F16 ? "half" : "bfloat";
 }
 
-static void put_name(tsri_c_emitter *e, tsri_builder *out, uint32_t fragment) {
-  tsri_c_put_name(out, e->kernel->fragments[fragment].name, "f", fragment);
-}
-
 void tsri_c_put_metal_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
   for (uint32_t i = 0; i < e->kernel->fragment_count; i++) {
-    tsri_builder_add(out, "%ssimdgroup_matrix<%s, 8, 8> ", indent, element_of(&e->kernel->fragments[i]));
-    put_name(e, out, i);
-    tsri_builder_string(out, ";\n");
+    tsri_builder_add(out, "%ssimdgroup_matrix<%s, 8, 8> %s;\n", indent, element_of(&e->kernel->fragments[i]),
+                     tsri_c_fragment_name(e, i).text);
   }
 }
 
 // simdgroup_load(f, (const device half *)x + at, stride, ulong2(0), is_transposed): a matrix by columns is a transposed one by rows.
 static void put_memory(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   bool is_load = stmt->kind == TSRI_STMT_FRAGMENT_LOAD;
-  tsri_builder_string(&e->body, is_load ? "simdgroup_load(" : "simdgroup_store(");
-  put_name(e, &e->body, stmt->fragments[0]);
-  tsri_builder_add(&e->body, ", (%s%s%s *)", is_load ? "const " : "", e->spell->space[stmt->space],
-                   element_of(&e->kernel->fragments[stmt->fragments[0]]));
-  tsri_c_put_array(e, &e->body, (tsri_ir_space)stmt->space, stmt->object);
-  tsri_builder_string(&e->body, " + ");
-  tsri_c_put_expr(e, stmt->index);
-  tsri_builder_string(&e->body, ", ");
-  tsri_c_put_expr(e, stmt->value);
-  tsri_builder_add(&e->body, ", ulong2(0), %s);\n", stmt->op != 0 ? "true" : "false");
+  tsri_c_put(e, "simdgroup_%s(%s, (%s%s%s *)%a + %e, %e, ulong2(0), %s);\n", is_load ? "load" : "store",
+             tsri_c_fragment_name(e, stmt->fragments[0]).text, is_load ? "const " : "", e->spell->space[stmt->space],
+             element_of(&e->kernel->fragments[stmt->fragments[0]]), stmt->space, stmt->object, stmt->index, stmt->value,
+             stmt->op != 0 ? "true" : "false");
 }
 
 static void put_fill(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const char *element = element_of(&e->kernel->fragments[stmt->fragments[0]]);
-  put_name(e, &e->body, stmt->fragments[0]);
-  tsri_builder_add(&e->body, " = make_filled_simdgroup_matrix<%s, 8, 8>(%s(", element, element);
-  tsri_c_put_expr(e, stmt->value);
-  tsri_builder_string(&e->body, "));\n");
+  tsri_c_put(e, "%s = make_filled_simdgroup_matrix<%s, 8, 8>(%s(%e));\n",
+             tsri_c_fragment_name(e, stmt->fragments[0]).text, element, element, stmt->value);
 }
 
 static void put_multiply(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
-  tsri_builder_string(&e->body, "simdgroup_multiply_accumulate(");
-  for (int i = 0; i < 4; i++) {
-    if (i) tsri_builder_string(&e->body, ", ");
-    put_name(e, &e->body, stmt->fragments[i % 3]);
-  }
-  tsri_builder_string(&e->body, ");\n");
+  tsri_c_name sum = tsri_c_fragment_name(e, stmt->fragments[0]);
+  tsri_c_put(e, "simdgroup_multiply_accumulate(%s, %s, %s, %s);\n", sum.text,
+             tsri_c_fragment_name(e, stmt->fragments[1]).text, tsri_c_fragment_name(e, stmt->fragments[2]).text,
+             sum.text);
 }
 
 void tsri_c_put_metal_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {

@@ -5,7 +5,6 @@
 // Plain C has no items that run side by side. There a group is cut at its barriers: what lies between two of them is a
 // loop over the items, whose variables live in an array. Control flow around a barrier is the same for all items, so it
 // is decided once, for item 0.
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,56 +68,39 @@ void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const char *op = tsri_collective_name(&way);
   const char *pattern = way.is_shuffle ? native_shuffle : subgroup_template(e, op, dtype);
   e->uses_subgroups = true;
-  tsri_c_put_var(e, &e->body, stmt->var);
-  tsri_builder_add(&e->body, " = %s(%s", define_from(e, pattern, op, dtype).text, way.is_bool ? "(u32)" : "");
-  tsri_c_put_expr(e, stmt->value);
+  tsri_c_put(e, "%v = %s(%s%e", stmt->var, define_from(e, pattern, op, dtype).text, way.is_bool ? "(u32)" : "",
+             stmt->value);
   if (way.is_shuffle) {
     bool is_xor = stmt->op == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR;
     e->uses_lid |= is_xor;
-    tsri_builder_string(&e->body, is_xor ? ", tsr_lid ^ " : ", ");
-    tsri_c_put_expr(e, stmt->compare);
+    tsri_c_put(e, is_xor ? ", tsr_lid ^ %e" : ", %e", stmt->compare);
   }
-  tsri_builder_string(&e->body, way.is_bool ? ") != 0u;\n" : ");\n");
+  tsri_c_put(e, way.is_bool ? ") != 0u;\n" : ");\n");
 }
 
 // --- Plain C: a group -----------------------------------------------------------------------------------------------
 
 static void begin_items(tsri_c_emitter *e) {
-  tsri_c_put_indent(e);
-  tsri_builder_add(&e->body, "for (u32 tsr_lid = 0; tsr_lid < %" PRIu32 "u; tsr_lid++) {\n", e->items);
+  tsri_c_put(e, "%ifor (u32 tsr_lid = 0; tsr_lid < %uu; tsr_lid++) {\n", e->items);
   e->indent++;
-  if (!e->has_groups) return;
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "tsr_item_t *tsr_item = &tsr_state->items[tsr_lid];\n");
+  if (e->has_groups) tsri_c_put(e, "%itsr_item_t *tsr_item = &tsr_state->items[tsr_lid];\n");
 }
 
 static void end_items(tsri_c_emitter *e) {
   e->indent--;
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "}\n");
+  tsri_c_put(e, "%i}\n");
 }
 
 // bool tsr_c<stmt>, decided for item 0.
 static void put_condition(tsri_c_emitter *e, uint32_t index, uint32_t value) {
-  tsri_c_put_indent(e);
-  tsri_builder_add(&e->body, "bool tsr_c%" PRIu32 " = true;\n", index);
+  tsri_c_put(e, "%ibool tsr_c%u = true;\n", index);
   if (!value) return;
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "{\n");
+  tsri_c_put(e, "%i{\n");
   e->indent++;
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "const u32 tsr_lid = 0;\n");
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "const tsr_item_t *tsr_item = tsr_state->items;\n");
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "(void)tsr_lid, (void)tsr_item;\n");
-  tsri_c_put_indent(e);
-  tsri_builder_add(&e->body, "tsr_c%" PRIu32 " = ", index);
-  tsri_c_put_expr_bare(e, value);
-  tsri_builder_string(&e->body, ";\n");
+  tsri_c_put(e, "%iconst u32 tsr_lid = 0;\n%iconst tsr_item_t *tsr_item = tsr_state->items;\n");
+  tsri_c_put(e, "%i(void)tsr_lid, (void)tsr_item;\n%itsr_c%u = %b;\n", index, value);
   e->indent--;
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "}\n");
+  tsri_c_put(e, "%i}\n");
 }
 
 static void put_nested(tsri_c_emitter *e, uint32_t first) {
@@ -130,14 +112,11 @@ static void put_nested(tsri_c_emitter *e, uint32_t first) {
 static void put_group_if(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
   put_condition(e, index, stmt->value);
-  tsri_c_put_indent(e);
-  tsri_builder_add(&e->body, "if (tsr_c%" PRIu32 ") {\n", index);
+  tsri_c_put(e, "%iif (tsr_c%u) {\n", index);
   put_nested(e, stmt->body);
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "} else {\n");
+  tsri_c_put(e, "%i} else {\n");
   put_nested(e, stmt->other);
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "}\n");
+  tsri_c_put(e, "%i}\n");
 }
 
 static void put_group_loop(tsri_c_emitter *e, uint32_t index) {
@@ -145,26 +124,16 @@ static void put_group_loop(tsri_c_emitter *e, uint32_t index) {
   uint32_t outer = e->loop;
   e->loop = index;
   e->stmt_flags[index] |= TSRI_C_FLAGGED;
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "for (;;) {\n");
+  tsri_c_put(e, "%ifor (;;) {\n");
   e->indent++;
   put_condition(e, index, stmt->value);
-  tsri_c_put_indent(e);
-  tsri_builder_add(&e->body, "if (!tsr_c%" PRIu32 ") break;\n", index);
-  tsri_c_put_indent(e);
-  tsri_builder_add(&e->body, "bool tsr_leave_%" PRIu32 " = false;\n", index);
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "do {\n");
+  tsri_c_put(e, "%iif (!tsr_c%u) break;\n%ibool tsr_leave_%u = false;\n%ido {\n", index, index);
   put_nested(e, stmt->body);
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "} while (false);\n");
-  tsri_c_put_indent(e);
-  tsri_builder_add(&e->body, "if (tsr_leave_%" PRIu32 ") break;\n", index);
+  tsri_c_put(e, "%i} while (false);\n%iif (tsr_leave_%u) break;\n", index);
   e->loop = outer;
   tsri_c_put_group_block(e, stmt->other);
   e->indent--;
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "}\n");
+  tsri_c_put(e, "%i}\n");
 }
 
 static void put_group_stmt(tsri_c_emitter *e, uint32_t index) {

@@ -84,18 +84,9 @@ const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype 
   if (is_loose && op == TSRI_OP_SHR) return "($a >> $b)";
   if (is_loose && op == TSRI_OP_SHL && dtype == TSR_U32) return "($a << $b)";
   const op_patterns *p = &patterns[op];
-  switch (dtype) {
-    case TSR_F32:
-    case TSR_F64:
-      return p->f;
-    case TSR_I32:
-    case TSR_I64:
-      return p->i;
-    case TSR_U32:
-      return p->u;
-    default:
-      return p->b;
-  }
+  if (dtype == TSR_F32 || dtype == TSR_F64) return p->f;
+  if (dtype == TSR_I32 || dtype == TSR_I64) return p->i;
+  return dtype == TSR_U32 ? p->u : p->b;
 }
 
 // --- Conversions: $t is the type converted from ---------------------------------------------------------------------
@@ -147,39 +138,33 @@ const char *tsri_c_bitcast_pattern(tsr_dtype to, tsr_dtype from) {
   return to == TSR_U32 ? "(u32)$a" : to == TSR_I32 ? "(i32)$a" : "(i64)$a";
 }
 
-const char *tsri_c_decode_pattern(tsr_dtype storage) {
-  switch (storage) {
-    case TSR_BOOL:
-      return "($a != 0)";
-    case TSR_U8:
-      return "(u32)$a";
-    case TSR_I8:
-    case TSR_I16:
-      return "(i32)$a";
-    case TSR_F16:
-      return "tsr_f16_to_f32($a)";
-    case TSR_BF16:
-      return "tsr_bf16_to_f32($a)";
-    default:
-      return "$a";
-  }
+// --- Elements in memory ---------------------------------------------------------------------------------------------
+
+// `type`: C type of an element; `native`: of the dialects' own vectors of them, "uchar4".
+typedef struct element_patterns {
+  const char *type, *native, *decode, *encode;
+} element_patterns;
+
+static const element_patterns elements[TSR_DTYPE_COUNT] = {
+    [TSR_BOOL] = {"u8", "uchar", "($a != 0)", "(u8)($a ? 1 : 0)"},
+    [TSR_U8] = {"u8", "uchar", "(u32)$a", "(u8)$a"},
+    [TSR_I8] = {"i8", "char", "(i32)$a", "(i8)$a"},
+    [TSR_I16] = {"i16", "short", "(i32)$a", "(i16)$a"},
+    [TSR_F16] = {"u16", "ushort", "tsr_f16_to_f32($a)", "tsr_f32_to_f16($a)"},
+    [TSR_BF16] = {"u16", "ushort", "tsr_bf16_to_f32($a)", "tsr_f32_to_bf16($a)"},
+    [TSR_I32] = {"i32", "int", "$a", "$a"},
+    [TSR_U32] = {"u32", "uint", "$a", "$a"},
+    [TSR_F32] = {"f32", "float", "$a", "$a"},
+    [TSR_I64] = {"i64", NULL, "$a", "$a"},
+    [TSR_F64] = {"f64", "double", "$a", "$a"},
+};
+
+const char *tsri_c_mem_type(tsr_dtype storage) { return elements[storage].type; }
+
+const char *tsri_c_native_element(const tsri_c_emitter *e, tsr_dtype storage) {
+  return storage == TSR_I64 ? e->spell->native_i64 : elements[storage].native;
 }
 
-const char *tsri_c_encode_pattern(tsr_dtype storage) {
-  switch (storage) {
-    case TSR_BOOL:
-      return "(u8)($a ? 1 : 0)";
-    case TSR_U8:
-      return "(u8)$a";
-    case TSR_I8:
-      return "(i8)$a";
-    case TSR_I16:
-      return "(i16)$a";
-    case TSR_F16:
-      return "tsr_f32_to_f16($a)";
-    case TSR_BF16:
-      return "tsr_f32_to_bf16($a)";
-    default:
-      return "$a";
-  }
-}
+const char *tsri_c_decode_pattern(tsr_dtype storage) { return elements[storage].decode; }
+
+const char *tsri_c_encode_pattern(tsr_dtype storage) { return elements[storage].encode; }

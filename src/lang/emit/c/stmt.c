@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: MIT
 // Statements of the C family, as each item runs them.
-#include <inttypes.h>
-
 #include "lang/emit/c/c.h"
 
-void tsri_c_put_indent(tsri_c_emitter *e) {
-  for (int i = 0; i < e->indent && i < 40; i++) tsri_builder_string(&e->body, "  ");
+static void put_var(void *emitter, tsri_builder *out, uint32_t var) { tsri_c_put_var(emitter, out, var); }
+
+static void put_array(void *emitter, tsri_builder *out, tsri_ir_space space, uint32_t object) {
+  tsri_c_put_array(emitter, out, space, object);
+}
+
+static void put_expr(void *emitter, tsri_builder *out, uint32_t expr, bool is_bare) {
+  (void)out;  // expressions stand in the body alone
+  tsri_c_put_expr(emitter, expr, is_bare);
+}
+
+static int indentation(const void *emitter) { return ((const tsri_c_emitter *)emitter)->indent; }
+
+void tsri_c_put(tsri_c_emitter *e, const char *format, ...) {
+  static const tsri_phrase_dialect dialect = {put_var, put_array, put_expr, indentation};
+  va_list args;
+  va_start(args, format);
+  tsri_phrase_put(&dialect, e, &e->body, format, args);
+  va_end(args);
 }
 
 bool tsri_c_enter(tsri_c_emitter *e) {
@@ -21,30 +36,15 @@ void tsri_c_leave(tsri_c_emitter *e) { e->depth--; }
 
 // --- Simple statements ----------------------------------------------------------------------------------------------
 
-// "sum_7 = …", without the semicolon.
-static void put_assignment(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
-  tsri_c_put_var(e, &e->body, stmt->var);
-  tsri_builder_string(&e->body, " = ");
-  tsri_c_put_expr_bare(e, stmt->value);
-}
-
-static void put_plain_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt, tsri_ir_space space, tsr_dtype storage) {
+static void put_one_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt, tsri_ir_space space, tsr_dtype storage) {
   if (tsri_c_is_half_pointer(e, storage)) {
-    tsri_builder_string(&e->body, "vstore_half_rte(");
-    tsri_c_put_expr_bare(e, stmt->value);
-    tsri_builder_string(&e->body, ", ");
-    tsri_c_put_expr_bare(e, stmt->index);
-    tsri_builder_add(&e->body, ", (%shalf *)", e->spell->space[space]);
-    tsri_c_put_array(e, &e->body, space, stmt->object);
-    tsri_builder_string(&e->body, ");\n");
+    tsri_c_put(e, "vstore_half_rte(%b, %b, (%shalf *)%a);\n", stmt->value, stmt->index, e->spell->space[space], space,
+               stmt->object);
     return;
   }
-  tsri_c_put_array(e, &e->body, space, stmt->object);
-  tsri_builder_string(&e->body, "[");
-  tsri_c_put_expr_bare(e, stmt->index);
-  tsri_builder_string(&e->body, "] = ");
+  tsri_c_put(e, "%a[%b] = ", space, stmt->object, stmt->index);
   tsri_c_put_pattern(e, tsri_c_encode_pattern(storage), TSR_F32, &stmt->value, true);
-  tsri_builder_string(&e->body, ";\n");
+  tsri_c_put(e, ";\n");
 }
 
 static void put_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
@@ -52,63 +52,33 @@ static void put_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(e->kernel, space, stmt->object)->storage;
   uint32_t lanes = e->kernel->exprs[stmt->value].type.lanes;
   if (lanes == 1) {
-    put_plain_store(e, stmt, space, storage);
-    return;
+    put_one_store(e, stmt, space, storage);
+  } else {
+    tsri_c_name name = tsri_c_store(e, space, storage, lanes);
+    tsri_c_put(e, "%s(%a, %b, %b);\n", name.text, space, stmt->object, stmt->index, stmt->value);
   }
-  tsri_c_name name = tsri_c_store(e, space, storage, lanes);
-  tsri_builder_add(&e->body, "%s(", name.text);
-  tsri_c_put_array(e, &e->body, space, stmt->object);
-  tsri_builder_string(&e->body, ", ");
-  tsri_c_put_expr_bare(e, stmt->index);
-  tsri_builder_string(&e->body, ", ");
-  tsri_c_put_expr_bare(e, stmt->value);
-  tsri_builder_string(&e->body, ");\n");
-}
-
-static void put_clear(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
-  const tsri_ir_array *array = &e->kernel->locals[stmt->object];
-  tsri_builder_add(&e->body, "for (u32 tsr_i = 0; tsr_i < %" PRIu32 "u; tsr_i++) ", array->count);
-  tsri_c_put_array(e, &e->body, TSRI_SPACE_LOCAL, stmt->object);
-  tsri_builder_string(&e->body, "[tsr_i] = 0;\n");
 }
 
 static void put_atomic(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   tsri_ir_space space = (tsri_ir_space)stmt->space;
   tsr_dtype dtype = (tsr_dtype)tsri_ir_array_of(e->kernel, space, stmt->object)->storage;
   tsri_c_name name = tsri_c_atomic(e, (tsri_ir_atomic)stmt->op, space, dtype);
-  if (stmt->var) {
-    tsri_c_put_var(e, &e->body, stmt->var);
-    tsri_builder_string(&e->body, " = ");
-  } else {
-    tsri_builder_string(&e->body, "(void)");
-  }
-  tsri_builder_add(&e->body, "%s(", name.text);
-  tsri_c_put_array(e, &e->body, space, stmt->object);
-  tsri_builder_string(&e->body, ", ");
-  tsri_c_put_expr_bare(e, stmt->index);
-  if (stmt->op == TSRI_ATOMIC_COMPARE_EXCHANGE) {
-    tsri_builder_string(&e->body, ", ");
-    tsri_c_put_expr_bare(e, stmt->compare);
-  }
-  tsri_builder_string(&e->body, ", ");
-  tsri_c_put_expr_bare(e, stmt->value);
-  tsri_builder_string(&e->body, ");\n");
+  tsri_c_put(e, stmt->var ? "%v = " : "(void)", stmt->var);
+  tsri_c_put(e, "%s(%a, %b", name.text, space, stmt->object, stmt->index);
+  if (stmt->op == TSRI_ATOMIC_COMPARE_EXCHANGE) tsri_c_put(e, ", %b", stmt->compare);
+  tsri_c_put(e, ", %b);\n", stmt->value);
 }
 
 // --- Control flow ---------------------------------------------------------------------------------------------------
 
 static void put_if(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
-  tsri_builder_string(&e->body, "if (");
-  tsri_c_put_expr_bare(e, stmt->value);
-  tsri_builder_string(&e->body, ") {\n");
+  tsri_c_put(e, "if (%b) {\n", stmt->value);
   tsri_c_put_block(e, stmt->body);
   if (stmt->other) {
-    tsri_c_put_indent(e);
-    tsri_builder_string(&e->body, "} else {\n");
+    tsri_c_put(e, "%i} else {\n");
     tsri_c_put_block(e, stmt->other);
   }
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "}\n");
+  tsri_c_put(e, "%i}\n");
 }
 
 // Can the step stand in the head of a for?
@@ -121,17 +91,12 @@ static bool is_simple_step(const tsri_c_emitter *e, uint32_t first) {
 }
 
 static void put_loop_head(tsri_c_emitter *e, const tsri_ir_stmt *stmt, bool has_step) {
-  tsri_builder_string(&e->body, "for (;");
-  if (stmt->value) {
-    tsri_builder_string(&e->body, " ");
-    tsri_c_put_expr_bare(e, stmt->value);
-  }
-  tsri_builder_string(&e->body, ";");
+  tsri_c_put(e, stmt->value ? "for (; %b;" : "for (;;", stmt->value);
   for (uint32_t i = has_step ? stmt->other : 0; i; i = e->kernel->stmts[i].next) {
-    tsri_builder_string(&e->body, i == stmt->other ? " " : ", ");
-    put_assignment(e, &e->kernel->stmts[i]);
+    const tsri_ir_stmt *step = &e->kernel->stmts[i];
+    tsri_c_put(e, "%s %v = %b", i == stmt->other ? "" : ",", step->var, step->value);
   }
-  tsri_builder_string(&e->body, ") {\n");
+  tsri_c_put(e, ") {\n");
 }
 
 // A step that is more than assignments follows the body. A CONTINUE must still reach it: then the body stands in a
@@ -146,48 +111,38 @@ void tsri_c_put_loop(tsri_c_emitter *e, uint32_t index) {
   if (is_flagged) {
     e->stmt_flags[index] |= TSRI_C_FLAGGED;
     e->indent++;
-    tsri_c_put_indent(e);
-    tsri_builder_add(&e->body, "bool tsr_leave_%" PRIu32 " = false;\n", index);
-    tsri_c_put_indent(e);
-    tsri_builder_string(&e->body, "do {\n");
+    tsri_c_put(e, "%ibool tsr_leave_%u = false;\n%ido {\n", index);
   }
   tsri_c_put_block(e, stmt->body);
   if (is_flagged) {
-    tsri_c_put_indent(e);
-    tsri_builder_string(&e->body, "} while (false);\n");
-    tsri_c_put_indent(e);
-    tsri_builder_add(&e->body, "if (tsr_leave_%" PRIu32 ") break;\n", index);
+    tsri_c_put(e, "%i} while (false);\n%iif (tsr_leave_%u) break;\n", index);
     e->indent--;
   }
   e->loop = outer;
   if (!is_simple) tsri_c_put_block(e, stmt->other);
-  tsri_c_put_indent(e);
-  tsri_builder_string(&e->body, "}\n");
+  tsri_c_put(e, "%i}\n");
 }
 
 static void put_break(tsri_c_emitter *e) {
-  if (e->stmt_flags[e->loop] & TSRI_C_FLAGGED) {
-    tsri_builder_add(&e->body, "{ tsr_leave_%" PRIu32 " = true; break; }\n", e->loop);
-  } else {
-    tsri_builder_string(&e->body, "break;\n");
-  }
+  bool is_flagged = (e->stmt_flags[e->loop] & TSRI_C_FLAGGED) != 0;
+  tsri_c_put(e, is_flagged ? "{ tsr_leave_%u = true; break; }\n" : "break;\n", e->loop);
 }
 
 // --- All of them ----------------------------------------------------------------------------------------------------
 
 void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
-  tsri_c_put_indent(e);
+  tsri_c_put(e, "%i");
   switch (stmt->kind) {
     case TSRI_STMT_ASSIGN:
-      put_assignment(e, stmt);
-      tsri_builder_string(&e->body, ";\n");
+      tsri_c_put(e, "%v = %b;\n", stmt->var, stmt->value);
       break;
     case TSRI_STMT_STORE:
       put_store(e, stmt);
       break;
     case TSRI_STMT_CLEAR:
-      put_clear(e, stmt);
+      tsri_c_put(e, "for (u32 tsr_i = 0; tsr_i < %uu; tsr_i++) %a[tsr_i] = 0;\n", e->kernel->locals[stmt->object].count,
+                 TSRI_SPACE_LOCAL, stmt->object);
       break;
     case TSRI_STMT_IF:
       put_if(e, stmt);
@@ -199,11 +154,10 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
       put_break(e);
       break;
     case TSRI_STMT_CONTINUE:
-      tsri_builder_string(&e->body, "continue;\n");
+      tsri_c_put(e, "continue;\n");
       break;
     case TSRI_STMT_BARRIER:
-      tsri_builder_add(&e->body, "%s;\n",
-                       tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier);
+      tsri_c_put(e, "%s;\n", tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier);
       break;
     case TSRI_STMT_ATOMIC:
       put_atomic(e, stmt);
@@ -218,7 +172,7 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
       tsri_c_put_fragment_stmt(e, stmt);
       break;
     default:
-      tsri_builder_string(&e->body, ";\n");
+      tsri_c_put(e, ";\n");
       break;
   }
 }

@@ -63,18 +63,6 @@ const char *tsri_c_type(tsri_c_emitter *e, tsri_ir_type type) {
   return name;
 }
 
-const char *tsri_c_mem_type(tsr_dtype storage) {
-  switch (storage) {
-    case TSR_BOOL:
-      return "u8";
-    case TSR_F16:
-    case TSR_BF16:
-      return "u16";
-    default:
-      return tsr_dtype_name(storage);
-  }
-}
-
 // --- Vector helpers -------------------------------------------------------------------------------------------------
 
 // Writes the helper `name` with lanes made from a template. Each parameter is a vector of the type given.
@@ -219,32 +207,6 @@ static void begin_access(tsri_c_emitter *e, tsri_builder *text, const tsri_c_nam
   if (lanes > 1) tsri_builder_add(text, "  i &= ~(i64)%u;\n", (unsigned)lanes - 1);
 }
 
-// Element of the dialect's own vector types.
-static const char *native_element(const tsri_c_emitter *e, tsr_dtype storage) {
-  switch (storage) {
-    case TSR_BOOL:
-    case TSR_U8:
-      return "uchar";
-    case TSR_I8:
-      return "char";
-    case TSR_I16:
-      return "short";
-    case TSR_F16:
-    case TSR_BF16:
-      return "ushort";
-    case TSR_I32:
-      return "int";
-    case TSR_U32:
-      return "uint";
-    case TSR_F32:
-      return "float";
-    case TSR_F64:
-      return "double";
-    default:
-      return e->spell->native_i64;
-  }
-}
-
 // Lanes of one native access; 1: element by element.
 static uint32_t native_lanes(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
   if (space == TSRI_SPACE_LOCAL || e->spell->max_native_bytes == 0 || lanes == 1) return 1;
@@ -260,7 +222,7 @@ static bool is_vload(const tsri_c_emitter *e, tsri_ir_space space) {
 // Reads `step` elements at i + first into v<first>.
 static void put_native_load(tsri_c_emitter *e, tsri_builder *text, tsri_ir_space space, tsr_dtype storage,
                             uint32_t first, uint32_t step) {
-  const char *element = native_element(e, storage), *where = e->spell->space[space];
+  const char *element = tsri_c_native_element(e, storage), *where = e->spell->space[space];
   if (tsri_c_is_half_pointer(e, storage)) {
     tsri_builder_add(text, "  float%u v%u = vload%s_half%u(0, (const %shalf *)(p + i + %u));\n", step, first,
                      is_vload(e, space) ? "" : "a", step, where, first);
@@ -274,7 +236,7 @@ static void put_native_load(tsri_c_emitter *e, tsri_builder *text, tsri_ir_space
 
 static void put_native_store(tsri_c_emitter *e, tsri_builder *text, tsri_ir_space space, tsr_dtype storage,
                              uint32_t first, uint32_t step) {
-  const char *element = native_element(e, storage), *where = e->spell->space[space];
+  const char *element = tsri_c_native_element(e, storage), *where = e->spell->space[space];
   if (tsri_c_is_half_pointer(e, storage)) {
     tsri_builder_add(text, "  vstore%s_half%u_rte(v%u, 0, (%shalf *)(p + i + %u));\n", is_vload(e, space) ? "" : "a",
                      step, first, where, first);
@@ -342,7 +304,7 @@ tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
   for (uint32_t lane = 0; lane < lanes; lane++) {
     char operand[4] = {'a', lanes > 1 ? '.' : '\0', lane_letters[lane], '\0'}, target[64];
     if (step > 1 && lane % step == 0) {
-      tsri_builder_add(&text, "  %s%u v%u;\n", is_half ? "float" : native_element(e, storage), step, lane);
+      tsri_builder_add(&text, "  %s%u v%u;\n", is_half ? "float" : tsri_c_native_element(e, storage), step, lane);
     }
     if (is_half && step == 1) {
       tsri_builder_add(&text, "  vstore_half_rte(%s, 0, (%shalf *)(p + i + %u));\n", operand, e->spell->space[space],
