@@ -207,6 +207,19 @@ void tsri_emitted_deinit(tsri_emitted *emitted) {
   memset(emitted, 0, sizeof *emitted);
 }
 
+tsr_status tsri_emit_verdict(const tsri_emitter *emitter, const tsri_kernel *kernel, tsri_emit_trouble trouble) {
+  if (trouble.depth) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: blocks or conditions are nested more than %d deep", kernel->name,
+                     trouble.depth);
+  }
+  if (trouble.is_too_long) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: more than %u bytes of %s", kernel->name, TSRI_EMIT_MAX_BYTES,
+                     emitter->title);
+  }
+  if (!trouble.is_out_of_memory) return TSR_OK;
+  return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its %s", kernel->name, emitter->title);
+}
+
 void tsri_emit_params(const tsri_kernel *kernel, const tsri_emitted *emitted, const void *params,
                       const uint64_t *element_counts, void *out_words) {
   if (kernel->params_bytes > 0) memcpy(out_words, params, kernel->params_bytes);

@@ -151,6 +151,15 @@ tsr_status tsri_emit_lower(const tsri_emitter *emitter, const tsri_kernel *kerne
 void tsri_emit_params(const tsri_kernel *kernel, const tsri_emitted *emitted, const void *params,
                       const uint64_t *element_counts, void *out_words);
 
+// What may go wrong while an emitter writes a kernel.
+typedef struct tsri_emit_trouble {
+  int depth;  // statements or expressions are nested deeper than this, which is as deep as the dialect takes; 0: they are not
+  bool is_too_long, is_out_of_memory;
+} tsri_emit_trouble;
+
+// That as a status with a message; TSR_OK if there was none.
+tsr_status tsri_emit_verdict(const tsri_emitter *emitter, const tsri_kernel *kernel, tsri_emit_trouble trouble);
+
 // --- Checked mode ---------------------------------------------------------------------------------------------------
 
 // What the report holds after a launch. Arrays are numbered: buffers, then shared, then local ones.

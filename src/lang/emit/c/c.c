@@ -291,23 +291,12 @@ static void put_all(tsri_c_emitter *e, tsri_emitted *out, tsri_builder *text, ts
 
 static tsr_status check_texts(const tsri_c_emitter *e, const tsri_builder *text, const tsri_builder *function) {
   const tsri_builder *const texts[] = {text, function, &e->body, &e->helpers};
+  tsri_emit_trouble trouble = {.depth = e->is_too_deep ? TSRI_C_MAX_DEPTH : 0};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    if (texts[i]->has_failed) {
-      return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its %s text", e->kernel->name,
-                       e->emitter->title);
-    }
+    trouble.is_out_of_memory |= texts[i]->has_failed;
+    trouble.is_too_long |= texts[i]->is_full;
   }
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    if (texts[i]->is_full) {
-      return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: its %s text is longer than %u bytes", e->kernel->name,
-                       e->emitter->title, TSRI_EMIT_MAX_BYTES);
-    }
-  }
-  if (e->is_too_deep) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: blocks or conditions are nested more than %d deep",
-                     e->kernel->name, TSRI_C_MAX_DEPTH);
-  }
-  return TSR_OK;
+  return tsri_emit_verdict(e->emitter, e->kernel, trouble);
 }
 
 static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *emitter, const tsri_kernel *kernel,

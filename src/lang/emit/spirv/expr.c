@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expression trees. Walked with a stack of their own, since a chain of additions may be as deep as it is long. None has
-// operands that may go unevaluated (lower/lazy.h).
+// Expression trees.
 #include "lang/emit/spirv/spirv.h"
 
 // --- Leaves ---------------------------------------------------------------------------------------------------------
@@ -71,18 +70,6 @@ tsri_spv_id tsri_spv_var(tsri_spv *s, uint32_t var) {
 
 // --- Nodes whose operands are there ---------------------------------------------------------------------------------
 
-static tsri_spv_id load(tsri_spv *s, const tsri_ir_expr *x) {
-  tsri_spv_place place = {
-      .space = (tsri_ir_space)x->space,
-      .object = x->object,
-      .storage = (tsr_dtype)x->dtype,
-      .lanes = x->type.lanes,
-      .index_type = s->kernel->exprs[x->a].type,
-      .index = s->ids[x->a],
-  };
-  return tsri_spv_load_place(s, &place);
-}
-
 static tsri_spv_id operation(tsri_spv *s, const tsri_ir_expr *x) {
   const tsri_ir_expr *exprs = s->kernel->exprs;
   tsri_spv_id operands[3] = {0};
@@ -150,31 +137,18 @@ static tsri_spv_id node(tsri_spv *s, const tsri_ir_expr *x) {
     case TSRI_EXPR_INSERT:
       return tsri_spv_op3(s, SPV_OP_COMPOSITE_INSERT, type, s->ids[x->b], s->ids[x->a], x->lane);
     case TSRI_EXPR_LOAD:
-      return load(s, x);
+      return tsri_spv_load_place(s, tsri_spv_place_of(s, x->space, x->object, x->a, x->type.lanes));
     default:
       return 0;
   }
 }
 
-// --- The walk -------------------------------------------------------------------------------------------------------
-
-#define VISITED 0x80000000u  // on the stack: its operands have been written
+static void visit(void *emitter, uint32_t expr) {
+  tsri_spv *s = emitter;
+  s->ids[expr] = node(s, &s->kernel->exprs[expr]);
+}
 
 tsri_spv_id tsri_spv_expr(tsri_spv *s, uint32_t expr) {
-  const tsri_ir_expr *exprs = s->kernel->exprs;
-  uint32_t bottom = s->stack_used;
-  s->stack[s->stack_used++] = expr;
-  while (s->stack_used > bottom) {
-    uint32_t top = s->stack[--s->stack_used], index = top & ~VISITED;
-    const tsri_ir_expr *x = &exprs[index];
-    uint32_t count = tsri_ir_plain_operands(x);
-    if (count == 0 || (top & VISITED)) {
-      s->ids[index] = node(s, x);
-    } else {
-      s->stack[s->stack_used++] = index | VISITED;
-      for (uint32_t i = count; i-- > 0;) s->stack[s->stack_used++] = x->args[i];
-    }
-  }
-  s->stack_used = bottom;
+  tsri_tree_visit(&s->tree, expr, visit, s);
   return s->ids[expr];
 }

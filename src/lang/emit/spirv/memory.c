@@ -9,18 +9,8 @@
 // --- How arrays are held --------------------------------------------------------------------------------------------
 
 static tsri_spv_kind natural_kind(tsr_dtype storage) {
-  switch (storage) {
-    case TSR_BOOL:
-    case TSR_U8:
-    case TSR_I8:
-      return SPV_U8;
-    case TSR_I16:
-    case TSR_F16:
-    case TSR_BF16:
-      return SPV_U16;
-    default:
-      return tsri_spv_value_kind(storage);
-  }
+  size_t bytes = tsr_dtype_bytes(storage);
+  return bytes == 1 ? SPV_U8 : bytes == 2 ? SPV_U16 : tsri_spv_value_kind(storage);
 }
 
 void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint32_t lanes) {
@@ -31,12 +21,13 @@ void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint
   if (is_buffer && storage == TSR_F16 && s->options->f16) kind = SPV_F16;
   if (is_buffer && s->options->wide_unaligned) as_vectors = false;
   tsri_spv_array held = {.kind = (uint8_t)kind, .lanes = as_vectors ? (uint8_t)lanes : 1};
-  *(is_buffer ? &s->buffers[object] : space == TSRI_SPACE_SHARED ? &s->shared[object] : &s->locals_held[object]) = held;
+  tsri_spv_array *arrays[] = {s->buffers, s->shared, s->locals_held};
+  arrays[space][object] = held;
 }
 
 const tsri_spv_array *tsri_spv_held(const tsri_spv *s, tsri_ir_space space, uint32_t object) {
-  if (space == TSRI_SPACE_BUFFER) return &s->buffers[object];
-  return space == TSRI_SPACE_SHARED ? &s->shared[object] : &s->locals_held[object];
+  const tsri_spv_array *arrays[] = {s->buffers, s->shared, s->locals_held};
+  return &arrays[space][object];
 }
 
 static const tsri_spv_array *held(const tsri_spv *s, const tsri_spv_place *place) {
@@ -47,6 +38,15 @@ bool tsri_spv_is_common(const tsri_spv *s, tsri_ir_space space, uint32_t object)
   if (space != TSRI_SPACE_BUFFER) return space == TSRI_SPACE_SHARED;
   const tsri_ir_array *array = &s->kernel->buffers[object];
   return array->is_loaded && array->is_stored && (s->kernel->needs & TSRI_NEEDS_BARRIER);
+}
+
+tsri_spv_place tsri_spv_place_of(const tsri_spv *s, uint32_t space, uint32_t object, uint32_t index, uint32_t lanes) {
+  return (tsri_spv_place){.space = (tsri_ir_space)space,
+                          .object = object,
+                          .storage = (tsr_dtype)tsri_ir_array_of(s->kernel, (tsri_ir_space)space, object)->storage,
+                          .lanes = lanes,
+                          .index_type = s->kernel->exprs[index].type,
+                          .index = s->ids[index]};
 }
 
 // --- Places ---------------------------------------------------------------------------------------------------------
@@ -68,16 +68,14 @@ static tsri_spv_id first_index(tsri_spv *s, const tsri_spv_place *place) {
   return place->lanes > 1 ? and_bits(s, index, ~(place->lanes - 1)) : index;
 }
 
-static uint32_t class_of(tsri_ir_space space) {
-  if (space == TSRI_SPACE_BUFFER) return SPV_CLASS_STORAGE_BUFFER;
-  return space == TSRI_SPACE_SHARED ? SPV_CLASS_WORKGROUP : SPV_CLASS_FUNCTION;
-}
-
 // Pointer to what stands at `index` of the declared array; with `component` not 0 to that component of it.
 static tsri_spv_id pointer_to(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type type, tsri_spv_id index,
                               tsri_spv_id component) {
+  static const uint32_t classes[] = {[TSRI_SPACE_BUFFER] = SPV_CLASS_STORAGE_BUFFER,
+                                     [TSRI_SPACE_SHARED] = SPV_CLASS_WORKGROUP,
+                                     [TSRI_SPACE_LOCAL] = SPV_CLASS_FUNCTION};
   uint32_t words[6], count = 0;
-  words[count++] = tsri_spv_pointer_type(s, class_of(place->space), tsri_spv_type_id(s, type));
+  words[count++] = tsri_spv_pointer_type(s, classes[place->space], tsri_spv_type_id(s, type));
   words[count++] = tsri_spv_new_id(s);
   words[count++] = held(s, place)->variable;
   if (place->space == TSRI_SPACE_BUFFER) words[count++] = tsri_spv_u32(s, 0);
@@ -166,17 +164,17 @@ static void store_elements(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id
 
 static bool has_bits(const tsri_spv_array *array) { return array->kind == SPV_U8 || array->kind == SPV_U16; }
 
-tsri_spv_id tsri_spv_load_place(tsri_spv *s, const tsri_spv_place *place) {
-  tsri_spv_id raw = load_elements(s, place);
-  return has_bits(held(s, place)) ? tsri_spv_decode(s, place->storage, place->lanes, raw) : raw;
+tsri_spv_id tsri_spv_load_place(tsri_spv *s, tsri_spv_place place) {
+  tsri_spv_id raw = load_elements(s, &place);
+  return has_bits(held(s, &place)) ? tsri_spv_decode(s, place.storage, place.lanes, raw) : raw;
 }
 
-void tsri_spv_store_place(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value) {
-  if (has_bits(held(s, place))) value = tsri_spv_encode(s, place->storage, place->lanes, value);
-  store_elements(s, place, value);
+void tsri_spv_store_place(tsri_spv *s, tsri_spv_place place, tsri_spv_id value) {
+  if (has_bits(held(s, &place))) value = tsri_spv_encode(s, place.storage, place.lanes, value);
+  store_elements(s, &place, value);
 }
 
-tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, const tsri_spv_place *place, tsri_ir_atomic op, tsri_spv_id value,
+tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, tsri_spv_place place, tsri_ir_atomic op, tsri_spv_id value,
                                   tsri_spv_id compare) {
   static const uint32_t codes[TSRI_ATOMIC_COUNT][2] = {
       // unsigned, signed
@@ -190,10 +188,10 @@ tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, const tsri_spv_place *place, tsri
       [TSRI_ATOMIC_EXCHANGE] = {SPV_OP_ATOMIC_EXCHANGE, SPV_OP_ATOMIC_EXCHANGE},
       [TSRI_ATOMIC_COMPARE_EXCHANGE] = {SPV_OP_ATOMIC_COMPARE_EXCHANGE, SPV_OP_ATOMIC_COMPARE_EXCHANGE},
   };
-  uint32_t code = codes[op][place->storage == TSR_I32];
-  uint32_t scope = place->space == TSRI_SPACE_SHARED ? SPV_SCOPE_WORKGROUP : SPV_SCOPE_DEVICE;
+  uint32_t code = codes[op][place.storage == TSR_I32];
+  uint32_t scope = place.space == TSRI_SPACE_SHARED ? SPV_SCOPE_WORKGROUP : SPV_SCOPE_DEVICE;
   tsri_spv_type type = tsri_spv_make_type(SPV_U32, 1);
-  tsri_spv_id pointer = element_pointer(s, place, first_index(s, place)), id = tsri_spv_new_id(s);
+  tsri_spv_id pointer = element_pointer(s, &place, first_index(s, &place)), id = tsri_spv_new_id(s);
   tsri_spv_id type_id = tsri_spv_type_id(s, type), none = tsri_spv_u32(s, SPV_SEMANTICS_NONE);
   tsri_spv_id scope_id = tsri_spv_u32(s, scope);
   if (op == TSRI_ATOMIC_COMPARE_EXCHANGE) {

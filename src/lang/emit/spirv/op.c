@@ -7,32 +7,41 @@
 
 typedef struct op_codes {
   uint16_t f, i, u, b;  // for floats, signed, unsigned, bool; 0: none or not so simple
+  uint16_t glsl;        // for floats, a function of GLSL.std.450
 } op_codes;
 
-#define SAME(op) 0, op, op, 0
+#define SAME(op) 0, op, op, 0, 0
 
 static const op_codes codes[TSRI_OP_COUNT] = {
-    [TSRI_OP_NEG] = {SPV_OP_F_NEGATE, SPV_OP_S_NEGATE, 0, 0},
+    [TSRI_OP_NEG] = {SPV_OP_F_NEGATE, SPV_OP_S_NEGATE, 0, 0, 0},
     [TSRI_OP_BIT_NOT] = {SAME(SPV_OP_NOT)},
-    [TSRI_OP_NOT] = {0, 0, 0, SPV_OP_LOGICAL_NOT},
-    [TSRI_OP_ADD] = {SPV_OP_F_ADD, SPV_OP_I_ADD, SPV_OP_I_ADD, 0},
-    [TSRI_OP_SUB] = {SPV_OP_F_SUB, SPV_OP_I_SUB, SPV_OP_I_SUB, 0},
-    [TSRI_OP_MUL] = {SPV_OP_F_MUL, SPV_OP_I_MUL, SPV_OP_I_MUL, 0},
-    [TSRI_OP_DIV] = {SPV_OP_F_DIV, SPV_OP_S_DIV, SPV_OP_U_DIV, 0},
-    [TSRI_OP_REM] = {0, 0, SPV_OP_U_MOD, 0},
-    [TSRI_OP_AND] = {0, SPV_OP_BITWISE_AND, SPV_OP_BITWISE_AND, SPV_OP_LOGICAL_AND},
-    [TSRI_OP_OR] = {0, SPV_OP_BITWISE_OR, SPV_OP_BITWISE_OR, SPV_OP_LOGICAL_OR},
-    [TSRI_OP_XOR] = {0, SPV_OP_BITWISE_XOR, SPV_OP_BITWISE_XOR, SPV_OP_LOGICAL_NOT_EQUAL},
+    [TSRI_OP_NOT] = {.b = SPV_OP_LOGICAL_NOT},
+    [TSRI_OP_ADD] = {SPV_OP_F_ADD, SPV_OP_I_ADD, SPV_OP_I_ADD, 0, 0},
+    [TSRI_OP_SUB] = {SPV_OP_F_SUB, SPV_OP_I_SUB, SPV_OP_I_SUB, 0, 0},
+    [TSRI_OP_MUL] = {SPV_OP_F_MUL, SPV_OP_I_MUL, SPV_OP_I_MUL, 0, 0},
+    [TSRI_OP_DIV] = {SPV_OP_F_DIV, SPV_OP_S_DIV, SPV_OP_U_DIV, 0, 0},
+    [TSRI_OP_REM] = {0, 0, SPV_OP_U_MOD, 0, 0},
+    [TSRI_OP_AND] = {0, SPV_OP_BITWISE_AND, SPV_OP_BITWISE_AND, SPV_OP_LOGICAL_AND, 0},
+    [TSRI_OP_OR] = {0, SPV_OP_BITWISE_OR, SPV_OP_BITWISE_OR, SPV_OP_LOGICAL_OR, 0},
+    [TSRI_OP_XOR] = {0, SPV_OP_BITWISE_XOR, SPV_OP_BITWISE_XOR, SPV_OP_LOGICAL_NOT_EQUAL, 0},
     [TSRI_OP_SHL] = {SAME(SPV_OP_SHIFT_LEFT_LOGICAL)},
-    [TSRI_OP_SHR] = {0, SPV_OP_SHIFT_RIGHT_ARITHMETIC, SPV_OP_SHIFT_RIGHT_LOGICAL, 0},
-    [TSRI_OP_EQ] = {SPV_OP_F_ORD_EQUAL, SPV_OP_I_EQUAL, SPV_OP_I_EQUAL, SPV_OP_LOGICAL_EQUAL},
-    [TSRI_OP_NE] = {SPV_OP_F_UNORD_NOT_EQUAL, SPV_OP_I_NOT_EQUAL, SPV_OP_I_NOT_EQUAL, SPV_OP_LOGICAL_NOT_EQUAL},
-    [TSRI_OP_LT] = {SPV_OP_F_ORD_LESS_THAN, SPV_OP_S_LESS_THAN, SPV_OP_U_LESS_THAN, 0},
-    [TSRI_OP_LE] = {SPV_OP_F_ORD_LESS_THAN_EQUAL, SPV_OP_S_LESS_THAN_EQUAL, SPV_OP_U_LESS_THAN_EQUAL, 0},
-    [TSRI_OP_GT] = {SPV_OP_F_ORD_GREATER_THAN, SPV_OP_S_GREATER_THAN, SPV_OP_U_GREATER_THAN, 0},
-    [TSRI_OP_GE] = {SPV_OP_F_ORD_GREATER_THAN_EQUAL, SPV_OP_S_GREATER_THAN_EQUAL, SPV_OP_U_GREATER_THAN_EQUAL, 0},
-    [TSRI_OP_ANY] = {0, 0, 0, SPV_OP_ANY},
-    [TSRI_OP_ALL] = {0, 0, 0, SPV_OP_ALL},
+    [TSRI_OP_SHR] = {0, SPV_OP_SHIFT_RIGHT_ARITHMETIC, SPV_OP_SHIFT_RIGHT_LOGICAL, 0, 0},
+    [TSRI_OP_EQ] = {SPV_OP_F_ORD_EQUAL, SPV_OP_I_EQUAL, SPV_OP_I_EQUAL, SPV_OP_LOGICAL_EQUAL, 0},
+    [TSRI_OP_NE] = {SPV_OP_F_UNORD_NOT_EQUAL, SPV_OP_I_NOT_EQUAL, SPV_OP_I_NOT_EQUAL, SPV_OP_LOGICAL_NOT_EQUAL, 0},
+    [TSRI_OP_LT] = {SPV_OP_F_ORD_LESS_THAN, SPV_OP_S_LESS_THAN, SPV_OP_U_LESS_THAN, 0, 0},
+    [TSRI_OP_LE] = {SPV_OP_F_ORD_LESS_THAN_EQUAL, SPV_OP_S_LESS_THAN_EQUAL, SPV_OP_U_LESS_THAN_EQUAL, 0, 0},
+    [TSRI_OP_GT] = {SPV_OP_F_ORD_GREATER_THAN, SPV_OP_S_GREATER_THAN, SPV_OP_U_GREATER_THAN, 0, 0},
+    [TSRI_OP_GE] = {SPV_OP_F_ORD_GREATER_THAN_EQUAL, SPV_OP_S_GREATER_THAN_EQUAL, SPV_OP_U_GREATER_THAN_EQUAL, 0, 0},
+    [TSRI_OP_ANY] = {.b = SPV_OP_ANY},
+    [TSRI_OP_ALL] = {.b = SPV_OP_ALL},
+    [TSRI_OP_ABS] = {.glsl = SPV_GLSL_F_ABS},
+    [TSRI_OP_FLOOR] = {.glsl = SPV_GLSL_FLOOR},
+    [TSRI_OP_CEIL] = {.glsl = SPV_GLSL_CEIL},
+    [TSRI_OP_ROUND] = {.glsl = SPV_GLSL_ROUND_EVEN},
+    [TSRI_OP_TRUNC] = {.glsl = SPV_GLSL_TRUNC},
+    [TSRI_OP_SQRT] = {.glsl = SPV_GLSL_SQRT},
+    [TSRI_OP_RSQRT] = {.glsl = SPV_GLSL_INVERSE_SQRT},
+    [TSRI_OP_FMA] = {.glsl = SPV_GLSL_FMA},
 };
 
 static uint32_t code_for(tsri_ir_op op, tsr_dtype dtype) {
@@ -139,30 +148,6 @@ static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const
 
 // --- All of them ----------------------------------------------------------------------------------------------------
 
-static tsri_spv_id float_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, const tsri_spv_id *args) {
-  tsri_spv_id a = args[0];
-  switch (op) {
-    case TSRI_OP_ABS:
-      return tsri_spv_ext(s, SPV_GLSL_F_ABS, type, a, 0, 0);
-    case TSRI_OP_FLOOR:
-      return tsri_spv_ext(s, SPV_GLSL_FLOOR, type, a, 0, 0);
-    case TSRI_OP_CEIL:
-      return tsri_spv_ext(s, SPV_GLSL_CEIL, type, a, 0, 0);
-    case TSRI_OP_ROUND:
-      return tsri_spv_ext(s, SPV_GLSL_ROUND_EVEN, type, a, 0, 0);
-    case TSRI_OP_TRUNC:
-      return tsri_spv_ext(s, SPV_GLSL_TRUNC, type, a, 0, 0);
-    case TSRI_OP_SQRT:
-      return tsri_spv_ext(s, SPV_GLSL_SQRT, type, a, 0, 0);
-    case TSRI_OP_RSQRT:
-      return tsri_spv_ext(s, SPV_GLSL_INVERSE_SQRT, type, a, 0, 0);
-    case TSRI_OP_FMA:
-      return tsri_spv_ext(s, SPV_GLSL_FMA, type, a, args[1], args[2]);
-    default:
-      return 0;
-  }
-}
-
 static tsri_spv_id integer_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, bool is_signed,
                                      const tsri_spv_id *args, bool is_loose) {
   tsri_spv_id a = args[0];
@@ -190,14 +175,13 @@ tsri_spv_id tsri_spv_operation(tsri_spv *s, tsri_ir_op op, tsri_ir_type operand,
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
   if (op == TSRI_OP_SELECT) return tsri_spv_select(s, out, args[0], args[1], args[2]);
   if (!is_loose && tsri_lacks_op(&s->lacks, op, dtype)) return expanded(s, op, operand, args);
-  tsri_spv_id special = 0;
-  if (tsri_spv_is_float(type)) {
-    special = float_operation(s, op, type, args);
-  } else if (dtype != TSR_BOOL) {
-    special = integer_operation(s, op, type, dtype != TSR_U32, args, is_loose);
+  uint32_t code = code_for(op, dtype), arity = tsri_ir_op_infos[op].arity;
+  if (tsri_spv_is_float(type) && codes[op].glsl) {
+    return tsri_spv_ext(s, codes[op].glsl, type, args[0], arity > 1 ? args[1] : 0, arity > 2 ? args[2] : 0);
   }
+  bool is_integer = !tsri_spv_is_float(type) && dtype != TSR_BOOL;
+  tsri_spv_id special = is_integer ? integer_operation(s, op, type, dtype != TSR_U32, args, is_loose) : 0;
   if (special) return special;
-  uint32_t code = code_for(op, dtype);
-  if (tsri_ir_op_infos[op].arity == 1) return tsri_spv_op1(s, code, out, args[0]);
+  if (arity == 1) return tsri_spv_op1(s, code, out, args[0]);
   return tsri_spv_op2(s, code, out, args[0], args[1]);
 }

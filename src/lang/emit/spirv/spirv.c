@@ -28,7 +28,7 @@ static void plan_arrays(tsri_spv *s) {
 
 // --- Declarations ---------------------------------------------------------------------------------------------------
 
-tsri_spv_id tsri_spv_array_type(tsri_spv *s, tsri_spv_id element, uint32_t count) {
+static tsri_spv_id array_type(tsri_spv *s, tsri_spv_id element, uint32_t count) {
   tsri_spv_id length = tsri_spv_u32(s, count), id = tsri_spv_new_id(s);
   SPV_PUT(&s->globals, SPV_OP_TYPE_ARRAY, id, element, length);
   return id;
@@ -53,7 +53,7 @@ static tsri_spv_id buffer_type(tsri_spv *s, tsri_spv_kind kind, uint32_t lanes) 
   return *slot;
 }
 
-tsri_spv_id tsri_spv_declare_buffer(tsri_spv *s, uint32_t binding, tsri_spv_kind kind, uint32_t lanes) {
+static tsri_spv_id declare_buffer(tsri_spv *s, uint32_t binding, tsri_spv_kind kind, uint32_t lanes) {
   tsri_spv_id id = tsri_spv_variable(s, SPV_CLASS_STORAGE_BUFFER, buffer_type(s, kind, lanes));
   SPV_DECORATE(s, id, SPV_DECORATION_DESCRIPTOR_SET, 0);
   SPV_DECORATE(s, id, SPV_DECORATION_BINDING, binding);
@@ -67,7 +67,7 @@ static void declare_buffers(tsri_spv *s) {
   const tsri_kernel *k = s->kernel;
   for (uint32_t i = 0; i < k->buffer_count; i++) {
     tsri_spv_array *array = &s->buffers[i];
-    array->variable = tsri_spv_declare_buffer(s, i, (tsri_spv_kind)array->kind, array->lanes);
+    array->variable = declare_buffer(s, i, (tsri_spv_kind)array->kind, array->lanes);
     bool is_shared = tsri_spv_is_common(s, TSRI_SPACE_BUFFER, i);
     if (k->buffers[i].access == TSRI_ACCESS_IN) SPV_DECORATE(s, array->variable, SPV_DECORATION_NON_WRITABLE);
     if (is_shared && !s->is_vulkan_model) SPV_DECORATE(s, array->variable, SPV_DECORATION_COHERENT);
@@ -81,7 +81,7 @@ static void declare_shared(tsri_spv *s) {
     tsri_spv_kind kind = (tsri_spv_kind)array->kind;
     uint32_t count = s->kernel->shared[i].count;
     tsri_spv_id element = tsri_spv_type_id(s, tsri_spv_make_type(kind, array->lanes));
-    tsri_spv_id type = tsri_spv_array_type(s, element, count / array->lanes);
+    tsri_spv_id type = array_type(s, element, count / array->lanes);
     array->variable = tsri_spv_variable(s, SPV_CLASS_WORKGROUP, type);
     if (kind == SPV_U8) tsri_spv_need(s, SPV_CAPABILITY_INT8);
     if (kind == SPV_U16) tsri_spv_need(s, SPV_CAPABILITY_INT16);
@@ -93,22 +93,22 @@ static void declare_locals(tsri_spv *s) {
   for (uint32_t i = 0; i < s->kernel->local_count; i++) {
     tsri_spv_array *array = &s->locals_held[i];
     tsri_spv_id element = tsri_spv_type_id(s, tsri_spv_make_type((tsri_spv_kind)array->kind, 1));
-    tsri_spv_id type = tsri_spv_array_type(s, element, s->kernel->locals[i].count);
+    tsri_spv_id type = array_type(s, element, s->kernel->locals[i].count);
     array->variable = tsri_spv_variable(s, SPV_CLASS_FUNCTION, type);
     s->local_zeros[i] = tsri_spv_new_id(s);
     SPV_PUT(&s->globals, SPV_OP_CONSTANT_NULL, type, s->local_zeros[i]);
   }
 }
 
-void tsri_spv_declare_params(tsri_spv *s, const tsri_emitted *out) {
+static void declare_params(tsri_spv *s, const tsri_emitted *out) {
   if (out->params_bytes == 0) return;
   if (out->params_bytes > TSRI_SPV_PUSH_BYTES) {
-    s->params = tsri_spv_declare_buffer(s, out->buffer_count, SPV_U32, 1);
+    s->params = declare_buffer(s, out->buffer_count, SPV_U32, 1);
     SPV_DECORATE(s, s->params, SPV_DECORATION_NON_WRITABLE);
     return;
   }
   tsri_spv_id word = tsri_spv_type_id(s, tsri_spv_make_type(SPV_U32, 1));
-  tsri_spv_id block = block_type(s, tsri_spv_array_type(s, word, out->params_bytes / 4), 4);
+  tsri_spv_id block = block_type(s, array_type(s, word, out->params_bytes / 4), 4);
   s->params = tsri_spv_variable(s, SPV_CLASS_PUSH_CONSTANT, block);
 }
 
@@ -172,7 +172,7 @@ static void put_function(tsri_spv *s, tsri_spv_words *out, tsri_spv_id main, tsr
   tsri_spv_put_op(out, SPV_OP_FUNCTION_END, NULL, 0);
 }
 
-void tsri_spv_assemble(tsri_spv *s, const char *entry, tsri_spv_words *out) {
+static void assemble(tsri_spv *s, const char *entry, tsri_spv_words *out) {
   enum { LOGICAL = 0, GLSL450 = 1, VULKAN = 3 };
   tsri_spv_id main = tsri_spv_new_id(s), type = tsri_spv_new_id(s);
   bool is_vulkan = (s->capabilities & 1u << SPV_CAPABILITY_VULKAN_MEMORY_MODEL) != 0;
@@ -192,8 +192,7 @@ void tsri_spv_assemble(tsri_spv *s, const char *entry, tsri_spv_words *out) {
 
 // --- The emitter ----------------------------------------------------------------------------------------------------
 
-bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options) {
-  uint32_t stack_entries = 4 * kernel->expr_count + 8;
+static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options) {
   *s = (tsri_spv){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("spirv"), .next_id = 1, .items = 1};
   tsri_lacks_add(&s->lacks, options->exact_fma, options->exact_divide);
   for (int i = 0; i < 3; i++) s->items *= kernel->group_size[i];
@@ -213,11 +212,11 @@ bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_optio
   s->fragments = tsri_calloc(kernel->fragment_count + 1u, sizeof *s->fragments);
   s->vars = tsri_calloc(kernel->var_count + 1u, sizeof *s->vars);
   s->ids = tsri_calloc(kernel->expr_count + 1u, sizeof *s->ids);
-  s->stack = tsri_malloc(stack_entries * sizeof *s->stack);
-  return s->buffers && s->shared && s->locals_held && s->local_zeros && s->fragments && s->vars && s->ids && s->stack;
+  bool has_tree = tsri_tree_init(&s->tree, kernel);
+  return s->buffers && s->shared && s->locals_held && s->local_zeros && s->fragments && s->vars && s->ids && has_tree;
 }
 
-void tsri_spv_deinit(tsri_spv *s) {
+static void deinit(tsri_spv *s) {
   tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->locals, &s->code};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) tsri_free(lists[i]->data);
   tsri_free(s->known);
@@ -228,54 +227,48 @@ void tsri_spv_deinit(tsri_spv *s) {
   tsri_free(s->fragments);
   tsri_free(s->vars);
   tsri_free(s->ids);
-  tsri_free(s->stack);
+  tsri_tree_deinit(&s->tree);
 }
 
-tsr_status tsri_spv_check(const tsri_spv *s, const tsri_spv_words *out) {
-  const tsri_kernel *k = s->kernel;
-  if (s->is_too_deep) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: nested more than %d deep", k->name, TSRI_SPV_MAX_DEPTH);
-  }
-  if (s->missing) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s needs %s, which this device does not have in SPIR-V", k->name,
-                     s->missing);
-  }
+static tsri_emit_trouble trouble_of(const tsri_spv *s, const tsri_spv_words *out) {
   const tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->locals, &s->code, out};
-  bool has_failed = s->is_out_of_memory;
+  tsri_emit_trouble trouble = {.depth = s->is_too_deep ? TSRI_SPV_MAX_DEPTH : 0,
+                               .is_out_of_memory = s->is_out_of_memory};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-    has_failed |= lists[i]->has_failed;
-    if (lists[i]->has_failed && lists[i]->capacity * 2 * sizeof(uint32_t) > TSRI_EMIT_MAX_BYTES) {
-      return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: more than %u bytes of SPIR-V", k->name, TSRI_EMIT_MAX_BYTES);
-    }
+    bool is_large = lists[i]->capacity * 2 * sizeof(uint32_t) > TSRI_EMIT_MAX_BYTES;
+    trouble.is_out_of_memory |= lists[i]->has_failed;
+    trouble.is_too_long |= lists[i]->has_failed && is_large;
   }
-  return has_failed ? TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its SPIR-V", k->name) : TSR_OK;
+  return trouble;
+}
+
+static tsr_status lacks(const tsri_kernel *kernel, const char *what) {
+  return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s needs %s, which this device does not have in SPIR-V", kernel->name,
+                   what);
 }
 
 tsr_status tsri_emit_spirv(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                            tsri_emitted *out) {
-  (void)emitter;
-  if ((kernel->needs & TSRI_NEEDS_I64) && !options->i64) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s needs i64, which this device does not have in SPIR-V",
-                     kernel->name);
-  }
+  if ((kernel->needs & TSRI_NEEDS_I64) && !options->i64) return lacks(kernel, "i64");
   tsri_spv s;
   tsri_spv_words words = {0};
   snprintf(out->entry, sizeof out->entry, "%s", kernel->name);
-  if (tsri_spv_init(&s, kernel, options)) {
+  if (init(&s, kernel, options)) {
     plan_arrays(&s);
     declare_buffers(&s);
-    tsri_spv_declare_params(&s, out);
+    declare_params(&s, out);
     declare_shared(&s);
     declare_locals(&s);
     tsri_spv_declare_fragments(&s);
     tsri_spv_stmts(&s, kernel->body);
-    tsri_spv_assemble(&s, out->entry, &words);
+    assemble(&s, out->entry, &words);
   } else {
     s.is_out_of_memory = true;
   }
-  tsr_status status = tsri_spv_check(&s, &words);
+  tsr_status status = tsri_emit_verdict(emitter, kernel, trouble_of(&s, &words));
+  if (status == TSR_OK && s.missing) status = lacks(kernel, s.missing);
   out->shared_bytes = s.shared_bytes;
-  tsri_spv_deinit(&s);
+  deinit(&s);
   if (status != TSR_OK) {
     tsri_free(words.data);
     return status;

@@ -21,6 +21,7 @@
 
 #include "lang/emit/emit.h"
 #include "lang/emit/spirv/names.h"
+#include "lang/emit/tree.h"
 #include "lang/lower/expand.h"
 #include "lang/lower/lacks.h"
 
@@ -98,8 +99,7 @@ typedef struct tsri_spv {
   tsri_spv_fragment *fragments;                    // by index in the kernel
   tsri_spv_id *vars;                               // Function variables by index; 0: not yet
   tsri_spv_id *ids;                                // values of expressions
-  uint32_t *stack;                                 // of expressions
-  uint32_t stack_used;
+  tsri_tree tree;
   tsri_spv_id params;
   tsri_spv_id builtins[8];                      // variables by tsri_spv_builtin
   tsri_spv_id buffer_types[SPV_KIND_COUNT][3];  // blocks with a runtime array, by element and lanes
@@ -116,20 +116,6 @@ typedef struct tsri_spv {
   bool is_too_deep, is_out_of_memory;
   const char *missing;  // what the device lacks for this kernel; NULL: nothing
 } tsri_spv;
-
-// --- Modules (emit/spirv/spirv.c) -----------------------------------------------------------------------------------------
-
-// An empty module for the kernel, of which name, sizes and parameters are looked at. False: no memory.
-bool tsri_spv_init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options);
-void tsri_spv_deinit(tsri_spv *s);
-tsri_spv_id tsri_spv_array_type(tsri_spv *s, tsri_spv_id element, uint32_t count);
-// The storage buffer of a binding: a runtime array of such elements.
-tsri_spv_id tsri_spv_declare_buffer(tsri_spv *s, uint32_t binding, tsri_spv_kind kind, uint32_t lanes);
-void tsri_spv_declare_params(tsri_spv *s, const tsri_emitted *out);
-// Declarations and code put together.
-void tsri_spv_assemble(tsri_spv *s, const char *entry, tsri_spv_words *out_words);
-// What went wrong on the way, as a status with a message.
-tsr_status tsri_spv_check(const tsri_spv *s, const tsri_spv_words *out);
 
 // --- Words, types, constants (emit/spirv/words.c) -------------------------------------------------------------------
 
@@ -227,9 +213,11 @@ typedef struct tsri_spv_place {
 
 // How arrays are declared follows from the device and how the kernel uses them.
 void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint32_t lanes);
-tsri_spv_id tsri_spv_load_place(tsri_spv *s, const tsri_spv_place *place);
-void tsri_spv_store_place(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value);
-tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, const tsri_spv_place *place, tsri_ir_atomic op, tsri_spv_id value,
+// The place of an access; `index` is an expression that tsri_spv_expr has written.
+tsri_spv_place tsri_spv_place_of(const tsri_spv *s, uint32_t space, uint32_t object, uint32_t index, uint32_t lanes);
+tsri_spv_id tsri_spv_load_place(tsri_spv *s, tsri_spv_place place);
+void tsri_spv_store_place(tsri_spv *s, tsri_spv_place place, tsri_spv_id value);
+tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, tsri_spv_place place, tsri_ir_atomic op, tsri_spv_id value,
                                   tsri_spv_id compare);
 // Whether items read what others write there: shared arrays, and buffers that are loaded and stored.
 bool tsri_spv_is_common(const tsri_spv *s, tsri_ir_space space, uint32_t object);

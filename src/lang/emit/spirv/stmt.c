@@ -3,36 +3,23 @@
 // body, a block to continue at and a merge block.
 #include "lang/emit/spirv/spirv.h"
 
-static tsri_spv_place place_of(tsri_spv *s, const tsri_ir_stmt *stmt, tsri_spv_id index, uint32_t lanes) {
-  tsri_ir_space space = (tsri_ir_space)stmt->space;
-  return (tsri_spv_place){
-      .space = space,
-      .object = stmt->object,
-      .storage = (tsr_dtype)tsri_ir_array_of(s->kernel, space, stmt->object)->storage,
-      .lanes = lanes,
-      .index_type = s->kernel->exprs[stmt->index].type,
-      .index = index,
-  };
+// The index is written here, before the other operands.
+static tsri_spv_place place_of(tsri_spv *s, const tsri_ir_stmt *stmt, uint32_t lanes) {
+  (void)tsri_spv_expr(s, stmt->index);
+  return tsri_spv_place_of(s, stmt->space, stmt->object, stmt->index, lanes);
 }
 
 static void store(tsri_spv *s, const tsri_ir_stmt *stmt) {
-  tsri_spv_id index = tsri_spv_expr(s, stmt->index), value = tsri_spv_expr(s, stmt->value);
-  tsri_spv_place place = place_of(s, stmt, index, s->kernel->exprs[stmt->value].type.lanes);
-  tsri_spv_store_place(s, &place, value);
+  tsri_spv_place place = place_of(s, stmt, s->kernel->exprs[stmt->value].type.lanes);
+  tsri_spv_store_place(s, place, tsri_spv_expr(s, stmt->value));
 }
 
 static void atomic(tsri_spv *s, const tsri_ir_stmt *stmt) {
-  tsri_spv_id index = tsri_spv_expr(s, stmt->index);
+  tsri_spv_place place = place_of(s, stmt, 1);
   tsri_spv_id compare = stmt->compare ? tsri_spv_expr(s, stmt->compare) : 0;
   tsri_spv_id value = tsri_spv_expr(s, stmt->value);
-  tsri_spv_place place = place_of(s, stmt, index, 1);
-  tsri_spv_id old = tsri_spv_atomic_place(s, &place, (tsri_ir_atomic)stmt->op, value, compare);
+  tsri_spv_id old = tsri_spv_atomic_place(s, place, (tsri_ir_atomic)stmt->op, value, compare);
   if (stmt->var) tsri_spv_store(s, tsri_spv_var(s, stmt->var), old);
-}
-
-static void clear(tsri_spv *s, const tsri_ir_stmt *stmt) {
-  const tsri_spv_array *array = &s->locals_held[stmt->object];
-  tsri_spv_store(s, array->variable, s->local_zeros[stmt->object]);
 }
 
 static void collective(tsri_spv *s, const tsri_ir_stmt *stmt) {
@@ -89,8 +76,6 @@ static void loop(tsri_spv *s, const tsri_ir_stmt *stmt) {
   s->loop = outer;
 }
 
-static void leave(tsri_spv *s, tsri_spv_id to) { tsri_spv_branch(s, to); }
-
 static void statement(tsri_spv *s, const tsri_ir_stmt *stmt) {
   switch (stmt->kind) {
     case TSRI_STMT_ASSIGN: {
@@ -102,7 +87,7 @@ static void statement(tsri_spv *s, const tsri_ir_stmt *stmt) {
       store(s, stmt);
       break;
     case TSRI_STMT_CLEAR:
-      clear(s, stmt);
+      tsri_spv_store(s, s->locals_held[stmt->object].variable, s->local_zeros[stmt->object]);
       break;
     case TSRI_STMT_IF:
       branch(s, stmt);
@@ -111,10 +96,10 @@ static void statement(tsri_spv *s, const tsri_ir_stmt *stmt) {
       loop(s, stmt);
       break;
     case TSRI_STMT_BREAK:
-      leave(s, s->loop.merge);
+      tsri_spv_branch(s, s->loop.merge);
       break;
     case TSRI_STMT_CONTINUE:
-      leave(s, s->loop.step);
+      tsri_spv_branch(s, s->loop.step);
       break;
     case TSRI_STMT_BARRIER:
       tsri_spv_barrier(s);

@@ -138,18 +138,8 @@ tsri_spv_type tsri_spv_bits_type(tsri_spv_type type) {
 }
 
 tsri_spv_kind tsri_spv_value_kind(tsr_dtype dtype) {
-  switch (dtype) {
-    case TSR_BOOL:
-      return SPV_BOOL;
-    case TSR_I64:
-      return SPV_U64;
-    case TSR_F32:
-      return SPV_F32;
-    case TSR_F64:
-      return SPV_F64;
-    default:
-      return SPV_U32;
-  }
+  if (dtype == TSR_F32 || dtype == TSR_F64) return dtype == TSR_F32 ? SPV_F32 : SPV_F64;
+  return dtype == TSR_BOOL ? SPV_BOOL : dtype == TSR_I64 ? SPV_U64 : SPV_U32;
 }
 
 tsri_spv_type tsri_spv_value_type(tsri_ir_type type) {

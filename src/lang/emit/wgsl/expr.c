@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Expressions: a let for each, operands first. Walked with a stack of their own, since a chain of additions may be as deep
-// as it is long. None has operands that may go unevaluated (lower/lazy.h).
+// Expressions: a let for each that is no leaf, operands first.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
+#include "lang/emit/literal.h"
 #include "lang/emit/wgsl/wgsl.h"
 #include "lang/lower/hide.h"
 
@@ -21,7 +21,9 @@ static void put_f32(tsri_wgsl *w, tsri_builder *out, uint32_t bits) {
   float value;
   memcpy(&value, &bits, sizeof value);
   if (bits == 0 || isnormal(value)) {
-    tsri_builder_add(out, value < 0 ? "(%.9gf)" : "%.9gf", (double)value);
+    tsri_builder_string(out, value < 0 ? "(" : "");
+    tsri_literal_shortest_f32(out, value);
+    tsri_builder_string(out, value < 0 ? "f)" : "f");
   } else {
     put_unknown_f32(w, out, bits);
   }
@@ -166,9 +168,11 @@ static void put_node(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operan
   }
 }
 
-static void put_let(tsri_wgsl *w, uint32_t expr) {
+static void put_let(void *emitter, uint32_t expr) {
+  tsri_wgsl *w = emitter;
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
-  if (is_hidden(x) && x->type.lanes == 1) return;  // written where it is used
+  bool is_leaf = tsri_ir_plain_operands(x) == 0;
+  if (is_leaf || (is_hidden(x) && x->type.lanes == 1)) return;  // written where it is used
   if (x->kind == TSRI_EXPR_LOAD) {
     tsri_wgsl_put_load(w, expr);
     return;
@@ -186,24 +190,6 @@ static void put_let(tsri_wgsl *w, uint32_t expr) {
   for (int i = 0; i < 3; i++) tsri_free(names[i].text);
 }
 
-// --- Trees ----------------------------------------------------------------------------------------------------------
-
-#define VISITED 0x80000000u  // on the stack: its operands have been written
-
 void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr) {
-  uint32_t bottom = w->stack_used;
-  if (expr == 0) return;
-  w->stack[w->stack_used++] = expr;
-  while (w->stack_used > bottom) {
-    uint32_t top = w->stack[--w->stack_used], index = top & ~VISITED;
-    const tsri_ir_expr *x = &w->kernel->exprs[index];
-    uint32_t count = tsri_ir_plain_operands(x);
-    if (top & VISITED) {
-      put_let(w, index);
-    } else if (count > 0) {
-      w->stack[w->stack_used++] = index | VISITED;
-      for (uint32_t i = count; i-- > 0;) w->stack[w->stack_used++] = x->args[i];
-    }
-  }
-  w->stack_used = bottom;
+  if (expr) tsri_tree_visit(&w->tree, expr, put_let, w);
 }

@@ -161,8 +161,7 @@ static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_option
   w->body.most_bytes = w->helpers.most_bytes = TSRI_EMIT_MAX_BYTES;
   w->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *w->buffers);
   w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);
-  w->stack = tsri_malloc((4 * (size_t)kernel->expr_count + 8) * sizeof *w->stack);
-  return w->buffers && w->shared && w->stack;
+  return tsri_tree_init(&w->tree, kernel) && w->buffers && w->shared;
 }
 
 static void deinit(tsri_wgsl *w) {
@@ -171,26 +170,11 @@ static void deinit(tsri_wgsl *w) {
   tsri_free(w->names.items);
   tsri_free(w->buffers);
   tsri_free(w->shared);
-  tsri_free(w->stack);
-}
-
-static tsr_status check(const tsri_wgsl *w, const tsri_builder *text) {
-  const tsri_kernel *k = w->kernel;
-  if (w->is_too_deep) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: nested more than %d deep", k->name, TSRI_WGSL_MAX_DEPTH);
-  }
-  if (text->is_full) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s: more than %u bytes of WGSL", k->name, TSRI_EMIT_MAX_BYTES);
-  }
-  if (w->is_out_of_memory || text->has_failed) {
-    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its WGSL", k->name);
-  }
-  return TSR_OK;
+  tsri_tree_deinit(&w->tree);
 }
 
 tsr_status tsri_emit_wgsl(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                           tsri_emitted *out) {
-  (void)emitter;
   tsri_wgsl w;
   tsri_builder text = {.most_bytes = TSRI_EMIT_MAX_BYTES};
   uint64_t read_only = 0;
@@ -202,7 +186,10 @@ tsr_status tsri_emit_wgsl(const tsri_emitter *emitter, const tsri_kernel *kernel
   } else {
     w.is_out_of_memory = true;
   }
-  tsr_status status = check(&w, &text);
+  tsri_emit_trouble trouble = {.depth = w.is_too_deep ? TSRI_WGSL_MAX_DEPTH : 0,
+                               .is_too_long = text.is_full,
+                               .is_out_of_memory = w.is_out_of_memory || text.has_failed};
+  tsr_status status = tsri_emit_verdict(emitter, kernel, trouble);
   deinit(&w);
   if (status != TSR_OK) {
     tsri_free(text.text);

@@ -27,6 +27,7 @@
 #include "lang/emit/emit.h"
 #include "lang/emit/helper_names.h"
 #include "lang/emit/phrase.h"
+#include "lang/emit/tree.h"
 #include "lang/lower/lacks.h"
 
 // The first words of the uniform buffer.
@@ -64,8 +65,7 @@ typedef struct tsri_wgsl {
   tsri_helper_names names;  // of the helpers written so far
 
   tsri_wgsl_array *buffers, *shared;
-  uint32_t *stack;  // of expressions
-  uint32_t stack_used;
+  tsri_tree tree;
 
   int indent;
   uint32_t depth;
