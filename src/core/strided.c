@@ -124,8 +124,8 @@ static void transpose_plane(const copy_plan *plan, int row, char *to, const char
   }
 }
 
-// An axis of `least` or more elements before the last along which the source's elements are the closest: side by side, or, if they are
-// small, with a gap of one. -1: there is none, or they are as close along the last axis, or a long run of one element there.
+// The axis of at least `least` elements, other than the last, along which the source's stride is smallest: one element, or up to two for elements of at most 4 bytes.
+// -1 if there is none, or if the last axis has as small a stride or repeats one element in long runs.
 static int close_axis(const copy_plan *plan, int64_t least, int64_t element_bytes) {
   enum { SHORT_RUN = 64 };  // an element that is repeated more often than that is a run of its own
   int found = -1, last = plan->rank - 1;

@@ -22,7 +22,7 @@ struct tsri_choices *tsri_autotune_choices(const tsri_autotune *tuner);
 tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, const tsri_plan *plan,
                                 const tsri_fusion *fusion, tsr_buffer *const *outputs);
 
-// How many launches so far were not the usual way, or may not be the next time. `tuner` may be NULL.
+// How many launches so far used another way than the usual one, or are still being timed and may use another way next time. `tuner` may be NULL.
 uint64_t tsri_autotune_unusual(const tsri_autotune *tuner);
 
 // Whether kinds of work that are not known yet may be timed. `tuner` may be NULL.

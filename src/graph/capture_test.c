@@ -324,7 +324,8 @@ static void read_chain(tsr_device *device, bool is_captured) {
     CHECK_OK(tsr_capture_begin(device));
     y = record_chain(device, x, &middle);
     CHECK_OK(tsr_capture_end(&y, 1, &step));
-    // Not LINKS: the middle, the end, two at work. Where steps may run side by side, memory of up to 16 MiB is left alone for 16 more (tsri_tape_take).
+    // Far fewer buffers than LINKS: the middle, the end, and two that the chain works with. Where steps may run side by side, a buffer is reused 16 steps later
+    // (tsri_tape_take), which takes up to 16 more.
     uint64_t most = device->backend->graph_step ? 5 + 16 : 5;
     CHECK((in_use(device) - before) / (ROWS * ROW * sizeof(float)) <= most);
   }

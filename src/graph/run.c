@@ -165,7 +165,7 @@ static tsr_status run_targets(tsri_graph_state *state, tsri_node *const *targets
   return status;
 }
 
-// What has to be entered to run one node without a plan, and left afterwards.
+// The tape and the track that were current before enter_node; leave_node makes them current again.
 typedef struct run_context {
   tsri_taping tape;
   tsri_track_entry track;

@@ -71,7 +71,7 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
                      .along = !order->is_last && is_aligned && order->inner % 4 == 0 ? 4 : 1,
                      .quads = 1};
   while (order->is_last && cut.quads < MOST_QUADS && cut.quads * cut.width < order->channels) cut.quads *= 2;
-  // Channels of few neighbours share a group, so that each of its items still has some: more of them where it reads one at a time.
+  // If a channel has few elements, several channels share a work-group, so that each of its items adds up at least `each` reads.
   int each = cut.along > 1 ? 4 : 16;
   while (!order->is_last && cut.quads < MOST_SHORT && cut.items / (2 * cut.quads) * cut.along * each >= order->rows)
     cut.quads *= 2;
@@ -80,7 +80,7 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
   int64_t most = order->rows / ((int64_t)(cut.items / cut.quads) * ROWS_PER_ITEM);
   if (most > MOST_CHUNKS) most = MOST_CHUNKS;
   if (wanted > most) wanted = most;
-  // What a group reads in less time than another launch takes, it adds up alone.
+  // With one chunk no second launch has to join the parts. For few elements that is faster, though one group reads them all.
   if (wanted < 1 || order->rows * cut.quads * cut.width <= FEW) wanted = 1;
   cut.depth = (order->rows + wanted - 1) / wanted;
   cut.depth = (cut.depth + cut.along - 1) / cut.along * cut.along;

@@ -36,7 +36,7 @@ static tsr_tensor *finish(fresh *made, tsr_dtype dtype, tsr_status status) {
   return tsri_tensor_fail(status);
 }
 
-// Where the host may write elements of a fresh buffer by itself, since nobody else knows it, and no tape has to repeat the writing; NULL: through the device's queue.
+// Address at which the host can write the elements of a new buffer directly: nobody else uses it yet, and no open tape has to record the write. NULL: use the device's queue.
 static char *host_of(tsr_buffer *buffer, size_t bytes) {
   enum { MOST_BYTES = 4096 };  // more than that is worth the device's threads
   return bytes <= MOST_BYTES && bytes > 0 && !tsri_tape_is_any_open() ? tsri_buffer_host_now(buffer) : NULL;

@@ -100,14 +100,14 @@ static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, con
   return tile_shared_bytes(&small, element) <= room ? small : (tile){32, 32, 8, 4, 4};
 }
 
-// Few results with sums that are not long, as those of a classifier: an item that makes one alone waits for each load, and there are too few items to wait with. A
-// work-group of at least 32 items shares each sum. 128 x 10 results of 128 products take 6 us on an H200 by an item each.
+// Few results with sums that are not long, as those of a classifier. With one item per result, too few loads are under way at a time; so a work-group of at least 32 items
+// shares each sum. 128 x 10 results of 128 products take 6 us on an H200 with one item each.
 static bool is_small_and_thin(const product *p) {
   enum { SHORT_SUM = 64, FEW = 8192 };
   return p->k >= SHORT_SUM && p->m * p->n <= FEW && p->batch_rank == 0;
 }
 
-// Items for a sum of k products, four for each at a time; at most `most`.
+// Work-group size for a sum of k products, of which an item takes four at a time: a power of two, at least 32 and at most `most`.
 static int items_for_sum(int64_t k, int most) {
   int items = 32;
   while (items < most && items * 4 < k) items *= 2;
@@ -119,7 +119,7 @@ static bool reads_both_along_k(const product *p) { return p->a.column == 1 && p-
 // Rows of a that are multiplied at a time.
 static int rows_at_once(const product *p) { return p->m < MOST_ROWS ? (int)p->m : MOST_ROWS; }
 
-// Few rows times a matrix whose rows are contiguous: to read the matrix takes the time. Matrix units are faster from UNIT_ROWS rows on: 13824 x 5120 of bf16
+// Few rows times a matrix whose rows are contiguous: reading the matrix takes most of the time. Matrix units are faster from UNIT_ROWS rows on: 13824 x 5120 of bf16
 // takes 58 us with 4 to 8 rows on an H200, through Vulkan, and without them 76, 88 and 107 with 4, 6 and 8.
 static bool is_skinny(const tsr_device *device, const product *p, bool has_units) {
   return p->m < (has_units ? UNIT_ROWS : SMALL_SIDE) && p->n >= 4 * SKINNY_COLUMNS && p->k >= 4 * SKINNY_COLUMNS &&

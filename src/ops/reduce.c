@@ -207,7 +207,8 @@ static tsr_shape shape_without(tsr_shape from, uint32_t axes, bool keep_dims) {
   return shape;
 }
 
-// The variance in one pass over memory, as that of channels, or its root. NULL: the kept axes are no neighbours there, a copy would be needed to join axes, or the device reads it twice.
+// The variance, or its root, in one pass over memory, by the kernels for channels. NULL if they cannot be used: the kept axes are not neighbours in memory, the view
+// cannot be reshaped to [reduced, channel, reduced] without a copy, or one pass is not faster on the device.
 static tsr_tensor *spread_in_one_pass(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor,
                                       bool is_root, tsr_dtype dtype) {
   enum { MOST_CHANNELS = 65535 };

@@ -353,8 +353,8 @@ void tsri_tape_give(tsr_buffer *buffer) {
   unlock_tape(tape);
 }
 
-// Where steps may run side by side, one that uses memory again waits for the steps that used it before. So memory is left alone for some steps: those are
-// likely to run at the same time. Not so large memory: what works on it keeps a device busy by itself, and several pieces of it would be missed.
+// If steps may run side by side, a step that reuses memory has to wait for the steps that used it before. So memory is reused only STEPS_APART steps later. Buffers of more than
+// LARGE_BYTES are reused at once: a step that works on so much memory keeps the device busy alone, and waiting would need several times the memory.
 tsr_buffer *tsri_tape_take(tsr_device *device, size_t bytes) {
   enum { STEPS_APART = 16, LARGE_BYTES = 16 << 20 };
   tsri_tape *tape = lock_tape(device);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of cuBLASLt's binary interface that we use, declared with our own types and constants as in cuda_api.h, and
-// what another library with the same functions (AMD's hipBLASLt, rocm/blas_lt.c) has otherwise.
+// The part of cuBLASLt's binary interface that we use, declared with our own types and constants as in cuda_api.h. AMD's
+// hipBLASLt has the same functions; lt_library holds the numbers in which the two differ (rocm/blas_lt.c).
 #ifndef TSRI_CUDA_BLAS_API_H
 #define TSRI_CUDA_BLAS_API_H
 

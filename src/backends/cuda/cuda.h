@@ -223,7 +223,8 @@ bool tsri_cuda_steps_end(cuda_queue *queue);
 // `bytes` of the queue's work space, of which there are CUDA_WORKSPACE_BYTES, for the command that is queued next. While steps are recorded, each gets another part.
 cu_address tsri_cuda_take_workspace(cuda_queue *queue, size_t bytes);
 
-// Call before queueing a command that uses other memory of the queue's own.
+// Call before queueing a command that uses scratch memory of the queue other than tsri_cuda_take_workspace's. In a recorded graph the command then waits for earlier
+// steps that use the same memory.
 void tsri_cuda_use_scratch(cuda_queue *queue, cu_address at, size_t bytes);
 
 // --- blas.c, solver.c and native.c ---

@@ -51,7 +51,7 @@ tsr_status tsri_vulkan_event_record(tsri_queue *opaque, tsri_event *opaque_event
   vulkan_queue *queue = vulkan_queue_of(opaque);
   vulkan_event *event = (vulkan_event *)opaque_event;
   tsr_status status = tsri_vulkan_check_lost(queue->device);
-  // Where the host resets its query, the device must have written an earlier time.
+  // A queue that only copies cannot reset the event's query: the host does, so the time of an earlier recording must have been written by then.
   if (status == TSR_OK && event->time && queue->newest->copies_only) {
     status = tsri_vulkan_wait(queue->device, &event->marks, queue->device->timeout_ns);
   }

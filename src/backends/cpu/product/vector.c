@@ -67,7 +67,7 @@ typedef union dot_lines {
   double f64[STRETCH];
 } dot_lines;
 
-// Elements that are `step` apart, at most a stretch of them, side by side and as sums.
+// Copies `count` elements (at most STRETCH) that are `step` apart to `to`, one after the other. Elements of 16 bits are converted to the type of sums.
 static void load_elements(const vector_product *v, const char *from, int64_t step, int64_t count, char *to) {
   const tsri_product *p = v->p;
   uint16_t narrow[STRETCH];

@@ -5,7 +5,7 @@
 
 #include "backends/cpu/rows/sort_items.h"
 
-// As tsri_item_sorter.sort: the function to use at a SIMD level (cpu.h), for this sorter. That of the sorter itself where there is no better one.
+// The function that sorts this sorter's items fastest at a SIMD level (cpu.h): one by vectors, or sorter->sort. Parameters and result are those of tsri_item_sorter.sort.
 typedef void *(*tsri_sort_items)(void *items, void *spare, int64_t n, int first_digit, int digits);
 tsri_sort_items tsri_sort_items_for(const char *simd_level, const tsri_item_sorter *sorter);
 
