@@ -10,10 +10,9 @@ typedef struct writer {
   tsri_builder *out;
 } writer;
 
-static void put_indentation(const writer *w) {
-  enum { DEEPEST = 40 };
-  int steps = w->dialect->indentation(w->emitter);
-  tsri_builder_repeat(w->out, ' ', 2 * (size_t)(steps < DEEPEST ? steps : DEEPEST));
+void tsri_phrase_indent(tsri_builder *out, int steps) {
+  enum { MOST_STEPS = 40 };
+  tsri_builder_repeat(out, ' ', 2 * (size_t)(steps < MOST_STEPS ? steps : MOST_STEPS));
 }
 
 // A part that is a name or an expression of the kernel; `number` is its index.
@@ -34,7 +33,7 @@ void tsri_phrase_put(const tsri_phrase_dialect *dialect, void *emitter, tsri_bui
     if (!*p) break;
     char letter = *++p;
     tsri_ir_space space = letter == 'a' ? (tsri_ir_space)va_arg(args, int) : TSRI_SPACE_BUFFER;
-    if (letter == 'i') put_indentation(&w);
+    if (letter == 'i') tsri_phrase_indent(out, dialect->indentation(emitter));
     else if (letter == 's') tsri_builder_string(out, va_arg(args, const char *));
     else if (letter == 'c') tsri_builder_add(out, "%c", va_arg(args, int));
     else put_part(&w, letter, space, va_arg(args, uint32_t));

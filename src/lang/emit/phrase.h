@@ -18,8 +18,11 @@ typedef struct tsri_phrase_dialect {
   void (*put_var)(void *emitter, tsri_builder *out, uint32_t var);
   void (*put_array)(void *emitter, tsri_builder *out, tsri_ir_space space, uint32_t object);
   void (*put_expr)(void *emitter, tsri_builder *out, uint32_t expr, bool is_bare);
-  int (*indentation)(const void *emitter);  // in steps of two blanks
+  int (*indentation)(const void *emitter);
 } tsri_phrase_dialect;
+
+// Indents by so many steps of two blanks, 40 at most.
+void tsri_phrase_indent(tsri_builder *out, int steps);
 
 void tsri_phrase_put(const tsri_phrase_dialect *dialect, void *emitter, tsri_builder *out, const char *format,
                      va_list args);

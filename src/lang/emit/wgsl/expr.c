@@ -112,10 +112,10 @@ static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, co
   }
   tsri_wgsl_put(w, "%s(", tsri_wgsl_type(result));
   for (uint32_t lane = 0; lane < result.lanes; lane++) {
-    if (lane > 0) tsri_wgsl_put(w, ", ");
+    if (lane > 0) tsri_builder_string(&w->body, ", ");
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, lane_suffixes[lane]);
   }
-  tsri_wgsl_put(w, ")");
+  tsri_builder_string(&w->body, ")");
 }
 
 static void put_op(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
@@ -133,16 +133,16 @@ static void put_op(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands
 static void put_constructed(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
   tsri_wgsl_put(w, "%s(", tsri_wgsl_type(x->type));
   for (uint32_t lane = 0; lane < x->type.lanes; lane++) {
-    if (lane > 0) tsri_wgsl_put(w, ", ");
+    if (lane > 0) tsri_builder_string(&w->body, ", ");
     if (x->kind == TSRI_EXPR_VECTOR) {
       tsri_wgsl_put(w, "%e", x->args[lane]);
     } else if (x->kind == TSRI_EXPR_INSERT && lane == x->lane) {
-      tsri_wgsl_put(w, "%s", operands->text[1]);
+      tsri_builder_string(&w->body, operands->text[1]);
     } else {
       tsri_wgsl_put(w, "%s%s", operands->text[0], x->kind == TSRI_EXPR_INSERT ? lane_suffixes[lane] : "");
     }
   }
-  tsri_wgsl_put(w, ")");
+  tsri_builder_string(&w->body, ")");
 }
 
 static void put_node(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
@@ -186,7 +186,7 @@ static void put_let(void *emitter, uint32_t expr) {
   }
   tsri_wgsl_put(w, "%ilet e%u = ", expr);
   put_node(w, x, &operands);
-  tsri_wgsl_put(w, ";\n");
+  tsri_builder_string(&w->body, ";\n");
   for (int i = 0; i < 3; i++) tsri_free(names[i].text);
 }
 

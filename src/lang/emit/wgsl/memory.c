@@ -52,7 +52,7 @@ static void put_index_let(tsri_wgsl *w, const place *p, uint32_t index) {
   tsr_dtype dtype = (tsr_dtype)w->kernel->exprs[index].type.dtype;
   tsri_wgsl_put(w, "%ilet at%u = %s(%e)", p->id, dtype == TSR_I32 ? "bitcast<u32>" : "", index);
   if (p->lanes > 1) tsri_builder_add(&w->body, " & 0x%" PRIx32 "u", ~(p->lanes - 1));
-  tsri_wgsl_put(w, ";\n");
+  tsri_builder_string(&w->body, ";\n");
 }
 
 static uint32_t log2_of(uint32_t n) { return n == 4 ? 2 : n == 2 ? 1 : 0; }
@@ -78,31 +78,31 @@ static void put_vector_element(tsri_wgsl *w, const place *p) {
 
 static void put_read(tsri_wgsl *w, const place *p, uint32_t lane) {
   bool has_call = p->held.is_atomic || p->held.is_half;
-  if (has_call) tsri_wgsl_put(w, p->held.is_half ? "f32(" : "atomicLoad(&");
+  if (has_call) tsri_builder_string(&w->body, p->held.is_half ? "f32(" : "atomicLoad(&");
   put_element(w, p, lane);
-  if (has_call) tsri_wgsl_put(w, ")");
+  if (has_call) tsri_builder_string(&w->body, ")");
 }
 
 static void put_loaded(tsri_wgsl *w, const place *p, const tsri_ir_expr *x) {
   tsri_ir_type type = x->type;
   if (x->op == TSRI_LOAD_FOR_ALL) {
-    tsri_wgsl_put(w, "workgroupUniformLoad(&");
+    tsri_builder_string(&w->body, "workgroupUniformLoad(&");
     put_element(w, p, 0);
-    tsri_wgsl_put(w, ")");
+    tsri_builder_string(&w->body, ")");
     return;
   }
   if (p->lanes > 1 && p->held.lanes == p->lanes) {
     if (p->held.is_half) tsri_wgsl_put(w, "%s(", tsri_wgsl_type(type));
     put_vector_element(w, p);
-    if (p->held.is_half) tsri_wgsl_put(w, ")");
+    if (p->held.is_half) tsri_builder_string(&w->body, ")");
     return;
   }
   if (p->lanes > 1) tsri_wgsl_put(w, "%s(", tsri_wgsl_type(type));
   for (uint32_t lane = 0; lane < p->lanes; lane++) {
-    if (lane > 0) tsri_wgsl_put(w, ", ");
+    if (lane > 0) tsri_builder_string(&w->body, ", ");
     put_read(w, p, lane);
   }
-  if (p->lanes > 1) tsri_wgsl_put(w, ")");
+  if (p->lanes > 1) tsri_builder_string(&w->body, ")");
 }
 
 void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
@@ -111,7 +111,7 @@ void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
   put_index_let(w, &p, x->a);
   tsri_wgsl_put(w, "%ilet e%u = ", expr);
   put_loaded(w, &p, x);
-  tsri_wgsl_put(w, ";\n");
+  tsri_builder_string(&w->body, ";\n");
 }
 
 // --- Stores ---------------------------------------------------------------------------------------------------------
@@ -123,18 +123,18 @@ void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   bool is_vector = p.lanes > 1 && p.held.lanes == p.lanes;
   put_index_let(w, &p, stmt->index);
   for (uint32_t lane = 0; lane < (is_vector ? 1 : p.lanes); lane++) {
-    tsri_wgsl_put(w, p.held.is_atomic ? "%iatomicStore(&" : "%i");
+    tsri_wgsl_put_line(w, p.held.is_atomic ? "atomicStore(&" : "");
     if (is_vector) {
       put_vector_element(w, &p);
     } else {
       put_element(w, &p, lane);
     }
-    tsri_wgsl_put(w, p.held.is_atomic ? ", " : " = ");
+    tsri_builder_string(&w->body, p.held.is_atomic ? ", " : " = ");
     if (p.held.is_half && is_vector) tsri_wgsl_put(w, "vec%u<f16>(", p.lanes);
-    if (p.held.is_half && !is_vector) tsri_wgsl_put(w, "f16(");
+    if (p.held.is_half && !is_vector) tsri_builder_string(&w->body, "f16(");
     tsri_wgsl_put(w, "%e", stmt->value);
     if (p.lanes > 1 && !is_vector) tsri_wgsl_put(w, ".%c", "xyzw"[lane]);
-    tsri_wgsl_put(w, p.held.is_half || p.held.is_atomic ? ");\n" : ";\n");
+    tsri_builder_string(&w->body, p.held.is_half || p.held.is_atomic ? ");\n" : ";\n");
   }
 }
 
@@ -160,7 +160,7 @@ static void put_atomic_call(tsri_wgsl *w, const tsri_ir_stmt *stmt, const place 
 
 // The exchange may fail although the values are equal: then it is tried again.
 static void put_compare_exchange(tsri_wgsl *w, const tsri_ir_stmt *stmt, const place *p) {
-  tsri_wgsl_put(w, "%iloop {\n");
+  tsri_wgsl_put_line(w, "loop {\n");
   w->indent++;
   tsri_wgsl_put(w, "%ilet x%u = ", p->id);
   put_atomic_call(w, stmt, p);
@@ -168,7 +168,7 @@ static void put_compare_exchange(tsri_wgsl *w, const tsri_ir_stmt *stmt, const p
   tsri_wgsl_put(w, "x%u.old_value;\n", p->id);
   tsri_wgsl_put(w, "%iif (x%u.exchanged || x%u.old_value != %e) { break; }\n", p->id, p->id, stmt->compare);
   w->indent--;
-  tsri_wgsl_put(w, "%i}\n");
+  tsri_wgsl_put_line(w, "}\n");
 }
 
 void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
@@ -180,6 +180,6 @@ void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   } else {
     tsri_wgsl_put(w, stmt->var ? "%i%v = " : "%i", stmt->var);
     put_atomic_call(w, stmt, &p);
-    tsri_wgsl_put(w, ";\n");
+    tsri_builder_string(&w->body, ";\n");
   }
 }

@@ -35,6 +35,11 @@ bool tsri_wgsl_enter(tsri_wgsl *w) {
   return true;
 }
 
+void tsri_wgsl_put_line(tsri_wgsl *w, const char *text) {
+  tsri_phrase_indent(&w->body, w->indent);
+  tsri_builder_string(&w->body, text);
+}
+
 static void put_clear(tsri_wgsl *w, const tsri_ir_stmt *s) {
   const tsri_ir_array *array = &w->kernel->locals[s->object];
   tsri_wgsl_put(w, "%i%a = array<%s, %u>();\n", TSRI_SPACE_LOCAL, s->object,
@@ -47,38 +52,39 @@ static void put_if(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_wgsl_put(w, "%iif (%e) {\n", s->value);
   tsri_wgsl_put_block(w, s->body);
   if (s->other) {
-    tsri_wgsl_put(w, "%i} else {\n");
+    tsri_wgsl_put_line(w, "} else {\n");
     tsri_wgsl_put_block(w, s->other);
   }
-  tsri_wgsl_put(w, "%i}\n");
+  tsri_wgsl_put_line(w, "}\n");
 }
 
 // A loop without a condition may have no way out, which WGSL refuses: it gets one that is not taken.
 static void put_loop(tsri_wgsl *w, const tsri_ir_stmt *s) {
-  tsri_wgsl_put(w, "%iloop {\n");
+  tsri_wgsl_put_line(w, "loop {\n");
   w->indent++;
   if (s->value) {
     tsri_wgsl_put_lets(w, s->value);
     tsri_wgsl_put(w, "%iif (!%e) { break; }\n", s->value);
   } else {
-    tsri_wgsl_put(w, "%iif (tsr_p[1].x != 0u) { break; }\n");
+    tsri_wgsl_put_line(w, "if (tsr_p[1].x != 0u) { break; }\n");
   }
   w->indent--;
   tsri_wgsl_put_block(w, s->body);
   if (s->other) {
     w->indent++;
-    tsri_wgsl_put(w, "%icontinuing {\n");
+    tsri_wgsl_put_line(w, "continuing {\n");
     tsri_wgsl_put_block(w, s->other);
-    tsri_wgsl_put(w, "%i}\n");
+    tsri_wgsl_put_line(w, "}\n");
     w->indent--;
   }
-  tsri_wgsl_put(w, "%i}\n");
+  tsri_wgsl_put_line(w, "}\n");
 }
 
 // Buffers that are written and read need a barrier of their own kind.
 static void put_barrier(tsri_wgsl *w) {
   bool has_buffers = tsri_ir_shares_buffers(w->kernel);
-  tsri_wgsl_put(w, has_buffers ? "%istorageBarrier();\n%iworkgroupBarrier();\n" : "%iworkgroupBarrier();\n");
+  if (has_buffers) tsri_wgsl_put_line(w, "storageBarrier();\n");
+  tsri_wgsl_put_line(w, "workgroupBarrier();\n");
 }
 
 // --- All of them ----------------------------------------------------------------------------------------------------
@@ -106,10 +112,10 @@ static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
       put_loop(w, s);
       break;
     case TSRI_STMT_BREAK:
-      tsri_wgsl_put(w, "%ibreak;\n");
+      tsri_wgsl_put_line(w, "break;\n");
       break;
     case TSRI_STMT_CONTINUE:
-      tsri_wgsl_put(w, "%icontinue;\n");
+      tsri_wgsl_put_line(w, "continue;\n");
       break;
     case TSRI_STMT_BARRIER:
       put_barrier(w);
