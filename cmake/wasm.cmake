@@ -36,7 +36,8 @@ endfunction()
 tessera_glob(small_sources src/lang/*.c src/lang/*/*.c src/lang/*/*/*.c src/runtime/*.c src/graph/*.c src/ops/*.c src/grad/*.c src/train/*.c
   src/backends/cpu/rows/*.c src/backends/webgpu/*.c src/backends/cpu/lanes/prepare.c src/backends/cpu/lanes/shorten.c
   src/backends/cpu/lanes/run.c src/backends/cpu/conv/op.c src/backends/cpu/product/op.c src/backends/cpu/native.c src/backends/fault/*.c src/backends/common/*.c
-  src/core/error.c src/core/dtype.c src/core/file.c src/core/layout.c src/core/shape.c src/core/tensor.c)
+  src/core/builder.c src/core/error.c src/core/dtype.c src/core/file.c src/core/layout.c src/core/log.c src/core/native.c src/core/scope.c src/core/shape.c
+  src/core/suggest.c src/core/tensor.c src/backends/cpu/device.c src/backends/cpu/program.c src/platform/cpu_name.c)
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Oz)
 
 # What web/tessera.js does not call, and only programs in C do: the module leaves out functions that it does not export.
