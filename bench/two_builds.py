@@ -3,13 +3,17 @@
 """Compares two builds of Tessera row by row, for instance before a change and after it.
 
     python3 bench/two_builds.py --before OLD/bin/tessera --after NEW/bin/tessera [--backend cpu] [--rows bench|torch]
-                                [--only PATTERN] [--rounds N] [--peer]
+                                [--only PATTERN] [--rounds N] [--processes N] [--peer]
 
 The rows are those of `tessera bench` that both builds have, or with `--rows torch` those of bench/gpu_vs_torch.py. Both
 programs take turns, sample by sample, so that a loaded machine or a hot GPU slows both. A row shows the least and the
 median time of each build, the median of the ratios of all rounds (after / before; below 1: the new build is faster) and
 half the distance between the quartiles of these ratios, which is the noise. A row whose ratio and whose ratio of least
 times both exceed 1 by more than the noise is marked. With `--peer` PyTorch takes turns, too, and has its median shown.
+
+With `--processes N` the rounds are run in N pairs of processes, one after the other, and the ratios are those of each pair's
+medians: times of a few microseconds depend on the process (where its memory lies, which cores it runs on), so that one pair
+decides nothing.
 """
 import argparse
 import fnmatch
@@ -54,24 +58,39 @@ def quartile_distance(values):
     return (quarters[2] - quarters[0]) / 2
 
 
-def compare(options, torch, row):
-    """One line of the table: (before least, median), (after least, median), ratio, noise, PyTorch's median or 0."""
+def run_rounds(options, row, peer, first):
+    """The times of both builds in one pair of processes, and PyTorch's; or why a build does not run. `first`: the build that begins."""
     builds = [Tessera(program, options.backend, row.name, row.dtype, size_of(row), row.env)
               for program in (options.before, options.after)]
     if not all(build.is_ready for build in builds):
         return next(why for why in [build.why_not() for build in builds] if why)
-    peer = gpu_vs_torch.Torch(torch, row) if torch else None
     rounds, theirs = [], []
     for number in range(options.rounds):
-        order = (0, 1) if number % 2 == 0 else (1, 0)
+        order = (0, 1) if (number + first) % 2 == 0 else (1, 0)
         sample = {index: builds[index].sample_ns() / 1000 for index in order}
         rounds.append((sample[0], sample[1]))
         if peer:
             theirs.append(peer.sample_us())
     for build in builds:
         build.why_not()
+    return rounds, theirs
+
+
+def compare(options, torch, row):
+    """One line of the table: times before, times after, ratio, noise, PyTorch's median or 0; or why a build does not run."""
+    peer = gpu_vs_torch.Torch(torch, row) if torch else None
+    rounds, theirs, ratios = [], [], []
+    for process in range(options.processes):
+        result = run_rounds(options, row, peer, process)
+        if isinstance(result, str):
+            return result
+        rounds += result[0]
+        theirs += result[1]
+        before, after = zip(*result[0])
+        ratios += [statistics.median(after) / statistics.median(before)]
     before, after = zip(*rounds)
-    ratios = [b / a for a, b in rounds]
+    if options.processes == 1:
+        ratios = [b / a for a, b in rounds]
     return before, after, statistics.median(ratios), quartile_distance(ratios), statistics.median(theirs) if peer else 0
 
 
@@ -83,6 +102,7 @@ def main():
     parser.add_argument("--rows", choices=("bench", "torch"), default="bench")
     parser.add_argument("--only", default="*", help="titles that match, as 'sum*'")
     parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--peer", action="store_true")
     options = parser.parse_args()
     torch = gpu_vs_torch.load_torch() if options.peer else None

@@ -277,8 +277,9 @@ TEST(a_large_convolution_runs_by_the_fastest_proposal) {
   trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
   CHECK_OK(f.backend->run_op(f.queue, &t.op));
   CHECK_EQ_INT(fixture_fake->last_proposal, 3);
-  // Two proposals: a round that loads them, three that are timed, and turns that the fastest has to win again.
-  CHECK_EQ_INT(fixture_fake->convolutions, 2 * 4 + 2 * TSRI_DUEL_TURNS + 1);
+  // Two proposals: a round that loads them, three that are timed, and turns that the fastest has to win again; each of them
+  // one launch and then ten in a row.
+  CHECK_EQ_INT(fixture_fake->convolutions, (2 * 4 + 2 * TSRI_DUEL_TURNS) * (1 + 10) + 1);
   end(&t);
   fixture_close(&f);
   fixture_remove_cache(folder);
