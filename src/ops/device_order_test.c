@@ -93,6 +93,39 @@ static void check_scatter_rows(tsr_device *device, tsr_device *cpu, tsr_dtype dt
   check_as_on_cpu("scatter_add of single elements", results[0], results[1]);
 }
 
+// Elements of all sizes, and infinities, each with a target of its own: the result has their bits.
+static void check_scatter_spread(tsr_device *device, tsr_device *cpu, int64_t rows, int64_t n) {
+  static float data[MOST];
+  static int32_t places[MOST];
+  for (int64_t i = 0; i < rows * n; i++) {
+    float size = ldexpf(1.0f + (float)(i % 1000) * 0x1p-20f, (int)(i * 37 % 250) - 125);
+    data[i] = (i % 2 ? 1.0f : -1.0f) * (i % 301 == 7 ? INFINITY : size);
+    places[i] = (int32_t)(i % n * 7 % n);  // 7 does not divide n: all places of a row
+  }
+  tsr_tensor *results[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_shape shape = TSR_SHAPE(rows, n);
+    tsr_tensor *source = tsr_from_data(on, TSR_F32, shape, data, (size_t)(rows * n) * sizeof(float));
+    tsr_tensor *list = tsr_from_data(on, TSR_I32, shape, places, (size_t)(rows * n) * sizeof(int32_t));
+    results[i] = tsr_scatter_add(tsr_zeros(on, TSR_F32, shape), 1, list, source);
+  }
+  check_as_on_cpu("scatter_add of elements of all sizes", results[0], results[1]);
+}
+
+// Infinities of both signs, and NaN, at one target each; a large element takes the small ones of its target with it, another target's are kept.
+static void check_scatter_specials(tsr_device *device) {
+  enum { N = 100 };
+  float data[N] = {INFINITY, -INFINITY, NAN, 1e30f, 1e-30f, -1e30f, 1e-30f}, sums[N];
+  int32_t places[N] = {0, 0, 1, 2, 2, 2, 3};
+  for (int i = 7; i < N; i++) places[i] = 4;
+  tsr_tensor *source = tsr_from_data(device, TSR_F32, TSR_SHAPE(1, N), data, sizeof data);
+  tsr_tensor *list = tsr_from_data(device, TSR_I32, TSR_SHAPE(1, N), places, sizeof places);
+  CHECK_OK(tsr_read(tsr_scatter_add(tsr_zeros(device, TSR_F32, TSR_SHAPE(1, N)), 1, list, source), sums, sizeof sums));
+  CHECK(isnan(sums[0]) && isnan(sums[1]));
+  CHECK(sums[2] == 0 && sums[3] == 1e-30f && sums[4] == 0);
+}
+
 // Sums whose last bits depend on the order: two runs give the same bits.
 static void check_scatter_again(tsr_device *device, int64_t n, int64_t size) {
   tsr_tensor *results[2];
@@ -135,6 +168,12 @@ static void sums_and_rows_agree(tsr_device *device) {
   check_scatter_rows(device, cpu, TSR_F32, 300, 1025, 200);
   check_scatter_rows(device, cpu, TSR_F32, 3, 5001, 5003);
   check_scatter_rows(device, cpu, TSR_I32, 3, 5001, 5003);
+  check_scatter_rows(device, cpu, TSR_F32, 3, 40011, 24001);
+  check_scatter_rows(device, cpu, TSR_F16, 30, 300, 211);
+  check_scatter_rows(device, cpu, TSR_BF16, 300, 17, 11);
+  check_scatter_spread(device, cpu, 70, 1000);
+  check_scatter_spread(device, cpu, 1, 79999);
+  check_scatter_specials(device);
   check_scatter_again(device, 30000, 700);
   check_scatter_again(device, 30000, 30000);
   check_select(device, cpu, TSR_I32, 12);

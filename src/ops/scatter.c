@@ -3,19 +3,15 @@
 #include "graph/transfer.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "ops/scatter_exact.h"
 
 // --- Which kernel ----------------------------------------------------------------------------------------------------
-
-// x and y as [outer, size, inner], indices and source as [outer, n, inner]. `strides` are those of x, the indices and the source.
-typedef struct scatter_sizes {
-  int64_t outer, n, inner, size;
-  int64_t strides[3][3];
-} scatter_sizes;
 
 typedef enum scatter_method {
   SORTED,  // none of the kernels here
   FEW,     // each element of the result goes through all indices that might name it
   ATOMIC,  // integers of 32 bits, whose sums, largest and smallest are the same in any order
+  EXACT,   // sums of floats along the last axis that are the same in any order (scatter_exact.h)
   RANGES   // single elements along the last axis: a work-group has a range of the targets of a row in shared memory
 } scatter_method;
 
@@ -26,47 +22,22 @@ typedef struct range_cut {
   int64_t range, ranges, per;
 } range_cut;
 
-// The layout as [outer, middle, inner], of which the middle is the axis. False: a copy would be needed, or neighbouring items would read elements of a large tensor
-// that are far apart, for which a copy is faster.
-static bool find_strides(const tsri_layout *layout, int axis, int64_t strides[3]) {
-  enum { MOST_STEP = 4, MANY = 1 << 18 };
-  int64_t outer = 1, inner = 1;
-  for (int i = 0; i < layout->shape.rank; i++) {
-    if (i != axis) *(i < axis ? &outer : &inner) *= layout->shape.dims[i];
-  }
-  tsri_layout view;
-  bool is_view = false;
-  tsr_shape shape = TSR_SHAPE(outer, layout->shape.dims[axis], inner);
-  if (tsri_layout_reshape(layout, shape, &view, &is_view) != TSR_OK || !is_view) return false;
-  for (int i = 0; i < 3; i++) strides[i] = shape.dims[i] == 1 ? 0 : view.strides[i];
-  int64_t low = 0, high = 0, step = view.strides[inner == 1 ? 1 : 2];
-  tsri_layout_span(layout, &low, &high);
-  return high < TSRI_CALL_MAX_ELEMENTS && (layout->count < MANY || (step >= 0 && step <= MOST_STEP));
-}
-
-static bool find_sizes(const tsri_scatter *s, scatter_sizes *out) {
-  *out =
-      (scatter_sizes){.outer = 1, .n = s->indices->shape.dims[s->axis], .inner = 1, .size = s->x->shape.dims[s->axis]};
-  for (int i = 0; i < s->x->shape.rank; i++) {
-    if (i == s->axis) continue;
-    if (s->indices->shape.dims[i] != s->x->shape.dims[i]) return false;
-    *(i < s->axis ? &out->outer : &out->inner) *= s->x->shape.dims[i];
-  }
-  if (s->x->count == 0 || s->indices->count == 0 || s->x->count >= TSRI_CALL_MAX_ELEMENTS) return false;
-  return find_strides(s->x, s->axis, out->strides[0]) && find_strides(s->indices, s->axis, out->strides[1]) &&
-         find_strides(s->source, s->axis, out->strides[2]);
-}
+// What `choose` finds for the method that it returns.
+typedef struct scatter_choice {
+  tsri_scatter_sizes sizes;
+  range_cut cut;
+  tsri_exact_cut exact;
+} scatter_choice;
 
 static bool is_atomic(const tsri_scatter *s) {
   return (s->dtype == TSR_I32 || s->dtype == TSR_U32) && s->combination != TSRI_COMBINE_PRODUCT;
 }
 
-// An index that an item goes through takes some 85 ns, a comparison of all items together 1 ps. Rows of a few elements take ranges twice as long.
-static bool has_few(const tsri_scatter *s, const scatter_sizes *z) {
-  enum { MOST_BEFORE_ATOMICS = 32, MOST_BEFORE_RANGES = 64, MOST_BEFORE_SORT = 512, SHORT = 16 };
-  bool has_ranges = z->inner == 1 && z->n > SHORT;
+// An index that an item goes through takes some 85 ns, a comparison of all items together 1 ps.
+static bool has_few(const tsri_scatter *s, const tsri_scatter_sizes *z) {
+  enum { MOST_BEFORE_ATOMICS = 32, MOST_BEFORE_RANGES = 64, MOST_BEFORE_SORT = 512 };
   int64_t most = is_atomic(s) ? MOST_BEFORE_ATOMICS : z->inner == 1 ? MOST_BEFORE_RANGES : MOST_BEFORE_SORT;
-  int64_t compared = is_atomic(s) || has_ranges ? 1 << 22 : 1 << 26;
+  int64_t compared = is_atomic(s) || z->inner == 1 ? 1 << 22 : 1 << 26;
   return z->n <= most && s->x->count <= compared / z->n;
 }
 
@@ -83,7 +54,7 @@ static int64_t most_range(const tsr_device *device, bool is_whole, size_t wide) 
 }
 
 // Whole rows where they fit into a group's shared memory: as many for each group as leave enough groups to fill a GPU.
-static bool cut_whole_rows(const scatter_sizes *z, int64_t most, range_cut *out) {
+static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, range_cut *out) {
   enum { FILLED = 1024 };
   if (z->size > most) return false;
   *out = (range_cut){.range = LEAST_RANGE, .ranges = 1, .per = z->outer / FILLED};
@@ -94,7 +65,7 @@ static bool cut_whole_rows(const scatter_sizes *z, int64_t most, range_cut *out)
 }
 
 // Parts of rows: as large as fit, or smaller ones, so that there are enough groups.
-static bool cut_parts(const scatter_sizes *z, int64_t most, range_cut *out) {
+static bool cut_parts(const tsri_scatter_sizes *z, int64_t most, range_cut *out) {
   // An index that is read costs less than one that is sorted: some ten reads and writes.
   enum { FILLED = 256, MOST_PLACES = 1 << 18, FEW_READS = 100000000, FEW_RANGES = 4 };
   _Static_assert(MOST_PLACES <= 1 << PLACE_BITS, "an entry of the kernel's list has room for a place");
@@ -104,7 +75,7 @@ static bool cut_parts(const scatter_sizes *z, int64_t most, range_cut *out) {
   return z->n <= MOST_PLACES && (out->ranges <= FEW_RANGES || z->outer * z->n * out->ranges <= FEW_READS);
 }
 
-static bool cut_ranges(const tsri_scatter *s, const scatter_sizes *z, range_cut *out) {
+static bool cut_ranges(const tsri_scatter *s, const tsri_scatter_sizes *z, range_cut *out) {
   enum { FEW_ROWS = 64, SHORT = 8 * GROUP };
   size_t wide = tsr_dtype_bytes(tsri_accumulator(s->dtype));
   if (z->inner != 1 || s->device->limits.max_group_size < GROUP) return false;
@@ -115,62 +86,42 @@ static bool cut_ranges(const tsri_scatter *s, const scatter_sizes *z, range_cut 
   return (!is_shared && cut_whole_rows(z, whole, out)) || cut_parts(z, part, out);
 }
 
-static scatter_method choose(const tsri_scatter *s, scatter_sizes *z, range_cut *cut) {
-  if (!tsri_call_tuning(s->device)->reduce_wide || !find_sizes(s, z)) return SORTED;
-  if (has_few(s, z)) return FEW;
+static scatter_method choose(const tsri_scatter *s, scatter_choice *c) {
+  if (!tsri_call_tuning(s->device)->reduce_wide || !tsri_scatter_find_sizes(s, &c->sizes)) return SORTED;
+  if (has_few(s, &c->sizes)) return FEW;
   if (is_atomic(s)) return ATOMIC;
-  return cut_ranges(s, z, cut) ? RANGES : SORTED;
+  if (tsri_scatter_exact_cut(s, &c->sizes, &c->exact)) return EXACT;
+  return cut_ranges(s, &c->sizes, &c->cut) ? RANGES : SORTED;
 }
 
 bool tsri_scatter_takes(const tsri_scatter *s) {
-  scatter_sizes z;
-  range_cut cut;
-  return choose(s, &z, &cut) != SORTED;
+  scatter_choice choice;
+  return choose(s, &choice) != SORTED;
 }
 
 // --- Launches --------------------------------------------------------------------------------------------------------
 
-static void pass_sources(const tsri_kernel_run *run, const scatter_sizes *z, tsri_call *call) {
-  tsri_call_buffer(call, "indices", run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(call, "source", run->inputs[2], run->dtype);
-  tsri_call_buffer(call, "y", run->output, run->dtype);
-  tsri_call_word(call, "n", z->n);
-  tsri_call_word(call, "size", z->size);
-  tsri_call_word(call, "i_at", run->layouts[1].offset);
-  tsri_call_word(call, "i_outer", z->strides[1][0]);
-  tsri_call_word(call, "i_step", z->strides[1][1]);
-  tsri_call_word(call, "s_at", run->layouts[2].offset);
-  tsri_call_word(call, "s_outer", z->strides[2][0]);
-  tsri_call_word(call, "s_step", z->strides[2][1]);
-}
-
-static void pass_columns(const scatter_sizes *z, int64_t total, tsri_call *call) {
+static void pass_columns(const tsri_scatter_sizes *z, int64_t total, tsri_call *call) {
   tsri_call_word(call, "total", total);
   tsri_call_word(call, "inner", z->inner);
   tsri_call_word(call, "i_inner", z->strides[1][2]);
   tsri_call_word(call, "s_inner", z->strides[2][2]);
 }
 
-static void pass_x(const tsri_kernel_run *run, const scatter_sizes *z, tsri_call *call) {
-  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
-  tsri_call_word(call, "x_at", run->layouts[0].offset);
-  tsri_call_word(call, "x_outer", z->strides[0][0]);
-  tsri_call_word(call, "x_step", z->strides[0][1]);
-}
-
-static tsr_status run_few(const tsri_kernel_run *run, const tsri_scatter *s, const scatter_sizes *z) {
+static tsr_status run_few(const tsri_kernel_run *run, const tsri_scatter *s, const tsri_scatter_sizes *z) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_scatter", "scatter_few",
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
                            TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("OP", s->combination)));
-  pass_x(run, z, &call);
+  tsri_scatter_pass_x(run, z, &call);
   tsri_call_word(&call, "x_inner", z->strides[0][2]);
-  pass_sources(run, z, &call);
+  tsri_scatter_pass_sources(run, z, &call);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
   pass_columns(z, s->x->count, &call);
   return tsri_call_items(&call, s->x->count);
 }
 
-static tsr_status run_atomic(const tsri_kernel_run *run, const tsri_scatter *s, const scatter_sizes *z) {
+static tsr_status run_atomic(const tsri_kernel_run *run, const tsri_scatter *s, const tsri_scatter_sizes *z) {
   tsri_view from = {.buffer = run->inputs[0], .dtype = run->dtype, .layout = run->layouts[0]};
   tsri_layout to = tsri_packed_layout(&run->layouts[0]);
   tsr_status status = tsri_copy_strided(&from, run->output, &to);
@@ -179,12 +130,13 @@ static tsr_status run_atomic(const tsri_kernel_run *run, const tsri_scatter *s, 
   tsri_call_init(
       &call, run->device, "op_scatter", "scatter_atomic",
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("OP", s->combination)));
-  pass_sources(run, z, &call);
+  tsri_scatter_pass_sources(run, z, &call);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
   pass_columns(z, s->indices->count, &call);
   return tsri_call_items(&call, s->indices->count);
 }
 
-static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter *s, const scatter_sizes *z,
+static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter *s, const tsri_scatter_sizes *z,
                              const range_cut *cut) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_scatter", "scatter_ranges",
@@ -193,8 +145,9 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter *s, 
                            TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
                            TSRI_CONSTANT("EACH", EACH), TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, GROUP)),
                            TSRI_CONSTANT("WG", GROUP)));
-  pass_x(run, z, &call);
-  pass_sources(run, z, &call);
+  tsri_scatter_pass_x(run, z, &call);
+  tsri_scatter_pass_sources(run, z, &call);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "rows", z->outer);
   tsri_call_word(&call, "ranges", cut->ranges);
   tsri_call_word(&call, "per", cut->per);
@@ -209,17 +162,19 @@ bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
                           .x = &run->layouts[0],
                           .indices = &run->layouts[1],
                           .source = &run->layouts[2]};
-  scatter_sizes z;
-  range_cut cut;
-  switch (choose(&s, &z, &cut)) {
+  scatter_choice c;
+  switch (choose(&s, &c)) {
     case FEW:
-      *out_status = run_few(run, &s, &z);
+      *out_status = run_few(run, &s, &c.sizes);
       return true;
     case ATOMIC:
-      *out_status = run_atomic(run, &s, &z);
+      *out_status = run_atomic(run, &s, &c.sizes);
+      return true;
+    case EXACT:
+      *out_status = tsri_scatter_exact_run(run, &c.sizes, &c.exact);
       return true;
     case RANGES:
-      *out_status = run_ranges(run, &s, &z, &cut);
+      *out_status = run_ranges(run, &s, &c.sizes, &c.cut);
       return true;
     default:
       return false;

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "ops/scatter_exact.h"
+
+enum { GROUP = 256, LARGE_GROUP = 1024, LEAST_RANGE = 256, MOST_RANGE = 4096, MOST_BINS = 1024, EACH = 8 };
+
+// --- How the work is shared out --------------------------------------------------------------------------------------
+
+// Three words of shared memory for each target.
+static int64_t most_range(const tsr_device *device) {
+  int64_t range = MOST_RANGE;
+  while (range >= LEAST_RANGE && 12 * (uint64_t)range > device->limits.shared_bytes) range /= 2;
+  return range;
+}
+
+// The largest range that gives at least `filled` groups.
+static int64_t range_for(const tsri_scatter_sizes *z, int64_t most, int64_t filled) {
+  int64_t range = most;
+  while (range > LEAST_RANGE && z->outer * ((z->size + range - 1) / range) < filled) range /= 2;
+  return range;
+}
+
+// Whole rows where they fit into a group's shared memory: as many for each group as leave enough groups to fill a GPU.
+static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
+  enum { FILLED = 1024 };
+  if (z->size > most) return false;
+  *out =
+      (tsri_exact_cut){.range = LEAST_RANGE, .ranges = 1, .per = z->outer / FILLED, .group = GROUP, .each = EACH / 2};
+  if (out->per > most / z->size) out->per = most / z->size;
+  if (out->per < 1) out->per = 1;
+  while (out->range < out->per * z->size) out->range *= 2;
+  if (out->per * z->n > (int64_t)GROUP * out->each) out->each = EACH;
+  return true;
+}
+
+// Parts of rows, each of which reads all indices of its row: a read is cheaper than putting an index into its bin if there are few of them.
+static bool cut_parts(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
+  enum { FILLED = 128, FEW_RANGES = 4, FEW_READS = 1 << 22 };
+  int group = device->limits.max_group_size < LARGE_GROUP ? GROUP : LARGE_GROUP;
+  int64_t range = range_for(z, most, FILLED);
+  *out =
+      (tsri_exact_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group, .each = EACH};
+  return out->ranges <= FEW_RANGES || z->outer * z->n * out->ranges <= FEW_READS;
+}
+
+static bool cut_bins(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
+  enum { FILLED = 264 };
+  int group = device->limits.max_group_size < 2 * GROUP ? GROUP : 2 * GROUP;
+  int64_t range = range_for(z, most, FILLED), tile = (int64_t)group * EACH, tiles = (z->n + tile - 1) / tile;
+  *out =
+      (tsri_exact_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group, .each = EACH};
+  out->is_binned = true;
+  return out->ranges <= MOST_BINS && z->outer * tiles * tile < TSRI_CALL_MAX_ELEMENTS &&
+         z->outer * tiles * (out->ranges + 1) < TSRI_CALL_MAX_ELEMENTS &&
+         4 * (MOST_BINS + 2 * (uint32_t)group) <= device->limits.shared_bytes;
+}
+
+bool tsri_scatter_exact_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, tsri_exact_cut *out) {
+  enum { FEW_ROWS = 64, SHORT = 8 * GROUP, MOST_INDICES = 1 << 26 };
+  bool is_float = s->dtype == TSR_F32 || s->dtype == TSR_F16 || s->dtype == TSR_BF16;
+  if (!is_float || s->combination != TSRI_COMBINE_SUM || z->inner != 1 || z->n > MOST_INDICES) return false;
+  int64_t most = most_range(s->device);
+  if (most < LEAST_RANGE || s->device->limits.max_group_size < GROUP) return false;
+  // Few long rows are shared out among groups even if they fit into one.
+  bool is_shared = z->outer < FEW_ROWS && z->n > SHORT;
+  return (!is_shared && cut_whole_rows(z, most, out)) || cut_parts(s->device, z, most, out) ||
+         cut_bins(s->device, z, most, out);
+}
+
+// --- Launches --------------------------------------------------------------------------------------------------------
+
+// Bits of a sum below the mantissa of its largest element: 64 less a sign, the mantissa's 24 and those by which n elements can exceed one.
+static int64_t room_for(int64_t n) {
+  int64_t room = 38;
+  for (; n > 0; n /= 2) room--;
+  return room;
+}
+
+static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut) {
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_scatter", "scatter_exact",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
+                           TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
+                           TSRI_CONSTANT("EACH", cut->each), TSRI_CONSTANT("WG", cut->group)));
+  tsri_scatter_pass_x(run, z, &call);
+  tsri_scatter_pass_sources(run, z, &call);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "rows", z->outer);
+  tsri_call_word(&call, "ranges", cut->ranges);
+  tsri_call_word(&call, "per", cut->per);
+  tsri_call_word(&call, "room", room_for(z->n));
+  return tsri_call_many_groups(&call, (z->outer + cut->per - 1) / cut->per * cut->ranges);
+}
+
+// What the first launch of a binned scatter leaves for the second.
+typedef struct binned {
+  int64_t tile, tiles;  // elements of a tile; tiles of a row
+  tsr_buffer *keys, *values, *starts;
+} binned;
+
+static tsr_status fill_bins(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut,
+                            const binned *b) {
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_scatter", "scatter_bins",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANGE", cut->range),
+                TSRI_CONSTANT("BINS", MOST_BINS), TSRI_CONSTANT("EACH", cut->each),
+                TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, cut->group)), TSRI_CONSTANT("WG", cut->group)));
+  tsri_scatter_pass_sources(run, z, &call);
+  tsri_call_buffer(&call, "keys", b->keys, TSR_U32);
+  tsri_call_buffer(&call, "values", b->values, TSR_F32);
+  tsri_call_buffer(&call, "starts", b->starts, TSR_U32);
+  tsri_call_word(&call, "all_tiles", z->outer * b->tiles);
+  tsri_call_word(&call, "tiles", b->tiles);
+  tsri_call_word(&call, "bins", cut->ranges);
+  return tsri_call_many_groups(&call, z->outer * b->tiles);
+}
+
+// A team has about as many items as a tile has elements for a bin.
+static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut,
+                           const binned *b) {
+  int team = 8;
+  while (team < cut->group && team * cut->ranges < b->tile) team *= 2;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_scatter", "scatter_binned",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("TEAM", team),
+                           TSRI_CONSTANT("WG", cut->group)));
+  tsri_scatter_pass_x(run, z, &call);
+  tsri_call_buffer(&call, "keys", b->keys, TSR_U32);
+  tsri_call_buffer(&call, "values", b->values, TSR_F32);
+  tsri_call_buffer(&call, "starts", b->starts, TSR_U32);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "rows", z->outer);
+  tsri_call_word(&call, "bins", cut->ranges);
+  tsri_call_word(&call, "tiles", b->tiles);
+  tsri_call_word(&call, "tile", b->tile);
+  tsri_call_word(&call, "size", z->size);
+  tsri_call_word(&call, "room", room_for(z->n));
+  return tsri_call_many_groups(&call, z->outer * cut->ranges);
+}
+
+static tsr_status run_binned(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut) {
+  binned b = {.tile = (int64_t)cut->group * cut->each};
+  b.tiles = (z->n + b.tile - 1) / b.tile;
+  int64_t all = z->outer * b.tiles;
+  tsr_status status = tsri_call_scratch(run->device, all * b.tile, TSR_U32, &b.keys);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, all * b.tile, TSR_F32, &b.values);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, all * (cut->ranges + 1), TSR_U32, &b.starts);
+  if (status == TSR_OK) status = fill_bins(run, z, cut, &b);
+  if (status == TSR_OK) status = add_bins(run, z, cut, &b);
+  tsr_buffer_release(b.keys);
+  tsr_buffer_release(b.values);
+  tsr_buffer_release(b.starts);
+  return status;
+}
+
+tsr_status tsri_scatter_exact_run(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut) {
+  return cut->is_binned ? run_binned(run, z, cut) : run_ranges(run, z, cut);
+}
