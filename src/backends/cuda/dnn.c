@@ -97,7 +97,7 @@ typedef struct launched_conv {
   const cuda_conv_memory *memory;
 } launched_conv;
 
-static int launch_direction(const launched_conv *l, const dnn_choice *choice) {
+static int launch_function(const launched_conv *l, const dnn_choice *choice) {
   static const float one = 1, zero = 0;
   const cuda_dnn *dnn = l->dnn;
   const dnn_plan *plan = l->plan;
@@ -114,6 +114,11 @@ static int launch_direction(const launched_conv *l, const dnn_choice *choice) {
       return dnn->api.ByWeight(dnn->handle, &one, plan->x, x, plan->y, y, plan->operation, choice->algorithm, workspace,
                                choice->memory, &zero, plan->w, w);
   }
+}
+
+static int launch_graph(const launched_conv *l, int number) {
+  cu_address workspace = tsri_cuda_take_workspace(l->queue, l->plan->proposals[number].memory);
+  return tsri_dnn_conv_graph_run(l->plan, number, l->memory, workspace);
 }
 
 // Puts the descriptor into the mode of a proposal, and the handle onto a stream. Both are calls that cost as much as a launch, and most convolutions
@@ -136,8 +141,8 @@ static bool launch(void *context, int number) {
   static const float one = 1;
   const launched_conv *l = context;
   const dnn_choice *choice = &l->plan->proposals[number];
-  int code = use_math(l->dnn, l->plan, choice->math);
-  if (code == DNN_SUCCESS) code = launch_direction(l, choice);
+  int code = l->plan->graph ? launch_graph(l, number) : use_math(l->dnn, l->plan, choice->math);
+  if (code == DNN_SUCCESS && !l->plan->graph) code = launch_function(l, choice);
   if (code == DNN_SUCCESS && l->plan->bias) {
     bool is_by_input = l->plan->conv.direction == CUDA_CONV_BY_INPUT;
     code = l->dnn->api.AddTensor(l->dnn->handle, &one, l->plan->bias, (const void *)(uintptr_t)l->memory->bias, &one,
@@ -178,7 +183,8 @@ tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cu
   if (!dnn || tsri_cuda_workspace(queue) != CU_SUCCESS) return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&dnn->lock);
   dnn_plan *plan = tsri_cuda_dnn_plan(dnn, conv, queue->device->allows_tf32);
-  bool is_good = !plan->is_impossible && use_stream(dnn, queue->stream) == DNN_SUCCESS;
+  bool is_placed = !plan->graph || tsri_dnn_conv_graph_takes(memory);
+  bool is_good = !plan->is_impossible && is_placed && use_stream(dnn, queue->stream) == DNN_SUCCESS;
   if (is_good) {
     launched_conv launched = {queue, dnn, plan, memory};
     if (!plan->is_settled) settle(queue, plan, &launched);

@@ -285,7 +285,7 @@ static int run_plan(const dnn_attention_plan *plan, const cuda_attention_memory 
     memcpy(bindings + count, more, sizeof more);
     count += (int)(sizeof more / sizeof *more);
   }
-  return tsri_dnn_graph_run(&plan->graph, bindings, count, workspace);
+  return tsri_dnn_graph_run(&plan->graph, plan->graph.plan, bindings, count, workspace);
 }
 
 tsr_status tsri_cuda_attend(cuda_queue *queue, const cuda_attention *attention, const cuda_attention_memory *memory) {

@@ -145,6 +145,46 @@ dnn_node tsri_dnn_reshape(dnn_graph *graph, dnn_node x, dnn_node y) {
   return y;
 }
 
+// What the convolution's windows are.
+static dnn_node conv_way(dnn_graph *graph, const cuda_conv *conv) {
+  const int precision = DNN_FLOAT, mode = DNN_CROSS_CORRELATION;
+  const int64_t axes = CUDA_CONV_AXES;
+  int64_t dilation[CUDA_CONV_AXES], stride[CUDA_CONV_AXES], before[CUDA_CONV_AXES];
+  for (int i = 0; i < CUDA_CONV_AXES; i++) {
+    dilation[i] = conv->dilation[i];
+    stride[i] = conv->stride[i];
+    before[i] = conv->before[i];
+  }
+  dnn_node way = create(graph, DNN_CONV_NODE);
+  set(graph, way, DNN_CONV_PRECISION, DNN_TYPE_ELEMENTS, 1, &precision);
+  set(graph, way, DNN_CONV_MODE, DNN_TYPE_CONV_MODE, 1, &mode);
+  set(graph, way, DNN_CONV_AXES, DNN_TYPE_INT64, 1, &axes);
+  set(graph, way, DNN_CONV_DILATIONS, DNN_TYPE_INT64, axes, dilation);
+  set(graph, way, DNN_CONV_STRIDES, DNN_TYPE_INT64, axes, stride);
+  set(graph, way, DNN_CONV_BEFORE, DNN_TYPE_INT64, axes, before);
+  set(graph, way, DNN_CONV_AFTER, DNN_TYPE_INT64, axes, before);
+  finish(graph, way);
+  return way;
+}
+
+void tsri_dnn_convolve(dnn_graph *graph, const cuda_conv *conv, dnn_node x, dnn_node w, dnn_node y) {
+  static const struct {
+    int kind, first;
+  } directions[] = {[CUDA_CONV_FORWARD] = {DNN_OPERATION_CONV_FORWARD_NODE, DNN_OPERATION_CONV_FORWARD},
+                    [CUDA_CONV_BY_INPUT] = {DNN_OPERATION_CONV_BY_INPUT_NODE, DNN_OPERATION_CONV_BY_INPUT},
+                    [CUDA_CONV_BY_WEIGHT] = {DNN_OPERATION_CONV_BY_WEIGHT_NODE, DNN_OPERATION_CONV_BY_WEIGHT}};
+  const float one = 1, zero = 0;
+  int first = directions[conv->direction].first;
+  dnn_node way = conv_way(graph, conv), node = create(graph, directions[conv->direction].kind);
+  set(graph, node, first + DNN_CONV_ALPHA, DNN_TYPE_FLOAT, 1, &one);
+  set(graph, node, first + DNN_CONV_BETA, DNN_TYPE_FLOAT, 1, &zero);
+  set_node(graph, node, first + DNN_CONV_WAY, way);
+  set_node(graph, node, first + DNN_CONV_W, w);
+  set_node(graph, node, first + DNN_CONV_X, x);
+  set_node(graph, node, first + DNN_CONV_Y, y);
+  finish_operation(graph, node);
+}
+
 dnn_node tsri_dnn_lower_triangle(dnn_graph *graph, dnn_node x, dnn_node other, const dnn_shape *shape) {
   dnn_node row = pointwise(graph, DNN_INDEX, DNN_FLOAT, 2, x, NULL, NULL, tsri_dnn_between(graph, DNN_INT32, shape));
   dnn_node column = pointwise(graph, DNN_INDEX, DNN_FLOAT, 3, x, NULL, NULL, tsri_dnn_between(graph, DNN_INT32, shape));
@@ -171,13 +211,16 @@ static int find_configs(dnn_graph *graph, dnn_node whole, dnn_node *configs) {
   return graph->code == DNN_SUCCESS ? (int)count : 0;
 }
 
-// Whether the proposal's kernels give the same bits each time.
-static bool is_deterministic(dnn_graph *graph, dnn_node config) {
+// Whether the proposal's kernels give the same bits each time; *out_engine is cuDNN's number of them.
+static bool is_deterministic(dnn_graph *graph, dnn_node config, int64_t *out_engine) {
   int notes[MOST_NOTES];
   int64_t count = 0;
   dnn_node engine = create(graph, DNN_ENGINE_NODE);
   if (graph->code != DNN_SUCCESS) return false;
   int code = graph->dnn->api.NodeGet(config, DNN_CONFIG_ENGINE, DNN_TYPE_NODE, 1, &count, &engine);
+  if (code == DNN_SUCCESS) {
+    code = graph->dnn->api.NodeGet(engine, DNN_ENGINE_NUMBER, DNN_TYPE_INT64, 1, &count, out_engine);
+  }
   if (code == DNN_SUCCESS) {
     code = graph->dnn->api.NodeGet(engine, DNN_ENGINE_NOTES, DNN_TYPE_NOTE, MOST_NOTES, &count, notes);
   }
@@ -188,37 +231,45 @@ static bool is_deterministic(dnn_graph *graph, dnn_node config) {
 }
 
 // A proposal that does not run here is no failure of the graph.
-static bool try_config(dnn_graph *graph, dnn_node config, int64_t most_bytes) {
-  int64_t bytes = 0, count = 0;
-  dnn_node plan = create(graph, DNN_PLAN_NODE);
+static bool try_config(dnn_graph *graph, dnn_node config, int64_t most_bytes, dnn_proposal *out) {
+  int64_t count = 0;
+  out->plan = create(graph, DNN_PLAN_NODE);
   if (graph->code != DNN_SUCCESS) return false;
-  set(graph, plan, DNN_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, &graph->dnn->handle);
-  set_node(graph, plan, DNN_PLAN_CONFIG, config);
-  finish(graph, plan);
+  set(graph, out->plan, DNN_PLAN_HANDLE, DNN_TYPE_HANDLE, 1, &graph->dnn->handle);
+  set_node(graph, out->plan, DNN_PLAN_CONFIG, config);
+  finish(graph, out->plan);
   if (graph->code == DNN_SUCCESS) {
-    graph->code = graph->dnn->api.NodeGet(plan, DNN_PLAN_WORKSPACE_BYTES, DNN_TYPE_INT64, 1, &count, &bytes);
+    graph->code = graph->dnn->api.NodeGet(out->plan, DNN_PLAN_WORKSPACE_BYTES, DNN_TYPE_INT64, 1, &count, &out->bytes);
   }
-  bool is_good = graph->code == DNN_SUCCESS && bytes <= most_bytes;
+  bool is_good = graph->code == DNN_SUCCESS && out->bytes <= most_bytes;
   graph->code = DNN_SUCCESS;
-  if (!is_good) return false;
-  graph->plan = plan;
-  graph->workspace_bytes = bytes;
-  return true;
+  return is_good;
 }
 
-bool tsri_dnn_graph_plan(dnn_graph *graph, int64_t most_bytes) {
+int tsri_dnn_graph_proposals(dnn_graph *graph, int64_t most_bytes, dnn_proposal *out, int most) {
   dnn_node configs[MOST_CONFIGS], whole = create(graph, DNN_GRAPH_NODE);
   set(graph, whole, DNN_GRAPH_HANDLE, DNN_TYPE_HANDLE, 1, &graph->dnn->handle);
   set(graph, whole, DNN_GRAPH_OPERATIONS, DNN_TYPE_NODE, graph->operation_count, graph->operations);
   finish(graph, whole);
-  int count = find_configs(graph, whole, configs);
-  for (int i = 0; i < count && !graph->plan; i++) {
-    if (is_deterministic(graph, configs[i])) try_config(graph, configs[i], most_bytes);
+  int count = find_configs(graph, whole, configs), found = 0;
+  for (int i = 0; i < count && found < most; i++) {
+    bool is_good = is_deterministic(graph, configs[i], &out[found].engine) &&
+                   try_config(graph, configs[i], most_bytes, &out[found]);
+    if (is_good) found++;
   }
-  return graph->plan != NULL;
+  return found;
 }
 
-int tsri_dnn_graph_run(const dnn_graph *graph, const dnn_binding *bindings, int count, cu_address workspace) {
+bool tsri_dnn_graph_plan(dnn_graph *graph, int64_t most_bytes) {
+  dnn_proposal first = {0};
+  if (tsri_dnn_graph_proposals(graph, most_bytes, &first, 1) == 0) return false;
+  graph->plan = first.plan;
+  graph->workspace_bytes = first.bytes;
+  return true;
+}
+
+int tsri_dnn_graph_run(const dnn_graph *graph, dnn_node plan, const dnn_binding *bindings, int count,
+                       cu_address workspace) {
   int64_t ids[DNN_MOST_BINDINGS];
   const void *pointers[DNN_MOST_BINDINGS], *memory = (const void *)(uintptr_t)workspace;
   for (int i = 0; i < count; i++) {
@@ -232,7 +283,7 @@ int tsri_dnn_graph_run(const dnn_graph *graph, const dnn_binding *bindings, int 
   if (code == DNN_SUCCESS) code = graph->dnn->api.NodeSet(pack, DNN_PACK_POINTERS, DNN_TYPE_POINTER, count, pointers);
   if (code == DNN_SUCCESS) code = graph->dnn->api.NodeSet(pack, DNN_PACK_WORKSPACE, DNN_TYPE_POINTER, 1, &memory);
   if (code == DNN_SUCCESS) code = graph->dnn->api.NodeFinish(pack);
-  if (code == DNN_SUCCESS) code = graph->dnn->api.GraphRun(graph->dnn->handle, graph->plan, pack);
+  if (code == DNN_SUCCESS) code = graph->dnn->api.GraphRun(graph->dnn->handle, plan, pack);
   graph->dnn->api.NodeDestroy(pack);
   return code;
 }

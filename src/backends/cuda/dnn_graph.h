@@ -44,8 +44,20 @@ dnn_node tsri_dnn_reshape(dnn_graph *graph, dnn_node x, dnn_node y);
 // x where its place along axis 2 is not below that along axis 3, else `other`. `shape` is that of x.
 dnn_node tsri_dnn_lower_triangle(dnn_graph *graph, dnn_node x, dnn_node other, const dnn_shape *shape);
 
-// Finishes the graph and makes a plan of cuDNN's first proposal that runs here, gives the same bits each time and needs at most `most_bytes` of workspace.
-// False: there is none.
+// The convolution, or one of its gradients, that `conv` describes: computes the operand that its direction names from the two others.
+void tsri_dnn_convolve(dnn_graph *graph, const cuda_conv *conv, dnn_node x, dnn_node w, dnn_node y);
+
+// A way to compute the graph: its plan, which belongs to the graph, the workspace that it needs, and cuDNN's number of the engine.
+typedef struct dnn_proposal {
+  dnn_node plan;
+  int64_t bytes, engine;
+} dnn_proposal;
+
+// Finishes the graph and makes plans of up to `most` of cuDNN's proposals, its favourite first: of those that run here, give the same bits each time and need at most
+// `most_bytes` of workspace. Returns how many.
+int tsri_dnn_graph_proposals(dnn_graph *graph, int64_t most_bytes, dnn_proposal *out, int most);
+
+// Finishes the graph and makes a plan of the first such proposal. False: there is none.
 bool tsri_dnn_graph_plan(dnn_graph *graph, int64_t most_bytes);
 
 // Where a tensor of a graph is when it runs: an address of the device, or of an f32 of the host.
@@ -54,7 +66,8 @@ typedef struct dnn_binding {
   const void *at;
 } dnn_binding;
 
-// Queues the graph on the stream of the handle. Returns cuDNN's code.
-int tsri_dnn_graph_run(const dnn_graph *graph, const dnn_binding *bindings, int count, cu_address workspace);
+// Queues the graph by one of its plans on the stream of the handle. Returns cuDNN's code.
+int tsri_dnn_graph_run(const dnn_graph *graph, dnn_node plan, const dnn_binding *bindings, int count,
+                       cu_address workspace);
 
 #endif

@@ -64,6 +64,7 @@ static int find_proposals(const cuda_dnn *dnn, dnn_plan *plan) {
 }
 
 void tsri_cuda_dnn_destroy_plan(const cuda_dnn *dnn, dnn_plan *plan) {
+  tsri_dnn_conv_graph_destroy(plan);
   dnn_tensor tensors[] = {plan->x, plan->y, plan->bias};
   for (int i = 0; i < 3; i++) {
     if (tensors[i]) dnn->api.TensorDestroy(tensors[i]);
@@ -88,7 +89,10 @@ static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf
   }
   if (code == DNN_SUCCESS) code = make_filter(dnn, conv, &plan->w);
   if (code == DNN_SUCCESS) code = make_operation(dnn, conv, allows_tf32, &plan->operation, &plan->math);
-  if (code == DNN_SUCCESS) code = find_proposals(dnn, plan);
+  // f32 that is not rounded stays with the functions, where matrix units can be ruled out.
+  bool has_graph =
+      code == DNN_SUCCESS && conv->is_last && (conv->dtype != TSR_F32 || allows_tf32) && tsri_dnn_conv_graph(dnn, plan);
+  if (code == DNN_SUCCESS && !has_graph) code = find_proposals(dnn, plan);
   plan->is_impossible = code != DNN_SUCCESS;
   if (plan->is_impossible) tsri_log(TSR_LOG_DEBUG, "cuda: cuDNN has nothing for a convolution (code %d)", code);
 }

@@ -9,6 +9,8 @@
 
 enum { DNN_PLAN_SLOTS = 256 };  // entries of the hash table; a new convolution replaces the one in its slot
 
+typedef struct dnn_conv_graph dnn_conv_graph;  // of dnn_conv_graph.c
+
 typedef struct dnn_plan {
   bool is_used, is_impossible;
   bool is_settled;  // the fastest proposal is known, or timing is not worthwhile
@@ -16,7 +18,8 @@ typedef struct dnn_plan {
   dnn_tensor x, y, bias;
   dnn_filter w;
   dnn_conv operation;
-  int math;  // the mode that `operation` is in
+  int math;               // the mode that `operation` is in
+  dnn_conv_graph *graph;  // NULL: cuDNN's functions for convolutions are called, with the descriptors above
   dnn_choice proposals[CUDA_MOST_PROPOSALS];
   int proposal_count, chosen;
 } dnn_plan;
@@ -41,6 +44,16 @@ struct cuda_dnn {
 dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32);
 
 void tsri_cuda_dnn_destroy_plan(const cuda_dnn *dnn, dnn_plan *plan);
+// Makes the graph of plan->conv, whose operands have channels last, and its proposals. False: cuDNN has none for it.
+bool tsri_dnn_conv_graph(const cuda_dnn *dnn, dnn_plan *plan);
+void tsri_dnn_conv_graph_destroy(dnn_plan *plan);
+
+// Whether the operands begin where the graph needs them to.
+bool tsri_dnn_conv_graph_takes(const cuda_conv_memory *memory);
+
+// Queues the graph by one of its proposals on the stream of the handle. Returns cuDNN's code.
+int tsri_dnn_conv_graph_run(const dnn_plan *plan, int number, const cuda_conv_memory *memory, cu_address workspace);
+
 void tsri_cuda_dnn_destroy_attention(dnn_attention_plan *plan);
 
 // cuDNN, opened if it is not yet; NULL: it is not there. The context must be current.

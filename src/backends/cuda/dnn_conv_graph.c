@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Convolutions with channels last as graphs of one operation: cuDNN takes less of the host's time to run the plan of a graph than to run one of its functions for
+// convolutions, which look for the plan each time.
+#include "backends/cuda/dnn_graph.h"
+#include "backends/cuda/dnn_plan.h"
+#include "core/alloc.h"
+
+enum { X_ID = 1, W_ID, Y_ID, MOST_PLANS = 4, ALIGNMENT = 16 };
+
+struct dnn_conv_graph {
+  dnn_graph graph;
+  dnn_proposal proposals[MOST_PLANS];
+};
+
+static dnn_shape channels_last(int64_t outer, int64_t channels, const int32_t *axes) {
+  dnn_shape shape = {.dims = {outer, channels, axes[0], axes[1]}};
+  shape.strides[0] = channels * axes[0] * axes[1];
+  shape.strides[1] = 1;
+  shape.strides[2] = channels * axes[1];
+  shape.strides[3] = channels;
+  return shape;
+}
+
+static int type_of(int32_t dtype) { return dtype == TSR_F32 ? DNN_FLOAT : dtype == TSR_F16 ? DNN_HALF : DNN_BFLOAT16; }
+
+void tsri_dnn_conv_graph_destroy(dnn_plan *plan) {
+  if (!plan->graph) return;
+  tsri_dnn_graph_deinit(&plan->graph->graph);
+  tsri_free(plan->graph);
+  plan->graph = NULL;
+}
+
+bool tsri_dnn_conv_graph(const cuda_dnn *dnn, dnn_plan *plan) {
+  const cuda_conv *conv = &plan->conv;
+  dnn_conv_graph *made = tsri_calloc(1, sizeof *made);
+  if (!made) return false;
+  dnn_graph *graph = &made->graph;
+  int type = type_of(conv->dtype);
+  dnn_shape x = channels_last(conv->images, conv->channels, conv->size),
+            w = channels_last(conv->out_channels, conv->channels / conv->groups, conv->kernel),
+            y = channels_last(conv->images, conv->out_channels, conv->windows);
+  tsri_dnn_graph_init(graph, dnn);
+  tsri_dnn_convolve(graph, conv, tsri_dnn_stored(graph, X_ID, type, &x), tsri_dnn_stored(graph, W_ID, type, &w),
+                    tsri_dnn_stored(graph, Y_ID, type, &y));
+  plan->graph = made;
+  plan->proposal_count = tsri_dnn_graph_proposals(graph, CUDA_WORKSPACE_BYTES, made->proposals, MOST_PLANS);
+  for (int i = 0; i < plan->proposal_count; i++) {
+    plan->proposals[i] =
+        (dnn_choice){.algorithm = (int)made->proposals[i].engine, .memory = (size_t)made->proposals[i].bytes};
+  }
+  if (plan->proposal_count == 0) tsri_dnn_conv_graph_destroy(plan);
+  return plan->graph != NULL;
+}
+
+bool tsri_dnn_conv_graph_takes(const cuda_conv_memory *memory) {
+  return (memory->x | memory->w | memory->y) % ALIGNMENT == 0;
+}
+
+int tsri_dnn_conv_graph_run(const dnn_plan *plan, int number, const cuda_conv_memory *memory, cu_address workspace) {
+  const dnn_binding bindings[] = {{X_ID, (const void *)(uintptr_t)memory->x},
+                                  {W_ID, (const void *)(uintptr_t)memory->w},
+                                  {Y_ID, (const void *)(uintptr_t)memory->y}};
+  return tsri_dnn_graph_run(&plan->graph->graph, plan->graph->proposals[number].plan, bindings, 3, workspace);
+}
