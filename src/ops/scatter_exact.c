@@ -21,11 +21,11 @@ static int64_t range_for(const tsri_scatter_sizes *z, int64_t most, int64_t fill
 
 // Whole rows where they fit into a group's shared memory: as many for each group as leave enough groups to fill a GPU.
 static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
-  enum { FILLED = 1024 };
+  enum { FILLED = 1024, MOST_JOINED = 1024 };
   if (z->size > most) return false;
   *out =
       (tsri_exact_cut){.range = LEAST_RANGE, .ranges = 1, .per = z->outer / FILLED, .group = GROUP, .each = EACH / 2};
-  if (out->per > most / z->size) out->per = most / z->size;
+  if (out->per > MOST_JOINED / z->size) out->per = MOST_JOINED / z->size;
   if (out->per < 1) out->per = 1;
   while (out->range < out->per * z->size) out->range *= 2;
   if (out->per * z->n > (int64_t)GROUP * out->each) out->each = EACH;
@@ -34,12 +34,12 @@ static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, tsri_exact
 
 // Parts of rows, each of which reads all indices of its row: a read is cheaper than putting an index into its bin if there are few of them.
 static bool cut_parts(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
-  enum { FILLED = 128, FEW_RANGES = 4, FEW_READS = 1 << 22 };
+  enum { FILLED = 128, FEW_READS = 1 << 21 };
   int group = device->limits.max_group_size < LARGE_GROUP ? GROUP : LARGE_GROUP;
   int64_t range = range_for(z, most, FILLED);
   *out =
       (tsri_exact_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group, .each = EACH};
-  return out->ranges <= FEW_RANGES || z->outer * z->n * out->ranges <= FEW_READS;
+  return z->outer * z->n * out->ranges <= FEW_READS;
 }
 
 static bool cut_bins(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
@@ -49,7 +49,7 @@ static bool cut_bins(const tsr_device *device, const tsri_scatter_sizes *z, int6
   *out =
       (tsri_exact_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group, .each = EACH};
   out->is_binned = true;
-  return out->ranges <= MOST_BINS && z->outer * tiles * tile < TSRI_CALL_MAX_ELEMENTS &&
+  return out->ranges <= MOST_BINS && 2 * z->outer * tiles * tile < TSRI_CALL_MAX_ELEMENTS &&
          z->outer * tiles * (out->ranges + 1) < TSRI_CALL_MAX_ELEMENTS &&
          4 * (MOST_BINS + 2 * (uint32_t)group) <= device->limits.shared_bytes;
 }
@@ -94,7 +94,7 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter_size
 // What the first launch of a binned scatter leaves for the second.
 typedef struct binned {
   int64_t tile, tiles;  // elements of a tile; tiles of a row
-  tsr_buffer *keys, *values, *starts;
+  tsr_buffer *found, *starts;
 } binned;
 
 static tsr_status fill_bins(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut,
@@ -106,8 +106,7 @@ static tsr_status fill_bins(const tsri_kernel_run *run, const tsri_scatter_sizes
                 TSRI_CONSTANT("BINS", MOST_BINS), TSRI_CONSTANT("EACH", cut->each),
                 TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, cut->group)), TSRI_CONSTANT("WG", cut->group)));
   tsri_scatter_pass_sources(run, z, &call);
-  tsri_call_buffer(&call, "keys", b->keys, TSR_U32);
-  tsri_call_buffer(&call, "values", b->values, TSR_F32);
+  tsri_call_buffer(&call, "found", b->found, TSR_U32);
   tsri_call_buffer(&call, "starts", b->starts, TSR_U32);
   tsri_call_word(&call, "all_tiles", z->outer * b->tiles);
   tsri_call_word(&call, "tiles", b->tiles);
@@ -115,7 +114,7 @@ static tsr_status fill_bins(const tsri_kernel_run *run, const tsri_scatter_sizes
   return tsri_call_many_groups(&call, z->outer * b->tiles);
 }
 
-// A team has about as many items as a tile has elements for a bin.
+// A team has one to two items for each element that a tile has for a bin.
 static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut,
                            const binned *b) {
   int team = 8;
@@ -125,8 +124,7 @@ static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes 
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("TEAM", team),
                            TSRI_CONSTANT("WG", cut->group)));
   tsri_scatter_pass_x(run, z, &call);
-  tsri_call_buffer(&call, "keys", b->keys, TSR_U32);
-  tsri_call_buffer(&call, "values", b->values, TSR_F32);
+  tsri_call_buffer(&call, "found", b->found, TSR_U32);
   tsri_call_buffer(&call, "starts", b->starts, TSR_U32);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "rows", z->outer);
@@ -142,13 +140,11 @@ static tsr_status run_binned(const tsri_kernel_run *run, const tsri_scatter_size
   binned b = {.tile = (int64_t)cut->group * cut->each};
   b.tiles = (z->n + b.tile - 1) / b.tile;
   int64_t all = z->outer * b.tiles;
-  tsr_status status = tsri_call_scratch(run->device, all * b.tile, TSR_U32, &b.keys);
-  if (status == TSR_OK) status = tsri_call_scratch(run->device, all * b.tile, TSR_F32, &b.values);
+  tsr_status status = tsri_call_scratch(run->device, 2 * all * b.tile, TSR_U32, &b.found);
   if (status == TSR_OK) status = tsri_call_scratch(run->device, all * (cut->ranges + 1), TSR_U32, &b.starts);
   if (status == TSR_OK) status = fill_bins(run, z, cut, &b);
   if (status == TSR_OK) status = add_bins(run, z, cut, &b);
-  tsr_buffer_release(b.keys);
-  tsr_buffer_release(b.values);
+  tsr_buffer_release(b.found);
   tsr_buffer_release(b.starts);
   return status;
 }
