@@ -77,14 +77,17 @@ static void halve_units(tsri_strided *strided) {
 
 // If transposing tiles in shared memory pays, moves the axis along which the source is contiguous to the place before
 // the last.
+//
+// Small matrices with few elements along that axis stay in a core's cache, so that their elements are found there one by one; a tile would have a place for
+// each of them, and nothing at most of its places.
 static void find_turn(tsri_strided *strided) {
-  enum { LEAST_SIDE = 8 };
+  enum { LEAST_SIDE = 8, NARROW = 16, CACHED_BYTES = 32 << 10 };
   int last = strided->rank - 1;
   if (strided->rank < 2 || strided->to[last] != 1 || strided->from[last] == 1 || strided->dims[last] < LEAST_SIDE)
     return;
   for (int i = 0; i < last; i++) {
-    if (strided->from[i] != 1 || strided->dims[i] < LEAST_SIDE) continue;
-    int64_t dim = strided->dims[i], to = strided->to[i];
+    int64_t dim = strided->dims[i], to = strided->to[i], bytes = dim * strided->dims[last] * (int64_t)strided->unit;
+    if (strided->from[i] != 1 || dim < LEAST_SIDE || (dim < NARROW && bytes <= CACHED_BYTES)) continue;
     for (int j = i; j < last - 1; j++) {
       strided->dims[j] = strided->dims[j + 1];
       strided->from[j] = strided->from[j + 1];
