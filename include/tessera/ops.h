@@ -457,8 +457,8 @@ TSR_API tsr_tensor *tsr_embedding_bag(tsr_tensor *table, tsr_tensor *indices, ts
 
 // x with out[indices[i, j, k], j, k] = source[i, j, k] for axis 0, and so on: `indices` and `source` have one shape, of
 // x's rank and no size above x's except along the axis. Where several go to one place, the last in row-major order
-// stays (scatter), or all are added to what x has there (scatter_add): in row-major order, on GPUs in groups of 16 or 64 that follow
-// that order and whose sums are then added, so the result is the same each time. `source` is cast to x's dtype; sums of f16 and bf16 are kept in f32 until the end. scatter_mul, scatter_max and scatter_min likewise, with
+// stays (scatter), or all are added to what x has there (scatter_add): in row-major order, on GPUs in groups that follow that order, or as
+// integers whose sum no order changes, so the result is the same each time. `source` is cast to x's dtype; sums of f16 and bf16 are kept in f32 until the end. scatter_mul, scatter_max and scatter_min likewise, with
 // what x has there among the factors or candidates; NaN is both the largest and the smallest.
 
 // x with elements replaced; the last in row-major order stays
