@@ -6,8 +6,8 @@
 
 Both libraries run in this process and take turns, sample by sample; a sample is as many calls, queued one after the other, as take a
 millisecond (at most 200), and one wait. A cell whose ratio is under 0.95 after --turns samples gets four times as many more, and the
-median of all counts: three samples of some microseconds are often wrong by more than that. Cells are taken in an order that depends on their names alone, so that those of the first
---limit seconds are a fair part of the grid. --warm runs each of them once and measures nothing: it fills the cache of kernels, and
+median of all counts: three samples of some microseconds are often wrong by more than that. Cells are taken in an order that depends on
+their names alone, so that those of the first --limit seconds are a fair part of the grid. --warm runs each of them once and measures nothing: it fills the cache of kernels, and
 several processes can share that by --part 0/8, 1/8 and so on. If the host has not finished queueing when the GPU is done, the cost of
 calling C through ctypes is subtracted; PyTorch is called as its users call it. With --against, the ratio is the time of the same cell
 in that file divided by this one's, and PyTorch is not run.

@@ -42,28 +42,31 @@ static bool cut_parts(const tsr_device *device, const tsri_scatter_sizes *z, int
   return z->outer * z->n * out->ranges <= FEW_READS;
 }
 
+// False also for two ranges, which scatter_ranges goes through in less time than bins are filled in.
 static bool cut_bins(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
-  enum { FILLED = 264 };
+  enum { FILLED = 264, FEW_RANGES = 2 };
   int group = device->limits.max_group_size < 2 * GROUP ? GROUP : 2 * GROUP;
   int64_t range = range_for(z, most, FILLED), tile = (int64_t)group * EACH, tiles = (z->n + tile - 1) / tile;
   *out =
       (tsri_exact_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group, .each = EACH};
   out->is_binned = true;
-  return out->ranges <= MOST_BINS && 2 * z->outer * tiles * tile < TSRI_CALL_MAX_ELEMENTS &&
+  return out->ranges > FEW_RANGES && out->ranges <= MOST_BINS && 2 * z->outer * tiles * tile < TSRI_CALL_MAX_ELEMENTS &&
          z->outer * tiles * (out->ranges + 1) < TSRI_CALL_MAX_ELEMENTS &&
          4 * (MOST_BINS + 2 * (uint32_t)group) <= device->limits.shared_bytes;
 }
 
 bool tsri_scatter_exact_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, tsri_exact_cut *out) {
-  enum { FEW_ROWS = 64, SHORT = 8 * GROUP, MOST_INDICES = 1 << 26 };
+  enum { FEW_ROWS = 64, SHORT = 8 * GROUP, MOST_INDICES = 1 << 26, MOST_FOR_GROUP = 1 << 16 };
   bool is_float = s->dtype == TSR_F32 || s->dtype == TSR_F16 || s->dtype == TSR_BF16;
   if (!is_float || s->combination != TSRI_COMBINE_SUM || z->inner != 1 || z->n > MOST_INDICES) return false;
   int64_t most = most_range(s->device);
   if (most < LEAST_RANGE || s->device->limits.max_group_size < GROUP) return false;
   // Few long rows are shared out among groups even if they fit into one.
   bool is_shared = z->outer < FEW_ROWS && z->n > SHORT;
-  return (!is_shared && cut_whole_rows(z, most, out)) || cut_parts(s->device, z, most, out) ||
-         cut_bins(s->device, z, most, out);
+  if (!is_shared && cut_whole_rows(z, most, out)) return true;
+  // Many indices for few targets are sorted: a group here would have all of them for its targets.
+  bool has_few_targets = z->n / ((z->size + LEAST_RANGE - 1) / LEAST_RANGE) > MOST_FOR_GROUP;
+  return !has_few_targets && (cut_parts(s->device, z, most, out) || cut_bins(s->device, z, most, out));
 }
 
 // --- Launches --------------------------------------------------------------------------------------------------------
