@@ -38,27 +38,42 @@ uint64_t tsri_node_operations(const tsri_node *node) {
 
 // --- Names that are known -----------------------------------------------------------------------------------------------
 
-// What the texts of a fusion are made of: its operators, and the dtype and the shape of its result.
+// What the texts and the operations of a fusion follow from: its operators, the dtype and the shape of its result, and the shapes that its operators read.
 static uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
   return hash ^ hash >> 29;
 }
 
+static uint64_t mix_shape(uint64_t hash, const tsr_shape *shape) {
+  hash = mix(hash, (uint64_t)shape->rank);
+  for (int i = 0; i < shape->rank; i++) hash = mix(hash, (uint64_t)shape->dims[i]);
+  return hash;
+}
+
 static uint64_t hash_of(const tsri_node *const *nodes, uint32_t count) {
   const tsri_node *root = nodes[count - 1];
-  uint64_t hash = mix(count, (uint64_t)root->dtype << 8 | (uint64_t)root->shape.rank);
-  for (int i = 0; i < root->shape.rank; i++) hash = mix(hash, (uint64_t)root->shape.dims[i]);
-  for (uint32_t i = 0; i < count; i++) hash = mix(hash, (uint64_t)(uintptr_t)nodes[i]->op);
+  uint64_t hash = mix_shape(mix(count, (uint64_t)root->dtype), &root->shape);
+  for (uint32_t i = 0; i < count; i++) {
+    hash = mix(hash, (uint64_t)(uintptr_t)nodes[i]->op);
+    if (nodes[i]->op->kind == TSRI_OP_ELEMENTWISE) continue;  // it reads as many elements as it writes
+    for (uint32_t k = 0; k < nodes[i]->input_count; k++) hash = mix_shape(hash, &nodes[i]->inputs[k].layout.shape);
+  }
   return hash | 1;
 }
 
-// Texts of fusions that were described before, by hash: making them anew takes longer than a launch. A direct-mapped table; hash 0: the place is free.
+// Fusions that were described before, by hash: making the texts anew takes longer than a launch. A direct-mapped table; hash 0: the place is free.
 struct tsri_known_texts {
-  struct {
-    uint64_t hash;
+  struct tsri_known_fusion {
+    uint64_t hash, operations;
     uint32_t operators, result;
   } places[1024];
 };
+
+static uint64_t count_operations(const tsri_node *const *nodes, uint32_t count) {
+  uint64_t operations = 0;
+  for (uint32_t i = 0; i < count; i++) operations += tsri_node_operations(nodes[i]);
+  return operations;
+}
 
 static void make_texts(const tsri_node *const *nodes, uint32_t count, uint32_t *out_operators, uint32_t *out_result) {
   names list = {.bytes = 0};
@@ -74,25 +89,17 @@ static void make_texts(const tsri_node *const *nodes, uint32_t count, uint32_t *
 // Describes nodes in the order in which they are computed. Called with the graph's lock held.
 static void describe(const tsri_node *const *nodes, uint32_t count, tsri_profile_context *out) {
   tsri_graph_state *state = tsri_graph_of(nodes[0]->value.device);
-  *out = (tsri_profile_context){.label = nodes[count - 1]->label};
-  for (uint32_t i = 0; i < count; i++) {
-    out->operations += tsri_node_operations(nodes[i]);
-    if (out->label == 0) out->label = nodes[i]->label;
-  }
   if (!state->known_texts) state->known_texts = tsri_calloc(1, sizeof *state->known_texts);
-  if (!state->known_texts) {
-    make_texts(nodes, count, &out->operators, &out->result);
-    return;
-  }
   uint64_t hash = hash_of(nodes, count);
-  size_t at = hash >> 54;
+  struct tsri_known_fusion none = {0}, *known = state->known_texts ? &state->known_texts->places[hash >> 54] : &none;
   _Static_assert(sizeof state->known_texts->places / sizeof state->known_texts->places[0] == 1 << 10, "ten bits");
-  if (state->known_texts->places[at].hash != hash) {
-    state->known_texts->places[at].hash = hash;
-    make_texts(nodes, count, &state->known_texts->places[at].operators, &state->known_texts->places[at].result);
+  if (known->hash != hash) {
+    known->hash = hash;
+    known->operations = count_operations(nodes, count);
+    make_texts(nodes, count, &known->operators, &known->result);
   }
-  out->operators = state->known_texts->places[at].operators;
-  out->result = state->known_texts->places[at].result;
+  *out = (tsri_profile_context){known->operators, known->result, nodes[count - 1]->label, known->operations};
+  for (uint32_t i = 0; i < count && out->label == 0; i++) out->label = nodes[i]->label;
 }
 
 void tsri_profile_fusion(const tsri_plan *plan, const tsri_fusion *fusion, tsri_profile_context *out) {

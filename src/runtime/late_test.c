@@ -136,7 +136,7 @@ TEST(a_device_that_was_given_up_is_closed_when_its_work_has_ended) {
   char text[160];
   snprintf(text, sizeof text,
            "kernel tall(inout f32 y[]) { f32 v = y[0]; for (u32 i = 0; i < %d; i++) { v = v * 0.5 + 1.0; } y[1] = v; }",
-           getenv("TSR_TEST_BACKEND") ? 1000000000 : 20000000);
+           getenv("TSR_TEST_BACKEND") ? 300000000 : 20000000);
   seconds_to_release(text);
   uint64_t start = tsri_clock_ns();
   while (closed_lines == 0 && tsri_clock_ns() - start < UINT64_C(200000000000)) {

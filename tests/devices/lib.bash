@@ -126,7 +126,7 @@ check_runtime() {
   fi
   [[ -z ${TSR_TEST_SAMPLE:-} ]] || set -- "$1"
   # shellcheck source=tests/devices/services.bash
-  (source "${BASH_SOURCE[0]%/*}/services.bash" && TSR_TEST_ATTACK_SECONDS=2 check_services "$@")
+  (source "${BASH_SOURCE[0]%/*}/services.bash" && TSR_TEST_ATTACK_SECONDS=1 check_services "$@")
 }
 
 # part N/M: the option for one of M parts of the operators, unless all cases are wanted.

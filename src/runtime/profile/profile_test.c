@@ -100,7 +100,7 @@ TEST(long_work_is_timed_each_time_and_short_work_now_and_then) {
   static const struct {
     uint64_t ns;
     int least, most;
-  } rows[] = {{1000000, 1000, 1000}, {200000, 1000, 1000}, {20000, 120, 130}, {4000, 24, 30}, {10, 15, 20}};
+  } rows[] = {{1000000, 1000, 1000}, {200000, 500, 502}, {20000, 60, 66}, {6000, 18, 22}, {10, 15, 20}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     tsri_work_class work = {0};
     int timed = 0;
@@ -113,6 +113,16 @@ TEST(long_work_is_timed_each_time_and_short_work_now_and_then) {
     CHECK(timed >= rows[i].least && timed <= rows[i].most);
     CHECK(work.mean_ns > (double)rows[i].ns * 0.999 && work.mean_ns < (double)rows[i].ns * 1.001);
   }
+}
+
+TEST(the_first_time_of_some_work_counts_no_more_once_there_is_a_second) {
+  tsri_work_class work = {0};
+  tsri_work_class_add(&work, 150000000);
+  CHECK(work.mean_ns == 150000000);
+  tsri_work_class_add(&work, 5000);
+  CHECK(work.mean_ns == 5000);
+  tsri_work_class_add(&work, 8000);
+  CHECK(work.mean_ns == 6000);
 }
 
 enum { REPEATED = 200 };

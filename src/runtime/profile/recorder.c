@@ -181,9 +181,23 @@ static tsri_profile_entry *make_room(void) {
 
 static uint64_t since_begin(uint64_t ns) { return ns > session->begin_ns ? ns - session->begin_ns : 0; }
 
-// Adds a record that has the host's time. False if it is lost.
-static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, uint64_t start_ns, uint64_t end_ns,
-                       const tsri_profile_work *work) {
+static void note_time(uint64_t ns) {
+  if (since_begin(ns) > session->latest_ns) session->latest_ns = since_begin(ns);
+}
+
+// The number of the work's name. Work of a class nearly always has the name of the one before.
+static uint32_t name_of(const tsri_profile_work *work, tsri_work_class *class) {
+  if (!class || !work->name) return tsri_profile_intern(work->name);
+  if (!class->name_text || strcmp(class->name_text, work->name) != 0) {
+    class->name = tsri_profile_intern(work->name);
+    class->name_text = tsri_profile_text(class->name);
+  }
+  return class->name;
+}
+
+// Adds a record that has the host's time. `timing` is that of its events, or NULL. False if it is lost.
+static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, const tsri_timing *timing,
+                       uint64_t start_ns, uint64_t end_ns, const tsri_profile_work *work) {
   tsri_profile_entry *entry = make_room();
   if (!entry) {
     session->lost_count++;
@@ -195,7 +209,7 @@ static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, uin
       .duration_ns = end_ns - start_ns,
       .bytes = work->bytes,
       .operations = work->operations || work->kind != TSR_PROFILE_KERNEL ? work->operations : context.operations,
-      .name = tsri_profile_intern(work->name),
+      .name = name_of(work, timing ? timing->work : NULL),
       .operators = work->kind == TSR_PROFILE_ALLOCATION ? 0 : context.operators,
       .result = context.result,
       .label = context.label,
@@ -226,27 +240,31 @@ static tsri_timing *take_timing(tsri_span *span, uint64_t key) {
   return timing;
 }
 
+// Aligns the clock of a queue that is new to the session.
+static void prepare_lane(tsri_span *span, tsri_queue *queue, uint64_t begin_ns, uint64_t key) {
+  bool has_clock = tsri_lane_calibrate(span->lane, queue, begin_ns);
+  tsri_mutex_lock(&lock);
+  span->lane->is_ready = true;
+  span->lane->owner->has_clock |= has_clock;
+  span->timing = take_timing(span, key);
+  tsri_mutex_unlock(&lock);
+}
+
 void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uint64_t key) {
   if (is_mute) return;
+  span->context = tsri_profile_context_now();
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session ? find_device(device) : NULL;
   if (session && !profiled) session->lost_count++;
   span->is_on = profiled != NULL;
   span->lane = profiled ? find_lane(profiled, queue) : NULL;
-  bool is_new = span->lane && !span->lane->is_ready && !span->lane->runs_at_once;
+  bool has_events = span->lane && !span->lane->runs_at_once, is_new = has_events && !span->lane->is_ready;
   uint64_t begin_ns = session ? session->begin_ns : 0;
+  if (has_events && !is_new) span->timing = take_timing(span, key);
   if (span->is_on) open_span_count++;
   tsri_mutex_unlock(&lock);
   if (!span->is_on) return;
-  span->context = tsri_profile_context_now();
-  bool has_clock = is_new && tsri_lane_calibrate(span->lane, queue, begin_ns);
-  if (span->lane && !span->lane->runs_at_once) {
-    tsri_mutex_lock(&lock);
-    span->lane->is_ready = true;
-    profiled->has_clock |= has_clock;
-    span->timing = take_timing(span, key);
-    tsri_mutex_unlock(&lock);
-  }
+  if (is_new) prepare_lane(span, queue, begin_ns, key);
   tsri_timing *timing = span->timing;
   if (timing && timing->has_from && device->backend->event_record(queue, timing->from) != TSR_OK) {
     timing->has_failed = true;
@@ -261,7 +279,8 @@ static void use_up_operations(const tsri_profile_work *work) {
 
 static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t end_ns, const tsri_profile_work *work) {
   uint64_t number = session->next_number;
-  bool is_added = work && add_record(find_device(device), span->lane, span->host_start_ns, end_ns, work);
+  note_time(end_ns);
+  bool is_added = work && add_record(find_device(device), span->lane, span->timing, span->host_start_ns, end_ns, work);
   if (span->timing && is_added && !span->timing->has_failed) {
     span->timing->number = number;
     tsri_lane_add(span->lane, span->timing);
@@ -291,7 +310,8 @@ void tsri_profile_host(tsr_device *device, uint64_t start_ns, const tsri_profile
   uint64_t end_ns = tsri_clock_ns();
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session && device ? find_device(device) : NULL;
-  if (session) add_record(profiled, NULL, start_ns ? start_ns : end_ns, end_ns, work);
+  if (session) note_time(end_ns);
+  if (session) add_record(profiled, NULL, NULL, start_ns ? start_ns : end_ns, end_ns, work);
   tsri_mutex_unlock(&lock);
 }
 
@@ -311,7 +331,7 @@ void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_n
     if (had_to_wait) tsri_lane_align(lane, since_begin(end_ns));
   }
   if (profiled && (!profiled->runs_at_once || end_ns - start_ns >= SHORTEST_NS)) {
-    add_record(profiled, lane, start_ns, end_ns, &(tsri_profile_work){.kind = TSR_PROFILE_WAIT, .name = "wait"});
+    add_record(profiled, lane, NULL, start_ns, end_ns, &(tsri_profile_work){.kind = TSR_PROFILE_WAIT, .name = "wait"});
   }
   tsri_mutex_unlock(&lock);
 }
@@ -338,16 +358,18 @@ static void add_sample(tsri_profiled *profiled, uint64_t at_ns, uint64_t bytes) 
   profiled->samples_merged = 1;
 }
 
+// Reading the clock takes as long as the rest, so a sample has the time of the latest work, and one in eight reads the clock.
 void tsri_profile_memory(tsr_device *device, uint64_t in_use_bytes, uint64_t taken) {
+  enum { CLOCK_EVERY = 8 };
   if (is_mute) return;
-  uint64_t now = tsri_clock_ns();
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session ? find_device(device) : NULL;
   if (profiled) {
     if (in_use_bytes > profiled->peak_bytes) profiled->peak_bytes = in_use_bytes;
     profiled->taken_count += taken > 0;
     profiled->taken_bytes += taken;
-    add_sample(profiled, since_begin(now), in_use_bytes);
+    if (profiled->sampled_count++ % CLOCK_EVERY == 0) note_time(tsri_clock_ns());
+    add_sample(profiled, session->latest_ns, in_use_bytes);
   }
   tsri_mutex_unlock(&lock);
 }

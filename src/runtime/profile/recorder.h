@@ -31,7 +31,9 @@ typedef struct tsri_work_class {
   uint64_t hash;        // 0: the place is free
   uint64_t seen, next;  // how often it was queued, and at which of these it is timed next
   uint64_t timed;
-  double mean_ns;  // of the times
+  double mean_ns;         // of the times
+  uint32_t name;          // of its newest record
+  const char *name_text;  // the same; NULL: there was none
 } tsri_work_class;
 
 // The class of work with this key (tsri_span_begin). NULL: each such work is timed, since the session asks for it, or there are too many classes.
@@ -95,6 +97,7 @@ typedef struct tsri_profiled {
   int lane_count;
   tsri_memory_sample *samples;
   int sample_count, sample_stride, samples_merged;
+  uint64_t sampled_count;  // of all samples, also merged ones
   struct tsri_profiled *next;
 } tsri_profiled;
 
@@ -128,6 +131,7 @@ void tsri_totals_deinit(tsri_profile_totals *totals);
 struct tsr_profile {
   tsri_object object;
   uint64_t begin_ns, duration_ns;  // begin_ns: on the host's clock
+  uint64_t latest_ns;              // the latest time that is known, since begin_ns
   bool is_full;
   tsri_profile_entry **chunks;  // a ring of chunk_count chunks
   size_t chunk_count;
