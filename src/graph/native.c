@@ -358,6 +358,7 @@ tsr_status tsri_native_reduce(const tsri_codegen *codegen, const tsri_argument *
   const tsri_fused *fused = codegen->fused;
   if (!output->device->backend->native_ops || !fused->heavy || fused->fusion->node_count != 1)
     return TSR_ERR_UNSUPPORTED;
+  if (fused->reduced.count == 0) return TSR_ERR_UNSUPPORTED;  // a copy of no elements has no memory
   tsr_status status = run_sum(codegen, leaf, output, first);
   tsri_native_op op;
   if (status != TSR_ERR_UNSUPPORTED) return status;
