@@ -16,7 +16,7 @@ function(add_line test arguments)
   if(EMULATOR)
     set(timeout 3600)
   endif()
-  if(NAME MATCHES "^lang\\.emit_") # with TSR_TEST_SAMPLE=1, vendors' compilers get all kernels: minutes each
+  if(NAME MATCHES "^lang\\.(emit_|random)") # with TSR_TEST_SAMPLE=1, compilers get all kernels, or five times as many: minutes each
     set(timeout 3600)
   endif()
   if(LABEL STREQUAL "attack") # as long as TSR_TEST_ATTACK_SECONDS says

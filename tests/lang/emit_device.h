@@ -21,6 +21,7 @@ typedef struct emit_launch {
   const void *params;
   uint32_t params_bytes;
   uint32_t groups[3], local[3];
+  uint32_t subgroup;  // that the text was written for, on devices with several sizes; 0: the dialect's usual one
 } emit_launch;
 
 typedef struct emit_device {

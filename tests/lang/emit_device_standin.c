@@ -52,7 +52,7 @@ static bool hip_run(void *program, const emit_launch *launch) {
     arguments[i] = &buffers[i];
   }
   arguments[launch->buffer_count] = (void *)(uintptr_t)launch->params;
-  return run(program, launch, 64, arguments);
+  return run(program, launch, launch->subgroup ? launch->subgroup : 64, arguments);
 }
 
 static void release(void *program) { standin_release(program); }

@@ -15,7 +15,7 @@
 #include "lang/random_case.h"
 #include "support/test.h"
 
-#define SUBGROUP_SIZE 32  // of CUDA, Metal and lane bytecode; the others use shared memory
+#define SUBGROUP_SIZE 32  // of CUDA, HIP, Metal and lane bytecode; the others use shared memory
 
 // --- Comparing ------------------------------------------------------------------------------------------------------
 
@@ -50,6 +50,7 @@ static void run_all(const emit_device *device, random_case *cases, uint32_t coun
     CHECK(memory);
     memcpy(memory, c->inputs, c->bytes);
     emit_launch launch = random_case_launch(c, NULL, memory);
+    launch.subgroup = SUBGROUP_SIZE;
     bool was_run = emit_batch_run(batch, i, &launch, NULL, NULL);
     if (is_reference) continue;
     if (was_run) compare(c, device->name, memory);
