@@ -17,7 +17,9 @@ tsrpy_array *tsrpy_array_new(tsr_tensor *tensor) {
   tsrpy_array *array = NULL;
   if (spare_count > 0) array = (tsrpy_array *)PyObject_Init(spare[--spare_count], tsrpy_array_type);
   else array = PyObject_New(tsrpy_array, tsrpy_array_type);
-  if (array) array->tensor = tensor;
+  if (!array) return NULL;
+  array->tensor = tensor;
+  array->shape_tuple = NULL;
   return array;
 }
 
@@ -49,6 +51,7 @@ static void array_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   if (((tsrpy_array *)self)->tensor) tsr_release(((tsrpy_array *)self)->tensor);
   else tsrpy_held_forget((tsrpy_array *)self);
+  Py_XDECREF(((tsrpy_array *)self)->shape_tuple);
   if (spare_count < MOST_SPARE) spare[spare_count++] = self;
   else PyObject_Free(self);
   Py_DECREF(type);
@@ -98,7 +101,9 @@ bool tsrpy_shape_parse(PyObject *object, tsr_shape *out_shape) {
 
 static PyObject *get_shape(PyObject *self, void *unused) {
   (void)unused;
-  return tsrpy_shape_tuple(tsrpy_shape_of(self));
+  tsrpy_array *array = (tsrpy_array *)self;
+  if (!array->shape_tuple) array->shape_tuple = tsrpy_shape_tuple(tsrpy_shape_of(self));
+  return Py_XNewRef(array->shape_tuple);
 }
 // x.shape = …: the same memory with another shape, which x alone sees.
 static int set_shape(PyObject *self, PyObject *value, void *unused) {
@@ -116,6 +121,7 @@ static int set_shape(PyObject *self, PyObject *value, void *unused) {
     return -1;
   }
   ((tsrpy_array *)self)->tensor = made;
+  Py_CLEAR(((tsrpy_array *)self)->shape_tuple);
   tsr_release(own);
   return 0;
 }

@@ -82,7 +82,8 @@ enum { TSRPY_HELD_BYTES = 128, TSRPY_ELEMENT_BYTES = 8 };
 typedef struct tsrpy_array {
   PyObject_HEAD tsr_tensor *
       tensor;  // never failed, unless host memory is out; NULL: the Array holds its elements (element.c), as the rest says
-  tsr_device *device;  // borrowed, since devices stay open
+  PyObject *shape_tuple;  // x.shape, once it was asked for; NULL: not yet
+  tsr_device *device;     // borrowed, since devices stay open
   tsr_dtype dtype;
   tsr_shape shape;  // rank 0: an element, whose bytes are 8
   union {

@@ -243,20 +243,35 @@ static PyObject *held_element(PyObject *self, const int64_t *index, int count) {
   return tsrpy_number_take(array->device, array->dtype, bits);
 }
 
+// x[indices] of a list with few elements. NULL: not so, or there is an exception.
+static PyObject *take_few(PyObject *self, PyObject *key) {
+  static tsrpy_small_run *take;
+  if (!take) take = tsrpy_small_find("take");
+  return tsrpy_is_array(key) && tsrpy_rank_of(self) == 1 && tsrpy_rank_of(key) > 0 ? take((PyObject *[]){self, key})
+                                                                                   : NULL;
+}
+
+// x[3] and x[1, 2]: an element, or a view of the rest. NULL without an exception: an element that is not there.
+static PyObject *subscript_numbers(PyObject *self, const int64_t *index, int count, bool is_tuple) {
+  if (count != tsrpy_rank_of(self)) {
+    return is_tuple ? NULL : take_view(tsr_view(tsrpy_tensor_of(self), &TSR_AT(index[0]), 1));
+  }
+  PyObject *element = held_element(self, index, count);
+  if (element || PyErr_Occurred()) return element;
+  element = tsrpy_element_now(tsrpy_tensor_of(self), index, count);
+  return element || PyErr_Occurred() ? element : tsrpy_element_at(tsrpy_tensor_of(self), index, count);
+}
+
 PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
   if (PySlice_Check(key)) return take_view(view_by(tsrpy_tensor_of(self), key));
   int64_t index[TSR_MAX_RANK];
+  bool is_tuple = PyTuple_Check(key);
   int count = read_numbers(key, index);
-  PyObject *held = count > 0 ? held_element(self, index, count) : NULL;
-  if (!held && count == 0 && PyTuple_Check(key)) held = plain_subscript(self, key);
-  if (held || PyErr_Occurred()) return held;
+  PyObject *found = count > 0  ? subscript_numbers(self, index, count, is_tuple)
+                    : is_tuple ? plain_subscript(self, key)
+                               : take_few(self, key);
+  if (found || PyErr_Occurred()) return found;
   tsr_tensor *own = tsrpy_tensor_of(self);
-  if (count > 0) {
-    PyObject *element = tsrpy_element_now(own, index, count);
-    if (element || PyErr_Occurred()) return element;
-    if (count == tsr_tensor_rank(own)) return tsrpy_element_at(own, index, count);
-    if (!PyTuple_Check(key)) return take_view(tsr_view(own, &TSR_AT(index[0]), 1));
-  }
   if (is_one(key)) return take_view(view_by(own, key));
   if (!is_basic_key(key)) return choose(self, key);
   PyObject *tuple = key_tuple(key), *view = tuple ? take_view(view_by(own, tuple)) : NULL;

@@ -318,6 +318,27 @@ static PyObject *small_matmul(PyObject *const *given) {
   return make(&out);
 }
 
+// Of two lists alone.
+static PyObject *small_dot(PyObject *const *given) {
+  bool are_lists = given[0] && tsrpy_is_array(given[0]) && tsrpy_rank_of(given[0]) == 1;
+  return are_lists ? small_matmul(given) : NULL;
+}
+
+static PyObject *small_outer(PyObject *const *given) {
+  small a, b, out;
+  if (!read_small(given[0], &a) || !read_small(given[1], &b) || a.dtype != b.dtype || a.device != b.device) return NULL;
+  const tsr_shape shape = {.rank = 2, .dims = {a.count, b.count}};
+  if (a.shape.rank != 1 || b.shape.rank != 1 || !is_reduced_here(SUM, a.dtype)) return NULL;
+  if (!begin(&out, &a, a.dtype, &shape)) return NULL;
+  for (int i = 0; i < out.count; i++) {
+    int left = i / b.count, right = i % b.count;
+    if (a.dtype == TSR_F32) out.of.f32[i] = a.of.f32[left] * b.of.f32[right];
+    else if (a.dtype == TSR_F64) out.of.f64[i] = a.of.f64[left] * b.of.f64[right];
+    else out.of.i64[i] = (int64_t)((uint64_t)a.of.i64[left] * (uint64_t)b.of.i64[right]);
+  }
+  return make(&out);
+}
+
 // --- Joining and choosing --------------------------------------------------------------------------------------------------
 
 // Appends the lines of `part` along the axis to those of a shape that has room for them from `at` on.
@@ -470,11 +491,22 @@ static PyObject *small_where(PyObject *const *given) {
 
 // --- Sets and places -------------------------------------------------------------------------------------------------------
 
+// A float of Python beside floats.
+static bool read_float(PyObject *number, const small *like, small *out) {
+  const tsr_shape none = {0};
+  if (!number || !PyFloat_Check(number) || (like->dtype != TSR_F32 && like->dtype != TSR_F64)) return false;
+  begin(out, like, like->dtype, &none);
+  if (like->dtype == TSR_F32) out->of.f32[0] = (float)PyFloat_AsDouble(number);
+  else out->of.f64[0] = PyFloat_AsDouble(number);
+  return true;
+}
+
 // sorted, values, right: in front of equal elements, or behind them.
 static PyObject *small_searchsorted(PyObject *const *given) {
   small all, x, out;
   bool is_right = false;
-  if (!read_small(given[0], &all) || !read_small(given[1], &x) || !read_flag(given[2], &is_right)) return NULL;
+  if (!read_small(given[0], &all) || !read_flag(given[2], &is_right)) return NULL;
+  if (!read_small(given[1], &x) && !read_float(given[1], &all, &x)) return NULL;
   if (all.dtype != x.dtype || all.device != x.device || all.shape.rank != 1 || !is_reduced_here(SUM, x.dtype))
     return NULL;
   if (all.count + x.count > TSRPY_FEW || !begin(&out, &x, TSR_I32, &x.shape)) return NULL;
@@ -531,14 +563,64 @@ static PyObject *small_nonzero(PyObject *const *given) {
   return make(&out);
 }
 
+// A size or a place; false: it is none, or large.
+static bool read_size(PyObject *object, int otherwise, int *out_size) {
+  int overflow = 0;
+  long size = otherwise;
+  if (object && !PyLong_Check(object)) return false;
+  if (object) size = PyLong_AsLongAndOverflow(object, &overflow);
+  *out_size = (int)size;
+  return !overflow && size >= -TSRPY_FEW && size <= TSRPY_FEW;
+}
+
+// rows, cols, diagonal, dtype, device: the current device alone.
+static PyObject *small_eye(PyObject *const *given) {
+  small out, like;
+  int rows, cols, diagonal;
+  tsr_dtype dtype = TSR_F32;
+  if (tsrpy_is_recording() || (given[4] && given[4] != Py_None) || !given[0] || !given[1]) return NULL;
+  if (!read_size(given[0], 0, &rows) || !read_size(given[1], 0, &cols) || !read_size(given[2], 0, &diagonal))
+    return NULL;
+  if (given[3] && !tsrpy_dtype_parse(given[3], &dtype)) return NULL;
+  like.device = tsrpy_device_current();
+  const tsr_shape shape = {.rank = 2, .dims = {rows, cols}};
+  unsigned char one[TSRPY_ELEMENT_BYTES];
+  if (!like.device || tsr_dtype_bytes(dtype) == 0 || !begin(&out, &like, dtype, &shape)) return NULL;
+  if (!tsrpy_check(tsr_convert(dtype, one, TSR_F64, &(double){1}, 1))) return NULL;
+  memset(out.of.bytes_of, 0, (size_t)out.count * out.bytes);
+  for (int i = 0; i < rows; i++) {
+    bool is_inside = i + diagonal >= 0 && i + diagonal < cols;
+    if (is_inside) memcpy(out.of.bytes_of + (size_t)(i * cols + i + diagonal) * out.bytes, one, out.bytes);
+  }
+  return make(&out);
+}
+
+// x, n, axis: each element minus the one before it, once.
+static PyObject *small_diff(PyObject *const *given) {
+  small x, out;
+  int axis = 0, times = 0;
+  if (!read_small(given[0], &x) || !read_size(given[1], 1, &times) || times != 1) return NULL;
+  if (!is_reduced_here(SUM, x.dtype) || !read_axis(given[2], x.shape.rank, -1, &axis)) return NULL;
+  tsr_shape shape = x.shape;
+  shape.dims[axis]--;
+  if (!begin(&out, &x, x.dtype, &shape)) return NULL;
+  line l = line_of(&shape, axis);
+  for (int i = 0; i < out.count; i++) {
+    int before = i + i / (l.size * l.inner) * l.inner, at = before + l.inner;
+    if (x.dtype == TSR_F32) out.of.f32[i] = x.of.f32[at] - x.of.f32[before];
+    else if (x.dtype == TSR_F64) out.of.f64[i] = x.of.f64[at] - x.of.f64[before];
+    else out.of.i64[i] = (int64_t)((uint64_t)x.of.i64[at] - (uint64_t)x.of.i64[before]);
+  }
+  return make(&out);
+}
+
 // x, weights, length: how often each number occurs.
 static PyObject *small_bincount(PyObject *const *given) {
   small x, out;
-  int indices[TSRPY_FEW], overflow = 0;
-  if (!given[0] || (given[1] && given[1] != Py_None) || !given[2] || !PyLong_Check(given[2])) return NULL;
-  long length = PyLong_AsLongAndOverflow(given[2], &overflow);
+  int indices[TSRPY_FEW], length = 0;
+  if (!given[0] || (given[1] && given[1] != Py_None) || !given[2] || !read_size(given[2], 0, &length)) return NULL;
   const tsr_shape shape = {.rank = 1, .dims = {length}};
-  if (overflow || !read_small(given[0], &x) || x.shape.rank != 1) return NULL;
+  if (!read_small(given[0], &x) || x.shape.rank != 1) return NULL;
   if (!begin(&out, &x, TSR_I32, &shape) || !read_indices(given[0], &x, length, &x, indices)) return NULL;
   memset(out.of.i32, 0, (size_t)length * sizeof out.of.i32[0]);
   for (int i = 0; i < x.count; i++) out.of.i32[indices[i]]++;
@@ -548,13 +630,9 @@ static PyObject *small_bincount(PyObject *const *given) {
 // x, offset: the matrix with a list on one of its diagonals.
 static PyObject *small_diag(PyObject *const *given) {
   small x, out;
-  int overflow = 0;
-  long offset = 0;
-  if (given[1] && !PyLong_Check(given[1])) return NULL;
-  if (given[1]) offset = PyLong_AsLongAndOverflow(given[1], &overflow);
-  if (overflow || offset < -TSRPY_FEW || offset > TSRPY_FEW || !read_small(given[0], &x) || x.shape.rank != 1)
-    return NULL;
-  int size = x.count + (int)(offset < 0 ? -offset : offset), first = offset > 0 ? (int)offset : (int)-offset * size;
+  int offset = 0;
+  if (!read_size(given[1], 0, &offset) || !read_small(given[0], &x) || x.shape.rank != 1) return NULL;
+  int size = x.count + (offset < 0 ? -offset : offset), first = offset > 0 ? offset : -offset * size;
   const tsr_shape shape = {.rank = 2, .dims = {size, size}};
   if (!begin(&out, &x, x.dtype, &shape)) return NULL;
   memset(out.of.bytes_of, 0, (size_t)out.count * out.bytes);
@@ -596,6 +674,10 @@ tsrpy_small_run *tsrpy_small_find(const char *name) {
       {"nonzero", small_nonzero},
       {"bincount", small_bincount},
       {"diag", small_diag},
+      {"dot", small_dot},
+      {"outer", small_outer},
+      {"eye", small_eye},
+      {"diff", small_diff},
   };
   for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
     if (strcmp(operators[i].name, name) == 0) return operators[i].run;

@@ -82,6 +82,8 @@ def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Array:
     """Elements along an axis, chosen by indices of the same rank; the other axes are broadcast."""
     x, indices = asarray(x), asarray(indices)
     axis = axis_of(axis, x.ndim)
+    if x.ndim == 1 == indices.ndim:
+        return ops.gather(x, axis, indices)
     shape = list(broadcast_shapes(x.shape[:axis] + (1,) + x.shape[axis + 1:], indices.shape[:axis] + (1,) + indices.shape[axis + 1:]))
     shape[axis] = x.shape[axis]
     x = ops.expand(x, shape)

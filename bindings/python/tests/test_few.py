@@ -135,6 +135,13 @@ class Operators(unittest.TestCase):
             return lambda: ops_flat(operator(x))
         elif name == "bincount":
             args = (ts.asarray([g.randint(0, 5) for _ in range(7)]), None, g.randint(6, 9))
+        elif name in ("dot", "outer"):
+            count = g.randint(1, 5)
+            args = (self.values((count,), dtype), self.values((count,), dtype))
+        elif name == "diff":
+            args = (x, 1, axis)
+        elif name == "eye":
+            args = (g.randint(1, 4), g.randint(1, 4), g.randint(-2, 2), dtype)
         elif name == "diag":
             args = (self.values((g.randint(1, 4),), dtype), g.randint(-2, 2))
         else:
@@ -144,7 +151,7 @@ class Operators(unittest.TestCase):
     def test_they_give_what_is_recorded(self):
         self.generator = random.Random(5)
         names = """sum mean prod max min any all argmax argmin cumsum cumprod sort argsort matmul concat stack index_select repeat where take gather cast searchsorted
-                   unique nonzero bincount diag""".split()
+                   unique nonzero bincount diag dot outer diff eye""".split()
         with ts.device("cpu"):
             for k in range(40 * len(names)):
                 name = names[k % len(names)]
