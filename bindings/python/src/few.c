@@ -206,6 +206,21 @@ static int64_t floor_mod_of(int64_t a, int64_t b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+// Quotients that a float holds to the last unit. Divided in double precision, none is rounded up to a whole number.
+static bool has_plain_quotients(const pair *p) {
+  bool is_plain = true;
+  for (int i = 0; i < p->count && is_plain && p->dtype == TSR_F32; i++) {
+    float a = p->a.of.f32[i * p->a.step], b = p->b.of.f32[i * p->b.step];
+    is_plain = isfinite(a) && isfinite(b) && b != 0 && fabs((double)a / (double)b) < 0x1p23;
+  }
+  return is_plain;
+}
+
+static float floor_div_of_f32(float a, float b) {
+  float quotient = (float)floor((double)a / (double)b);
+  return quotient == 0 ? ((a < 0) != (b < 0) ? -0.0f : 0.0f) : quotient;
+}
+
 static int64_t magnitude_of(int64_t a) { return a < 0 ? wrapped(0 - (uint64_t)a) : a; }
 
 static int64_t gcd_of(int64_t a, int64_t b) {
@@ -274,6 +289,7 @@ TSRPY_INTEGERS(mod, floor_mod_of(a, b))
 TSRPY_MAKE(fmod, f32, float, f32, copysign(floor_mod_of_f32(fabs(a), fabs(b)), a < 0 ? -1.0f : 1.0f))
 TSRPY_MAKE(fmod, f64, double, f64, copysign(floor_mod_of_f64(fabs(a), fabs(b)), a < 0 ? -1.0 : 1.0))
 TSRPY_INTEGERS(fmod, rest_of(a, b))
+TSRPY_MAKE(floor_div, f32, float, f32, floor_div_of_f32(a, b))
 TSRPY_INTEGERS(floor_div, floor_div_of(a, b))
 TSRPY_INTEGERS(gcd, gcd_of(a, b))
 TSRPY_INTEGERS(lcm, lcm_of(a, b))
@@ -311,10 +327,11 @@ TSRPY_COMPARISON(ge, >=)
 typedef void few_run(const pair *p, numbers *out);
 
 struct tsrpy_few {
-  const char *name;                  // of the operator
-  few_run *f32, *f64, *i64, *bools;  // NULL: the operator is recorded for this dtype
-  bool is_truth;                     // the result is bool
-  bool is_of_library;                // f32 by tsr_device_host_function
+  const char *name;                    // of the operator
+  few_run *f32, *f64, *i64, *bools;    // NULL: the operator is recorded for this dtype
+  bool (*may_compute)(const pair *p);  // whether these numbers are computed here; NULL: all are
+  bool is_truth;                       // the result is bool
+  bool is_of_library;                  // f32 by tsr_device_host_function
 };
 
 #define OF_FLOATS(as)   .name = #as, .f32 = as##_f32, .f64 = as##_f64
@@ -352,7 +369,7 @@ static const struct tsrpy_few functions[] = {
     {OF_FLOATS(nextafter)},
     {OF_NUMBERS(mod)},
     {OF_NUMBERS(fmod)},
-    {OF_INTEGERS(floor_div)},
+    {OF_INTEGERS(floor_div), .f32 = floor_div_f32, .may_compute = has_plain_quotients},
     {OF_INTEGERS(gcd)},
     {OF_INTEGERS(lcm)},
     {OF_BITS(bitwise_and)},
@@ -444,6 +461,7 @@ PyObject *tsrpy_few_compute(const tsrpy_few *few, PyObject *left, PyObject *righ
   few_run *run = run_for(few, p.dtype);
   if (!run && !few->is_of_library) return NULL;
   if (!(right ? read_pair(left, right, &p) : read_one(left, &p))) return NULL;
+  if (few->may_compute && !few->may_compute(&p)) return NULL;
   results.i64[0] = 0;  // an element has 8 bytes, of which its dtype may use fewer
   if (run) run(&p, &results);
   else if (!run_of_library(few, &p, right != NULL, &results)) return NULL;

@@ -2,6 +2,8 @@
 // Element-wise functions of the namespace `tessera`: operators that also take NumPy's keywords (out, where, dtype) and have its methods (reduce, at, …).
 //
 // A call without keywords goes straight to the operator. Keywords and methods are the business of tessera/_elementwise.py.
+#include <string.h>
+
 #include "binding.h"
 
 #include <structmember.h>
@@ -65,14 +67,29 @@ static bool pack_arguments(PyObject *const *args, Py_ssize_t count, PyObject *na
   return is_right;
 }
 
+// Writes a result that holds its elements into `out`, if both have one dtype and shape. False: _elementwise.py does it.
+static bool write_few(PyObject *out, PyObject *result) {
+  tsrpy_array *target = (tsrpy_array *)out;
+  const tsrpy_array *source = (const tsrpy_array *)result;
+  if (!target->tensor) return tsrpy_held_write(target, result);
+  if (source->tensor || tsrpy_is_recording()) return false;
+  tsr_shape shape = tsr_tensor_shape(target->tensor);
+  if (tsr_tensor_dtype(target->tensor) != source->dtype || shape.rank != source->shape.rank ||
+      memcmp(shape.dims, source->shape.dims, (size_t)shape.rank * sizeof shape.dims[0]) != 0) {
+    return false;
+  }
+  size_t bytes = (size_t)tsrpy_count_of_shape(&shape) * tsr_dtype_bytes(source->dtype);
+  return tsr_write(target->tensor, source->bits, bytes) == TSR_OK;
+}
+
 static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t flagged_count, PyObject *names) {
   Py_ssize_t count = (Py_ssize_t)(flagged_count & ~ARGUMENTS_OFFSET);
   const tsrpy_operator *operator= cast(self)->operator;
   if (!names && count <= operator->parameter_count) return call_plain(operator, args, count);
-  if (!names && count == operator->parameter_count + 1 && tsrpy_is_held(args[count - 1])) {  // the last one is `out`
+  if (!names && count == operator->parameter_count + 1 && tsrpy_is_array(args[count - 1])) {  // the last one is `out`
     PyObject *out = args[count - 1], *result = call_plain(operator, args, count - 1);
     if (!result) return NULL;
-    bool is_written = tsrpy_held_write((tsrpy_array *)out, result);
+    bool is_written = write_few(out, result);
     Py_DECREF(result);
     if (is_written) return Py_NewRef(out);
   }

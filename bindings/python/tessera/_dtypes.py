@@ -71,6 +71,10 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
     >>> tessera.result_type(tessera.int8, tessera.float32)
     """
+    if len(arrays_and_dtypes) == 2:
+        a, b = arrays_and_dtypes
+        if isinstance(a, Array) and isinstance(b, Array):
+            return _core.promote(a.dtype, b.dtype)
     found, numbers = None, []
     for item in arrays_and_dtypes:
         if isinstance(item, (bool, int, float)):
