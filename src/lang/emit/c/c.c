@@ -250,26 +250,10 @@ static void put_prelude(tsri_c_emitter *e, tsri_builder *out) {
 }
 
 static void put_build_options(const tsri_c_emitter *e, tsri_emitted *out) {
-  const char *text = "";
-  switch (e->spell->bit) {
-    case TSRI_C_OPENCL:
-      snprintf(out->build_options, sizeof out->build_options, "-cl-std=%s%s", e->uses_subgroups ? "CL3.0" : "CL1.2",
-               e->options->exact_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
-      return;
-    case TSRI_C_CUDA:
-      text = "-fmad=false";
-      break;
-    case TSRI_C_HIP:
-      text = "-ffp-contract=off";
-      break;
-    case TSRI_C_METAL:
-      text = "-fno-fast-math";
-      break;
-    default:
-      text = "-ffp-contract=off";
-      break;
-  }
-  snprintf(out->build_options, sizeof out->build_options, "%s", text);
+  snprintf(out->build_options, sizeof out->build_options, "%s", e->spell->build_options);
+  if (!tsri_c_is(e, TSRI_C_OPENCL)) return;
+  snprintf(out->build_options, sizeof out->build_options, "-cl-std=%s%s", e->uses_subgroups ? "CL3.0" : "CL1.2",
+           e->options->exact_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
 }
 
 static void put_all(tsri_c_emitter *e, tsri_emitted *out, tsri_builder *text, tsri_builder *function) {

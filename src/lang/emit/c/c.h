@@ -22,6 +22,7 @@
 #include "lang/emit/emit.h"
 #include "lang/emit/helper_names.h"
 #include "lang/emit/phrase.h"
+#include "lang/ir/marks.h"
 #include "lang/lower/lacks.h"
 
 // --- Spellings ------------------------------------------------------------------------------------------------------
@@ -43,6 +44,7 @@ typedef struct tsri_c_spelling {
   const char *space[3];                // before a pointer's type, by tsri_ir_space
   const char *shared;                  // before the declaration of a shared array, which is aligned to 16
   const char *no_alias;                // after the * of a pointer parameter
+  const char *build_options;           // for the device's compiler; OpenCL's depend on the kernel
   const char *barrier;                 // for shared memory and buffers
   const char *shared_barrier;          // for shared memory alone
   const char *group, *groups, *local;  // ids; # stands for the axis
@@ -64,10 +66,8 @@ extern const tsri_c_spelling tsri_c_opencl, tsri_c_cuda, tsri_c_hip, tsri_c_meta
 #define TSRI_C_MAX_DEPTH 600  // of nested blocks and conditional operands
 #define TSRI_C_MAX_NAME  40   // of a source name; the number behind it keeps longer ones apart
 
-// Flags of a statement.
-#define TSRI_C_COLLECTED    1u  // plain C: runs once for the group, not once per item
-#define TSRI_C_HAS_CONTINUE 2u  // LOOP: a CONTINUE of this loop is inside
-#define TSRI_C_FLAGGED      4u  // LOOP: its BREAKs set tsr_leave_<index> (the body stands in a do … while)
+// Flag of a statement, beside those of ir/marks.h.
+#define TSRI_C_FLAGGED 4u  // LOOP: its BREAKs set tsr_leave_<index> (the body stands in a do … while)
 
 typedef struct tsri_c_emitter {
   const tsri_emitter *emitter;
@@ -80,7 +80,7 @@ typedef struct tsri_c_emitter {
   tsri_builder body;
   tsri_helper_names names;  // of the helpers written so far
 
-  uint8_t *stmt_flags;
+  uint8_t *stmt_flags;  // plain C: a statement that is TSRI_MARK_COLLECTED runs once for the group, not once per item
 
   uint32_t items;       // per group
   bool has_groups;      // plain C: barriers, so variables live in an array of items
@@ -119,6 +119,7 @@ void tsri_c_expand(tsri_c_emitter *e, tsri_builder *out, const char *pattern, ts
 bool tsri_c_want(tsri_c_emitter *e, const char *name);
 // Adds a helper that the caller wrote for tsri_c_want.
 void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_builder *text);
+void tsri_c_define_phrase(tsri_c_emitter *e, const char *name, const char *format, ...);  // emit/phrase.h: %s and %u
 
 // Adds the function of this name that is written from an expansion (lang/lower/expand.h), if there is one and it was not
 // asked for before.

@@ -10,55 +10,13 @@
 #include "lang/emit/c/c.h"
 #include "lang/emit/literal.h"
 
-// --- Marks ----------------------------------------------------------------------------------------------------------
-
-// Marks what is COLLECTED in plain C, and loops with a CONTINUE, walking statements from the last: those inside a block
-// need not come after it, so each block is walked by recursion, bounded by tsri_c_enter.
-static uint8_t mark_block(tsri_c_emitter *e, uint32_t first, uint32_t loop);
-
-static uint8_t mark_stmt(tsri_c_emitter *e, uint32_t index, uint32_t loop) {
-  const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
-  uint8_t flags = 0;
-  switch (stmt->kind) {
-    case TSRI_STMT_IF:
-      flags = (uint8_t)(mark_block(e, stmt->body, loop) | mark_block(e, stmt->other, loop));
-      break;
-    case TSRI_STMT_LOOP:
-      if (stmt->has_barrier) e->stmt_flags[index] = TSRI_C_COLLECTED;
-      (void)mark_block(e, stmt->body, index);
-      (void)mark_block(e, stmt->other, index);
-      return e->stmt_flags[index] & TSRI_C_COLLECTED;
-    case TSRI_STMT_CONTINUE:
-      e->stmt_flags[loop] |= TSRI_C_HAS_CONTINUE;  // fall through
-    case TSRI_STMT_BREAK:
-      flags = e->stmt_flags[loop] & TSRI_C_COLLECTED;
-      break;
-    case TSRI_STMT_BARRIER:
-    case TSRI_STMT_COLLECTIVE:
-      flags = TSRI_C_COLLECTED;
-      break;
-    default:
-      break;
-  }
-  e->stmt_flags[index] |= flags;
-  return flags;
-}
-
-static uint8_t mark_block(tsri_c_emitter *e, uint32_t first, uint32_t loop) {
-  uint8_t flags = 0;
-  if (!tsri_c_enter(e)) return 0;
-  for (uint32_t i = first; i; i = e->kernel->stmts[i].next) flags |= mark_stmt(e, i, loop);
-  tsri_c_leave(e);
-  return flags;
-}
-
 bool tsri_c_analyse(tsri_c_emitter *e) {
   e->stmt_flags = tsri_calloc(e->kernel->stmt_count + 1, 1);
   e->vars_used = tsri_calloc(e->kernel->var_count + 1, 1);
   e->params_used = tsri_calloc(e->kernel->param_count + 1, 1);
   if (!e->stmt_flags || !e->vars_used || !e->params_used) return false;
-  uint8_t flags = mark_block(e, e->kernel->body, 0);
-  e->has_groups = tsri_c_is(e, TSRI_C_PLAIN) && (flags & TSRI_C_COLLECTED);
+  bool is_collected = tsri_ir_mark(e->kernel, TSRI_C_MAX_DEPTH, e->stmt_flags);
+  e->has_groups = tsri_c_is(e, TSRI_C_PLAIN) && is_collected;
   return true;
 }
 

@@ -157,7 +157,7 @@ void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first) {
   if (!tsri_c_enter(e)) return;
   bool is_in_items = false;
   for (uint32_t i = first; i; i = e->kernel->stmts[i].next) {
-    bool is_collected = (e->stmt_flags[i] & TSRI_C_COLLECTED) != 0;
+    bool is_collected = (e->stmt_flags[i] & TSRI_MARK_COLLECTED) != 0;
     if (is_collected && is_in_items) end_items(e);
     if (!is_collected && !is_in_items) begin_items(e);
     is_in_items = !is_collected;

@@ -15,6 +15,7 @@ const tsri_c_spelling tsri_c_opencl = {
     .space = {"__global ", "__local ", ""},
     .shared = "__local __attribute__((aligned(16))) ",
     .no_alias = "restrict ",
+    .build_options = "",
     .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
     .shared_barrier = "barrier(CLK_LOCAL_MEM_FENCE)",
     .group = "(u32)get_group_id(#)",
@@ -42,12 +43,18 @@ const tsri_c_spelling tsri_c_opencl = {
   .long_suffix = "LL", .native_i64 = "longlong", .max_native_bytes = 16
 
 const tsri_c_spelling tsri_c_cuda = {
-    .bit = TSRI_C_CUDA, .prelude = ONCE("types", CUDA_TYPES), CUDA_WORDS(""), .fragments = &tsri_c_fragments_cuda};
+    .bit = TSRI_C_CUDA,
+    .prelude = ONCE("types", CUDA_TYPES),
+    .build_options = "-fmad=false",
+    CUDA_WORDS(""),
+    .fragments = &tsri_c_fragments_cuda,
+};
 
 const tsri_c_spelling tsri_c_hip = {
     .bit = TSRI_C_HIP,
     .prelude = "#ifndef __HIPCC_RTC__\n#include <hip/hip_runtime.h>\n#endif\n#pragma clang fp contract(off)\n" ONCE(
         "types", CUDA_TYPES),
+    .build_options = "-ffp-contract=off",
     CUDA_WORDS("(u32)"),
     .fragments = &tsri_c_fragments_hip,
 };
@@ -65,6 +72,7 @@ const tsri_c_spelling tsri_c_metal = {
     .space = {"device ", "threadgroup ", "thread "},
     .shared = "alignas(16) threadgroup ",
     .no_alias = "",
+    .build_options = "-fno-fast-math",
     .barrier = "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)",
     .shared_barrier = "threadgroup_barrier(mem_flags::mem_threadgroup)",
     .group = "tsr_group.#",
@@ -90,6 +98,7 @@ const tsri_c_spelling tsri_c_plain = {
     .space = {"", "", ""},
     .shared = "_Alignas(16) ",
     .no_alias = "restrict ",
+    .build_options = "-ffp-contract=off",
     .barrier = "",
     .shared_barrier = "",
     .axes = "012",

@@ -15,12 +15,23 @@ static void put_expr(void *emitter, tsri_builder *out, uint32_t expr, bool is_ba
 
 static int indentation(const void *emitter) { return ((const tsri_c_emitter *)emitter)->indent; }
 
+static const tsri_phrase_dialect phrases = {put_var, put_array, put_expr, indentation};
+
 void tsri_c_put(tsri_c_emitter *e, const char *format, ...) {
-  static const tsri_phrase_dialect dialect = {put_var, put_array, put_expr, indentation};
   va_list args;
   va_start(args, format);
-  tsri_phrase_put(&dialect, e, &e->body, format, args);
+  tsri_phrase_put(&phrases, e, &e->body, format, args);
   va_end(args);
+}
+
+void tsri_c_define_phrase(tsri_c_emitter *e, const char *name, const char *format, ...) {
+  tsri_builder text = {0};
+  va_list args;
+  va_start(args, format);
+  tsri_phrase_put(&phrases, e, &text, format, args);
+  va_end(args);
+  tsri_c_define(e, name, &text);
+  tsri_builder_deinit(&text);
 }
 
 bool tsri_c_enter(tsri_c_emitter *e) {
@@ -104,7 +115,7 @@ static void put_loop_head(tsri_c_emitter *e, const tsri_ir_stmt *stmt, bool has_
 void tsri_c_put_loop(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
   bool is_simple = is_simple_step(e, stmt->other);
-  bool is_flagged = !is_simple && (e->stmt_flags[index] & TSRI_C_HAS_CONTINUE);
+  bool is_flagged = !is_simple && (e->stmt_flags[index] & TSRI_MARK_HAS_CONTINUE);
   uint32_t outer = e->loop;
   e->loop = index;
   put_loop_head(e, stmt, is_simple);

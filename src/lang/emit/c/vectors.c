@@ -55,10 +55,7 @@ const char *tsri_c_type(tsri_c_emitter *e, tsri_ir_type type) {
   if (type.lanes == 1) return lane;
   const char *name = vector_type(type);
   if (tsri_c_want(e, name)) {
-    tsri_builder text = {0};
-    tsri_builder_add(&text, "typedef struct { %s x, y%s; } %s;\n", lane, type.lanes == 4 ? ", z, w" : "", name);
-    tsri_c_define(e, name, &text);
-    tsri_free(text.text);
+    tsri_c_define_phrase(e, name, "typedef struct { %s x, y%s; } %s;\n", lane, type.lanes == 4 ? ", z, w" : "", name);
   }
   return name;
 }
@@ -88,12 +85,11 @@ static void define_lanes(tsri_c_emitter *e, const tsri_c_name *name, tsri_ir_typ
 
 // any and all: the lanes joined.
 static void define_joined(tsri_c_emitter *e, const tsri_c_name *name, tsri_ir_type operand, const char *with) {
-  tsri_builder text = {0};
-  tsri_builder_add(&text, "TSR_FN bool %s(%s a) { return a.x %s a.y", name->text, tsri_c_type(e, operand), with);
-  if (operand.lanes == 4) tsri_builder_add(&text, " %s a.z %s a.w", with, with);
-  tsri_builder_string(&text, "; }\n");
-  tsri_c_define(e, name->text, &text);
-  tsri_free(text.text);
+  bool is_four = operand.lanes == 4;
+  tsri_c_define_phrase(e, name->text,
+                       is_four ? "TSR_FN bool %s(%s a) { return a.x %s a.y %s a.z %s a.w; }\n"
+                               : "TSR_FN bool %s(%s a) { return a.x %s a.y; }\n",
+                       name->text, tsri_c_type(e, operand), with, with, with);
 }
 
 static void lower_case(char *text) {
@@ -141,15 +137,16 @@ tsri_c_name tsri_c_vector_make(tsri_c_emitter *e, tsri_ir_type type) {
   const char *lane = tsr_dtype_name((tsr_dtype)type.dtype);
   tsri_c_name name = named("tsr_make%s_%sx%u", "", lane, type.lanes);
   if (!tsri_c_want(e, name.text)) return name;
-  tsri_builder text = {0};
   const char *vector = tsri_c_type(e, type);
-  bool is_four = type.lanes == 4;
-  tsri_builder_add(&text, "TSR_FN %s %s(%s x, %s y", vector, name.text, lane, lane);
-  if (is_four) tsri_builder_add(&text, ", %s z, %s w", lane, lane);
-  tsri_builder_add(&text, ") {\n  %s r;\n  r.x = x;\n  r.y = y;\n%s  return r;\n}\n", vector,
-                   is_four ? "  r.z = z;\n  r.w = w;\n" : "");
-  tsri_c_define(e, name.text, &text);
-  tsri_free(text.text);
+  if (type.lanes == 4) {
+    tsri_c_define_phrase(e, name.text,
+                         "TSR_FN %s %s(%s x, %s y, %s z, %s w) {\n  %s r;\n  r.x = x;\n  r.y = y;\n  r.z = z;\n"
+                         "  r.w = w;\n  return r;\n}\n",
+                         vector, name.text, lane, lane, lane, lane, vector);
+  } else {
+    tsri_c_define_phrase(e, name.text, "TSR_FN %s %s(%s x, %s y) {\n  %s r;\n  r.x = x;\n  r.y = y;\n  return r;\n}\n",
+                         vector, name.text, lane, lane, vector);
+  }
   return name;
 }
 
@@ -157,12 +154,9 @@ tsri_c_name tsri_c_vector_splat(tsri_c_emitter *e, tsri_ir_type type) {
   const char *lane = tsr_dtype_name((tsr_dtype)type.dtype);
   tsri_c_name name = named("tsr_splat%s_%sx%u", "", lane, type.lanes);
   if (!tsri_c_want(e, name.text)) return name;
-  tsri_builder text = {0};
-  const char *vector = tsri_c_type(e, type);
-  tsri_builder_add(&text, "TSR_FN %s %s(%s a) {\n  %s r;\n  r.x = a;\n  r.y = a;\n%s  return r;\n}\n", vector,
-                   name.text, lane, vector, type.lanes == 4 ? "  r.z = a;\n  r.w = a;\n" : "");
-  tsri_c_define(e, name.text, &text);
-  tsri_free(text.text);
+  const char *vector = tsri_c_type(e, type), *upper = type.lanes == 4 ? "  r.z = a;\n  r.w = a;\n" : "";
+  tsri_c_define_phrase(e, name.text, "TSR_FN %s %s(%s a) {\n  %s r;\n  r.x = a;\n  r.y = a;\n%s  return r;\n}\n",
+                       vector, name.text, lane, vector, upper);
   return name;
 }
 
@@ -171,12 +165,9 @@ tsri_c_name tsri_c_vector_insert(tsri_c_emitter *e, tsri_ir_type type, uint32_t 
   const char letter[2] = {lane_letters[lane & 3], '\0'};
   tsri_c_name name = named("tsr_with_%s_%sx%u", letter, dtype, type.lanes);
   if (!tsri_c_want(e, name.text)) return name;
-  tsri_builder text = {0};
   const char *vector = tsri_c_type(e, type);
-  tsri_builder_add(&text, "TSR_FN %s %s(%s v, %s a) {\n  v.%s = a;\n  return v;\n}\n", vector, name.text, vector, dtype,
-                   letter);
-  tsri_c_define(e, name.text, &text);
-  tsri_free(text.text);
+  tsri_c_define_phrase(e, name.text, "TSR_FN %s %s(%s v, %s a) {\n  v.%s = a;\n  return v;\n}\n", vector, name.text,
+                       vector, dtype, letter);
   return name;
 }
 
