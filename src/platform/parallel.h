@@ -2,7 +2,7 @@
 // Runs work on several threads. One pool of worker threads serves the whole process, whatever the number of devices and
 // callers.
 //
-// Workers are created when a call first needs them. An idle worker spins for at most 20 microseconds, then it sleeps.
+// Workers are created when a call first needs them. An idle worker spins for at most 20 microseconds (a millisecond after tsri_parallel_awake), then it sleeps.
 #ifndef TSRI_PARALLEL_H
 #define TSRI_PARALLEL_H
 
@@ -25,6 +25,10 @@ typedef void (*tsri_part)(void *user, int part);
 // Threads:   any thread, also from inside a part.
 // fork():    the child creates workers of its own when it needs them, if no other thread of the parent was inside a call.
 void tsri_parallel(int threads, int parts, tsri_part run, void *user);
+
+// As tsri_parallel, for short work that is likely to come again within a millisecond: its workers stay awake for so long. To wake seven of them takes a fifth of the time
+// of an upload of 40 MB.
+void tsri_parallel_awake(int threads, int parts, tsri_part run, void *user);
 
 // Calls of this thread use at most so many threads from now on; 0: no limit.
 void tsri_parallel_limit(int threads);

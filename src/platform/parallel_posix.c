@@ -26,6 +26,7 @@ enum {
   CACHE_LINE = 64,
   STACK_BYTES = 1 << 20,
   SPIN_NS = 20 * 1000,            // about the time the system needs to wake a thread
+  AWAKE_NS = 1000 * 1000,         // tsri_parallel_awake
   RETRY_NS = 1000 * 1000 * 1000,  // time between attempts to create a thread that the system refused
   WORD_BITS = 64,
 };
@@ -38,6 +39,7 @@ typedef struct job {
   tsri_part run;
   void *user;
   int parts, helper_count;
+  uint64_t awake_ns;  // how long its workers wait for more work before they sleep
   worker *helpers[MOST_WORKERS];
   _Atomic uint64_t claimed[TSRI_MOST_PARTS / WORD_BITS];  // bit i: some thread has taken part i
 } job;
@@ -102,10 +104,11 @@ static void sleep_until(worker *w, pthread_cond_t *changed, bool (*is_over)(int 
   pthread_mutex_unlock(&w->lock);
 }
 
-static void await(worker *w, pthread_cond_t *changed, bool (*is_over)(int state)) {
+// Spins for `spin_ns`, then sleeps.
+static void await(worker *w, pthread_cond_t *changed, bool (*is_over)(int state), uint64_t spin_ns) {
   enum { LOOKS = 16 };  // checks of the state between two readings of the clock
   if (may_spin()) {
-    uint64_t end = tsri_clock_ns() + SPIN_NS;
+    uint64_t end = tsri_clock_ns() + spin_ns;
     do {
       for (int i = 0; i < LOOKS; i++) {
         if (is_over(atomic_load_explicit(&w->state, memory_order_acquire))) return;
@@ -159,9 +162,11 @@ static void take_parts(job *j, int order) {
 
 static void *run_worker(void *user) {
   worker *w = user;
+  uint64_t awake_ns = SPIN_NS;
   for (;;) {
-    await(w, &w->has_work, has_orders);
+    await(w, &w->has_work, has_orders, awake_ns);
     if (change(w, ASSIGNED, RUNNING)) {
+      awake_ns = w->job->awake_ns;
       wake_next(w->job, w->order);
       take_parts(w->job, w->order);
       atomic_store(&w->state, DONE);
@@ -281,7 +286,7 @@ static void dismiss(const job *j) {
   for (int i = 0; i < j->helper_count; i++) {
     worker *w = j->helpers[i];
     if (change(w, ASSIGNED, FREE)) continue;
-    await(w, &w->has_ended, is_done);
+    await(w, &w->has_ended, is_done, SPIN_NS);
     atomic_store(&w->state, FREE);
   }
 }
@@ -290,7 +295,7 @@ static _Thread_local int limit;
 
 void tsri_parallel_limit(int threads) { limit = threads; }
 
-void tsri_parallel(int threads, int parts, tsri_part run, void *user) {
+static void run_job(int threads, int parts, tsri_part run, void *user, uint64_t awake_ns) {
   if (threads > parts) threads = parts;
   if (limit && threads > limit) threads = limit;
   if (threads <= 1) {
@@ -302,6 +307,7 @@ void tsri_parallel(int threads, int parts, tsri_part run, void *user) {
   j.user = user;
   j.parts = parts;
   j.helper_count = 0;
+  j.awake_ns = awake_ns;
   for (int i = 0; i * WORD_BITS < parts; i++) atomic_init(&j.claimed[i], 0);
 
   int admitted = admit(threads);
@@ -312,6 +318,12 @@ void tsri_parallel(int threads, int parts, tsri_part run, void *user) {
   take_parts(&j, 0);
   dismiss(&j);
   atomic_fetch_sub(&pool.active, 1 + admitted);
+}
+
+void tsri_parallel(int threads, int parts, tsri_part run, void *user) { run_job(threads, parts, run, user, SPIN_NS); }
+
+void tsri_parallel_awake(int threads, int parts, tsri_part run, void *user) {
+  run_job(threads, parts, run, user, AWAKE_NS);
 }
 
 int tsri_parallel_workers(void) { return atomic_load(&pool.worker_count); }

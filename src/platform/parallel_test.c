@@ -25,19 +25,32 @@ typedef struct visits {
 
 static void visit(void *user, int part) { atomic_fetch_add(&((visits *)user)->count[part], 1); }
 
-static bool visits_each_once(int parts) {
+typedef void (*parallel_call)(int threads, int parts, tsri_part run, void *user);
+
+static bool visits_each_once_by(parallel_call call, int parts) {
   visits v = {0};
-  tsri_parallel(parts, parts, visit, &v);
+  call(parts, parts, visit, &v);
   for (int part = 0; part < TSRI_MOST_PARTS; part++) {
     if (v.count[part] != (part < parts)) return false;
   }
   return true;
 }
 
+static bool visits_each_once(int parts) { return visits_each_once_by(tsri_parallel, parts); }
+
 TEST(each_part_runs_once_whatever_the_number_of_threads) {
   static const int counts[] = {0, 1, 2, 3, 63, 64, 65, 130};
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
     for (int round = 0; round < 20; round++) CHECK(visits_each_once(counts[i]));
+  }
+}
+
+// Workers that are awake, and such as have gone to sleep after it.
+TEST(workers_that_stay_awake_run_each_part_once) {
+  for (int round = 0; round < 40; round++) {
+    CHECK(visits_each_once_by(tsri_parallel_awake, 4));
+    if (round % 2) tsri_sleep_ns(round % 4 == 1 ? 100 * 1000 : 3 * 1000 * 1000);
+    CHECK(visits_each_once(3));
   }
 }
 

@@ -7,6 +7,10 @@ void tsri_parallel(int threads, int parts, tsri_part run, void *user) {
   for (int part = 0; part < parts; part++) run(user, part);
 }
 
+void tsri_parallel_awake(int threads, int parts, tsri_part run, void *user) {
+  tsri_parallel(threads, parts, run, user);
+}
+
 void tsri_parallel_limit(int threads) { (void)threads; }
 
 int tsri_parallel_workers(void) { return 0; }

@@ -3,7 +3,7 @@
 // kept.
 //
 // The driver's own staging uses a single thread. Here several threads take pieces in turn. Each thread has two chunks and
-// copies into one while the other is being transferred, so that the bus is never idle.
+// copies into one while the other is being transferred, so that the bus is never idle. The threads stay awake for a while, since programs that copy do so again and again.
 #include <string.h>
 
 #include "backends/cuda/cuda.h"
@@ -12,7 +12,8 @@
 
 enum {
   LEAST_PIECE = 256 << 10,  // bytes; smaller pieces cost too much overhead each
-  WORTH_A_THREAD = 1 << 20
+  WORTH_A_THREAD = 1 << 20,
+  MOST_AWAKE = 128 << 20
 };
 
 typedef struct stage_job {
@@ -129,7 +130,9 @@ static cu_result run(stage_job *job) {
   size_t piece = job->bytes / ((size_t)threads * 4);
   job->piece = piece < LEAST_PIECE ? LEAST_PIECE : piece < CUDA_CHUNK_BYTES ? piece : CUDA_CHUNK_BYTES;
   job->piece_count = (job->bytes + job->piece - 1) / job->piece;
-  tsri_parallel(threads, threads, run_part, job);
+  // Copies that take some milliseconds are not worth it.
+  bool is_short = job->bytes <= MOST_AWAKE;
+  (is_short ? tsri_parallel_awake : tsri_parallel)(threads, threads, run_part, job);
   return atomic_load(&job->code);
 }
 
