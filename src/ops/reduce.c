@@ -98,8 +98,10 @@ static tsr_tensor *with_joined_axes(tsr_tensor *x, const reduction *over) {
   const tsr_shape from = x->layout.shape;
   tsr_shape shape = {.rank = 0};
   int axes[TSR_MAX_RANK], used = 0;
+  bool are_last = true;
   for (int i = 0; i < from.rank; i++) {
     if (over->axes >> i & 1u) continue;
+    are_last = are_last && used == i;
     axes[used++] = i;
     shape.dims[shape.rank++] = from.dims[i];
   }
@@ -107,6 +109,7 @@ static tsr_tensor *with_joined_axes(tsr_tensor *x, const reduction *over) {
     if (over->axes >> i & 1u) axes[used++] = i;
   }
   shape.dims[shape.rank++] = over->count;
+  if (are_last) return tsr_reshape(x, shape);
   tsr_tensor *turned = tsr_permute(x, axes, from.rank);
   return tsri_then(tsr_reshape(turned, shape), turned);
 }
