@@ -9,6 +9,7 @@
 #include <string.h>
 #include <tessera/tessera.h>
 
+#include "bench_judge.h"
 #include "bench_progress.h"
 #include "bench_time.h"
 #include "commands.h"
@@ -16,18 +17,13 @@
 #include "report.h"
 
 enum { TURNS = 15, GROUP = 3, DEVICES = 2 * GROUP };
-static const double least_share = 0.8;  // of the turns, to be faster or slower
-static const double least_ratio = 1.03;
 
 typedef struct tuned_row {
   const bench_row *row;
   int64_t rows, cols;
   tsr_status status;
   char message[BENCH_MESSAGE_BYTES];
-  double usual_ns, tuned_ns;  // medians
-  double ratio;               // median of usual / tuned of each turn
-  double noise;  // half the width of the middle half of these ratios; or how far devices without tuning are apart
-  bool is_faster, is_slower;
+  bench_verdict verdict;
 } tuned_row;
 
 // Devices that take turns. The even ones are not tuned, the odd ones are.
@@ -92,50 +88,23 @@ static void hold(contest *c, tuned_row *r) {
   for (int i = 0; i < c->count; i++) bench_case_deinit(&c->cases[i]);
 }
 
-// --- Judging -----------------------------------------------------------------------------------------------------------
-
-static double median(double *values, int count) {
-  bench_sort(values, count);
-  return bench_quantile(values, count, 0.5);
-}
-
-// By the turns of two devices.
-static void judge_turns(contest *c, tuned_row *r) {
-  double ratios[TURNS];
-  int won = 0, lost = 0;
-  for (int i = 0; i < TURNS; i++) {
-    ratios[i] = c->ns[0][i] / c->ns[1][i];
-    won += ratios[i] > 1;
-    lost += ratios[i] < 1;
-  }
-  r->ratio = median(ratios, TURNS);
-  r->noise = (bench_quantile(ratios, TURNS, 0.75) - bench_quantile(ratios, TURNS, 0.25)) / 2;
-  r->usual_ns = median(c->ns[0], TURNS);
-  r->tuned_ns = median(c->ns[1], TURNS);
-  r->is_faster = won >= least_share * TURNS && r->ratio >= least_ratio;
-  r->is_slower = lost >= least_share * TURNS && r->ratio <= 1 / least_ratio;
-}
-
-// By the medians of several devices.
-static void judge_devices(contest *c, tuned_row *r) {
+// By the medians of the devices' times.
+static bench_verdict judge_devices(contest *c) {
   double usual[GROUP], tuned[GROUP];
   for (int i = 0; i < GROUP; i++) {
-    usual[i] = median(c->ns[2 * i], TURNS);
-    tuned[i] = median(c->ns[2 * i + 1], TURNS);
+    bench_sort(c->ns[2 * i], TURNS);
+    bench_sort(c->ns[2 * i + 1], TURNS);
+    usual[i] = bench_quantile(c->ns[2 * i], TURNS, 0.5);
+    tuned[i] = bench_quantile(c->ns[2 * i + 1], TURNS, 0.5);
   }
-  r->usual_ns = median(usual, GROUP);
-  r->tuned_ns = median(tuned, GROUP);
-  r->ratio = r->usual_ns / r->tuned_ns;
-  r->noise = (usual[GROUP - 1] - usual[0]) / (2 * r->usual_ns);
-  r->is_slower = tuned[0] > usual[GROUP - 1] && r->ratio <= 1 / least_ratio;
-  r->is_faster = tuned[GROUP - 1] < usual[0] && r->ratio >= least_ratio;
+  return bench_judge_devices(usual, tuned, GROUP);
 }
 
 static void time_again(contest *c, const device_choice *wanted, tuned_row *r) {
   *c = (contest){.plan = c->plan, .count = DEVICES};
   bool is_open = open_devices(c, wanted) == EXIT_DONE;  // else what two devices say stays
   if (is_open) hold(c, r);
-  if (is_open && r->status == TSR_OK) judge_devices(c, r);
+  if (is_open && r->status == TSR_OK) r->verdict = judge_devices(c);
   close_devices(c);
 }
 
@@ -144,13 +113,15 @@ static void time_row(contest *two, contest *all, const device_choice *wanted, co
   *r = (tuned_row){.row = row, .rows = row->rows, .cols = row->cols};
   if (row->rows && plan->rows) r->rows = plan->rows, r->cols = plan->cols;
   hold(two, r);
-  if (r->status == TSR_OK) judge_turns(two, r);
-  if (r->status == TSR_OK && r->is_slower) time_again(all, wanted, r);
+  if (r->status == TSR_OK) r->verdict = bench_judge_turns(two->ns[0], two->ns[1], TURNS);
+  if (r->status == TSR_OK && r->verdict.is_slower) time_again(all, wanted, r);
 }
 
 // --- Showing -----------------------------------------------------------------------------------------------------------
 
-static const char *verdict_of(const tuned_row *r) { return r->is_slower ? "slower" : r->is_faster ? "faster" : "same"; }
+static const char *verdict_of(const tuned_row *r) {
+  return r->verdict.is_slower ? "slower" : r->verdict.is_faster ? "faster" : "same";
+}
 
 static void write_json(const tuned_row *rows, int count) {
   json_writer json;
@@ -163,10 +134,10 @@ static void write_json(const tuned_row *rows, int count) {
     json_int(&json, "rows", rows[i].rows);
     json_int(&json, "cols", rows[i].cols);
     json_text(&json, "status", tsr_status_name(rows[i].status));
-    json_real(&json, "usual_ns", rows[i].usual_ns);
-    json_real(&json, "tuned_ns", rows[i].tuned_ns);
-    json_real(&json, "ratio", rows[i].ratio);
-    json_real(&json, "noise", rows[i].noise);
+    json_real(&json, "usual_ns", rows[i].verdict.usual_ns);
+    json_real(&json, "tuned_ns", rows[i].verdict.tuned_ns);
+    json_real(&json, "ratio", rows[i].verdict.ratio);
+    json_real(&json, "noise", rows[i].verdict.noise);
     json_text(&json, "verdict", verdict_of(&rows[i]));
     json_end_object(&json);
   }
@@ -194,11 +165,11 @@ static int print_rows(const tuned_row *rows, int count) {
       table_span(&t, TERM_BAD, "%s", r->message);
       continue;
     }
-    table_cell(&t, TERM_PLAIN, "%s", bench_format_ns(r->usual_ns, time));
-    table_cell(&t, TERM_BOLD, "%s", bench_format_ns(r->tuned_ns, time));
-    table_cell(&t, TERM_PLAIN, "%.2f", r->ratio);
-    table_cell(&t, TERM_PLAIN, "%.2f", r->noise);
-    table_cell(&t, r->is_slower ? TERM_BAD : TERM_PLAIN, "%s", verdict_of(r));
+    table_cell(&t, TERM_PLAIN, "%s", bench_format_ns(r->verdict.usual_ns, time));
+    table_cell(&t, TERM_BOLD, "%s", bench_format_ns(r->verdict.tuned_ns, time));
+    table_cell(&t, TERM_PLAIN, "%.2f", r->verdict.ratio);
+    table_cell(&t, TERM_PLAIN, "%.2f", r->verdict.noise);
+    table_cell(&t, r->verdict.is_slower ? TERM_BAD : TERM_PLAIN, "%s", verdict_of(r));
   }
   return report_table(&t);
 }
@@ -210,7 +181,7 @@ static int judge(const tuned_row *rows, int count) {
   for (int i = 0; i < count; i++) {
     bool is_lacking = rows[i].status == TSR_ERR_UNSUPPORTED || rows[i].status == TSR_ERR_DTYPE;
     if (rows[i].status != TSR_OK && !is_lacking) return EXIT_ERROR;
-    if (rows[i].is_slower) exit_code = EXIT_NO;
+    if (rows[i].verdict.is_slower) exit_code = EXIT_NO;
   }
   return exit_code;
 }
