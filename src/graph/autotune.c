@@ -79,16 +79,13 @@ typedef struct work {
   tsr_buffer *const *outputs;
 } work;
 
-// Launches the fusion `times` times as `tuning` says. `*out_asked` (may be NULL) receives the entries that the launch asked for.
-static tsr_status launch_by(const work *w, const tsri_tuning *tuning, int times, uint64_t *out_asked) {
+// Launches the fusion as `tuning` says. `*out_asked` (may be NULL) receives the entries that the launch asked for.
+static tsr_status launch_by(const work *w, const tsri_tuning *tuning, uint64_t *out_asked) {
   tsri_tuning_use(tuning);
   tsri_native_allow(tuning->native != 0);
   tsri_parallel_limit(tuning->threads);
   tsri_tuning_asked = 0;
-  tsr_status status = TSR_OK;
-  for (int i = 0; i < times && status == TSR_OK; i++) {
-    status = tsri_launch_fusion(w->state, w->plan, w->fusion, w->outputs);
-  }
+  tsr_status status = tsri_launch_fusion(w->state, w->plan, w->fusion, w->outputs);
   if (out_asked) *out_asked = tsri_tuning_asked | (uint64_t)tsri_native_was_taken() << TSRI_ENTRY_native;
   tsri_parallel_limit(0);
   tsri_native_allow(true);
@@ -97,9 +94,9 @@ static tsr_status launch_by(const work *w, const tsri_tuning *tuning, int times,
 }
 
 // The same, in the way that `changes` to the usual tuning describe.
-static tsr_status launch(const work *w, const char *changes, int times, uint64_t *out_asked) {
+static tsr_status launch(const work *w, const char *changes, uint64_t *out_asked) {
   tsri_tuning tuning = w->state->tuning;
-  return tsri_tuning_change(&tuning, changes) ? launch_by(w, &tuning, times, out_asked) : TSR_ERR_UNSUPPORTED;
+  return tsri_tuning_change(&tuning, changes) ? launch_by(w, &tuning, out_asked) : TSR_ERR_UNSUPPORTED;
 }
 
 // --- Timing ---------------------------------------------------------------------------------------------------------------
@@ -107,15 +104,30 @@ static tsr_status launch(const work *w, const char *changes, int times, uint64_t
 // Ways to do the work that are being timed.
 typedef struct trial {
   const work *work;
-  int times;  // launches per measurement, so that the wait for the device does not count
+  int times;        // launches per measurement, so that the wait for the device does not count
+  bool skips_plan;  // the usual way is launched without a plan
   int count;
   char changes[TSRI_MOST_CONTENDERS][TSRI_CHOICE_BYTES];
 } trial;
 
+static void spin(uint64_t ns) {
+  uint64_t start = tsri_clock_ns();
+  while (tsri_clock_ns() - start < ns) continue;
+}
+
+// Programs plan each launch, so that takes its time here as well: else a way that asks more of the host and less of the device seems faster than it is.
 static double time_one(void *context, int number) {
   const trial *t = context;
+  const char *changes = t->changes[number];
+  tsri_tuning tuning = t->work->state->tuning;
+  uint64_t plan_ns = t->skips_plan && !changes[0] ? 0 : t->work->state->plan_ns;
+  if (!tsri_tuning_change(&tuning, changes)) return -1;
   uint64_t start = tsri_clock_ns();
-  tsr_status status = launch(t->work, t->changes[number], t->times, NULL);
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < t->times && status == TSR_OK; i++) {
+    spin(plan_ns);
+    status = launch_by(t->work, &tuning, NULL);
+  }
   if (status == TSR_OK) status = tsri_device_wait(t->work->device);
   return status == TSR_OK ? (double)(tsri_clock_ns() - start) / t->times : -1;
 }
@@ -130,6 +142,7 @@ typedef struct search {
   char best[TSRI_CHOICE_BYTES];
   double usual_ns, best_ns;
   int times;
+  bool skips_plan;
   uint64_t end_ns;
 } search;
 
@@ -168,7 +181,7 @@ static void add_thread_counts(const search *s, trial *t) {
 
 // Tries other values of one entry beside the best way so far.
 static void try_entry(search *s, tsri_tuning_entry entry) {
-  trial t = {.work = s->work, .times = s->times};
+  trial t = {.work = s->work, .times = s->times, .skips_plan = s->skips_plan};
   char changes[TSRI_CHOICE_BYTES];
   tsri_tuning tuning = s->work->state->tuning;
   (void)tsri_tuning_change(&tuning, s->best);
@@ -200,28 +213,26 @@ static bool is_right(const search *s) {
   char *usual = tsri_malloc(2 * (size_t)COMPARED_BYTES), *other = usual ? usual + COMPARED_BYTES : NULL;
   const tsri_node *root = s->work->plan->nodes[s->work->fusion->root].node;
   size_t count = usual ? read_result(s->work, usual) : 0;
-  bool is_good = count > 0 && launch(s->work, s->best, 1, NULL) == TSR_OK && read_result(s->work, other) == count &&
+  bool is_good = count > 0 && launch(s->work, s->best, NULL) == TSR_OK && read_result(s->work, other) == count &&
                  tsri_results_agree(root->dtype, usual, other, count);
   tsri_free(usual);
   return is_good;
 }
 
-// What the way costs more than was timed: single.h launches a node that a native operator computes without a plan, but only in the usual way.
-static double unplanned_ns(const search *s) {
+// Whether the usual way is launched without a plan: single.h does that for a node that a native operator computes. Other ways are always planned.
+static bool skips_plan(const work *w) {
   uint64_t asked = 0;
-  bool is_single = s->work->plan->node_count == 1 && launch(s->work, "", 1, &asked) == TSR_OK;
-  return is_single && (asked >> TSRI_ENTRY_native & 1u) ? (double)s->work->state->plan_ns : 0;
+  return w->plan->node_count == 1 && launch(w, "", &asked) == TSR_OK && (asked >> TSRI_ENTRY_native & 1u);
 }
 
 // The winner of many contests may owe it to noise, so it must win again, twice; else the usual way stays.
 static void confirm(search *s) {
-  trial t = {.work = s->work, .times = s->times, .count = 2};
+  trial t = {.work = s->work, .times = s->times, .skips_plan = s->skips_plan, .count = 2};
   snprintf(t.changes[1], sizeof t.changes[1], "%s", s->best);
   tsri_contest contest = contest_of(s, &t, by_mode[s->tuner->mode].one_ns / 2);
-  double usual_ns = time_one(&t, 0), more_ns = s->best[0] ? unplanned_ns(s) : 0;
+  double usual_ns = time_one(&t, 0);
   tsri_duel duel = {usual_ns, usual_ns};
-  bool is_faster = s->best[0] && tsri_contest_confirm(&contest, 1, more_ns, &duel) &&
-                   tsri_contest_confirm(&contest, 1, more_ns, &duel);
+  bool is_faster = s->best[0] && tsri_contest_confirm(&contest, 1, &duel) && tsri_contest_confirm(&contest, 1, &duel);
   s->usual_ns = duel.first_ns;
   s->best_ns = is_faster ? duel.other_ns : duel.first_ns;
   if (!is_faster) s->best[0] = 0;
@@ -238,14 +249,14 @@ static void store(search *s, bool is_bad) {
 static void try_all(search *s) {
   uint64_t tried = 0, asked = 0;
   bool is_cpu = s->work->device->info.type == TSR_DEVICE_CPU && !s->work->device->info.is_software;
-  if (launch(s->work, s->best, 1, &asked) != TSR_OK) return;
+  if (launch(s->work, s->best, &asked) != TSR_OK) return;
   if (is_cpu) asked |= UINT64_C(1) << TSRI_ENTRY_threads;
   for (int entry = TSRI_TUNING_ENTRIES - 1; entry >= 0; entry--) {  // native and threads come first
     uint64_t bit = UINT64_C(1) << entry, more = 0;
     if (!(asked & bit) || tried & bit) continue;
     tried |= bit;
     try_entry(s, (tsri_tuning_entry)entry);
-    if (launch(s->work, s->best, 1, &more) == TSR_OK) asked |= more;
+    if (launch(s->work, s->best, &more) == TSR_OK) asked |= more;
   }
 }
 
@@ -255,7 +266,8 @@ static void tune(tsri_autotune *tuner, const work *w, const char *name) {
   uint64_t start = tsri_clock_ns();
   search s = {.tuner = tuner, .work = w, .times = 1, .end_ns = start + by_mode[tuner->mode].one_ns};
   snprintf(s.name, sizeof s.name, "%s", name);
-  trial usual = {.work = w, .times = 1, .count = 1};
+  s.skips_plan = skips_plan(w);
+  trial usual = {.work = w, .times = 1, .skips_plan = s.skips_plan, .count = 1};
   (void)time_one(&usual, 0);  // builds its kernels
   double once = time_one(&usual, 0);
   if (once < 0) return;
@@ -264,7 +276,7 @@ static void tune(tsri_autotune *tuner, const work *w, const char *name) {
     s.best[0] = 0;
     if (once >= SHORTEST_NS) try_all(&s);
     confirm(&s);
-    if (launch(w, "", 1, NULL) != TSR_OK) return;
+    if (launch(w, "", NULL) != TSR_OK) return;
     bool is_good = !s.best[0] || is_right(&s);
     store(&s, !is_good);
     if (is_good) break;
@@ -308,7 +320,7 @@ static tsr_status give_up(tsri_autotune *tuner, const work *w, tsri_choice *choi
   choice->choice[0] = 0;
   choice->chosen_us = choice->usual_us;
   tsri_choices_put(tuner->choices, choice);
-  return launch(w, "", 1, NULL);
+  return launch(w, "", NULL);
 }
 
 static tsr_status launch_by_choice(tsri_autotune *tuner, const work *w, uint64_t hash) {
@@ -322,7 +334,7 @@ static tsr_status launch_by_choice(tsri_autotune *tuner, const work *w, uint64_t
   }
   bool is_settled = is_known || tuner->mode == TSRI_TUNE_MODE_AUTO;
   if (choice.choice[0] || !is_settled) tuner->unusual_count++;
-  tsr_status status = launch(w, choice.choice, 1, NULL);
+  tsr_status status = launch(w, choice.choice, NULL);
   if (status == TSR_OK && is_settled) remember(tuner, w, hash, choice.choice);
   if (status == TSR_OK || !choice.choice[0] || is_the_devices(status)) return status;
   return give_up(tuner, w, &choice, status);
@@ -337,7 +349,7 @@ tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, c
   if (is_known && way->is_usual) return tsri_launch_fusion(state, plan, fusion, outputs);
   work w = {state, plan->nodes[fusion->root].node->value.device, plan, fusion, outputs};
   if (is_known) {
-    tsr_status status = launch_by(&w, &way->tuning, 1, NULL);
+    tsr_status status = launch_by(&w, &way->tuning, NULL);
     if (status == TSR_OK) tuner->unusual_count++;
     if (status == TSR_OK || is_the_devices(status)) return status;
   }

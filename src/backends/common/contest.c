@@ -36,7 +36,7 @@ static int by_time(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-bool tsri_contest_confirm(const tsri_contest *contest, int other, double more_ns, tsri_duel *out_duel) {
+bool tsri_contest_confirm(const tsri_contest *contest, int other, tsri_duel *out_duel) {
   double first_ns[TSRI_DUEL_TURNS], other_ns[TSRI_DUEL_TURNS];
   size_t turns = 0;
   uint64_t start = tsri_clock_ns();
@@ -46,7 +46,7 @@ bool tsri_contest_confirm(const tsri_contest *contest, int other, double more_ns
     double two = contest->run(contest->context, is_swapped ? 0 : other);
     if (one < 0 || two < 0) return false;
     first_ns[turns] = is_swapped ? two : one;
-    other_ns[turns] = (is_swapped ? one : two) + more_ns;
+    other_ns[turns] = is_swapped ? one : two;
   }
   qsort(first_ns, turns, sizeof *first_ns, by_time);
   qsort(other_ns, turns, sizeof *other_ns, by_time);

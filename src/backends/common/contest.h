@@ -28,9 +28,9 @@ typedef struct tsri_duel {
 } tsri_duel;
 
 // Times contender 0 and contender `other` in turns and tells whether `other` is faster by more than the noise: three of four of its times are below three of four of the
-// first one's, and its median is less than `least_gain` of the first one's. `more_ns` is added to its times. The winner of tsri_contest_hold may owe it to noise, so it has to win
+// first one's, and its median is less than `least_gain` of the first one's. The winner of tsri_contest_hold may owe it to noise, so it has to win
 // this as well. Each runs TSRI_DUEL_TURNS times. After longest_ns no new turn begins, but six are taken in any case.
 enum { TSRI_DUEL_TURNS = 12 };
-bool tsri_contest_confirm(const tsri_contest *contest, int other, double more_ns, tsri_duel *out_duel);
+bool tsri_contest_confirm(const tsri_contest *contest, int other, tsri_duel *out_duel);
 
 #endif

@@ -62,7 +62,7 @@ static void choose_by_time(cuda_queue *queue, const cuda_proposals *proposals, t
     *out_chosen = tsri_contest_hold(&contest, best);
     tsri_duel duel;
     bool is_found = *out_chosen > 0 && best[0] >= 0;
-    if (is_found && !tsri_contest_confirm(&contest, *out_chosen, 0, &duel)) *out_chosen = 0;
+    if (is_found && !tsri_contest_confirm(&contest, *out_chosen, &duel)) *out_chosen = 0;
     choice->usual_us = best[0] < 0 ? 0 : best[0] * 1e-3;
     choice->chosen_us = best[*out_chosen] < 0 ? 0 : best[*out_chosen] * 1e-3;
   }
