@@ -11,7 +11,7 @@
 
 #include <tessera/ops.h>
 
-enum { GROUP = 256 };
+enum { LEAST_GROUP = 32, GROUP = 256 };
 
 // Rows of logits: x as [rows, n] whose elements are neighbours.
 typedef struct logits {
@@ -22,6 +22,14 @@ static logits logits_of(const tsri_layout *x) {
   return (logits){.rows = x->shape.dims[0],
                   .n = x->shape.dims[1],
                   .pitch = x->shape.dims[0] > 1 ? x->strides[0] : x->shape.dims[1]};
+}
+
+// Items of a group: one for each four elements of a row, so that short rows leave few without work.
+static int items_for(const tsr_device *device, const logits *l) {
+  int items = tsr_device_subgroup_size(device);
+  if (items < LEAST_GROUP) items = LEAST_GROUP;
+  while (items < GROUP && items * 4 < l->n) items *= 2;
+  return items;
 }
 
 static bool is_wide(const tsri_layout *x, const logits *l) { return x->offset % 4 == 0 && l->pitch % 4 == 0; }
@@ -61,9 +69,10 @@ static tsr_status run_entropy(const tsri_kernel_run *run) {
   tsr_status status = check(run);
   if (status != TSR_OK) return status;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_label_entropy", "label_entropy",
-                 TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("I", run->input_dtypes[1]),
-                           TSRI_CONSTANT("WIDE", is_wide(&run->layouts[0], &l)), TSRI_CONSTANT("WG", GROUP)));
+  tsri_call_init(
+      &call, run->device, "op_label_entropy", "label_entropy",
+      TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("I", run->input_dtypes[1]),
+                TSRI_CONSTANT("WIDE", is_wide(&run->layouts[0], &l)), TSRI_CONSTANT("WG", items_for(run->device, &l))));
   pass_logits(&call, run, &l);
   tsri_call_buffer(&call, "each", run->outputs[0], TSR_F32);
   tsri_call_buffer(&call, "lse", run->outputs[1], TSR_F32);
@@ -107,7 +116,7 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
       &call, run->device, "op_label_entropy", "label_gradient",
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
                 TSRI_CONSTANT("WIDE", is_wide(&run->layouts[0], &l)), TSRI_CONSTANT("HAS_G", !has_h || h > g),
-                TSRI_CONSTANT("HAS_H", has_h), TSRI_CONSTANT("WG", GROUP)));
+                TSRI_CONSTANT("HAS_H", has_h), TSRI_CONSTANT("WG", items_for(run->device, &l))));
   pass_logits(&call, run, &l);
   tsri_call_buffer(&call, "lse", run->inputs[2], TSR_F32);
   tsri_call_buffer(&call, "g", run->inputs[g], TSR_F32);
