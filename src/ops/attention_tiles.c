@@ -28,6 +28,7 @@ enum { LONG_ENOUGH = 64 };
 // Parameters of the kernels with these names.
 typedef struct tiles {
   bool has_units;
+  int element;  // bytes of an element in shared memory: 2 for fragments of 16 bits, else 4
   int rows, cols, items, subgroup_size;
   int64_t depth, size;
 } tiles;
@@ -36,7 +37,7 @@ static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static bool has_fragments(const tsr_device *device, tsr_dtype dtype) {
-  for (uint32_t i = 0; i < device->limits.fragment_count && dtype != TSR_F32; i++) {
+  for (uint32_t i = 0; i < device->limits.fragment_count; i++) {
     const tsr_fragment_size *f = &device->limits.fragments[i];
     if (f->dtype == dtype && f->m == SIDE && f->n == SIDE && f->k == SIDE) return true;
   }
@@ -45,16 +46,16 @@ static bool has_fragments(const tsr_device *device, tsr_dtype dtype) {
 
 // Shared memory of attention_tiles.
 static int64_t forward_bytes(const tiles *t) {
-  int64_t element = t->has_units ? 2 : 4, gap = t->has_units ? PAD : 4, score = t->rows * (t->cols + PAD);
-  int64_t q = t->rows * (t->depth + gap) * element, kv = t->cols * (larger(t->depth, t->size) + gap) * element;
-  return q + kv + score * (t->has_units ? 6 : 4) + t->rows * 4 + 8;
+  int64_t gap = t->element == 2 ? PAD : 4, score = t->rows * (t->cols + PAD);
+  int64_t q = t->rows * (t->depth + gap) * t->element, kv = t->cols * (larger(t->depth, t->size) + PAD) * t->element;
+  return q + kv + score * (t->has_units ? 4 + t->element : 4) + t->rows * 4 + 8;
 }
 
 // Of attention_gradient.
 static int64_t gradient_bytes(const tiles *t) {
-  int64_t element = t->has_units ? 2 : 4, gap = t->has_units ? PAD : 4, score = t->rows * (t->cols + PAD);
+  int64_t gap = t->element == 2 ? PAD : 4, score = t->rows * (t->cols + PAD);
   int64_t lines = t->cols + (t->has_units ? 0 : t->rows), both = t->depth + t->size + 2 * gap;
-  return lines * both * element + score * (t->has_units ? 6 : 8) + t->cols * 8 + 64;
+  return lines * both * t->element + score * (t->has_units ? 4 + t->element : 8) + t->cols * 8 + 64;
 }
 
 // A subgroup keeps its 16 rows of the result, or of two gradients, in fragments.
@@ -62,6 +63,15 @@ static bool holds_sums(const tsr_device *device, int64_t depth, int64_t size, bo
   int64_t most = device->limits.max_held_fragments;
   int64_t held = (is_gradient ? round_up(depth, SIDE) : 0) / SIDE + round_up(size, SIDE) / SIDE;
   return most == 0 || held <= most;
+}
+
+// An item also keeps its part of the rows themselves: 16 words of an f32 fragment, beside 8 sums for each. Beyond 96 words the compiler of CUDA moves some to memory. Fragments
+// of 16 bits take a quarter of that.
+static bool holds_factors(tsr_dtype dtype, int64_t depth, int64_t size, bool is_gradient) {
+  enum { FACTOR_WORDS = 16, SUM_WORDS = 8, MOST_WORDS = 96 };
+  int64_t down = round_up(depth, SIDE) / SIDE, across = round_up(size, SIDE) / SIDE;
+  int64_t words = is_gradient ? (down + across) * (FACTOR_WORDS + SUM_WORDS) : down * FACTOR_WORDS + across * SUM_WORDS;
+  return dtype != TSR_F32 || words <= MOST_WORDS;
 }
 
 // The first shape, of the largest first, for which shared memory and a group suffice.
@@ -72,8 +82,8 @@ static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int
     int rows, cols;
   } shapes[] = {{true, true, 64, 64}, {true, false, 64, 32}, {true, true, 32, 32},
                 {true, true, 16, 16}, {false, true, 32, 32}, {false, true, 16, 16}};
-  bool has_units =
-      has_fragments(device, dtype) && depth + keys >= LONG_ENOUGH && holds_sums(device, depth, size, is_gradient);
+  bool has_units = has_fragments(device, dtype) && depth + keys >= LONG_ENOUGH &&
+                   holds_sums(device, depth, size, is_gradient) && holds_factors(dtype, depth, size, is_gradient);
   int subgroup_size = tsr_device_subgroup_size(device);
   if (!device->backend->dialect || device->limits.shared_bytes == 0 || subgroup_size < SHARERS) return false;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -82,6 +92,7 @@ static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int
       continue;  // drivers in software compile large kernels for long
     int unit = has_units ? SIDE : shapes[i].cols;
     tiles t = {.has_units = has_units,
+               .element = has_units ? (int)tsr_dtype_bytes(dtype) : 4,
                .rows = shapes[i].rows,
                .cols = shapes[i].cols,
                .items = has_units ? shapes[i].rows / SIDE * subgroup_size : shapes[i].rows * 4,
@@ -166,21 +177,22 @@ static tsr_status begin(const tsri_kernel_run *run, bool is_gradient, launch *l)
   if (status != TSR_OK) return status;
   if (!choose(run->device, l->dtype, l->depth, l->size, l->given->keys, is_gradient, &l->tiles))
     return TSR_ERR_INTERNAL;
-  int length = l->tiles.has_units ? 8 : 4;
+  int length = l->tiles.element == 2 ? 8 : 4;
   l->is_wide = is_wide(q, length) && is_wide(k, length) && is_wide(v, length);
   return TSR_OK;
 }
 
 // The dtype as which q, k and v are bound.
 static tsr_dtype carrier(const launch *l) {
-  if (!l->tiles.has_units) return l->dtype;
+  if (l->tiles.element == 4) return l->dtype;
   return l->is_wide ? TSR_U32 : TSR_I16;
 }
 
 // What both kernels have: types, the shape of tiles, and then the extra input and scalars.
 #define TILE_PARAMETERS(l)                                                                                             \
   TSRI_TYPE("T", (l)->dtype), TSRI_TYPE("F", (l)->tiles.has_units ? (l)->dtype : TSR_F16), TSRI_TYPE("X", carrier(l)), \
-      TSRI_TYPE("W", (l)->tiles.has_units ? TSR_U32 : TSR_F32),                                                        \
+      TSRI_TYPE("W", (l)->tiles.element == 2 ? TSR_U32 : TSR_F32),                                                     \
+      TSRI_CONSTANT("F32_UNITS", (l)->tiles.has_units && (l)->tiles.element == 4),                                     \
       TSRI_TYPE("E", (l)->run->input_dtypes[(l)->extra ? 3 : 0]), TSRI_CONSTANT("EXTRA", (l)->extra),                  \
       TSRI_CONSTANT("CAPPED", (l)->given->softcap > 0), TSRI_CONSTANT("WIDE", (l)->is_wide),                           \
       TSRI_CONSTANT("DEPTH", (l)->tiles.depth), TSRI_CONSTANT("SIZE", (l)->tiles.size),                                \

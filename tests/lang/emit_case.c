@@ -11,7 +11,8 @@
 #include "support/test.h"
 
 const char emit_fragments_text[] =
-    "kernel k<T: f16 | bf16, bool C = 0, SG = 32, WG = 64>(in T a[], in u32 b[], in f32 c[], out f32 y[]) {\n"
+    "kernel k<T: f16 | bf16 | f32, B: u32 | f32 = u32, bool C = 0, SG = 32, WG = 64>(in T a[], in B b[], in f32 c[], "
+    "out f32 y[]) {\n"
     "  shared T tile[512];\n"
     "  fragment_left<T, 16, 16, 16> l, m;\n  fragment_right<T, 16, 16, 16> r, s;\n  fragment_sum<f32, 16, 16, 16> "
     "t;\n"

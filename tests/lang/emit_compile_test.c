@@ -4,6 +4,7 @@
 // compilers get a sample of them, which differs between the dialects. TSR_TEST_SAMPLE=1 compiles all of them.
 #include <stdlib.h>
 
+#include "graph/embedded.h"
 #include "lang/emit_program.h"
 #include "support/test.h"
 
@@ -50,29 +51,46 @@ TEST(every_kernel_compiles_as_cuda_without_subgroups_and_with_unaligned_buffers)
                test_sample(3));
 }
 
-TEST(fragments_compile_as_cuda_for_matrix_units) {
-  if (emit_nvrtc_missing()) SKIP(emit_nvrtc_missing());
-  static const tsr_fragment_size sizes[] = {{TSR_F16, 16, 16, 16}, {TSR_BF16, 16, 16, 16}};
-  static const char *const args[] = {"T=f16 C=0", "T=f16 C=1", "T=bf16 C=0", "T=bf16 C=1"};
+// Compiles a kernel for a GPU whose matrix units do its fragments. The text must have `wanted`.
+static void compile_with_units(const char *text, const char *kernel_name, const char *args, const char *const *wanted) {
+  static const tsr_fragment_size sizes[] = {{TSR_F16, 16, 16, 16}, {TSR_BF16, 16, 16, 16}, {TSR_F32, 16, 16, 16}};
   const tsri_emitter *emitter = tsri_emitter_find("cuda");
   tsri_emit_options options = *emitter->defaults;
   options.fragments = sizes;
-  options.fragment_count = 2;
-  for (size_t i = 0; i < sizeof args / sizeof *args; i++) {
-    tsri_kernel *kernel = emit_kernel_of("k.tk", emit_fragments_text, "k", args[i], false);
-    tsri_emitted code;
-    char *built = NULL;
-    size_t bytes = 0;
-    CHECK_OK(tsri_emit_kernel(emitter, kernel, &options, &code));
-    CHECK_STR_HAS(code.data, i < 2 ? "f32.f16.f16.f32" : "f32.bf16.bf16.f32");
-    CHECK_STR_HAS(code.data, "ldmatrix.sync.aligned.m8n8.x4.trans.shared");
-    if (!emit_nvrtc_compile(code.data, "sm_80", code.build_options, &built, &bytes)) {
-      test_fail(__FILE__, __LINE__, "%s: %s", args[i], emit_log());
-    }
-    free(built);
-    tsri_emitted_deinit(&code);
-    tsri_kernel_release(kernel);
+  options.fragment_count = 3;
+  tsri_kernel *kernel = emit_kernel_of("k.tk", text, kernel_name, args, false);
+  tsri_emitted code;
+  char *built = NULL;
+  size_t bytes = 0;
+  CHECK_OK(tsri_emit_kernel(emitter, kernel, &options, &code));
+  for (int i = 0; wanted[i]; i++) CHECK_STR_HAS(code.data, wanted[i]);
+  if (!emit_nvrtc_compile(code.data, "sm_80", code.build_options, &built, &bytes)) {
+    test_fail(__FILE__, __LINE__, "%s %s: %s", kernel_name, args, emit_log());
   }
+  free(built);
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
+}
+
+TEST(fragments_compile_as_cuda_for_matrix_units) {
+  if (emit_nvrtc_missing()) SKIP(emit_nvrtc_missing());
+  static const char *const f16[] = {"f32.f16.f16.f32", "ldmatrix.sync.aligned.m8n8.x4.trans.shared", NULL};
+  static const char *const bf16[] = {"f32.bf16.bf16.f32", "ldmatrix.sync.aligned.m8n8.x4.trans.shared", NULL};
+  static const char *const f32[] = {"f32.tf32.tf32.f32", "ldmatrix.sync.aligned.m8n8.x4.shared", NULL};
+  compile_with_units(emit_fragments_text, "k", "T=f16 C=0", f16);
+  compile_with_units(emit_fragments_text, "k", "T=f16 C=1", f16);
+  compile_with_units(emit_fragments_text, "k", "T=bf16 C=0", bf16);
+  compile_with_units(emit_fragments_text, "k", "T=bf16 C=1", bf16);
+  compile_with_units(emit_fragments_text, "k", "T=f32 B=f32 C=0", f32);
+  compile_with_units(emit_fragments_text, "k", "T=f32 B=f32 C=1", f32);
+}
+
+TEST(attention_of_f32_compiles_as_cuda_for_matrix_units) {
+  if (emit_nvrtc_missing()) SKIP(emit_nvrtc_missing());
+  static const char *const wanted[] = {"f32.tf32.tf32.f32", NULL};
+  static const char *const attention = "T=f32 F=f32 X=f32 W=f32 E=f32 F32_UNITS=1 SG=32 WG=32";
+  compile_with_units(tsri_embedded_text("op_attention_tiles", NULL), "attention_tiles", attention, wanted);
+  compile_with_units(tsri_embedded_text("op_attention_tiles", NULL), "attention_gradient", attention, wanted);
 }
 
 // --- What only other OpenCL devices have ----------------------------------------------------------------------------

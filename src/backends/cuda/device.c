@@ -204,10 +204,11 @@ static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
   return limits;
 }
 
-// mma.m16n8k16 of f16 and bf16, twice: what the emitter writes (lang/emit/c/fragment.c).
+// What the emitter writes (lang/emit/c/fragment_cuda.c): mma.m16n8k16 of f16 and bf16 twice, mma.m16n8k8 of TF32 twelve times for f32.
 static void add_fragments(tsri_limits *limits) {
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_F16, 16, 16, 16};
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_BF16, 16, 16, 16};
+  limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_F32, 16, 16, 16};
 }
 
 // If a kernel crashed in the context earlier, it still exists but answers every call with that kernel's error.

@@ -9,12 +9,14 @@
 
 // --- What can be written --------------------------------------------------------------------------------------------
 
-static bool can_write(const tsri_kernel *kernel, const tsri_emit_options *options) {
+static bool can_write(const tsri_kernel *kernel, const tsri_emit_options *options,
+                      const struct tsri_c_fragments *fragments) {
   enum { SIDE = TSRI_C_FRAGMENT_SIDE };
   bool ok = true;
   for (uint32_t i = 0; i < kernel->fragment_count; i++) {
     const tsri_ir_fragment *f = &kernel->fragments[i];
-    ok = ok && f->m == SIDE && f->n == SIDE && f->k == SIDE && (f->role == TSRI_ROLE_SUM || f->dtype != TSR_F32);
+    ok = ok && f->m == SIDE && f->n == SIDE && f->k == SIDE &&
+         (f->role == TSRI_ROLE_SUM || f->dtype != TSR_F32 || fragments->wide_words);
   }
   for (uint32_t i = 1; i < kernel->stmt_count; i++) {
     const tsri_ir_stmt *stmt = &kernel->stmts[i];
@@ -25,17 +27,17 @@ static bool can_write(const tsri_kernel *kernel, const tsri_emit_options *option
 }
 
 bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options *options) {
-  return options->subgroups && options->subgroup_size == 32 && can_write(kernel, options);
+  return options->subgroups && options->subgroup_size == 32 && can_write(kernel, options, &tsri_c_fragments_cuda);
 }
 
 // NVIDIA's OpenCL has no functions of subgroups; the instructions need none.
 bool tsri_emit_fragments_opencl(const tsri_kernel *kernel, const tsri_emit_options *options) {
-  return options->subgroup_size == 32 && can_write(kernel, options);
+  return options->subgroup_size == 32 && can_write(kernel, options, &tsri_c_fragments_cuda);
 }
 
 bool tsri_emit_fragments_hip(const tsri_kernel *kernel, const tsri_emit_options *options) {
   return options->subgroups && (options->subgroup_size == 32 || options->subgroup_size == 64) &&
-         can_write(kernel, options);
+         can_write(kernel, options, &tsri_c_fragments_hip);
 }
 
 // --- Helpers --------------------------------------------------------------------------------------------------------
@@ -70,6 +72,10 @@ static void define_lane(tsri_c_emitter *e) {
   define_once(e, "tsr_fragment_lane", e->spell->fragments->lane, (const tsri_c_replacement[]){{NULL, NULL}});
 }
 
+static void define_split(tsri_c_emitter *e) {
+  define_once(e, "tsr_fragment_split", e->spell->fragments->split, (const tsri_c_replacement[]){{NULL, NULL}});
+}
+
 void tsri_c_define_fragment(tsri_c_emitter *e, const char *name, const char *pattern, const tsri_c_replacement *list) {
   define_lane(e);
   define_once(e, name, pattern, list);
@@ -84,6 +90,12 @@ tsri_c_name tsri_c_fragment_name(const tsri_c_emitter *e, uint32_t fragment) {
   return name;
 }
 
+static const char *length_of(const tsri_c_emitter *e, const tsri_ir_fragment *f) {
+  const struct tsri_c_fragments *all = e->spell->fragments;
+  if (f->role == TSRI_ROLE_SUM) return all->sum_count;
+  return f->dtype == TSR_F32 ? all->wide_words : all->factor_words;
+}
+
 void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
   if (tsri_c_is(e, TSRI_C_METAL)) {
     tsri_c_put_metal_fragments(e, out, indent);
@@ -93,7 +105,7 @@ void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out, const char *inde
   for (uint32_t i = 0; i < e->kernel->fragment_count; i++) {
     bool is_sum = e->kernel->fragments[i].role == TSRI_ROLE_SUM;
     tsri_builder_add(out, "%s%s %s[%s];\n", indent, is_sum ? "f32" : "u32", tsri_c_fragment_name(e, i).text,
-                     is_sum ? e->spell->fragments->sum_count : e->spell->fragments->factor_words);
+                     length_of(e, &e->kernel->fragments[i]));
   }
 }
 
@@ -103,8 +115,9 @@ static void put_memory(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   bool is_shared = stmt->space == TSRI_SPACE_SHARED, is_sum = f->role == TSRI_ROLE_SUM;
   bool has_spaces = tsri_c_is(e, TSRI_C_OPENCL);
   char name[TSRI_HELPER_NAME_BYTES];
-  snprintf(name, sizeof name, "tsr_%s_%s_%s%s", tsri_ir_role_spellings[f->role], is_load ? "load" : "store",
-           by_columns ? "columns" : "rows", is_shared && (!is_sum || has_spaces) ? "_shared" : "");
+  snprintf(name, sizeof name, "tsr_%s_%s_%s%s%s", tsri_ir_role_spellings[f->role], is_load ? "load" : "store",
+           by_columns ? "columns" : "rows", is_shared && (!is_sum || has_spaces) ? "_shared" : "",
+           !is_sum && f->dtype == TSR_F32 ? "_f32" : "");
   if (is_sum) {
     const char *place = by_columns ? "p[col * stride + row]" : "p[row * stride + col]";
     char assign[64];
@@ -118,7 +131,8 @@ static void put_memory(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
                                                         {"$assign", assign},
                                                         {NULL, NULL}});
   } else {
-    e->spell->fragments->define_load(e, name, f->role == TSRI_ROLE_LEFT, by_columns, is_shared);
+    if (f->dtype == TSR_F32) define_split(e);
+    e->spell->fragments->define_load(e, name, (tsr_dtype)f->dtype, f->role == TSRI_ROLE_LEFT, by_columns, is_shared);
   }
   tsri_c_put(e, "%s(%s, %a, %e, %e);\n", name, tsri_c_fragment_name(e, stmt->fragments[0]).text, stmt->space,
              stmt->object, stmt->index, stmt->value);
@@ -135,15 +149,22 @@ static void put_multiply(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
 
 static void put_fill(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const tsri_ir_fragment *f = &e->kernel->fragments[stmt->fragments[0]];
-  bool is_sum = f->role == TSRI_ROLE_SUM;
+  const tsri_c_name fragment = tsri_c_fragment_name(e, stmt->fragments[0]);
+  bool is_sum = f->role == TSRI_ROLE_SUM, is_wide = !is_sum && f->dtype == TSR_F32;
+  if (is_wide) define_split(e);
   tsri_c_put(e, is_sum ? "{ const f32 tsr_v = %e" : "{ const u32 tsr_v = (u32)", stmt->value);
-  if (!is_sum) {
+  if (is_wide) {
+    tsri_c_put_pattern(e, tsri_c_bitcast_pattern(TSR_U32, TSR_F32), TSR_F32, &stmt->value, false);
+  } else if (!is_sum) {
     tsri_c_put_pattern(e, tsri_c_encode_pattern((tsr_dtype)f->dtype), TSR_F32, &stmt->value, false);
     tsri_c_put(e, " * 65537u");
   }
-  tsri_c_put(e, "; for (u32 tsr_i = 0; tsr_i < %s; tsr_i++) %s[tsr_i] = tsr_v; }\n",
-             is_sum ? e->spell->fragments->sum_count : e->spell->fragments->factor_words,
-             tsri_c_fragment_name(e, stmt->fragments[0]).text);
+  if (is_wide) {
+    tsri_c_put(e, "; for (u32 tsr_i = 0; tsr_i < 8u; tsr_i++) tsr_fragment_split(%s, tsr_i, tsr_v); }\n",
+               fragment.text);
+  } else {
+    tsri_c_put(e, "; for (u32 tsr_i = 0; tsr_i < %s; tsr_i++) %s[tsr_i] = tsr_v; }\n", length_of(e, f), fragment.text);
+  }
 }
 
 void tsri_c_put_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {

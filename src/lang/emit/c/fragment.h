@@ -8,14 +8,18 @@
 
 enum { TSRI_C_FRAGMENT_SIDE = 16 };
 
-// An item holds a part of each fragment in arrays: factors as pairs of 16-bit elements in u32, sums as f32.
+// An item holds a part of each fragment in arrays: factors of 16 bits as pairs of elements in u32, factors of f32 as whatever the
+// dialect makes of 8 elements, in u32 too, sums as f32.
 struct tsri_c_fragments {
   const char *factor_words, *sum_count;  // lengths of those arrays, as text
-  const char *lane;                      // defines tsr_fragment_lane(), and whatever the other helpers share
-  const char *sum_place;                 // declares row and col of element i of a sum, of the item `lane`
+  const char *wide_words;                // length of a factor of f32; NULL: there are no units for f32
+  const char *split;      // for f32: defines tsr_fragment_split(u32 *f, u32 i, u32 bits), which sets element i
+  const char *lane;       // defines tsr_fragment_lane(), and whatever the other helpers share
+  const char *sum_place;  // declares row and col of element i of a sum, of the item `lane`
 
   // Defines `void name(u32 *f, const void *base, u32 at, u32 stride)`, which loads a factor.
-  void (*define_load)(tsri_c_emitter *e, const char *name, bool is_left, bool by_columns, bool is_shared);
+  void (*define_load)(tsri_c_emitter *e, const char *name, tsr_dtype dtype, bool is_left, bool by_columns,
+                      bool is_shared);
   // Defines `void name(f32 *s, const u32 *l, const u32 *r)`: s += l * r.
   void (*define_multiply)(tsri_c_emitter *e, const char *name, const char *dtype);
 };

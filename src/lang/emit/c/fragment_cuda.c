@@ -3,11 +3,20 @@
 // of shared memory by ldmatrix. No header is needed, which NVRTC may not find. In OpenCL C pointers have address spaces, and one into shared memory
 // is the address that ldmatrix takes.
 //
-// Registers of an item, as the PTX manual has them, with row = lane / 4 and pair = lane % 4 * 2:
+// Registers of an item, as the PTX manual has them, with row = lane / 4, quarter = lane % 4 and pair = quarter * 2:
 //   left   register i: row `row + 8 * (i % 2)`, columns `pair + 8 * (i / 2)` and the next one
 //   right  register i: column `row + 8 * (i / 2)`, rows `pair + 8 * (i % 2)` and the next one
 //   sum    register i: row `row + 8 * (i / 2 % 2)`, column `pair + i % 2 + 8 * (i / 4)`
+//
+// Factors of f32 are two numbers of TF32 each, which have 11 significant bits: high is x rounded to one, low is x - high, in
+// registers i and i + 8. mma.m16n8k8 adds low * high, high * low and high * high; low * low, at most 2^-22 of the product, is left
+// out. The units cut off what does not fit when they add, so each product of 16 x 16 x 16 starts at 0 and is added to the sum by
+// an instruction that rounds. Where x is infinite or NaN or rounds to infinity, low is no number, and so is the sum.
+//   left   register i: row `row + 8 * (i % 2)`, column `quarter + 4 * (i / 2)`
+//   right  register i: column `row + 8 * (i / 4)`, row `quarter + 4 * (i % 4)`
 #include "lang/emit/c/fragment.h"
+
+#include <string.h>
 
 static const char lane_text[] =
     "TSR_FN u32 tsr_fragment_lane() {\n  u32 x;\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));\n  return x;\n}\n";
@@ -39,7 +48,78 @@ static const char multiply_text[] =
     "                 : \"r\"(l[0]), \"r\"(l[1]), \"r\"(l[2]), \"r\"(l[3]), \"r\"(r[2u * i]), \"r\"(r[2u * i + 1u]));\n"
     "  }\n}\n";
 
-static void define_load(tsri_c_emitter *e, const char *name, bool is_left, bool by_columns, bool is_shared) {
+static const char split_text[] =
+    "TSR_FN void tsr_fragment_split(u32 *f, u32 i, u32 bits) {\n"
+    "  asm(\"{ .reg .b32 t; add.u32 t, %2, 4096; and.b32 %0, t, 0xffffe000; sub.rn.f32 %1, %2, %0; }\"\n"
+    "      : \"=&r\"(f[i]), \"=r\"(f[i + 8u]) : \"r\"(bits));\n}\n";
+
+// Four matrices of 8 x 4 elements, twice.
+static const char wide_shared_text[] =
+    "TSR_FN void $name(u32 *f, $space const void *base, u32 at, u32 stride) {\n"
+    "  const u32 lane = tsr_fragment_lane();\n"
+    "  for (u32 i = 0; i < 2u; i++) {\n"
+    "    u32 x[4];\n"
+    "    $space const u32 *line = ($space const u32 *)base + at + ($line) * stride + $column;\n"
+    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
+    "                 : \"=r\"(x[0]), \"=r\"(x[1]), \"=r\"(x[2]), \"=r\"(x[3])\n"
+    "                 : \"r\"((u32)$address(line)) : \"memory\");\n"
+    "    for (u32 j = 0; j < 4u; j++) tsr_fragment_split(f, 4u * i + j, x[j]);\n  }\n}\n";
+
+static const char wide_text[] =
+    "TSR_FN void $name(u32 *f, $space const void *base, u32 at, u32 stride) {\n"
+    "  $space const u32 *p = ($space const u32 *)base + at;\n"
+    "  const u32 lane = tsr_fragment_lane();\n"
+    "  for (u32 i = 0; i < 8u; i++) {\n"
+    "    const u32 outer = lane / 4u + 8u * ($outer), inner = lane % 4u + 4u * ($inner);\n"
+    "    tsr_fragment_split(f, i, $element);\n  }\n}\n";
+
+// Factor `l` times factor `r`, steps j * 2 to j * 2 + 7 of k: added to a half of the columns.
+#define WIDE_MMA(l, r)                                                                                               \
+  "      asm volatile(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 \"\n"                                     \
+  "                   \"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"                         \
+  "                   : \"+f\"(t[0]), \"+f\"(t[1]), \"+f\"(t[2]), \"+f\"(t[3])\n"                                    \
+  "                   : \"r\"(" l "[j]), \"r\"(" l "[j + 1u]), \"r\"(" l "[j + 2u]), \"r\"(" l "[j + 3u]), \"r\"(" r \
+  "[j / 2u]), \"r\"(" r "[j / 2u + 1u]));\n"
+
+static const char wide_multiply_text[] =
+    "TSR_FN void $name(f32 *s, const u32 *l, const u32 *r) {\n"
+    "  for (u32 i = 0; i < 2u; i++) {\n"
+    "    const u32 *high = r + 4u * i, *low = high + 8u;\n"
+    "    f32 t[4] = {0, 0, 0, 0};\n"
+    "    for (u32 j = 0; j < 8u; j += 4u) {\n" WIDE_MMA("(l + 8u)", "high") WIDE_MMA("l", "low") "    }\n"
+    "    for (u32 j = 0; j < 8u; j += 4u) {\n" WIDE_MMA("l", "high") "    }\n"
+    "    for (u32 j = 0; j < 4u; j++) s[4u * i + j] += t[j];\n  }\n}\n";
+
+static void define_wide_load(tsri_c_emitter *e, const char *name, bool is_left, bool by_columns, bool is_shared) {
+  bool runs_along_k = is_left != by_columns, has_spaces = tsri_c_is(e, TSRI_C_OPENCL);
+  const char *space = !has_spaces ? "" : is_shared ? "__local " : "__global ";
+  if (is_shared && runs_along_k) {
+    tsri_c_define_fragment(
+        e, name, wide_shared_text,
+        (const tsri_c_replacement[]){{"$name", name},
+                                     {"$space ", space},
+                                     {"$address", has_spaces ? "(size_t)" : "__cvta_generic_to_shared"},
+                                     {"$line", is_left ? "lane % 16u" : "lane % 8u + 8u * i"},
+                                     {"$column", is_left ? "lane / 16u * 4u + 8u * i" : "lane / 8u * 4u"},
+                                     {NULL, NULL}});
+    return;
+  }
+  tsri_c_define_fragment(e, name, wide_text,
+                         (const tsri_c_replacement[]){
+                             {"$name", name},
+                             {"$space ", space},
+                             {"$outer", is_left ? "i % 2u" : "i / 4u"},
+                             {"$inner", is_left ? "i / 2u" : "i % 4u"},
+                             {"$element", runs_along_k ? "p[outer * stride + inner]" : "p[inner * stride + outer]"},
+                             {NULL, NULL}});
+}
+
+static void define_load(tsri_c_emitter *e, const char *name, tsr_dtype dtype, bool is_left, bool by_columns,
+                        bool is_shared) {
+  if (dtype == TSR_F32) {
+    define_wide_load(e, name, is_left, by_columns, is_shared);
+    return;
+  }
   // Left by rows and right by columns have k along their lines, as the registers do.
   bool runs_along_k = is_left != by_columns, has_spaces = tsri_c_is(e, TSRI_C_OPENCL);
   const char *space = !has_spaces ? "" : is_shared ? "__local " : "__global ";
@@ -69,12 +149,14 @@ static void define_load(tsri_c_emitter *e, const char *name, bool is_left, bool 
 }
 
 static void define_multiply(tsri_c_emitter *e, const char *name, const char *dtype) {
-  tsri_c_define_fragment(e, name, multiply_text,
+  tsri_c_define_fragment(e, name, strcmp(dtype, "f32") == 0 ? wide_multiply_text : multiply_text,
                          (const tsri_c_replacement[]){{"$name", name}, {"$dtype", dtype}, {NULL, NULL}});
 }
 
 const struct tsri_c_fragments tsri_c_fragments_cuda = {
     .factor_words = "4u",
+    .wide_words = "16u",
+    .split = split_text,
     .sum_count = "8u",
     .lane = lane_text,
     .sum_place = "const u32 row = lane / 4u + 8u * (i / 2u % 2u), col = lane % 4u * 2u + i % 2u + 8u * (i / 4u);",

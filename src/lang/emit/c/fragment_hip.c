@@ -54,8 +54,9 @@ static const char multiply_text[] =
     "  c = TSR_UNIT_$dtype(a, b, c);\n"
     "  __builtin_memcpy(s, &c, sizeof c);\n}\n";
 
-static void define_load(tsri_c_emitter *e, const char *name, bool is_left, bool by_columns, bool is_shared) {
-  (void)is_shared;  // addresses are generic
+static void define_load(tsri_c_emitter *e, const char *name, tsr_dtype dtype, bool is_left, bool by_columns,
+                        bool is_shared) {
+  (void)dtype, (void)is_shared;  // both have 16 bits, and addresses are generic
   bool runs_along_k = is_left != by_columns;
   tsri_c_define_fragment(e, name, runs_along_k ? along_text : across_text,
                          (const tsri_c_replacement[]){{"$name", name}, {NULL, NULL}});
