@@ -215,10 +215,10 @@ static void drop_old(tsri_graph_state *state) {
   tsri_kernel_cache *cache = state->kernels;
   size_t count = 0;
   tsri_mutex_lock(&cache->lock);
-  for (int i = 0; i < TSRI_REPEATS; i++) {
+  for (int i = 0; i < TSRI_WAY_PLACES; i++) {
     if (state->repeats.places[i].built) entry_of(state->repeats.places[i].built)->used_at = cache->builds;
   }
-  for (int i = 0; i < TSRI_SINGLES; i++) {
+  for (int i = 0; i < TSRI_WAY_PLACES; i++) {
     const tsri_single *single = &state->singles.places[i];
     for (uint32_t k = 0; k < single->step_count; k++) {
       if (single->steps[k].built) entry_of(single->steps[k].built)->used_at = cache->builds;

@@ -108,16 +108,14 @@ uint32_t tsri_repeat_cut(tsri_node *root, tsri_node **out_roots, uint32_t limit)
   return count;
 }
 
-static size_t place_of(const tsri_repeat_form *form) { return form->hash >> 58; }
-
-_Static_assert(TSRI_REPEATS == 1 << 6, "place_of gives six bits");
-
 // --- Launching --------------------------------------------------------------------------------------------------------
 
 const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node *root, tsri_repeat_form *out_form) {
   if (!make_form(root, out_form)) return NULL;
-  const tsri_repeat *repeat = &repeats->places[place_of(out_form)];
-  if (!repeat->built || repeat->hash != out_form->hash || repeat->word_count != out_form->word_count) return NULL;
+  uint32_t place = tsri_ways_find(&repeats->ways, out_form->hash);
+  if (place == TSRI_WAY_PLACES) return NULL;
+  const tsri_repeat *repeat = &repeats->places[place];
+  if (!repeat->built || repeat->word_count != out_form->word_count) return NULL;
   if (memcmp(repeat->words, out_form->words, repeat->word_count * sizeof repeat->words[0]) != 0) return NULL;
   return tsri_log_wants(TSR_LOG_PLAN) ? NULL : repeat;  // plans are logged when they are made, so make one
 }
@@ -172,10 +170,10 @@ void tsri_repeat_keep(tsri_repeats *repeats, const tsri_fused *fused, const tsri
                       const uint32_t groups[3]) {
   tsri_repeat_form form;
   if (!make_form(fused->root, &form) || form.node_count != fused->fusion->node_count) return;
-  tsri_repeat repeat = {.built = built, .hash = form.hash, .word_count = form.word_count};
+  tsri_repeat repeat = {.built = built, .word_count = form.word_count};
   memcpy(repeat.groups, groups, sizeof repeat.groups);
   memcpy(repeat.words, form.words, form.word_count * sizeof form.words[0]);
   if (!map_leaves(&form, fused, &repeat) || !map_scalars(&form, fused, &repeat)) return;
   if (built->kernel->param_count != 1 + repeat.scalar_count) return;
-  repeats->places[place_of(&form)] = repeat;
+  repeats->places[tsri_ways_put(&repeats->ways, form.hash)] = repeat;
 }

@@ -9,11 +9,12 @@
 #define TSRI_REPEAT_H
 
 #include "graph/graph.h"
+#include "graph/ways.h"
 
 struct tsri_fused;
 
 // Bounds of what is cached. An input of a node takes a word of the key, and a node two.
-enum { TSRI_REPEAT_NODES = 48, TSRI_REPEAT_WORDS = 192, TSRI_REPEAT_PARAMS = 64, TSRI_REPEATS = 64 };
+enum { TSRI_REPEAT_NODES = 48, TSRI_REPEAT_WORDS = 192, TSRI_REPEAT_PARAMS = 64 };
 
 // The pending nodes that compute a value, as the launch cache sees them. Its words are all that the kernel, the number
 // of work-groups and the size of every binding depend on. Scalars are no part of them: they are parameters.
@@ -37,13 +38,12 @@ typedef struct tsri_repeat {
   struct {
     uint8_t node, index;
   } scalars[TSRI_REPEAT_PARAMS - 1];
-  uint64_t hash;
   uint64_t words[TSRI_REPEAT_WORDS];
 } tsri_repeat;
 
-// Direct-mapped: an entry's place is a hash of its words, and a new entry replaces the old one.
 typedef struct tsri_repeats {
-  tsri_repeat places[TSRI_REPEATS];
+  tsri_ways ways;  // by the hash of an entry's words
+  tsri_repeat places[TSRI_WAY_PLACES];
 } tsri_repeats;
 
 // Call all of these with the graph's lock held.

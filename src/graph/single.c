@@ -120,15 +120,13 @@ bool tsri_single_describe(const tsri_node *node, tsri_single_form *out) {
   return is_good && !out->is_repeat && is_alone(out);
 }
 
-static size_t place_of(const tsri_single_form *form) { return form->hash >> 58; }
-
-_Static_assert(TSRI_SINGLES == 1 << 6, "place_of gives six bits");
-
 // --- Running ----------------------------------------------------------------------------------------------------------
 
 tsri_single *tsri_single_find(tsri_singles *singles, const tsri_single_form *form) {
-  tsri_single *single = &singles->places[place_of(form)];
-  if (single->hash != form->hash || single->word_count != form->word_count) return NULL;
+  uint32_t place = tsri_ways_find(&singles->ways, form->hash);
+  if (place == TSRI_WAY_PLACES) return NULL;
+  tsri_single *single = &singles->places[place];
+  if (single->word_count != form->word_count) return NULL;
   bool is_equal = memcmp(single->words, form->words, form->word_count * sizeof form->words[0]) == 0;
   return is_equal ? single : NULL;
 }
@@ -327,10 +325,9 @@ static bool keep_steps(keeping *k) {
 
 void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_steps *steps, bool is_all,
                       tsr_buffer *output) {
-  tsri_single *single = &singles->places[place_of(form)];
+  tsri_single *single = &singles->places[tsri_ways_put(&singles->ways, form->hash)];
   keeping k = {.steps = steps, .form = form, .output_number = -1, .single = single};
   single->word_count = form->word_count;
-  single->hash = form->hash;
   memcpy(single->words, form->words, form->word_count * sizeof form->words[0]);
   memset(single->temporary_bytes, 0, sizeof single->temporary_bytes);
   single->temporary_count = single->step_count = 0;

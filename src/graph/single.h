@@ -10,15 +10,10 @@
 #define TSRI_SINGLE_H
 
 #include "graph/graph.h"
+#include "graph/ways.h"
 #include "runtime/steps.h"
 
-enum {
-  TSRI_SINGLES = 64,
-  TSRI_SINGLE_NODES = 8,
-  TSRI_SINGLE_WORDS = 128,
-  TSRI_SINGLE_INPUTS = 4,
-  TSRI_SINGLE_PLACES = 6
-};
+enum { TSRI_SINGLE_NODES = 8, TSRI_SINGLE_WORDS = 128, TSRI_SINGLE_INPUTS = 4, TSRI_SINGLE_PLACES = 6 };
 
 // A pending node and the pending nodes before it. The words are all that its steps depend on, apart from the addresses of the
 // buffers that it reads.
@@ -57,13 +52,12 @@ typedef struct tsri_single {
   uint32_t temporary_count;
   size_t temporary_bytes[TSRI_STEP_TEMPORARIES];  // 0: this number is not used
   tsri_single_step steps[TSRI_STEPS];
-  uint64_t hash;
   uint64_t words[TSRI_SINGLE_WORDS];
 } tsri_single;
 
-// Direct-mapped, as tsri_repeats.
 typedef struct tsri_singles {
-  tsri_single places[TSRI_SINGLES];
+  tsri_ways ways;  // by the hash of an entry's words
+  tsri_single places[TSRI_WAY_PLACES];
 } tsri_singles;
 
 // Call all of these with the graph's lock held.
