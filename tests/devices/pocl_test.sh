@@ -8,7 +8,7 @@ source "${BASH_SOURCE[0]%/*}/lib.bash"
 # Half of the operators: it takes a fifth of a second for each kernel. The others' texts are compiled by lang.emit_compile and run through
 # the same emitter on the stand-ins for Metal and ROCm.
 use_pocl
-check_sample opencl 200 $(part 2/2)
+check_sample opencl 200 $(part 2/4)
 check_gradients opencl 1
 check_examples opencl
 check_runtime opencl queues tuning limits

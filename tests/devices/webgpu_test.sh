@@ -7,7 +7,7 @@ set -euo pipefail
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_webgpu
-check_sample webgpu 40
+check_sample webgpu 80
 grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the gaps are not listed"
 check_gradients webgpu 7
 
