@@ -15,7 +15,7 @@ typedef struct tsri_ways {
   uint8_t next[TSRI_WAY_SETS];       // of each eight, how often one was replaced
 } tsri_ways;
 
-// The places of a hash, from its own on: place 0 … TSRI_WAYS - 1 of them.
+// The place at which a search for the hash looks after `number` others. It begins at the hash's own.
 static inline uint32_t tsri_ways_at(uint64_t hash, uint32_t number) {
   uint32_t own = (uint32_t)(hash >> 58);
   return own / TSRI_WAYS * TSRI_WAYS + (own + number) % TSRI_WAYS;

@@ -145,13 +145,7 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter *s, 
                            TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
                            TSRI_CONSTANT("EACH", EACH), TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, GROUP)),
                            TSRI_CONSTANT("WG", GROUP)));
-  tsri_scatter_pass_x(run, z, &call);
-  tsri_scatter_pass_sources(run, z, &call);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "rows", z->outer);
-  tsri_call_word(&call, "ranges", cut->ranges);
-  tsri_call_word(&call, "per", cut->per);
-  return tsri_call_many_groups(&call, (z->outer + cut->per - 1) / cut->per * cut->ranges);
+  return tsri_scatter_launch_ranges(run, z, cut->ranges, cut->per, &call);
 }
 
 bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
@@ -166,17 +160,18 @@ bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
   switch (choose(&s, &c)) {
     case FEW:
       *out_status = run_few(run, &s, &c.sizes);
-      return true;
+      break;
     case ATOMIC:
       *out_status = run_atomic(run, &s, &c.sizes);
-      return true;
+      break;
     case EXACT:
       *out_status = tsri_scatter_exact_run(run, &c.sizes, &c.exact);
-      return true;
+      break;
     case RANGES:
       *out_status = run_ranges(run, &s, &c.sizes, &c.cut);
-      return true;
+      break;
     default:
       return false;
   }
+  return true;
 }

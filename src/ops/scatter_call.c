@@ -54,3 +54,14 @@ void tsri_scatter_pass_x(const tsri_kernel_run *run, const tsri_scatter_sizes *z
   tsri_call_word(call, "x_outer", z->strides[0][0]);
   tsri_call_word(call, "x_step", z->strides[0][1]);
 }
+
+tsr_status tsri_scatter_launch_ranges(const tsri_kernel_run *run, const tsri_scatter_sizes *z, int64_t ranges,
+                                      int64_t per, tsri_call *call) {
+  tsri_scatter_pass_x(run, z, call);
+  tsri_scatter_pass_sources(run, z, call);
+  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_call_word(call, "rows", z->outer);
+  tsri_call_word(call, "ranges", ranges);
+  tsri_call_word(call, "per", per);
+  return tsri_call_many_groups(call, (z->outer + per - 1) / per * ranges);
+}

@@ -20,4 +20,8 @@ void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_si
 // The same for x.
 void tsri_scatter_pass_x(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call);
 
+// Passes everything, and launches groups that have a row's targets in `ranges` parts, or `per` whole rows each.
+tsr_status tsri_scatter_launch_ranges(const tsri_kernel_run *run, const tsri_scatter_sizes *z, int64_t ranges,
+                                      int64_t per, tsri_call *call);
+
 #endif

@@ -84,14 +84,8 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter_size
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
                            TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
                            TSRI_CONSTANT("EACH", cut->each), TSRI_CONSTANT("WG", cut->group)));
-  tsri_scatter_pass_x(run, z, &call);
-  tsri_scatter_pass_sources(run, z, &call);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "rows", z->outer);
-  tsri_call_word(&call, "ranges", cut->ranges);
-  tsri_call_word(&call, "per", cut->per);
   tsri_call_word(&call, "room", room_for(z->n));
-  return tsri_call_many_groups(&call, (z->outer + cut->per - 1) / cut->per * cut->ranges);
+  return tsri_scatter_launch_ranges(run, z, cut->ranges, cut->per, &call);
 }
 
 // What the first launch of a binned scatter leaves for the second.
