@@ -21,10 +21,11 @@ function(tessera_add_module target name)
     LINKER:-z,stack-size=1048576 LINKER:--stack-first LINKER:--export=malloc LINKER:--export=free)
   tessera_set_warnings(${target})
   if(TESSERA_WASM_OPT)
+    # Optimised after --asyncify, which adds code to most functions, and not before.
     set(twin "${web_dir}/${name}_asyncify.wasm")
     add_custom_command(OUTPUT "${twin}"
       COMMAND "${TESSERA_WASM_OPT}" --enable-simd --enable-bulk-memory --enable-sign-ext --enable-mutable-globals
-              --enable-nontrapping-float-to-int -Os --asyncify --pass-arg=asyncify-imports@webgpu.*
+              --enable-nontrapping-float-to-int --asyncify --pass-arg=asyncify-imports@webgpu.* -Oz
               "$<TARGET_FILE:${target}>" -o "${twin}"
       DEPENDS ${target} COMMENT "Making ${name}_asyncify.wasm" VERBATIM)
     add_custom_target(${target}_asyncify ALL DEPENDS "${twin}")
