@@ -212,31 +212,58 @@ static void pack(chunk *c) {
 
 // --- Multiplying ------------------------------------------------------------------------------------------------------------
 
-void tsri_product_take_tile(const tsri_product *p, const void *tile, char *sums, int64_t sums_step, int64_t rows,
-                            int64_t columns, bool adds) {
-  int64_t step = tile_columns(p);
-  for (int64_t i = 0; i < rows; i++) {
-    const char *from = (const char *)tile + (size_t)(i * step) * p->sum_bytes;
-    char *to = sums + (size_t)(i * sums_step) * p->sum_bytes;
-    if (!adds) memcpy(to, from, (size_t)columns * p->sum_bytes);
-    else if (p->sum_bytes == sizeof(double)) {
-      for (int64_t j = 0; j < columns; j++) ((double *)(void *)to)[j] += ((const double *)(const void *)from)[j];
-    } else if (p->has_integers) {
-      for (int64_t j = 0; j < columns; j++) ((uint32_t *)(void *)to)[j] += ((const uint32_t *)(const void *)from)[j];
-    } else {
-      for (int64_t j = 0; j < columns; j++) ((float *)(void *)to)[j] += ((const float *)(const void *)from)[j];
+// Adds `count` sums to others.
+static void add_sums(const tsri_product *p, char *to, const char *from, int64_t count) {
+  if (p->sum_bytes == sizeof(double)) {
+    for (int64_t j = 0; j < count; j++) ((double *)(void *)to)[j] += ((const double *)(const void *)from)[j];
+  } else if (p->has_integers) {
+    for (int64_t j = 0; j < count; j++) ((uint32_t *)(void *)to)[j] += ((const uint32_t *)(const void *)from)[j];
+  } else {
+    for (int64_t j = 0; j < count; j++) ((float *)(void *)to)[j] += ((const float *)(const void *)from)[j];
+  }
+}
+
+enum { PIECE = 32 };  // bytes
+
+// Moves the first `row_bytes` of each row, which is `step_bytes` long, to the end of the row before. Whole pieces are moved, of which the next row replaces what is too much:
+// a piece never reaches a row that has not been read, since `row_bytes` is less than `step_bytes`, a multiple of the piece.
+static void close_gaps(char *tile, int64_t rows, int64_t row_bytes, int64_t step_bytes) {
+  for (int64_t i = 1; i < rows; i++) {
+    const char *from = tile + i * step_bytes;
+    char *to = tile + i * row_bytes;
+    for (int64_t at = 0; at < row_bytes; at += PIECE) {
+      char piece[PIECE];
+      memcpy(piece, from + at, PIECE);
+      memcpy(to + at, piece, PIECE);
     }
   }
 }
 
+void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64_t sums_step, int64_t rows,
+                            int64_t columns, bool adds) {
+  int64_t step = tile_columns(p), sum_bytes = (int64_t)p->sum_bytes;
+  if (columns == sums_step && columns < step && step * sum_bytes % PIECE == 0) {
+    close_gaps(tile, rows, columns * sum_bytes, step * sum_bytes);
+    columns *= rows;
+    rows = 1;
+  }
+  for (int64_t i = 0; i < rows; i++) {
+    const char *from = (const char *)tile + i * step * sum_bytes;
+    char *to = sums + i * sums_step * sum_bytes;
+    if (adds) add_sums(p, to, from, columns);
+    else memcpy(to, from, (size_t)(columns * sum_bytes));
+  }
+}
+
 // A tile of groups, at `sums` or in memory of its own.
-static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, void *to, int64_t to_step,
-                           bool adds) {
+static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, int64_t columns, void *to,
+                           int64_t to_step, bool adds) {
   const tsri_product *p = c->p;
   const tsri_product_groups *groups = p->groups;
   bool is_in_place = c->is_a_in_place && rows == groups->tile_rows;
   int64_t row = a_panel * groups->tile_rows, element = (int64_t)p->element;
   tsri_group_tile tile = {.rows = rows,
+                          .columns = (int)columns,
                           .k = (int64_t)(c->line_bytes / p->element),
                           .a = c->a_panels + (size_t)row * c->line_bytes,
                           .b = c->b_panels + (size_t)(b_panel * groups->tile_columns) * c->line_bytes,
@@ -269,7 +296,7 @@ static void run_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows,
                      int64_t to_step, bool adds) {
   const tsri_product *p = c->p;
   if (p->groups) {
-    run_group_tile(c, a_panel, b_panel, rows, to, to_step, adds);
+    run_group_tile(c, a_panel, b_panel, rows, columns, to, to_step, adds);
     return;
   }
   const char *b = c->b_panels + (size_t)(b_panel * tile_columns(p)) * c->line_bytes;

@@ -17,9 +17,8 @@ static int64_t most_columns(const tsri_product *p) {
 
 // Rows of a lie along k, so that each column is made of dot products; nothing but the products goes into the result.
 bool tsri_product_has_few_columns(const tsri_product *p) {
-  bool is_bare = !p->bias && !p->residual && !p->is_scaled && p->activation == TSRI_ACTIVATION_NONE &&
-                 !p->has_integers && !p->quant;
-  return is_bare && p->n > 1 && p->n <= most_columns(p) && p->k >= LEAST_K && p->a.column == 1 && p->m > 1;
+  return tsri_product_is_bare(p) && p->n > 1 && p->n <= most_columns(p) && p->k >= LEAST_K && p->a.column == 1 &&
+         p->m > 1;
 }
 
 static size_t to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }

@@ -101,40 +101,42 @@ TARGET_AMX static void begin(void) { _tile_loadconfig(&all_registers); }
 TARGET_AMX static void end(void) { _tile_release(); }
 
 // Registers 0 to 3 are the result, 0 and 1 its upper half; 4 and 5 are a, 6 and 7 are b. They are named by literals, hence a macro.
-#define TILE(name, DOT)                                                        \
-  TARGET_AMX static void name(const tsri_group_tile *t, int64_t blocks) {      \
-    bool has_lower = t->rows > TILE_ROWS;                                      \
-    const char *a = t->a, *b = t->b;                                           \
-    size_t step = (size_t)t->c_step * sizeof(float), a_row = (size_t)t->a_row; \
-    char *c = t->c, *lower = c + TILE_ROWS * step;                             \
-    _tile_zero(0);                                                             \
-    _tile_zero(1);                                                             \
-    _tile_zero(2);                                                             \
-    _tile_zero(3);                                                             \
-    if (t->adds) {                                                             \
-      _tile_loadd(0, c, step);                                                 \
-      _tile_loadd(1, c + TILE_BYTES, step);                                    \
-    }                                                                          \
-    if (t->adds && has_lower) {                                                \
-      _tile_loadd(2, lower, step);                                             \
-      _tile_loadd(3, lower + TILE_BYTES, step);                                \
-    }                                                                          \
-    for (int64_t i = 0; i < blocks; i++, a += t->a_step, b += B_BLOCK_BYTES) { \
-      _tile_loadd(4, a, a_row);                                                \
-      _tile_loadd(6, b, B_STEP);                                               \
-      _tile_loadd(7, b + TILE_BYTES, B_STEP);                                  \
-      DOT(0, 4, 6);                                                            \
-      DOT(1, 4, 7);                                                            \
-      if (!has_lower) continue;                                                \
-      _tile_loadd(5, a + TILE_ROWS * a_row, a_row);                            \
-      DOT(2, 5, 6);                                                            \
-      DOT(3, 5, 7);                                                            \
-    }                                                                          \
-    _tile_stored(0, c, step);                                                  \
-    _tile_stored(1, c + TILE_BYTES, step);                                     \
-    if (!has_lower) return;                                                    \
-    _tile_stored(2, lower, step);                                              \
-    _tile_stored(3, lower + TILE_BYTES, step);                                 \
+#define TILE(name, DOT)                                                                      \
+  TARGET_AMX static void name(const tsri_group_tile *t, int64_t blocks) {                    \
+    bool has_lower = t->rows > TILE_ROWS, has_right = t->columns > TILE_BYTES / GROUP_BYTES; \
+    const char *a = t->a, *b = t->b;                                                         \
+    size_t step = (size_t)t->c_step * sizeof(float), a_row = (size_t)t->a_row;               \
+    char *c = t->c, *lower = c + TILE_ROWS * step;                                           \
+    _tile_zero(0);                                                                           \
+    _tile_zero(1);                                                                           \
+    _tile_zero(2);                                                                           \
+    _tile_zero(3);                                                                           \
+    if (t->adds) {                                                                           \
+      _tile_loadd(0, c, step);                                                               \
+      _tile_loadd(1, c + TILE_BYTES, step);                                                  \
+    }                                                                                        \
+    if (t->adds && has_lower) {                                                              \
+      _tile_loadd(2, lower, step);                                                           \
+      _tile_loadd(3, lower + TILE_BYTES, step);                                              \
+    }                                                                                        \
+    for (int64_t i = 0; i < blocks; i++, a += t->a_step, b += B_BLOCK_BYTES) {               \
+      _tile_loadd(4, a, a_row);                                                              \
+      _tile_loadd(6, b, B_STEP);                                                             \
+      DOT(0, 4, 6);                                                                          \
+      if (has_right) {                                                                       \
+        _tile_loadd(7, b + TILE_BYTES, B_STEP);                                              \
+        DOT(1, 4, 7);                                                                        \
+      }                                                                                      \
+      if (!has_lower) continue;                                                              \
+      _tile_loadd(5, a + TILE_ROWS * a_row, a_row);                                          \
+      DOT(2, 5, 6);                                                                          \
+      if (has_right) DOT(3, 5, 7);                                                           \
+    }                                                                                        \
+    _tile_stored(0, c, step);                                                                \
+    if (has_right) _tile_stored(1, c + TILE_BYTES, step);                                    \
+    if (!has_lower) return;                                                                  \
+    _tile_stored(2, lower, step);                                                            \
+    if (has_right) _tile_stored(3, lower + TILE_BYTES, step);                                \
   }
 
 TILE(blocks_of_bf16, _tile_dpbf16ps)

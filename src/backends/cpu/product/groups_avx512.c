@@ -86,31 +86,36 @@ INLINE TARGET_AVX512 void turn(__m512i x[GROUP_LANES]) {
   }
 }
 
-// Up to GROUP_LANES lines with neighbouring elements along k, `whole` bytes of each, a multiple of GROUP_LANES groups.
-TARGET_AVX512 static void turn_lines(uint32_t *panel, int width, int64_t count, int64_t whole, const char *from,
-                                     int64_t line_bytes) {
+// Up to GROUP_LANES lines with neighbouring elements along k, `bytes` bytes of each, as `groups` groups; those beyond `bytes` are zeros.
+TARGET_AVX512 static void turn_lines(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t bytes,
+                                     const char *from, int64_t line_bytes) {
+  enum { TOGETHER = GROUP_LANES * GROUP_BYTES };
   __mmask16 mask = (__mmask16)((1u << (width < GROUP_LANES ? width : GROUP_LANES)) - 1);
-  for (int64_t at = 0; at < whole; at += GROUP_LANES * GROUP_BYTES, panel += GROUP_LANES * width) {
+  for (int64_t at = 0; groups > 0; at += TOGETHER, groups -= GROUP_LANES, panel += GROUP_LANES * width) {
+    int64_t left = bytes - at;
+    __mmask64 there = left >= TOGETHER ? ~UINT64_C(0) : left > 0 ? (UINT64_C(1) << left) - 1 : 0;
     __m512i x[GROUP_LANES];
 #pragma GCC unroll 16
     for (int i = 0; i < GROUP_LANES; i++)
-      x[i] = i < count ? _mm512_loadu_si512(from + i * line_bytes + at) : _mm512_setzero_si512();
+      x[i] = _mm512_maskz_loadu_epi8(i < count ? there : 0, from + i * line_bytes + at);
     turn(x);
 #pragma GCC unroll 16
-    for (int g = 0; g < GROUP_LANES; g++) _mm512_mask_storeu_epi32(panel + g * width, mask, x[g]);
+    for (int g = 0; g < GROUP_LANES; g++) {
+      if (g < groups) _mm512_mask_storeu_epi32(panel + g * width, mask, x[g]);
+    }
   }
 }
 
 // One panel of `count` lines.
 static void pack_lines(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t k, const char *from,
                        int64_t line_step, int64_t k_step, int64_t element) {
-  int64_t together = GROUP_LANES * GROUP_BYTES, whole = k_step == 1 ? k * element / together * together : 0;
-  for (int first = 0; whole > 0 && first < width; first += GROUP_LANES) {
-    turn_lines(panel + first, width, count - first, whole, from + first * line_step * element, line_step * element);
+  for (int first = 0; k_step == 1 && first < width; first += GROUP_LANES) {
+    turn_lines(panel + first, width, groups, count - first, k * element, from + first * line_step * element,
+               line_step * element);
   }
-  for (int64_t i = 0; i < width; i++) {
+  for (int64_t i = 0; k_step != 1 && i < width; i++) {
     const char *line = from + i * line_step * element;
-    for (int64_t g = whole / GROUP_BYTES; g < groups; g++) {
+    for (int64_t g = 0; g < groups; g++) {
       panel[g * width + i] = i < count ? tsri_group_at(line, g, k, k_step, element) : 0;
     }
   }
@@ -262,23 +267,23 @@ static void exact_tile(const tsri_group_tile *t) {
 // --- Tiles ----------------------------------------------------------------------------------------------------------------
 
 // Inlined with `rows` known, so that sums stay in registers, and a_row where a is packed.
-INLINE TARGET_BF16 void rows_of_bf16(int rows, const tsri_group_tile *t, int64_t a_row) {
+INLINE TARGET_BF16 void rows_of_bf16(int rows, int vectors, const tsri_group_tile *t, int64_t a_row) {
   __m512 sum[ROWS][2] = {{{0}}};
   const char *a = t->a;
   const uint32_t *b = t->b;
   for (int64_t g = t->k / 2; g > 0; g--, a += t->a_step, b += COLUMNS) {
-    __m512bh left = (__m512bh)_mm512_loadu_si512(b), right = (__m512bh)_mm512_loadu_si512(b + GROUP_LANES);
+    __m512bh row[2];
+    for (int j = 0; j < vectors; j++) row[j] = (__m512bh)_mm512_loadu_si512(b + j * GROUP_LANES);
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
       __m512bh x = (__m512bh)_mm512_set1_epi32((int)group_of(a + i * a_row));
-      sum[i][0] = _mm512_dpbf16_ps(sum[i][0], x, left);
-      sum[i][1] = _mm512_dpbf16_ps(sum[i][1], x, right);
+      for (int j = 0; j < vectors; j++) sum[i][j] = _mm512_dpbf16_ps(sum[i][j], x, row[j]);
     }
   }
   float *c = t->c;
 #pragma GCC unroll 14
   for (int i = 0; i < rows; i++, c += t->c_step) {
-    for (int j = 0; j < 2; j++) {
+    for (int j = 0; j < vectors; j++) {
       float *to = c + j * GROUP_LANES;
       _mm512_storeu_ps(to, t->adds ? _mm512_add_ps(_mm512_loadu_ps(to), sum[i][j]) : sum[i][j]);
     }
@@ -286,37 +291,38 @@ INLINE TARGET_BF16 void rows_of_bf16(int rows, const tsri_group_tile *t, int64_t
 }
 
 // Elements of a count as unsigned and those of b as signed: low bytes of sums, which are what a product of bytes keeps, are the same for all of them.
-INLINE TARGET_VNNI void rows_of_bytes(int rows, const tsri_group_tile *t, int64_t a_row) {
+INLINE TARGET_VNNI void rows_of_bytes(int rows, int vectors, const tsri_group_tile *t, int64_t a_row) {
   __m512i sum[ROWS][2] = {{{0}}};
   const char *a = t->a;
   const uint32_t *b = t->b;
   for (int64_t g = t->k / 4; g > 0; g--, a += t->a_step, b += COLUMNS) {
-    __m512i left = _mm512_loadu_si512(b), right = _mm512_loadu_si512(b + GROUP_LANES);
+    __m512i row[2];
+    for (int j = 0; j < vectors; j++) row[j] = _mm512_loadu_si512(b + j * GROUP_LANES);
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) {
       __m512i x = _mm512_set1_epi32((int)group_of(a + i * a_row));
-      sum[i][0] = _mm512_dpbusd_epi32(sum[i][0], x, left);
-      sum[i][1] = _mm512_dpbusd_epi32(sum[i][1], x, right);
+      for (int j = 0; j < vectors; j++) sum[i][j] = _mm512_dpbusd_epi32(sum[i][j], x, row[j]);
     }
   }
   int32_t *c = t->c;
 #pragma GCC unroll 14
   for (int i = 0; i < rows; i++, c += t->c_step) {
-    for (int j = 0; j < 2; j++) {
+    for (int j = 0; j < vectors; j++) {
       int32_t *to = c + j * GROUP_LANES;
       _mm512_storeu_si512(to, t->adds ? _mm512_add_epi32(_mm512_loadu_si512(to), sum[i][j]) : sum[i][j]);
     }
   }
 }
 
-// Few rows of a panel, all rows of one, and all rows where they lie.
-#define TILE(rows_of)                                                             \
-  do {                                                                            \
-    bool is_packed = t->a_row == GROUP_BYTES;                                     \
-    if (is_packed && t->rows <= ROWS / 4) rows_of(ROWS / 4, t, GROUP_BYTES);      \
-    else if (is_packed && t->rows <= ROWS / 2) rows_of(ROWS / 2, t, GROUP_BYTES); \
-    else if (is_packed) rows_of(ROWS, t, GROUP_BYTES);                            \
-    else rows_of(ROWS, t, t->a_row);                                              \
+// Few rows of a panel, all rows of one, and all rows where they lie, of one vector of columns or of two.
+#define TILE(rows_of)                                                                \
+  do {                                                                               \
+    bool is_packed = t->a_row == GROUP_BYTES, is_half = t->columns <= GROUP_LANES;   \
+    if (is_packed && t->rows <= ROWS / 4) rows_of(ROWS / 4, 2, t, GROUP_BYTES);      \
+    else if (is_packed && t->rows <= ROWS / 2) rows_of(ROWS / 2, 2, t, GROUP_BYTES); \
+    else if (is_half) rows_of(ROWS, 1, t, is_packed ? GROUP_BYTES : t->a_row);       \
+    else if (is_packed) rows_of(ROWS, 2, t, GROUP_BYTES);                            \
+    else rows_of(ROWS, 2, t, t->a_row);                                              \
   } while (0)
 
 TARGET_BF16 static void tile_bf16(const tsri_group_tile *t) { TILE(rows_of_bf16); }

@@ -64,6 +64,10 @@ static const trial trials[] = {
     {.m = 70, .n = 40, .k = 1},
     {.m = 70, .n = 40, .k = 7},
     {.m = 70, .n = 40, .k = 16},
+    {.m = 100, .n = 7, .k = 16},
+    {.m = 7, .n = 100, .k = 16, .is_b_turned = true},
+    {.m = 70, .n = 7, .k = 1030},
+    {.m = 70, .n = 23, .k = 1030, .is_b_turned = true},
 };
 enum { TRIALS = sizeof trials / sizeof trials[0] };
 

@@ -122,6 +122,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .tile = tile_f32,
 #if HAS_DIRECT
     .direct = direct_f32,
+    .outer = outer_f32,
     .quant = quant_rows,
 #endif
     .pack = pack_f32,
@@ -137,6 +138,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
     .tile = tile_f64,
 #if HAS_DIRECT
     .direct = direct_f64,
+    .outer = outer_f64,
 #endif
     .pack = pack_f64,
     .gather = gather,

@@ -146,6 +146,10 @@ static const trial trials[] = {
     {.batch = 1, .m = 900, .n = 7, .k = 300, .is_a_turned = true},
     {.batch = 1, .m = 1001, .n = 96, .k = 33, .has_bias = true, .has_residual = true, .gap = 5},
     {.batch = 1, .m = 200, .n = 16, .k = 1, .activation = TSRI_ACTIVATION_RELU},
+    {.batch = 1, .m = 700, .n = 7, .k = 1},
+    {.batch = 3, .m = 37, .n = 63, .k = 1, .gap = 3},
+    {.batch = 1, .m = 5, .n = 4131, .k = 1, .is_b_turned = true, .gap = 1},
+    {.batch = 2, .m = 70, .n = 65, .k = 1, .is_a_turned = true},
     {.batch = 6, .m = 64, .n = 64, .k = 64},
     {.batch = 1, .m = 61, .n = 530, .k = 40, .is_a_turned = true},
     {.batch = 1, .m = 60, .n = 65, .k = 90, .is_b_turned = true, .gap = 1},
@@ -221,7 +225,8 @@ TEST(products_have_the_same_bits_on_any_number_of_threads) {
                                 {.batch = 1, .m = 1700, .n = 40, .k = 300}, {.batch = 1, .m = 20, .n = 1300, .k = 400},
                                 {.batch = 1, .m = 500, .n = 1, .k = 1000},  {.batch = 1, .m = 1, .n = 60003, .k = 7},
                                 {.batch = 1, .m = 3, .n = 1, .k = 150000},  {.batch = 1, .m = 40, .n = 60, .k = 6000},
-                                {.batch = 1, .m = 10, .n = 20, .k = 20000}, {.batch = 1, .m = 7000, .n = 7, .k = 50}};
+                                {.batch = 1, .m = 10, .n = 20, .k = 20000}, {.batch = 1, .m = 7000, .n = 7, .k = 50},
+                                {.batch = 1, .m = 9, .n = 20003, .k = 1},   {.batch = 1, .m = 20003, .n = 9, .k = 1}};
   static char alone[MOST * sizeof(double)], together[MOST * sizeof(double)];
   for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
     size_t bytes = (size_t)(large[i].batch * large[i].m * large[i].n) * sizeof(float);

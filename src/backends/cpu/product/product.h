@@ -50,6 +50,10 @@ typedef struct tsri_product_kernels {
   void (*gather)(char *to, int64_t line_bytes, int64_t lines, const char *from, const int64_t *places,
                  const tsri_product_copy *copies, int count);
 
+  // For outer.c, NULL where that is left out: rows of `n` products, one after the other, of an element of a, `a_step` apart, and each element of b. Whole vectors are read and written:
+  // up to a vector beyond the end of b, and of the last row.
+  void (*outer)(void *to, int64_t rows, int64_t n, const void *a, int64_t a_step, const void *b);
+
   // The sum of x[i] * y[i] over `n` elements, for each of `count` rows x, `step` apart.
   void (*dots)(const void *rows, int64_t step, int64_t count, const void *y, int64_t n, void *out);
 
@@ -68,7 +72,7 @@ const tsri_product_kernels *tsri_product_kernels_for(const char *simd_level, tsr
 
 // A tile of tsri_product_groups.
 typedef struct tsri_group_tile {
-  int rows;
+  int rows, columns;  // those asked for; the others may be left alone or written, too
   int64_t k;
   const void *a, *b;
   int64_t a_row, a_step;
@@ -150,6 +154,12 @@ typedef struct tsri_product {
 // Of a row of quantised weights.
 static inline int64_t tsri_product_row_bytes(const tsri_product *p) { return p->k / p->quant->block * p->quant->bytes; }
 
+// Whether nothing but products of floats goes into the result.
+static inline bool tsri_product_is_bare(const tsri_product *p) {
+  return !p->bias && !p->residual && !p->is_scaled && p->activation == TSRI_ACTIVATION_NONE && !p->has_integers &&
+         !p->quant;
+}
+
 // Whether sums are already what c has to hold.
 static inline bool tsri_product_is_plain(const tsri_product *p) {
   return !p->is_narrow && !p->is_scaled && !p->bias && !p->residual && p->activation == TSRI_ACTIVATION_NONE;
@@ -164,8 +174,8 @@ const void *tsri_product_widen(const tsri_product *p, const char *row, int64_t a
 // the result.
 void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, int64_t at, int64_t n);
 
-// Takes `rows` x `columns` of a tile in memory of its own, whose rows are tile_columns apart, to `sums`: with `adds` they are added.
-void tsri_product_take_tile(const tsri_product *p, const void *tile, char *sums, int64_t sums_step, int64_t rows,
+// Takes `rows` x `columns` of a tile in memory of its own, whose rows are tile_columns apart, to `sums`: with `adds` they are added. The tile is lost.
+void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64_t sums_step, int64_t rows,
                             int64_t columns, bool adds);
 
 enum { TSRI_PRODUCT_COPY_SLACK = 64 };
@@ -186,6 +196,14 @@ static inline bool tsri_product_lies_along_k(const tsri_product *p) {
   return p->a.column == 1 && p->a.row * (int64_t)p->element % MEETING_BYTES != 0;
 }
 
+// Whether the product is one with a vector, which vector.c does at the memory's speed: m or n is 1.
+bool tsri_product_has_vector(const tsri_product *p);
+size_t tsri_product_vector_scratch_bytes(const tsri_product *p);
+void tsri_product_run_vector(const tsri_product *p);
+
+#if defined(__wasm__)
+#include "backends/cpu/product/ways_wasm.h"
+#else
 // Whether the product is one that direct.c does best, without packing: few rows, or a small matrix b.
 bool tsri_product_is_direct(const tsri_product *p);
 size_t tsri_product_direct_scratch_bytes(const tsri_product *p);
@@ -197,11 +215,6 @@ bool tsri_product_is_deep(const tsri_product *p, int threads);
 size_t tsri_product_deep_scratch_bytes(const tsri_product *p);
 void tsri_product_run_deep(const tsri_product *p);
 
-// Whether the product is one with a vector, which vector.c does at the memory's speed: m or n is 1.
-bool tsri_product_has_vector(const tsri_product *p);
-size_t tsri_product_vector_scratch_bytes(const tsri_product *p);
-void tsri_product_run_vector(const tsri_product *p);
-
 // Whether the product is one with a few columns, which columns.c does as products with vectors.
 bool tsri_product_has_few_columns(const tsri_product *p);
 size_t tsri_product_columns_scratch_bytes(const tsri_product *p);
@@ -211,5 +224,11 @@ void tsri_product_run_columns(const tsri_product *p);
 bool tsri_product_has_quant_rows(const tsri_product *p);
 size_t tsri_product_quant_scratch_bytes(const tsri_product *p);
 void tsri_product_run_quant_rows(const tsri_product *p);
+
+// Whether the product is one that outer.c does best: k is 1, and nothing but the products goes into the result.
+bool tsri_product_is_outer(const tsri_product *p);
+size_t tsri_product_outer_scratch_bytes(const tsri_product *p);
+void tsri_product_run_outer(const tsri_product *p);
+#endif
 
 #endif
