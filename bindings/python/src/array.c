@@ -19,6 +19,7 @@ tsrpy_array *tsrpy_array_new(tsr_tensor *tensor) {
   else array = PyObject_New(tsrpy_array, tsrpy_array_type);
   if (!array) return NULL;
   array->tensor = tensor;
+  array->root = NULL;
   array->shape_tuple = NULL;
   return array;
 }
@@ -49,12 +50,15 @@ PyObject *tsrpy_array_take(tsr_tensor *tensor) {
 
 static void array_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
-  if (((tsrpy_array *)self)->tensor) tsr_release(((tsrpy_array *)self)->tensor);
-  else tsrpy_held_forget((tsrpy_array *)self);
-  Py_XDECREF(((tsrpy_array *)self)->shape_tuple);
+  tsrpy_array *array = (tsrpy_array *)self;
+  PyObject *parent = array->root ? (PyObject *)array->view.parent : NULL;
+  if (array->tensor) tsr_release(array->tensor);
+  else tsrpy_held_forget(array);
+  Py_XDECREF(array->shape_tuple);
   if (spare_count < MOST_SPARE) spare[spare_count++] = self;
   else PyObject_Free(self);
   Py_DECREF(type);
+  Py_XDECREF(parent);
 }
 
 // --- Properties ------------------------------------------------------------------------------------------------------
@@ -114,6 +118,7 @@ static int set_shape(PyObject *self, PyObject *value, void *unused) {
     return -1;
   }
   if (!tsrpy_shape_parse(value, &shape)) return -1;
+  tsrpy_views_settle((tsrpy_array *)self);
   tsr_tensor *own = tsrpy_tensor_of(self), *made = tsr_reshape(own, shape);
   if (!tsrpy_check(tsr_error(made)) || (tsr_tensor_count(own) > 0 && !tsr_tensor_shares_memory(own, made))) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_AttributeError, "these strides need a copy: use reshape()");
@@ -260,7 +265,7 @@ static PyObject *array_item(PyObject *self, PyObject *const *args, Py_ssize_t co
   if (count == 1 && PyLong_Check(args[0])) {
     int64_t index = PyLong_AsSsize_t(args[0]);
     if (index == -1 && PyErr_Occurred()) return NULL;
-    unsigned char *place = array->tensor ? NULL : tsrpy_held_place(array, &index, 1);
+    unsigned char *place = tsrpy_has_bits(array) ? tsrpy_held_place(array, &index, 1) : NULL;
     if (place) return tsrpy_bits_number(array->dtype, place);
     if (array->tensor && tsr_peek(array->tensor, &index, 1, bits)) {
       return tsrpy_bits_number(tsr_tensor_dtype(array->tensor), bits);

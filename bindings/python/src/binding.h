@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <tessera/tessera.h>
 
 #define TSRPY_MODULE "tessera"
@@ -79,9 +80,30 @@ bool tsrpy_wait_device(tsr_device *device);
 // Bytes of elements that an Array may hold by itself, without a tensor.
 enum { TSRPY_HELD_BYTES = 128, TSRPY_ELEMENT_BYTES = 8 };
 
+// How a view of an Array that holds its elements came from another Array, so that its tensor can be made as a view of that one's.
+typedef enum tsrpy_view_kind { TSRPY_BY_KEY, TSRPY_BY_AXES, TSRPY_BY_SHAPE } tsrpy_view_kind;
+typedef struct tsrpy_view_key {
+  int8_t kind;  // a tsr_key_kind
+  int16_t start, stop, step;
+} tsrpy_view_key;
+typedef struct tsrpy_view {
+  struct tsrpy_array *parent;     // a reference
+  int16_t first;                  // bytes from the root's first element to this one's
+  int16_t strides[TSR_MAX_RANK];  // in bytes
+  int8_t kind, depth;             // a tsrpy_view_kind; how many parents there are up to the root
+  int8_t item_count;              // of the key, or the axes
+  bool is_row_major;
+  union {
+    tsrpy_view_key keys[TSR_MAX_RANK];
+    int8_t axes[TSR_MAX_RANK];
+  };
+} tsrpy_view;
+
 typedef struct tsrpy_array {
   PyObject_HEAD tsr_tensor *
       tensor;  // never failed, unless host memory is out; NULL: the Array holds its elements (element.c), as the rest says
+  struct tsrpy_array *
+      root;  // of a view that has no tensor: the Array that holds its elements (view.c); else NULL. Borrowed: parents keep it
   PyObject *shape_tuple;  // x.shape, once it was asked for; NULL: not yet
   tsr_device *device;     // borrowed, since devices stay open
   tsr_dtype dtype;
@@ -89,6 +111,7 @@ typedef struct tsrpy_array {
   union {
     max_align_t alignment;
     unsigned char bits[TSRPY_HELD_BYTES];  // the elements in row-major order
+    tsrpy_view view;                       // if there is a root
   };
   struct tsrpy_array *previous, *next;  // links of the list of Arrays with axes that hold their elements
 } tsrpy_array;
@@ -103,18 +126,24 @@ void tsrpy_array_deinit(void);
 // The type has no subtypes.
 static inline bool tsrpy_is_array(PyObject *object) { return Py_IS_TYPE(object, tsrpy_array_type); }
 
-// An Array that holds its elements, without a tensor.
+// The tensor of an Array that holds its elements, made now: from here on they are the tensor's. It may have failed: operators pass that on.
+tsr_tensor *tsrpy_held_tensor(tsrpy_array *array);
+
+// Whether an Array has its elements here, or in the Array it is a view of. A view gets a tensor as soon as that one has.
+static inline bool tsrpy_has_bits(tsrpy_array *array) {
+  if (array->root && array->root->tensor) tsrpy_held_tensor(array);
+  return !array->tensor;
+}
+
+// The same of any object.
 static inline bool tsrpy_is_held(PyObject *object) {
-  return tsrpy_is_array(object) && !((tsrpy_array *)object)->tensor;
+  return tsrpy_is_array(object) && tsrpy_has_bits((tsrpy_array *)object);
 }
 
 // An Array that is a number, without a tensor.
 static inline bool tsrpy_is_element(PyObject *object) {
   return tsrpy_is_held(object) && ((tsrpy_array *)object)->shape.rank == 0;
 }
-
-// The tensor of an Array that holds its elements, made now: from here on they are the tensor's. It may have failed: operators pass that on.
-tsr_tensor *tsrpy_held_tensor(tsrpy_array *array);
 
 static inline tsr_tensor *tsrpy_tensor_of(PyObject *array) {
   tsr_tensor *tensor = ((tsrpy_array *)array)->tensor;
@@ -231,8 +260,8 @@ bool tsrpy_read(tsr_tensor *x, void *out_elements, size_t bytes);
 int64_t tsrpy_broadcast_place(const int64_t *dims, int rank, const tsr_shape *shape, int64_t at);
 
 // x[key], and x[key] = value. NULL and false: with an exception if the key is wrong, else general indexing does it.
-PyObject *tsrpy_choose(tsr_tensor *x, PyObject *key);
-bool tsrpy_choose_assign(tsr_tensor *x, PyObject *key, PyObject *value);
+PyObject *tsrpy_choose(PyObject *x, PyObject *key);
+bool tsrpy_choose_assign(PyObject *x, PyObject *key, PyObject *value);
 
 // --- element.c: x[3] as a number -------------------------------------------------------------------------------------
 
@@ -265,6 +294,9 @@ PyObject *tsrpy_number_take(tsr_device *device, tsr_dtype dtype, const void *bit
 PyObject *tsrpy_few_take(tsr_device *device, tsr_dtype dtype, const tsr_shape *shape, int64_t count,
                          const void *elements);
 
+// Reads all elements of an Array, in row-major order, if they are there and take at most TSRPY_HELD_BYTES. False: not so.
+bool tsrpy_few_read(PyObject *self, void *out_elements);
+
 // The elements of an Array in an Array of its own, converted to a dtype, with another shape of as many (NULL: its own). NULL: they are many, or not there yet, or there is
 // an exception.
 PyObject *tsrpy_few_copy(PyObject *self, tsr_dtype dtype, const tsr_shape *shape);
@@ -275,8 +307,37 @@ unsigned char *tsrpy_held_place(tsrpy_array *array, const int64_t *index, int ax
 // Writes the elements of another Array into one that holds its own, if they are there and both have one dtype and shape. False: not so.
 bool tsrpy_held_write(tsrpy_array *target, PyObject *source);
 
-// Takes an Array that is deleted off the list of those that hold their elements.
+// Puts an Array with axes on the list of those that hold their elements, and takes one that is deleted, or gets a tensor, off it.
+void tsrpy_held_remember(tsrpy_array *array);
 void tsrpy_held_forget(tsrpy_array *array);
+
+// --- view.c: views of Arrays that hold their elements ---------------------------------------------------------------------
+
+// x[key], x.transpose(axes) and x.reshape(shape) of an Array that holds its elements. NULL: the library makes the view, or says what is wrong, or there is an exception.
+PyObject *tsrpy_view_by_key(tsrpy_array *array, const tsr_key *items, int item_count);
+PyObject *tsrpy_view_by_axes(tsrpy_array *array, const int *axes);
+PyObject *tsrpy_view_by_shape(tsrpy_array *array, const tsr_shape *shape);
+
+// The elements of an Array that holds them, in row-major order: all of them are read, or written.
+void tsrpy_view_read(const tsrpy_array *array, void *out_elements);
+void tsrpy_view_write(tsrpy_array *array, const void *elements);
+static inline void tsrpy_bits_read(const tsrpy_array *array, void *out_elements, size_t bytes) {
+  if (array->root) tsrpy_view_read(array, out_elements);
+  else memcpy(out_elements, array->bits, bytes);
+}
+static inline void tsrpy_bits_write(tsrpy_array *array, const void *elements, size_t bytes) {
+  if (array->root) tsrpy_view_write(array, elements);
+  else memmove(array->bits, elements, bytes);
+}
+
+// The tensor of a view, as a view of its parent's.
+tsr_tensor *tsrpy_view_tensor(tsrpy_array *array);
+
+// Makes tensors of all views of an Array, before it gets another shape.
+void tsrpy_views_settle(tsrpy_array *array);
+
+// Writes a number, of the Array's dtype, or the elements of another Array of that dtype, broadcast, to the elements that a key names. False: the library does it.
+bool tsrpy_view_assign(tsrpy_array *array, const tsr_key *items, int item_count, PyObject *value);
 
 // --- few.c: arithmetic with elements and arrays of few elements ----------------------------------------------------------
 

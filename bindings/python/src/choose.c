@@ -21,7 +21,7 @@ typedef struct axis {
 } axis;
 
 typedef struct choice {
-  tsr_tensor *x;
+  PyObject *x;
   tsr_shape from;                 // the shape of x
   int64_t strides[TSR_MAX_RANK];  // of its elements in row-major order
   int axis;                       // of x that the next item of the key takes
@@ -55,8 +55,16 @@ bool tsrpy_read(tsr_tensor *x, void *out_elements, size_t bytes) {
   Py_END_ALLOW_THREADS return tsrpy_check(status);
 }
 
-static bool read_all(tsr_tensor *x, void *out_elements) {
-  return tsrpy_read(x, out_elements, (size_t)tsr_tensor_count(x) * tsr_dtype_bytes(tsr_tensor_dtype(x)));
+// The same for an Array, which may hold its elements.
+static bool is_small(PyObject *x) {
+  return tsrpy_is_held(x) ? !tsrpy_is_recording() : tsrpy_is_small(tsrpy_tensor_of(x));
+}
+
+static bool read_all(PyObject *x, void *out_elements) {
+  const size_t bytes = (size_t)tsrpy_count_of(x) * tsr_dtype_bytes(tsrpy_dtype_of(x));
+  if (!tsrpy_is_held(x)) return tsrpy_read(tsrpy_tensor_of(x), out_elements, bytes);
+  tsrpy_bits_read((tsrpy_array *)x, out_elements, bytes);
+  return true;
 }
 
 // --- Arrays of a key -----------------------------------------------------------------------------------------------------
@@ -133,15 +141,15 @@ static bool read_list(choice *c, index_array *array, PyObject *list) {
 }
 
 // An Array of integers or bools. False: it is something else, or not small.
-static bool read_array(choice *c, index_array *array, tsr_tensor *tensor) {
+static bool read_array(choice *c, index_array *array, PyObject *given) {
   unsigned char elements[MOST_ELEMENTS * 8];
-  tsr_dtype dtype = tsr_tensor_dtype(tensor);
+  tsr_dtype dtype = tsrpy_dtype_of(given);
   tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
-  tsr_shape shape = tsr_tensor_shape(tensor);
-  int count = (int)tsr_tensor_count(tensor);
+  tsr_shape shape = tsrpy_shape_of(given);
+  int count = (int)tsrpy_count_of(given);
   bool is_mask = kind == TSR_KIND_BOOL;
-  if (kind == TSR_KIND_FLOAT || (is_mask && shape.rank == 0) || !tsrpy_is_small(tensor)) return false;
-  if (!read_all(tensor, elements)) return false;
+  if (kind == TSR_KIND_FLOAT || (is_mask && shape.rank == 0) || !is_small(given)) return false;
+  if (!read_all(given, elements)) return false;
   array->rank = shape.rank;
   memcpy(array->dims, shape.dims, sizeof shape.dims);
   if (is_mask) {
@@ -182,8 +190,7 @@ static int axes_of(PyObject *item) {
   if (PySlice_Check(item) || PyList_Check(item)) return 1;
   if (PyLong_Check(item)) return PyBool_Check(item) ? -1 : 1;
   if (!tsrpy_is_array(item)) return -1;
-  tsr_tensor *tensor = tsrpy_tensor_of(item);
-  return tsr_tensor_dtype(tensor) == TSR_BOOL ? tsr_tensor_shape(tensor).rank : 1;
+  return tsrpy_dtype_of(item) == TSR_BOOL ? tsrpy_rank_of(item) : 1;
 }
 
 static bool read_item(choice *c, PyObject *item, int at, int skipped) {
@@ -200,7 +207,7 @@ static bool read_item(choice *c, PyObject *item, int at, int skipped) {
   if (c->array_count == MOST_ARRAYS) return false;
   note_item(c, at);
   index_array *array = &c->arrays[c->array_count++];
-  return PyList_Check(item) ? read_list(c, array, item) : read_array(c, array, tsrpy_tensor_of(item));
+  return PyList_Check(item) ? read_list(c, array, item) : read_array(c, array, item);
 }
 
 // Reads a key: a tuple, or one item. False: it is not one for here; with an exception if it is wrong.
@@ -290,10 +297,10 @@ static bool expand_arrays(choice *c) {
 }
 
 // Finds the places that a key names in x. False: general indexing does it; with an exception if the key is wrong.
-static bool find_places(choice *c, tsr_tensor *x, PyObject *key) {
-  if (!tsrpy_is_small(x)) return false;
+static bool find_places(choice *c, PyObject *x, PyObject *key) {
+  if (!is_small(x)) return false;
   c->x = x;
-  c->from = tsr_tensor_shape(x);
+  c->from = tsrpy_shape_of(x);
   c->axis = c->basic_count = c->array_count = c->array_at = 0;
   c->first = 0;
   c->last_item = -1;
@@ -334,14 +341,14 @@ static void copy_element(unsigned char *to, const unsigned char *from, size_t by
 }
 
 // x[indices], the most frequent of these keys: rows along the first axis, one after the other. NULL: the key is something else, or there is an exception.
-static PyObject *choose_rows(tsr_tensor *x, tsr_tensor *key) {
+static PyObject *choose_rows(PyObject *x, PyObject *key) {
   unsigned char elements[MOST_ELEMENTS * 8], chosen[MOST_ELEMENTS * 8];
-  int64_t indices[MOST_ELEMENTS], count = tsr_tensor_count(key), all = tsr_tensor_count(x);
-  tsr_shape from = tsr_tensor_shape(x), shape = tsr_tensor_shape(key);
-  if (tsr_tensor_dtype(key) != TSR_I64 || from.rank == 0 || shape.rank + from.rank - 1 > TSR_MAX_RANK) return NULL;
-  if (!tsrpy_is_small(x) || !tsrpy_is_small(key) || all / from.dims[0] * count > MOST_ELEMENTS) return NULL;
+  int64_t indices[MOST_ELEMENTS], count = tsrpy_count_of(key), all = tsrpy_count_of(x);
+  tsr_shape from = tsrpy_shape_of(x), shape = tsrpy_shape_of(key);
+  if (tsrpy_dtype_of(key) != TSR_I64 || from.rank == 0 || shape.rank + from.rank - 1 > TSR_MAX_RANK) return NULL;
+  if (!is_small(x) || !is_small(key) || all / from.dims[0] * count > MOST_ELEMENTS) return NULL;
   if (!read_all(x, elements) || !read_all(key, indices)) return NULL;
-  tsr_dtype dtype = tsr_tensor_dtype(x);
+  tsr_dtype dtype = tsrpy_dtype_of(x);
   size_t bytes = tsr_dtype_bytes(dtype) * (size_t)(all / from.dims[0]);
   for (int64_t i = 0; i < count; i++) {
     int64_t row = indices[i] < 0 ? indices[i] + from.dims[0] : indices[i];
@@ -352,32 +359,32 @@ static PyObject *choose_rows(tsr_tensor *x, tsr_tensor *key) {
     copy_element(chosen + (size_t)i * bytes, elements + (size_t)row * bytes, bytes);
   }
   for (int i = 1; i < from.rank; i++) shape.dims[shape.rank++] = from.dims[i];
-  return tsrpy_few_take(tsr_tensor_device(x), dtype, &shape, count * (all / from.dims[0]), chosen);
+  return tsrpy_few_take(tsrpy_device_of(x), dtype, &shape, count * (all / from.dims[0]), chosen);
 }
 
-PyObject *tsrpy_choose(tsr_tensor *x, PyObject *key) {
-  PyObject *rows = tsrpy_is_array(key) ? choose_rows(x, tsrpy_tensor_of(key)) : NULL;
+PyObject *tsrpy_choose(PyObject *x, PyObject *key) {
+  PyObject *rows = tsrpy_is_array(key) ? choose_rows(x, key) : NULL;
   if (rows || PyErr_Occurred()) return rows;
   choice c;
   if (!find_places(&c, x, key)) return NULL;
   unsigned char elements[MOST_ELEMENTS * 8], chosen[MOST_ELEMENTS * 8];
-  tsr_dtype dtype = tsr_tensor_dtype(x);
+  tsr_dtype dtype = tsrpy_dtype_of(x);
   size_t bytes = tsr_dtype_bytes(dtype);
   if (!read_all(x, elements)) return NULL;
   for (int i = 0; i < c.count; i++)
     copy_element(chosen + (size_t)i * bytes, elements + (size_t)c.places[i] * bytes, bytes);
-  return tsrpy_few_take(tsr_tensor_device(x), dtype, &c.shape, c.count, chosen);
+  return tsrpy_few_take(tsrpy_device_of(x), dtype, &c.shape, c.count, chosen);
 }
 
 // The elements of a value, converted to a dtype, and their shape. False: general indexing does it; with an exception if the value is wrong.
-static bool read_value(tsr_tensor *value, tsr_dtype dtype, unsigned char *out_elements, tsr_shape *out_shape) {
+static bool read_value(PyObject *value, tsr_dtype dtype, unsigned char *out_elements, tsr_shape *out_shape) {
   unsigned char elements[MOST_ELEMENTS * 8];
-  tsr_dtype given = tsr_tensor_dtype(value);
-  if (!tsrpy_is_small(value) || (given != dtype && tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT)) return false;
-  *out_shape = tsr_tensor_shape(value);
+  tsr_dtype given = tsrpy_dtype_of(value);
+  if (!is_small(value) || (given != dtype && tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT)) return false;
+  *out_shape = tsrpy_shape_of(value);
   if (given == dtype) return read_all(value, out_elements);
   return read_all(value, elements) &&
-         tsrpy_check(tsr_convert(dtype, out_elements, given, elements, (size_t)tsr_tensor_count(value)));
+         tsrpy_check(tsr_convert(dtype, out_elements, given, elements, (size_t)tsrpy_count_of(value)));
 }
 
 // Whether elements of a shape can be broadcast to the places of a choice; axes of size 1 before them may be more.
@@ -395,29 +402,32 @@ static bool is_broadcast(const choice *c, tsr_shape *shape) {
 
 static bool write_places(const choice *c, const unsigned char *values, const tsr_shape *shape) {
   unsigned char elements[MOST_ELEMENTS * 8];
-  size_t bytes = tsr_dtype_bytes(tsr_tensor_dtype(c->x));
+  size_t bytes = tsr_dtype_bytes(tsrpy_dtype_of(c->x));
   if (c->count == 0) return true;
   if (!read_all(c->x, elements)) return false;
   for (int i = 0; i < c->count; i++) {
     size_t from = shape->rank > 0 ? (size_t)tsrpy_broadcast_place(shape->dims, shape->rank, &c->shape, i) : 0;
     copy_element(elements + (size_t)c->places[i] * bytes, values + from * bytes, bytes);
   }
+  size_t all = (size_t)tsrpy_count_of(c->x) * bytes;
+  if (tsrpy_is_held(c->x)) return tsrpy_bits_write((tsrpy_array *)c->x, elements, all), true;
   tsr_status status;
-  size_t all = (size_t)tsr_tensor_count(c->x) * bytes;
-  Py_BEGIN_ALLOW_THREADS status = tsr_write(c->x, elements, all);
+  tsr_tensor *target = tsrpy_tensor_of(c->x);
+  Py_BEGIN_ALLOW_THREADS status = tsr_write(target, elements, all);
   Py_END_ALLOW_THREADS return tsrpy_check(status);
 }
 
-bool tsrpy_choose_assign(tsr_tensor *x, PyObject *key, PyObject *value) {
+bool tsrpy_choose_assign(PyObject *x, PyObject *key, PyObject *value) {
   unsigned char values[MOST_ELEMENTS * 8];
-  tsr_dtype dtype = tsr_tensor_dtype(x);
+  tsr_dtype dtype = tsrpy_dtype_of(x);
   tsr_shape shape = {0};
   bool is_list = PyList_Check(value);
-  if (!tsrpy_is_small(x)) return false;
+  if (!is_small(x)) return false;
   if (tsrpy_is_array(value) || is_list) {
-    tsr_tensor *source = is_list ? tsrpy_tensor_from(value, tsr_tensor_device(x), dtype) : tsrpy_tensor_of(value);
+    PyObject *source =
+        is_list ? tsrpy_view_take(tsrpy_tensor_from(value, tsrpy_device_of(x), dtype)) : Py_NewRef(value);
     bool is_read = source && read_value(source, dtype, values, &shape);
-    if (is_list) tsr_release(source);
+    Py_XDECREF(source);
     if (!is_read) return false;
   } else if (!tsrpy_number_bits(dtype, value, values)) {
     return false;

@@ -24,7 +24,7 @@ bool tsrpy_is_recording(void) { return recorders > 0; }
 
 // --- Holding ---------------------------------------------------------------------------------------------------------
 
-static void remember(tsrpy_array *array) {
+void tsrpy_held_remember(tsrpy_array *array) {
   array->previous = NULL;
   array->next = held;
   if (held) held->previous = array;
@@ -53,23 +53,34 @@ PyObject *tsrpy_few_take(tsr_device *device, tsr_dtype dtype, const tsr_shape *s
   for (int i = 0; i < shape->rank; i++) array->shape.dims[i] = shape->dims[i];
   if (elements) memcpy(array->bits, elements, bytes);
   else memset(array->bits, 0, bytes);
-  if (shape->rank > 0) remember(array);
+  if (shape->rank > 0) tsrpy_held_remember(array);
   return (PyObject *)array;
 }
 
+bool tsrpy_few_read(PyObject *self, void *out_elements) {
+  tsrpy_array *array = (tsrpy_array *)self;
+  const size_t bytes = (size_t)tsrpy_count_of(self) * tsr_dtype_bytes(tsrpy_dtype_of(self));
+  if (bytes > TSRPY_HELD_BYTES || bytes == 0) return false;
+  if (!tsrpy_has_bits(array)) return tsr_peek_all(array->tensor, out_elements, bytes);
+  tsrpy_bits_read(array, out_elements, bytes);
+  return true;
+}
+
 PyObject *tsrpy_few_copy(PyObject *self, tsr_dtype dtype, const tsr_shape *shape) {
-  const tsrpy_array *array = (const tsrpy_array *)self;
+  tsrpy_array *array = (tsrpy_array *)self;
   unsigned char elements[TSRPY_HELD_BYTES], converted[TSRPY_HELD_BYTES];
-  const void *from = array->bits;
+  const void *from = elements;
   tsr_dtype own = tsrpy_dtype_of(self);
   tsr_shape own_shape = tsrpy_shape_of(self);
   int64_t count = tsrpy_count_of(self);
   size_t bytes = tsr_dtype_bytes(own), wider = tsr_dtype_bytes(dtype) > bytes ? tsr_dtype_bytes(dtype) : bytes;
   if (recorders > 0 || count == 0 || count > TSRPY_HELD_BYTES || bytes == 0 || tsr_dtype_bytes(dtype) == 0) return NULL;
   if ((size_t)count * wider > TSRPY_HELD_BYTES) return NULL;
-  if (array->tensor) {
-    if (!tsr_peek_all(array->tensor, elements, (size_t)count * bytes)) return NULL;
-    from = elements;
+  if (tsrpy_has_bits(array)) {
+    if (array->root) tsrpy_view_read(array, elements);
+    else from = array->bits;
+  } else if (!tsr_peek_all(array->tensor, elements, (size_t)count * bytes)) {
+    return NULL;
   }
   if (own != dtype) {
     if (!tsrpy_check(tsr_convert(dtype, converted, own, from, (size_t)count))) return NULL;
@@ -79,27 +90,27 @@ PyObject *tsrpy_few_copy(PyObject *self, tsr_dtype dtype, const tsr_shape *shape
 }
 
 bool tsrpy_held_write(tsrpy_array *target, PyObject *source) {
-  const tsrpy_array *from = (const tsrpy_array *)source;
+  unsigned char elements[TSRPY_HELD_BYTES];
   const tsr_shape *shape = &target->shape, other = tsrpy_shape_of(source);
   if (target->dtype != tsrpy_dtype_of(source) || target->device != tsrpy_device_of(source)) return false;
   if (shape->rank != other.rank || memcmp(shape->dims, other.dims, (size_t)other.rank * sizeof other.dims[0]) != 0) {
     return false;
   }
-  size_t bytes = (size_t)tsrpy_count_of_shape(shape) * tsr_dtype_bytes(target->dtype);
-  if (from->tensor) return tsr_peek_all(from->tensor, target->bits, bytes);
-  memmove(target->bits, from->bits, bytes);
+  if (!tsrpy_few_read(source, elements)) return false;
+  tsrpy_bits_write(target, elements, (size_t)tsrpy_count_of_shape(shape) * tsr_dtype_bytes(target->dtype));
   return true;
 }
 
 unsigned char *tsrpy_held_place(tsrpy_array *array, const int64_t *index, int axis_count) {
-  int64_t place = 0;
+  int64_t place = 0, bytes = array->root ? array->view.first : 0;
   if (axis_count != array->shape.rank) return NULL;
   for (int i = 0; i < axis_count; i++) {
     int64_t size = array->shape.dims[i], at = index[i] < 0 ? index[i] + size : index[i];
     if (at < 0 || at >= size) return NULL;
-    place = place * size + at;
+    if (array->root) bytes += at * array->view.strides[i];
+    else place = place * size + at;
   }
-  return array->bits + (size_t)place * tsr_dtype_bytes(array->dtype);
+  return array->root ? array->root->bits + bytes : array->bits + (size_t)place * tsr_dtype_bytes(array->dtype);
 }
 
 PyObject *tsrpy_number_take(tsr_device *device, tsr_dtype dtype, const void *bits) {
@@ -113,10 +124,26 @@ PyObject *tsrpy_number_take(tsr_device *device, tsr_dtype dtype, const void *bit
 }
 
 tsr_tensor *tsrpy_held_tensor(tsrpy_array *array) {
-  size_t bytes = (size_t)tsrpy_count_of_shape(&array->shape) * tsr_dtype_bytes(array->dtype);
   tsrpy_held_forget(array);
+  if (array->root) {
+    tsrpy_array *parent = array->view.parent;
+    array->tensor = tsrpy_view_tensor(array);
+    array->root = NULL;
+    Py_DECREF((PyObject *)parent);
+    return array->tensor;
+  }
+  size_t bytes = (size_t)tsrpy_count_of_shape(&array->shape) * tsr_dtype_bytes(array->dtype);
   array->tensor = tsr_from_data(array->device, array->dtype, array->shape, array->bits, bytes);
   return array->tensor;
+}
+
+void tsrpy_views_settle(tsrpy_array *array) {
+  tsrpy_array *at = held;
+  while (at) {  // making a tensor takes the view, and maybe its parents, off the list
+    bool is_child = at->root && at->view.parent == array;
+    if (is_child) tsrpy_held_tensor(at);
+    at = is_child ? held : at->next;
+  }
 }
 
 // Runs what the tensor needs, if its device is the host's. False with an exception.

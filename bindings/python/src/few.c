@@ -62,7 +62,7 @@ static bool read_held(const tsrpy_array *array, operand *out) {
   out->shape.rank = array->shape.rank;
   for (int i = 0; i < array->shape.rank; i++) out->shape.dims[i] = array->shape.dims[i];
   out->step = array->shape.rank > 0;
-  memcpy(&out->of, array->bits, out->step ? (size_t)count * tsr_dtype_bytes(array->dtype) : TSRPY_ELEMENT_BYTES);
+  tsrpy_bits_read(array, &out->of, out->step ? (size_t)count * tsr_dtype_bytes(array->dtype) : TSRPY_ELEMENT_BYTES);
   return true;
 }
 
@@ -70,8 +70,8 @@ static bool read_operand(PyObject *object, tsr_device *device, tsr_dtype dtype, 
   out->shape.rank = 0;
   out->step = 0;
   if (!tsrpy_is_array(object)) return read_number(object, dtype, out);
-  const tsrpy_array *array = (const tsrpy_array *)object;
-  if (array->tensor) {
+  tsrpy_array *array = (tsrpy_array *)object;
+  if (!tsrpy_has_bits(array)) {
     return tsr_tensor_dtype(array->tensor) == dtype && tsr_tensor_device(array->tensor) == device &&
            read_tensor(array->tensor, out);
   }

@@ -121,13 +121,11 @@ static bool is_one(PyObject *key) {
   return PySlice_Check(key) || key == Py_None || (PyLong_Check(key) && !PyBool_Check(key));
 }
 
-// The view that a key names: one item (is_one), or a tuple of basic items. The caller releases it; NULL with an exception. It may have failed.
-static tsr_tensor *view_by(tsr_tensor *tensor, PyObject *key) {
-  reader r;
-  r.rank = tsr_tensor_rank(tensor);
-  r.count = 0;
-  bool is_read = PyTuple_Check(key) ? read_tuple(&r, key) : read_item(&r, key);
-  return is_read ? tsr_view(tensor, r.items, r.count) : NULL;
+// Reads a key: one item (is_one), or a tuple of basic items. False with an exception.
+static bool read_key(reader *r, PyObject *self, PyObject *key) {
+  r->rank = tsrpy_rank_of(self);
+  r->count = 0;
+  return PyTuple_Check(key) ? read_tuple(r, key) : read_item(r, key);
 }
 
 // One number of a key: an int, or an element of integers. False: it is something else.
@@ -153,12 +151,20 @@ static int read_numbers(PyObject *key, int64_t *index) {
   return (int)count;
 }
 
-// The view as an Array; what the library refuses is an IndexError.
-static PyObject *take_view(tsr_tensor *view) {
-  if (!view) return NULL;
+// The view that items of a key name, as an Array; what the library refuses is an IndexError.
+static PyObject *make_view(PyObject *self, const tsr_key *items, int count) {
+  PyObject *few = tsrpy_is_held(self) ? tsrpy_view_by_key((tsrpy_array *)self, items, count) : NULL;
+  if (few || PyErr_Occurred()) return few;
+  tsr_tensor *view = tsr_view(tsrpy_tensor_of(self), items, count);
   tsrpy_array *array = tsrpy_raise_index(tsr_error(view)) ? tsrpy_array_new(view) : NULL;
   if (!array) tsr_release(view);
   return (PyObject *)array;
+}
+
+// The same for a key; NULL with an exception.
+static PyObject *view_by(PyObject *self, PyObject *key) {
+  reader r;
+  return read_key(&r, self, key) ? make_view(self, r.items, r.count) : NULL;
 }
 
 static bool is_basic_tuple(PyObject *tuple) {
@@ -195,10 +201,9 @@ static PyObject *choose_large(tsr_tensor *x, tsr_tensor *key) {
 
 // x[key] with arrays, lists or bools in the key.
 static PyObject *choose(PyObject *self, PyObject *key) {
-  tsr_tensor *own = tsrpy_tensor_of(self);
-  PyObject *chosen = tsrpy_choose(own, key);
+  PyObject *chosen = tsrpy_choose(self, key);
   if (chosen || PyErr_Occurred()) return chosen;
-  if (tsrpy_is_array(key)) chosen = choose_large(own, tsrpy_tensor_of(key));
+  if (tsrpy_is_array(key)) chosen = choose_large(tsrpy_tensor_of(self), tsrpy_tensor_of(key));
   if (chosen || PyErr_Occurred()) return chosen;
   PyObject *tuple = key_tuple(key);
   if (tuple) chosen = PyObject_CallFunctionObjArgs(advanced_get, self, tuple, NULL);
@@ -231,13 +236,14 @@ static PyObject *plain_subscript(PyObject *self, PyObject *key) {
   bool is_numbers = false;
   if (!read_plain_tuple(&r, key, &is_numbers)) return NULL;
   if (is_numbers && r.count == r.rank) return NULL;
-  return take_view(tsr_view(tsrpy_tensor_of(self), r.items, r.count));
+  return make_view(self, r.items, r.count);
 }
 
 // The element at an index of an Array that holds its elements. NULL: there is none.
 static PyObject *held_element(PyObject *self, const int64_t *index, int count) {
   tsrpy_array *array = (tsrpy_array *)self;
-  unsigned char bits[TSRPY_ELEMENT_BYTES] = {0}, *place = array->tensor ? NULL : tsrpy_held_place(array, index, count);
+  unsigned char bits[TSRPY_ELEMENT_BYTES] = {0}, *place = NULL;
+  if (tsrpy_has_bits(array)) place = tsrpy_held_place(array, index, count);
   if (!place) return NULL;
   memcpy(bits, place, tsr_dtype_bytes(array->dtype));
   return tsrpy_number_take(array->device, array->dtype, bits);
@@ -254,7 +260,7 @@ static PyObject *take_few(PyObject *self, PyObject *key) {
 // x[3] and x[1, 2]: an element, or a view of the rest. NULL without an exception: an element that is not there.
 static PyObject *subscript_numbers(PyObject *self, const int64_t *index, int count, bool is_tuple) {
   if (count != tsrpy_rank_of(self)) {
-    return is_tuple ? NULL : take_view(tsr_view(tsrpy_tensor_of(self), &TSR_AT(index[0]), 1));
+    return is_tuple ? NULL : make_view(self, &TSR_AT(index[0]), 1);
   }
   PyObject *element = held_element(self, index, count);
   if (element || PyErr_Occurred()) return element;
@@ -263,7 +269,7 @@ static PyObject *subscript_numbers(PyObject *self, const int64_t *index, int cou
 }
 
 PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
-  if (PySlice_Check(key)) return take_view(view_by(tsrpy_tensor_of(self), key));
+  if (PySlice_Check(key)) return view_by(self, key);
   int64_t index[TSR_MAX_RANK];
   bool is_tuple = PyTuple_Check(key);
   int count = read_numbers(key, index);
@@ -271,10 +277,9 @@ PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
                     : is_tuple ? plain_subscript(self, key)
                                : take_few(self, key);
   if (found || PyErr_Occurred()) return found;
-  tsr_tensor *own = tsrpy_tensor_of(self);
-  if (is_one(key)) return take_view(view_by(own, key));
+  if (is_one(key)) return view_by(self, key);
   if (!is_basic_key(key)) return choose(self, key);
-  PyObject *tuple = key_tuple(key), *view = tuple ? take_view(view_by(own, tuple)) : NULL;
+  PyObject *tuple = key_tuple(key), *view = tuple ? view_by(self, tuple) : NULL;
   Py_XDECREF(tuple);
   return view;
 }
@@ -282,16 +287,17 @@ PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
 PyObject *tsrpy_sequence_item(PyObject *self, Py_ssize_t index) {
   PyObject *held = held_element(self, &(int64_t){index}, 1);
   if (held || PyErr_Occurred()) return held;
-  tsr_tensor *own = tsrpy_tensor_of(self);
-  PyObject *element = tsrpy_element_now(own, &(int64_t){index}, 1);
-  if (element || PyErr_Occurred()) return element;
-  tsr_shape shape = tsr_tensor_shape(own);
+  if (tsrpy_rank_of(self) == 1 && !tsrpy_is_held(self)) {
+    PyObject *element = tsrpy_element_now(tsrpy_tensor_of(self), &(int64_t){index}, 1);
+    if (element || PyErr_Occurred()) return element;
+  }
+  tsr_shape shape = tsrpy_shape_of(self);
   if (shape.rank == 0 || index >= shape.dims[0] || index < 0) {  // the end of each iteration: no text is made
     PyErr_SetString(PyExc_IndexError, "index out of bounds");
     return NULL;
   }
-  if (shape.rank == 1) return tsrpy_element_at(own, &(int64_t){index}, 1);
-  return tsrpy_view_take(tsr_view(own, &TSR_AT(index), 1));
+  if (shape.rank == 1) return tsrpy_element_at(tsrpy_tensor_of(self), &(int64_t){index}, 1);
+  return make_view(self, &TSR_AT(index), 1);
 }
 
 // Writes a value, converted to the dtype of the view.
@@ -313,52 +319,54 @@ static bool assign(tsr_tensor *view, PyObject *value) {
   return tsrpy_check(status);
 }
 
-// x[:] = y where both hold their elements and have one dtype and shape.
-static bool assign_held(PyObject *self, PyObject *key, PyObject *value) {
-  Py_ssize_t start, stop, step;
-  if (!tsrpy_is_held(self) || !tsrpy_is_array(value)) return false;
-  if (key != Py_Ellipsis) {
-    if (!PySlice_Check(key) || tsrpy_rank_of(self) == 0) return false;
-    if (PySlice_Unpack(key, &start, &stop, &step) < 0) return PyErr_Clear(), false;
-    if (start != 0 || stop < ((tsrpy_array *)self)->shape.dims[0] || step != 1) return false;
-  }
-  return tsrpy_held_write((tsrpy_array *)self, value);
+// x[key] = value by the library, for a basic key. False with an exception.
+static bool assign_view(PyObject *self, const reader *r, PyObject *value) {
+  tsr_tensor *view = tsr_view(tsrpy_tensor_of(self), r->items, r->count);
+  bool is_done = tsrpy_raise_index(tsr_error(view)) && assign(view, value);
+  tsr_release(view);
+  return is_done;
+}
+
+// The same for a key that is one item, or a tuple of basic items.
+static bool assign_basic(PyObject *self, PyObject *key, PyObject *value) {
+  reader r;
+  if (!read_key(&r, self, key)) return false;
+  if (tsrpy_is_held(self) && tsrpy_view_assign((tsrpy_array *)self, r.items, r.count, value)) return true;
+  return !PyErr_Occurred() && assign_view(self, &r, value);
+}
+
+// x[key] = value with arrays, lists or bools in the key.
+static bool assign_chosen(PyObject *self, PyObject *key, PyObject *tuple, PyObject *value) {
+  if (tsrpy_choose_assign(self, key, value)) return true;
+  if (PyErr_Occurred()) return false;
+  PyObject *result = PyObject_CallFunctionObjArgs(advanced_set, self, tuple, value, NULL);
+  Py_XDECREF(result);
+  return result != NULL;
+}
+
+// x[3] = number and x[1, 2] = number. False: it is something else; with an exception if it is wrong.
+static bool assign_number(PyObject *self, PyObject *key, PyObject *value) {
+  int64_t index[TSR_MAX_RANK];
+  unsigned char bits[TSRPY_ELEMENT_BYTES], *place = NULL;
+  int count = read_numbers(key, index);
+  if (count == 0 || count != tsrpy_rank_of(self) || !tsrpy_number_bits(tsrpy_dtype_of(self), value, bits)) return false;
+  if (tsrpy_is_held(self)) place = tsrpy_held_place((tsrpy_array *)self, index, count);
+  if (!place) return tsrpy_raise_index(tsr_assign_at(tsrpy_tensor_of(self), index, count, bits));
+  memcpy(place, bits, tsr_dtype_bytes(tsrpy_dtype_of(self)));
+  return true;
 }
 
 int tsrpy_assign_subscript(PyObject *self, PyObject *key, PyObject *value) {
-  if (value && assign_held(self, key, value)) return 0;
   if (!value) {
     PyErr_SetString(PyExc_ValueError, "elements of an array cannot be deleted");
     return -1;
   }
-  int64_t index[TSR_MAX_RANK];
-  int count = read_numbers(key, index);
-  unsigned char bits[TSRPY_ELEMENT_BYTES];
-  if (count > 0 && tsrpy_is_held(self)) {
-    unsigned char *place = tsrpy_held_place((tsrpy_array *)self, index, count);
-    bool is_number = place && tsrpy_number_bits(tsrpy_dtype_of(self), value, bits);
-    if (is_number) return memcpy(place, bits, tsr_dtype_bytes(tsrpy_dtype_of(self))), 0;
-    if (PyErr_Occurred()) return -1;
-  }
-  tsr_tensor *target = tsrpy_tensor_of(self);
-  if (count > 0 && count == tsr_tensor_rank(target) && tsrpy_number_bits(tsr_tensor_dtype(target), value, bits)) {
-    return tsrpy_raise_index(tsr_assign_at(target, index, count, bits)) ? 0 : -1;
-  }
+  if (assign_number(self, key, value)) return 0;
   if (PyErr_Occurred()) return -1;
-  PyObject *tuple = is_one(key) ? NULL : key_tuple(key);
-  if (!tuple && PyErr_Occurred()) return -1;
-  bool is_done = false;
-  if (!tuple || is_basic_tuple(tuple)) {
-    tsr_tensor *own = tsrpy_tensor_of(self), *view = view_by(own, tuple ? tuple : key);
-    is_done = view && tsrpy_raise_index(tsr_error(view)) && assign(view, value);
-    tsr_release(view);
-  } else if (tsrpy_choose_assign(target, key, value)) {
-    is_done = true;
-  } else if (!PyErr_Occurred()) {
-    PyObject *result = PyObject_CallFunctionObjArgs(advanced_set, self, tuple, value, NULL);
-    is_done = result != NULL;
-    Py_XDECREF(result);
-  }
-  Py_XDECREF(tuple);
+  if (is_one(key)) return assign_basic(self, key, value) ? 0 : -1;
+  PyObject *tuple = key_tuple(key);
+  if (!tuple) return -1;
+  bool is_done = is_basic_tuple(tuple) ? assign_basic(self, tuple, value) : assign_chosen(self, key, tuple, value);
+  Py_DECREF(tuple);
   return is_done ? 0 : -1;
 }

@@ -95,17 +95,22 @@ bool tsrpy_read_shape(PyObject *const *args, Py_ssize_t count, tsr_shape *out_sh
   return read_sizes(sizes, rank, out_shape);
 }
 
+static PyObject *reshaped(PyObject *self, const tsr_shape *shape) {
+  PyObject *few = tsrpy_is_held(self) ? tsrpy_view_by_shape((tsrpy_array *)self, shape) : NULL;
+  return few || PyErr_Occurred() ? few : tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), *shape));
+}
+
 PyObject *tsrpy_reshape(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   tsr_shape shape;
   if (names || !tsrpy_read_shape(args, count, &shape))
     return tsrpy_call_general(TSRPY_RESHAPE, self, args, count, names);
-  return tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), shape));
+  return reshaped(self, &shape);
 }
 
 PyObject *tsrpy_ravel(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   static const tsr_shape flat = {.rank = 1, .dims = {-1}};
   if (names || count > 0) return tsrpy_call_general(TSRPY_RAVEL, self, args, count, names);
-  return tsrpy_view_take(tsr_reshape(tsrpy_tensor_of(self), flat));
+  return reshaped(self, &flat);
 }
 
 // The axes in reverse order.
@@ -113,12 +118,19 @@ PyObject *tsrpy_transpose(PyObject *self, PyObject *const *args, Py_ssize_t coun
   if (names || count > 0) return tsrpy_call_general(TSRPY_TRANSPOSE, self, args, count, names);
   int axes[TSR_MAX_RANK], rank = tsrpy_rank_of(self);
   for (int i = 0; i < rank; i++) axes[i] = rank - 1 - i;
-  return tsrpy_view_take(tsr_permute(tsrpy_tensor_of(self), axes, rank));
+  PyObject *few = tsrpy_is_held(self) ? tsrpy_view_by_axes((tsrpy_array *)self, axes) : NULL;
+  return few || PyErr_Occurred() ? few : tsrpy_view_take(tsr_permute(tsrpy_tensor_of(self), axes, rank));
 }
 
 PyObject *tsrpy_squeeze(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   if (names || count > 0) return tsrpy_call_general(TSRPY_SQUEEZE, self, args, count, names);
-  return tsrpy_view_take(tsr_squeeze_all(tsrpy_tensor_of(self)));
+  tsr_shape shape = {0}, own = tsrpy_shape_of(self);
+  for (int i = 0; i < own.rank; i++) {
+    if (own.dims[i] != 1) shape.dims[shape.rank++] = own.dims[i];
+  }
+  if (shape.rank == own.rank) return Py_NewRef(self);
+  PyObject *few = tsrpy_is_held(self) ? tsrpy_view_by_shape((tsrpy_array *)self, &shape) : NULL;
+  return few || PyErr_Occurred() ? few : tsrpy_view_take(tsr_squeeze_all(tsrpy_tensor_of(self)));
 }
 
 PyObject *tsrpy_take(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
@@ -129,14 +141,9 @@ PyObject *tsrpy_take(PyObject *self, PyObject *const *args, Py_ssize_t count, Py
 }
 
 PyObject *tsrpy_fill_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-  tsrpy_array *array = (tsrpy_array *)self;
-  unsigned char bits[TSRPY_ELEMENT_BYTES];
-  if (names || count != 1 || array->tensor || !tsrpy_number_bits(array->dtype, args[0], bits)) {
-    return PyErr_Occurred() ? NULL : tsrpy_call_general(TSRPY_FILL, self, args, count, names);
-  }
-  size_t bytes = tsr_dtype_bytes(array->dtype), all = (size_t)tsrpy_count_of(self);
-  for (size_t i = 0; i < all; i++) memcpy(array->bits + i * bytes, bits, bytes);
-  Py_RETURN_NONE;
+  bool is_few = !names && count == 1 && tsrpy_is_held(self) && (tsrpy_is_number(args[0]) || tsrpy_is_element(args[0]));
+  if (is_few && tsrpy_view_assign((tsrpy_array *)self, NULL, 0, args[0])) Py_RETURN_NONE;
+  return PyErr_Occurred() ? NULL : tsrpy_call_general(TSRPY_FILL, self, args, count, names);
 }
 
 PyObject *tsrpy_sort(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
@@ -205,7 +212,12 @@ static PyObject *make_list(const tsr_shape *shape, int axis, tsr_dtype dtype, co
 }
 
 static PyObject *held_list(const tsrpy_array *array) {
+  unsigned char copied[TSRPY_HELD_BYTES];
   const unsigned char *elements = array->bits;
+  if (array->root) {
+    tsrpy_view_read(array, copied);
+    elements = copied;
+  }
   return array->shape.rank > 0 ? make_list(&array->shape, 0, array->dtype, &elements)
                                : number_of(array->dtype, elements);
 }

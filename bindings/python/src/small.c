@@ -29,7 +29,7 @@ typedef struct small {
 // False: it is no Array, or its elements are many, or not there.
 static bool read_small(PyObject *object, small *out) {
   if (!object || !tsrpy_is_array(object) || tsrpy_is_recording()) return false;
-  const tsrpy_array *array = (const tsrpy_array *)object;
+  tsrpy_array *array = (tsrpy_array *)object;
   int64_t count = tsrpy_count_of(object);
   out->dtype = tsrpy_dtype_of(object);
   out->bytes = tsr_dtype_bytes(out->dtype);
@@ -37,8 +37,8 @@ static bool read_small(PyObject *object, small *out) {
   out->device = tsrpy_device_of(object);
   out->shape = tsrpy_shape_of(object);
   out->count = (int)count;
-  if (array->tensor) return tsr_peek_all(array->tensor, &out->of, (size_t)count * out->bytes);
-  memcpy(&out->of, array->bits, (size_t)count * out->bytes);
+  if (!tsrpy_has_bits(array)) return tsr_peek_all(array->tensor, &out->of, (size_t)count * out->bytes);
+  tsrpy_bits_read(array, &out->of, (size_t)count * out->bytes);
   return true;
 }
 

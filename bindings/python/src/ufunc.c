@@ -71,8 +71,8 @@ static bool pack_arguments(PyObject *const *args, Py_ssize_t count, PyObject *na
 static bool write_few(PyObject *out, PyObject *result) {
   tsrpy_array *target = (tsrpy_array *)out;
   const tsrpy_array *source = (const tsrpy_array *)result;
-  if (!target->tensor) return tsrpy_held_write(target, result);
-  if (source->tensor || tsrpy_is_recording()) return false;
+  if (tsrpy_has_bits(target)) return tsrpy_held_write(target, result);
+  if (source->tensor || source->root || tsrpy_is_recording()) return false;
   tsr_shape shape = tsr_tensor_shape(target->tensor);
   if (tsr_tensor_dtype(target->tensor) != source->dtype || shape.rank != source->shape.rank ||
       memcmp(shape.dims, source->shape.dims, (size_t)shape.rank * sizeof shape.dims[0]) != 0) {

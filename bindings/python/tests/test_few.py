@@ -180,6 +180,82 @@ class Held(unittest.TestCase):
         self.assertEqual(self.x.tolist(), [[5.0, 2.0], [8.0, 5.0]])
         self.assertTrue(row.shares_memory(self.x))
 
+    def test_views_of_views_share_memory_whatever_gets_a_tensor(self):
+        """Random views of small arrays, and views of these, written and read in any order, beside NumPy's. Some get a tensor on the way."""
+        g = random.Random(11)
+
+        def take(x):
+            """The same random view of an array of either library, as a function."""
+            rank = x.ndim
+            how = g.choice(["key", "key", "key", "axes", "shape", "squeeze", "row"])
+            if how == "axes":
+                return lambda x: x.T
+            if how == "shape":
+                sizes = [size for size in range(1, x.size + 1) if x.size % size == 0]
+                shape = g.choice([(-1,), (g.choice(sizes), -1), (x.size, 1)])
+                return (lambda x: x.reshape(shape)) if x.flags.c_contiguous else (lambda x: x[...])
+            if how == "squeeze" and x.squeeze().ndim:
+                return lambda x: x.squeeze()
+            if how == "row" and rank > 1:
+                row = g.randrange(-x.shape[0], x.shape[0])
+                return lambda x: x[row]
+            key = tuple(g.choice([slice(g.randint(-4, 2), None), slice(None), slice(None, None, -1), slice(None, g.randint(1, 9), g.choice([1, 2, 200])),
+                                  slice(None, None, -2)]) for _ in range(g.randint(0, rank)))
+            if g.random() < 0.2:
+                key = (*key, Ellipsis, None)
+            return lambda x: x[key]
+
+        for _ in range(400):
+            dtype = g.choice(["float32", "float64", "int64", "bool"])
+            shape = g.choice([(6,), (2, 3), (3, 5), (2, 2, 3), (1, 4), (2, 1, 2)])
+            base = np.array([g.randint(0, 9) for _ in range(int(np.prod(shape)))]).reshape(shape).astype(dtype)
+            ours, theirs = [ts.asarray(base).copy()], [base.copy()]
+            for _ in range(g.randint(2, 14)):
+                at = g.randrange(len(ours))
+                what = g.choice(["view", "view", "view", "number", "add", "array", "tensor", "mask", "element", "drop"])
+                if what == "view":
+                    function = take(theirs[at])
+                    if function(theirs[at]).size and function(theirs[at]).ndim <= 8:
+                        ours.append(function(ours[at]))
+                        theirs.append(function(theirs[at]))
+                elif what == "drop" and len(ours) > 1:
+                    del ours[at], theirs[at]
+                for x in (ours[at % len(ours)], theirs[at % len(ours)]):
+                    if what == "number":
+                        x[...] = 1
+                        x[-1:] = 2
+                    elif what == "add" and dtype != "bool":
+                        x += x
+                    elif what == "array":
+                        x[:] = x[::-1].copy()
+                        x[:1] = x[-1]
+                    elif what == "mask":
+                        x[x == 2] = 3
+                    elif what == "element":
+                        x[(0,) * x.ndim] = 4
+                    elif what == "tensor" and isinstance(x, ts.Array):
+                        g.choice([x.evaluate, lambda: np.asarray(x), lambda: ts.ops.gelu(x.astype("float32")).evaluate()])()
+                for x, y in zip(ours, theirs):
+                    self.assertEqual((x.shape, x.tolist()), (y.shape, y.tolist()))
+
+    def test_a_view_outlives_its_array_and_another_shape_of_it(self):
+        x = ts.asarray([[1.0, 2.0], [3.0, 4.0]])
+        row = x[1]
+        x.shape = (4,)
+        row[0] = 7.0
+        self.assertEqual(x.tolist(), [1.0, 2.0, 7.0, 4.0])
+        view = x[1:]
+        for _ in range(100):
+            view = view[:]
+        del x
+        self.assertEqual(view.tolist(), [2.0, 7.0, 4.0])
+        self.assertEqual((view * 2).tolist(), [4.0, 14.0, 8.0])
+        view = ts.arange(4)[1:]
+        step = ts.capture(lambda x: x + view)
+        self.assertEqual(step(ts.asarray([1, 1, 1])).tolist(), [2, 3, 4])
+        view[0] = 10
+        self.assertEqual(step(ts.asarray([1, 1, 1])).tolist(), [11, 3, 4])
+
     def test_writing(self):
         x, same = self.x, self.x
         x[0, 1] = 9
