@@ -8,16 +8,20 @@
 
 PyTypeObject *tsrpy_array_type;
 
-// Memory of arrays that are gone, for the next ones: most live for one expression. Guarded by the GIL.
+// Memory of arrays that are gone, for the next ones: most live for one expression. Each keeps its reference to the type. Guarded by the GIL.
 enum { MOST_SPARE = 64 };
-static void *spare[MOST_SPARE];
+static PyObject *spare[MOST_SPARE];
 static int spare_count;
 
 tsrpy_array *tsrpy_array_new(tsr_tensor *tensor) {
   tsrpy_array *array = NULL;
-  if (spare_count > 0) array = (tsrpy_array *)PyObject_Init(spare[--spare_count], tsrpy_array_type);
-  else array = PyObject_New(tsrpy_array, tsrpy_array_type);
-  if (!array) return NULL;
+  if (spare_count > 0) {
+    array = (tsrpy_array *)spare[--spare_count];
+    Py_SET_REFCNT((PyObject *)array, 1);
+  } else {
+    array = PyObject_New(tsrpy_array, tsrpy_array_type);
+    if (!array) return NULL;
+  }
   array->tensor = tensor;
   array->root = NULL;
   array->shape_tuple = NULL;
@@ -55,9 +59,12 @@ static void array_dealloc(PyObject *self) {
   if (array->tensor) tsr_release(array->tensor);
   else tsrpy_held_forget(array);
   Py_XDECREF(array->shape_tuple);
-  if (spare_count < MOST_SPARE) spare[spare_count++] = self;
-  else PyObject_Free(self);
-  Py_DECREF(type);
+  if (spare_count < MOST_SPARE) {
+    spare[spare_count++] = self;
+  } else {
+    PyObject_Free(self);
+    Py_DECREF(type);
+  }
   Py_XDECREF(parent);
 }
 
@@ -402,6 +409,7 @@ static PyObject *array_repr(PyObject *self) {
 static PyObject *array_evaluate(PyObject *self, PyObject *unused) {
   (void)unused;
   tsr_status status;
+  if (tsrpy_is_held(self)) return Py_NewRef(self);
   if (tsrpy_is_instant(tsrpy_tensor_of(self))) {
     return tsrpy_check(tsr_evaluate(tsrpy_tensor_of(self))) ? Py_NewRef(self) : NULL;
   }
@@ -566,7 +574,10 @@ static PyMethodDef functions[] = {
 };
 
 void tsrpy_array_deinit(void) {
-  while (spare_count > 0) PyObject_Free(spare[--spare_count]);
+  while (spare_count > 0) {
+    PyObject_Free(spare[--spare_count]);
+    Py_DECREF((PyObject *)tsrpy_array_type);
+  }
   Py_CLEAR(formatter);
   for (int i = 0; i < REDUCTION_COUNT; i++) Py_CLEAR(reductions[i].general);
 }

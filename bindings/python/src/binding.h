@@ -92,7 +92,6 @@ typedef struct tsrpy_view {
   int16_t strides[TSR_MAX_RANK];  // in bytes
   int8_t kind, depth;             // a tsrpy_view_kind; how many parents there are up to the root
   int8_t item_count;              // of the key, or the axes
-  bool is_row_major;
   union {
     tsrpy_view_key keys[TSR_MAX_RANK];
     int8_t axes[TSR_MAX_RANK];

@@ -417,6 +417,24 @@ static bool write_places(const choice *c, const unsigned char *values, const tsr
   Py_END_ALLOW_THREADS return tsrpy_check(status);
 }
 
+// x[indices] = number, the most frequent of these, where x is a list that holds its elements. False: it is something else; with an exception if an index is out of range.
+static bool fill_places(PyObject *x, PyObject *key, const unsigned char *value) {
+  int64_t indices[TSRPY_HELD_BYTES / sizeof(int64_t)];
+  tsrpy_array *array = (tsrpy_array *)x;
+  if (!tsrpy_is_held(key) || tsrpy_dtype_of(key) != TSR_I64 || tsrpy_rank_of(key) == 0) return false;
+  if (!tsrpy_is_held(x) || array->root || array->shape.rank != 1) return false;
+  const int64_t count = tsrpy_count_of(key), size = array->shape.dims[0];
+  const size_t bytes = tsr_dtype_bytes(array->dtype);
+  tsrpy_bits_read((tsrpy_array *)key, indices, (size_t)count * sizeof indices[0]);
+  for (int64_t i = 0; i < count; i++) {  // all are checked before the first is written
+    if (indices[i] < -size || indices[i] >= size) return raise_range(indices[i], 0, size);
+  }
+  for (int64_t i = 0; i < count; i++) {
+    copy_element(array->bits + (size_t)(indices[i] < 0 ? indices[i] + size : indices[i]) * bytes, value, bytes);
+  }
+  return true;
+}
+
 bool tsrpy_choose_assign(PyObject *x, PyObject *key, PyObject *value) {
   unsigned char values[MOST_ELEMENTS * 8];
   tsr_dtype dtype = tsrpy_dtype_of(x);
@@ -432,6 +450,8 @@ bool tsrpy_choose_assign(PyObject *x, PyObject *key, PyObject *value) {
   } else if (!tsrpy_number_bits(dtype, value, values)) {
     return false;
   }
+  if (shape.rank == 0 && fill_places(x, key, values)) return true;
+  if (PyErr_Occurred()) return false;
   choice c;
   return find_places(&c, x, key) && is_broadcast(&c, &shape) && write_places(&c, values, &shape);
 }

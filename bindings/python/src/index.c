@@ -36,11 +36,10 @@ static bool is_whole(PyObject *item) { return PyIndex_Check(item) && !PySequence
 
 // Whether an Array is an integer without axes whose number is there, or is computed at once, so that it can stand for an int. Elsewhere a gather needs no wait.
 static bool is_number_now(PyObject *item) {
-  bool is_element = tsrpy_is_element(item);
-  tsr_dtype dtype = is_element ? ((tsrpy_array *)item)->dtype : tsr_tensor_dtype(tsrpy_tensor_of(item));
-  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  if (tsrpy_rank_of(item) != 0) return false;
+  tsr_dtype_kind kind = tsr_dtype_kind_of(tsrpy_dtype_of(item));
   if (kind != TSR_KIND_INT && kind != TSR_KIND_UINT) return false;
-  return is_element || (tsr_tensor_shape(tsrpy_tensor_of(item)).rank == 0 && tsrpy_is_small(tsrpy_tensor_of(item)));
+  return tsrpy_is_element(item) || tsrpy_is_small(tsrpy_tensor_of(item));
 }
 
 static bool is_basic(PyObject *item) {
@@ -228,24 +227,16 @@ static bool read_plain_tuple(reader *r, PyObject *key, bool *out_is_numbers) {
   return is_read;
 }
 
-// x[key] for such a tuple. NULL: it has something else, or it names an element that is not there yet, or there is an exception.
-static PyObject *plain_subscript(PyObject *self, PyObject *key) {
-  reader r;
-  r.rank = tsrpy_rank_of(self);
-  r.count = 0;
-  bool is_numbers = false;
-  if (!read_plain_tuple(&r, key, &is_numbers)) return NULL;
-  if (is_numbers && r.count == r.rank) return NULL;
-  return make_view(self, r.items, r.count);
-}
-
 // The element at an index of an Array that holds its elements. NULL: there is none.
 static PyObject *held_element(PyObject *self, const int64_t *index, int count) {
   tsrpy_array *array = (tsrpy_array *)self;
   unsigned char bits[TSRPY_ELEMENT_BYTES] = {0}, *place = NULL;
   if (tsrpy_has_bits(array)) place = tsrpy_held_place(array, index, count);
   if (!place) return NULL;
-  memcpy(bits, place, tsr_dtype_bytes(array->dtype));
+  const size_t bytes = tsr_dtype_bytes(array->dtype);
+  if (bytes == 4) memcpy(bits, place, 4);  // the compiler makes single moves of copies whose size it knows
+  else if (bytes == 8) memcpy(bits, place, 8);
+  else memcpy(bits, place, bytes);
   return tsrpy_number_take(array->device, array->dtype, bits);
 }
 
@@ -257,31 +248,55 @@ static PyObject *take_few(PyObject *self, PyObject *key) {
                                                                                    : NULL;
 }
 
-// x[3] and x[1, 2]: an element, or a view of the rest. NULL without an exception: an element that is not there.
-static PyObject *subscript_numbers(PyObject *self, const int64_t *index, int count, bool is_tuple) {
-  if (count != tsrpy_rank_of(self)) {
-    return is_tuple ? NULL : make_view(self, &TSR_AT(index[0]), 1);
-  }
+// x[3] and x[1, 2] with a number for each axis: an element. NULL with an exception.
+static PyObject *element_by(PyObject *self, const int64_t *index, int count) {
   PyObject *element = held_element(self, index, count);
   if (element || PyErr_Occurred()) return element;
   element = tsrpy_element_now(tsrpy_tensor_of(self), index, count);
   return element || PyErr_Occurred() ? element : tsrpy_element_at(tsrpy_tensor_of(self), index, count);
 }
 
-PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
-  if (PySlice_Check(key)) return view_by(self, key);
+// x[3]: an element, or a view of the rest.
+static PyObject *subscript_number(PyObject *self, int64_t index) {
+  return tsrpy_rank_of(self) == 1 ? element_by(self, &index, 1) : make_view(self, &TSR_AT(index), 1);
+}
+
+// x[key] for a tuple of ints, slices, None and an Ellipsis. NULL: it has something else, or there is an exception.
+static PyObject *subscript_tuple(PyObject *self, PyObject *key) {
+  reader r;
   int64_t index[TSR_MAX_RANK];
-  bool is_tuple = PyTuple_Check(key);
+  r.rank = tsrpy_rank_of(self);
+  r.count = 0;
+  bool is_numbers = false;
+  if (!read_plain_tuple(&r, key, &is_numbers)) return NULL;
+  if (!is_numbers || r.count != r.rank) return make_view(self, r.items, r.count);
+  for (int i = 0; i < r.count; i++) index[i] = r.items[i].start;
+  return element_by(self, index, r.count);
+}
+
+// x[key] for keys with elements of other arrays as numbers, with lists, masks and arrays.
+static PyObject *subscript_other(PyObject *self, PyObject *key) {
+  int64_t index[TSR_MAX_RANK];
   int count = read_numbers(key, index);
-  PyObject *found = count > 0  ? subscript_numbers(self, index, count, is_tuple)
-                    : is_tuple ? plain_subscript(self, key)
-                               : take_few(self, key);
+  PyObject *found = NULL;
+  if (count > 0 && count == tsrpy_rank_of(self)) return element_by(self, index, count);
+  if (count == 0) found = take_few(self, key);
   if (found || PyErr_Occurred()) return found;
-  if (is_one(key)) return view_by(self, key);
   if (!is_basic_key(key)) return choose(self, key);
   PyObject *tuple = key_tuple(key), *view = tuple ? view_by(self, tuple) : NULL;
   Py_XDECREF(tuple);
   return view;
+}
+
+PyObject *tsrpy_subscript(PyObject *self, PyObject *key) {
+  int overflow = 0;
+  if (Py_IS_TYPE(key, &PyLong_Type)) {
+    int64_t index = PyLong_AsLongLongAndOverflow(key, &overflow);
+    if (!overflow) return subscript_number(self, index);
+  }
+  if (PySlice_Check(key) || key == Py_None) return view_by(self, key);
+  PyObject *found = Py_IS_TYPE(key, &PyTuple_Type) ? subscript_tuple(self, key) : NULL;
+  return found || PyErr_Occurred() ? found : subscript_other(self, key);
 }
 
 PyObject *tsrpy_sequence_item(PyObject *self, Py_ssize_t index) {
@@ -336,10 +351,11 @@ static bool assign_basic(PyObject *self, PyObject *key, PyObject *value) {
 }
 
 // x[key] = value with arrays, lists or bools in the key.
-static bool assign_chosen(PyObject *self, PyObject *key, PyObject *tuple, PyObject *value) {
+static bool assign_chosen(PyObject *self, PyObject *key, PyObject *value) {
   if (tsrpy_choose_assign(self, key, value)) return true;
-  if (PyErr_Occurred()) return false;
-  PyObject *result = PyObject_CallFunctionObjArgs(advanced_set, self, tuple, value, NULL);
+  PyObject *tuple = PyErr_Occurred() ? NULL : key_tuple(key);
+  PyObject *result = tuple ? PyObject_CallFunctionObjArgs(advanced_set, self, tuple, value, NULL) : NULL;
+  Py_XDECREF(tuple);
   Py_XDECREF(result);
   return result != NULL;
 }
@@ -364,9 +380,9 @@ int tsrpy_assign_subscript(PyObject *self, PyObject *key, PyObject *value) {
   if (assign_number(self, key, value)) return 0;
   if (PyErr_Occurred()) return -1;
   if (is_one(key)) return assign_basic(self, key, value) ? 0 : -1;
+  if (!is_basic_key(key)) return assign_chosen(self, key, value) ? 0 : -1;
   PyObject *tuple = key_tuple(key);
-  if (!tuple) return -1;
-  bool is_done = is_basic_tuple(tuple) ? assign_basic(self, tuple, value) : assign_chosen(self, key, tuple, value);
-  Py_DECREF(tuple);
+  bool is_done = tuple && assign_basic(self, tuple, value);
+  Py_XDECREF(tuple);
   return is_done ? 0 : -1;
 }

@@ -177,49 +177,77 @@ PyObject *tsrpy_astype(PyObject *self, PyObject *const *args, Py_ssize_t count, 
 
 // --- Lists -----------------------------------------------------------------------------------------------------------
 
-// One element as a Python number; NULL with an exception. The frequent dtypes are read here, where the compiler sees their size.
-static PyObject *number_of(tsr_dtype dtype, const unsigned char *element) {
-  float single;
-  double real;
-  long long whole;
-  switch (dtype) {
-    case TSR_F32:
-      memcpy(&single, element, sizeof single);
-      return PyFloat_FromDouble((double)single);
-    case TSR_F64:
-      memcpy(&real, element, sizeof real);
-      return PyFloat_FromDouble(real);
-    case TSR_I64:
-      memcpy(&whole, element, sizeof whole);
-      return PyLong_FromLongLong(whole);
-    case TSR_BOOL:
-      return Py_NewRef(*element ? Py_True : Py_False);
-    default:
-      return tsrpy_bits_number(dtype, element);
-  }
-}
+// Elements whose nested lists are made.
+typedef struct nested {
+  int rank;
+  tsr_dtype dtype;
+  int64_t dims[TSR_MAX_RANK];
+  int64_t strides[TSR_MAX_RANK];  // in bytes
+} nested;
 
-// The elements from `elements` on as nested lists along the axes of `shape` from `axis` on; NULL with an exception.
-static PyObject *make_list(const tsr_shape *shape, int axis, tsr_dtype dtype, const unsigned char **elements) {
-  PyObject *list = PyList_New((Py_ssize_t)shape->dims[axis]);
-  size_t bytes = axis == shape->rank - 1 ? tsr_dtype_bytes(dtype) : 0;  // 0: not the last axis
-  for (Py_ssize_t i = 0; list && i < shape->dims[axis]; i++) {
-    PyObject *item = bytes ? number_of(dtype, *elements) : make_list(shape, axis + 1, dtype, elements);
-    *elements += bytes;
+// Puts what `number` makes of each element of the last axis into a list. The loop is the same for each dtype; the frequent ones are read where the compiler sees their type.
+#define TSRPY_FILL_LIST(type, number)                               \
+  for (Py_ssize_t i = 0; list && i < count; i++, at += step) {      \
+    type element;                                                   \
+    memcpy(&element, at, sizeof element);                           \
+    PyObject *item = number;                                        \
+    if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list); \
+  }
+
+static PyObject *make_last_list(const nested *n, const unsigned char *at) {
+  const int64_t step = n->strides[n->rank - 1];
+  const Py_ssize_t count = (Py_ssize_t)n->dims[n->rank - 1];
+  PyObject *list = PyList_New(count);
+  switch (n->dtype) {
+    case TSR_F32:
+      TSRPY_FILL_LIST(float, PyFloat_FromDouble((double)element))
+      break;
+    case TSR_F64:
+      TSRPY_FILL_LIST(double, PyFloat_FromDouble(element))
+      break;
+    case TSR_I64:
+      TSRPY_FILL_LIST(long long, PyLong_FromLongLong(element))
+      break;
+    case TSR_BOOL:
+      TSRPY_FILL_LIST(unsigned char, Py_NewRef(element ? Py_True : Py_False))
+      break;
+    default:
+      TSRPY_FILL_LIST(unsigned char, ((void)element, tsrpy_bits_number(n->dtype, at)))
+  }
+  return list;
+}
+#undef TSRPY_FILL_LIST
+
+// The elements from `at` on as nested lists along the axes from `axis` on; NULL with an exception.
+static PyObject *make_list(const nested *n, int axis, const unsigned char *at) {
+  if (axis == n->rank - 1) return make_last_list(n, at);
+  PyObject *list = PyList_New((Py_ssize_t)n->dims[axis]);
+  for (Py_ssize_t i = 0; list && i < n->dims[axis]; i++, at += n->strides[axis]) {
+    PyObject *item = make_list(n, axis + 1, at);
     if (!item || PyList_SetItem(list, i, item) < 0) Py_CLEAR(list);
   }
   return list;
 }
 
-static PyObject *held_list(const tsrpy_array *array) {
-  unsigned char copied[TSRPY_HELD_BYTES];
-  const unsigned char *elements = array->bits;
-  if (array->root) {
-    tsrpy_view_read(array, copied);
-    elements = copied;
+// Sizes, and the strides of elements in row-major order.
+static void set_nested(nested *out, const tsr_shape *shape, tsr_dtype dtype) {
+  int64_t stride = (int64_t)tsr_dtype_bytes(dtype);
+  out->rank = shape->rank;
+  out->dtype = dtype;
+  for (int i = shape->rank; i-- > 0;) {
+    out->dims[i] = shape->dims[i];
+    out->strides[i] = stride;
+    stride *= shape->dims[i];
   }
-  return array->shape.rank > 0 ? make_list(&array->shape, 0, array->dtype, &elements)
-                               : number_of(array->dtype, elements);
+}
+
+static PyObject *held_list(const tsrpy_array *array) {
+  nested n;
+  if (array->shape.rank == 0) return tsrpy_bits_number(array->dtype, array->bits);
+  set_nested(&n, &array->shape, array->dtype);
+  if (!array->root) return make_list(&n, 0, array->bits);
+  for (int i = 0; i < n.rank; i++) n.strides[i] = array->view.strides[i];
+  return make_list(&n, 0, array->root->bits + array->view.first);
 }
 
 PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
@@ -235,7 +263,9 @@ PyObject *tsrpy_tolist(PyObject *self, PyObject *const *args, Py_ssize_t count, 
   if (bytes > FEW_BYTES && !many) return PyErr_NoMemory();
   const unsigned char *elements = many ? many : few;
   PyObject *list = NULL;
-  if (tsrpy_read(own, many ? many : few, bytes)) list = make_list(&shape, 0, dtype, &elements);
+  nested n;
+  set_nested(&n, &shape, dtype);
+  if (tsrpy_read(own, many ? many : few, bytes)) list = make_list(&n, 0, elements);
   PyMem_Free(many);
   return list;
 }

@@ -13,15 +13,15 @@ enum { MOST_PARENTS = 8 };  // a view of so many views is the library's: each ke
 // Where the elements of an Array lie, seen from the first byte of its root.
 typedef struct layout {
   int rank, first;
+  int bytes;  // of an element
   int64_t dims[TSR_MAX_RANK];
   int strides[TSR_MAX_RANK];
 } layout;
 
 static int first_of(const tsrpy_array *array) { return array->root ? array->view.first : 0; }
 
-// The strides of elements in row-major order, in bytes.
-static void set_row_major(layout *l, size_t bytes) {
-  int stride = (int)bytes;
+static void set_row_major(layout *l) {
+  int stride = l->bytes;
   for (int i = l->rank; i-- > 0;) {
     l->strides[i] = stride;
     stride *= (int)l->dims[i];
@@ -31,16 +31,17 @@ static void set_row_major(layout *l, size_t bytes) {
 static void layout_of(const tsrpy_array *array, layout *out) {
   out->rank = array->shape.rank;
   out->first = first_of(array);
+  out->bytes = (int)tsr_dtype_bytes(array->dtype);
   for (int i = 0; i < out->rank; i++) out->dims[i] = array->shape.dims[i];
   if (!array->root) {
-    set_row_major(out, tsr_dtype_bytes(array->dtype));
+    set_row_major(out);
     return;
   }
   for (int i = 0; i < out->rank; i++) out->strides[i] = array->view.strides[i];
 }
 
-static bool is_row_major(const layout *l, size_t bytes) {
-  int stride = (int)bytes;
+static bool is_row_major(const layout *l) {
+  int stride = l->bytes;
   for (int i = l->rank; i-- > 0;) {
     if (l->dims[i] != 1 && l->strides[i] != stride) return false;
     stride *= (int)l->dims[i];
@@ -67,7 +68,6 @@ static tsrpy_array *new_view(tsrpy_array *parent, const layout *l, tsrpy_view_ki
   made->view.kind = (int8_t)kind;
   made->view.depth = (int8_t)(parent->root ? parent->view.depth + 1 : 1);
   made->view.item_count = 0;
-  made->view.is_row_major = is_row_major(l, tsr_dtype_bytes(made->dtype));
   tsrpy_held_remember(made);
   return made;
 }
@@ -98,6 +98,12 @@ static bool apply_item(const layout *from, int *axis, const tsr_key *item, layou
     to->first += (int)index * stride;
     return true;
   }
+  if (item->start == 0 && item->stop >= size && item->step == 1) {
+    out_key->stop = (int16_t)size;
+    to->dims[to->rank] = size;
+    to->strides[to->rank++] = stride;
+    return true;
+  }
   Py_ssize_t start = (Py_ssize_t)item->start, stop = (Py_ssize_t)item->stop, step = (Py_ssize_t)item->step;
   const Py_ssize_t count = PySlice_AdjustIndices(size, &start, &stop, step);
   if (count == 0) return false;
@@ -123,6 +129,7 @@ static bool apply_key(const tsrpy_array *array, const tsr_key *items, int item_c
   layout_of(array, &from);
   out->rank = 0;
   out->first = from.first;
+  out->bytes = from.bytes;
   for (int i = 0; i < item_count; i++) {
     if (!apply_item(&from, &axis, &items[i], out, &out_keys[i])) return false;
   }
@@ -151,6 +158,7 @@ PyObject *tsrpy_view_by_axes(tsrpy_array *array, const int *axes) {
   layout_of(array, &from);
   l.rank = from.rank;
   l.first = from.first;
+  l.bytes = from.bytes;
   for (int i = 0; i < l.rank; i++) {
     l.dims[i] = from.dims[axes[i]];
     l.strides[i] = from.strides[axes[i]];
@@ -163,11 +171,13 @@ PyObject *tsrpy_view_by_axes(tsrpy_array *array, const int *axes) {
 }
 
 PyObject *tsrpy_view_by_shape(tsrpy_array *array, const tsr_shape *shape) {
-  layout l = {.rank = shape->rank, .first = first_of(array)};
+  layout l;
   int64_t count = 1;
   int open = -1;  // the axis whose size is what is left
-  bool is_viewed = may_view(array) && array->shape.rank > 0 && shape->rank > 0;
-  if (!is_viewed || (array->root && !array->view.is_row_major)) return NULL;
+  if (!may_view(array) || array->shape.rank == 0 || shape->rank == 0) return NULL;
+  layout_of(array, &l);
+  if (array->root && !is_row_major(&l)) return NULL;
+  l.rank = shape->rank;
   for (int i = 0; i < shape->rank; i++) {
     l.dims[i] = shape->dims[i];
     if (shape->dims[i] == -1 && open < 0) open = i;
@@ -178,7 +188,7 @@ PyObject *tsrpy_view_by_shape(tsrpy_array *array, const tsr_shape *shape) {
   const int64_t all = tsrpy_count_of_shape(&array->shape);
   if (open >= 0) l.dims[open] = all / count;
   if (open >= 0 ? all % count != 0 : all != count) return NULL;
-  set_row_major(&l, tsr_dtype_bytes(array->dtype));
+  set_row_major(&l);
   return (PyObject *)new_view(array, &l, TSRPY_BY_SHAPE);
 }
 
@@ -203,27 +213,21 @@ static void copy_elements(unsigned char *to, const int *to_strides, const unsign
 }
 
 void tsrpy_view_read(const tsrpy_array *array, void *out_elements) {
-  const size_t bytes = tsr_dtype_bytes(array->dtype);
   const unsigned char *from = array->root->bits + array->view.first;
-  if (array->view.is_row_major) {
-    memcpy(out_elements, from, (size_t)tsrpy_count_of_shape(&array->shape) * bytes);
-    return;
-  }
   layout l, flat;
   layout_of(array, &l);
   flat = l;
-  set_row_major(&flat, bytes);
-  copy_elements(out_elements, flat.strides, from, l.strides, l.dims, l.rank, bytes);
+  set_row_major(&flat);
+  copy_elements(out_elements, flat.strides, from, l.strides, l.dims, l.rank, (size_t)l.bytes);
 }
 
 void tsrpy_view_write(tsrpy_array *array, const void *elements) {
-  const size_t bytes = tsr_dtype_bytes(array->dtype);
   unsigned char *to = array->root->bits + array->view.first;
   layout l, flat;
   layout_of(array, &l);
   flat = l;
-  set_row_major(&flat, bytes);
-  copy_elements(to, l.strides, elements, flat.strides, l.dims, l.rank, bytes);
+  set_row_major(&flat);
+  copy_elements(to, l.strides, elements, flat.strides, l.dims, l.rank, (size_t)l.bytes);
 }
 
 // The elements of a value for an Array of a dtype, in memory of their own, with strides that broadcast them to `to`. False: it is something else.
@@ -231,10 +235,10 @@ static bool read_value(PyObject *value, tsr_dtype dtype, const layout *to, unsig
   for (int i = 0; i < to->rank; i++) strides[i] = 0;
   if (!tsrpy_is_array(value)) return tsrpy_number_bits(dtype, value, out_elements);
   const tsr_shape shape = tsrpy_shape_of(value);
-  layout l = {.rank = shape.rank};
+  layout l = {.rank = shape.rank, .bytes = to->bytes};
   if (tsrpy_dtype_of(value) != dtype || l.rank > to->rank) return false;
   for (int i = 0; i < l.rank; i++) l.dims[i] = shape.dims[i];
-  set_row_major(&l, tsr_dtype_bytes(dtype));
+  set_row_major(&l);
   for (int i = 0; i < l.rank; i++) {
     const int at = to->rank - l.rank + i;
     if (l.dims[i] != 1 && l.dims[i] != to->dims[at]) return false;
@@ -250,8 +254,7 @@ bool tsrpy_view_assign(tsrpy_array *array, const tsr_key *items, int item_count,
   int strides[TSR_MAX_RANK];
   if (tsrpy_is_recording() || !apply_key(array, items, item_count, &l, keys)) return false;
   if (!read_value(value, array->dtype, &l, elements, strides)) return false;
-  copy_elements(memory_of(array) + l.first, l.strides, elements, strides, l.dims, l.rank,
-                tsr_dtype_bytes(array->dtype));
+  copy_elements(memory_of(array) + l.first, l.strides, elements, strides, l.dims, l.rank, (size_t)l.bytes);
   return true;
 }
 
