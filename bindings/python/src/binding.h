@@ -355,6 +355,14 @@ PyObject *tsrpy_few_compute(const tsrpy_few *few, PyObject *left, PyObject *righ
 // The same for a reduction over all elements.
 PyObject *tsrpy_few_reduce(tsrpy_reduction how, PyObject *x);
 
+// --- formulas.c: element-wise operators that are formulas of several functions ---------------------------------------------
+
+// out[i] = formula(a[i], b[i]), for at most TSRPY_FEW numbers; formulas of one number do not read b. False: the device lacks a function.
+typedef bool tsrpy_formula(const tsr_device *device, const float *a, const float *b, int count, float *out);
+
+// NULL: the operator of that name is none of these.
+tsrpy_formula *tsrpy_formula_find(const char *name);
+
 // --- small.c: other operators of few elements -----------------------------------------------------------------------------
 
 // Computes an operator at once. `given`: its arguments in the order of its parameters; NULL: left out. NULL: it is to be recorded, or there is an exception.

@@ -331,7 +331,7 @@ struct tsrpy_few {
   few_run *f32, *f64, *i64, *bools;    // NULL: the operator is recorded for this dtype
   bool (*may_compute)(const pair *p);  // whether these numbers are computed here; NULL: all are
   bool is_truth;                       // the result is bool
-  bool is_of_library;                  // f32 by tsr_device_host_function
+  bool is_of_library;  // f32 by tsr_device_host_function, or by a formula of such functions (formulas.c)
 };
 
 #define OF_FLOATS(as)   .name = #as, .f32 = as##_f32, .f64 = as##_f64
@@ -405,6 +405,12 @@ static const struct tsrpy_few functions[] = {
     {OF_LIBRARY("tanh")},
     {OF_LIBRARY("erf")},
     {OF_LIBRARY("pow")},
+    {OF_LIBRARY("asinh")},
+    {OF_LIBRARY("acosh")},
+    {OF_LIBRARY("atanh")},
+    {OF_LIBRARY("cbrt")},
+    {OF_LIBRARY("hypot")},
+    {OF_LIBRARY("logaddexp")},
 };
 enum { FUNCTION_COUNT = sizeof functions / sizeof functions[0] };
 
@@ -440,16 +446,19 @@ static bool run_of_library(const tsrpy_few *few, pair *p, bool has_two, numbers 
   static struct {
     const tsr_device *device;  // a device that is closed, and another one at its address, have the same functions
     tsr_host_function run;
+    tsrpy_formula *formula;
   } known[FUNCTION_COUNT];
   const ptrdiff_t at = few - functions;
   if (p->dtype != TSR_F32) return false;
   if (known[at].device != p->device) {
     known[at].run = tsr_device_host_function(p->device, few->name);
+    known[at].formula = known[at].run ? NULL : tsrpy_formula_find(few->name);
     known[at].device = p->device;
   }
-  if (!known[at].run) return false;
+  if (!known[at].run && !known[at].formula) return false;
   spread(&p->a, p->count);
   if (has_two) spread(&p->b, p->count);
+  if (known[at].formula) return known[at].formula(p->device, p->a.of.f32, p->b.of.f32, p->count, out->f32);
   known[at].run(out->f32, p->a.of.f32, p->b.of.f32, (uint32_t)p->count);
   return true;
 }
