@@ -2,6 +2,8 @@
 // Products of f32 and f64 that are done before packing would pay: with few rows, of which each panel of b is read once or twice, and with a matrix b
 // that stays in the first-level cache. Tiles read a in place, and b where its rows lie side by side and are read once or stay in that cache; other panels of b,
 // and the last one of fewer columns than a vector register holds, are packed for a block of k.
+#include <string.h>
+
 #include "backends/cpu/product/product.h"
 #include "platform/parallel.h"
 
@@ -107,6 +109,20 @@ static void finish_rows(const tsri_product *p, const b_panel *b, int64_t first, 
   }
 }
 
+// Finishes whole rows, several at a time as if they were one: calling a function for a few elements takes longer than computing it. The bias is
+// repeated for as many rows as are finished together.
+static void finish_whole_rows(const tsri_product *p, int64_t first, int64_t last) {
+  double biases[TSRI_PRODUCT_STRETCH];
+  size_t row_bytes = (size_t)p->n * p->sum_bytes;
+  int64_t together = p->is_scaled ? 1 : at_most(last - first, TSRI_PRODUCT_STRETCH / p->n);
+  if (tsri_product_is_plain(p)) return;
+  for (int64_t i = 0; p->bias && i < together; i++) memcpy((char *)biases + (size_t)i * row_bytes, p->bias, row_bytes);
+  for (int64_t row = first; row < last; row += together) {
+    int64_t rows = at_most(last - row, together);
+    tsri_product_finish(p, p->c + (size_t)row * row_bytes, p->bias ? biases : NULL, row * p->n, rows * p->n);
+  }
+}
+
 static void run_part(void *user, int part) {
   const direct_product *d = user;
   const tsri_product *p = d->p;
@@ -116,14 +132,16 @@ static void run_part(void *user, int part) {
   int64_t last_row = is_band ? at_most(p->m, d->tiles * (part + 1) / d->bands * p->kernels->tile_rows) : p->m;
   int64_t first = is_band ? 0 : d->panels * part / d->parts,
           last = is_band ? d->panels : d->panels * (part + 1) / d->parts;
+  bool has_whole_rows = first == 0 && last == d->panels && p->n <= FEW_COLUMNS;
   for (int64_t panel = first; panel < last; panel++) {
     b_panel b = {0};
     for (int64_t k = 0; k < p->k; k += K_BLOCK) {
       b = take_panel(d, panel * p->kernels->tile_columns, k, scratch);
       multiply(d, &b, first_row, last_row);
     }
-    finish_rows(p, &b, first_row, last_row);
+    if (!has_whole_rows) finish_rows(p, &b, first_row, last_row);
   }
+  if (has_whole_rows) finish_whole_rows(p, first_row, last_row);
 }
 
 void tsri_product_run_direct(const tsri_product *p) {
