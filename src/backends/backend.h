@@ -234,7 +234,8 @@ typedef enum tsri_activation {
   TSRI_ACTIVATION_NONE,
   TSRI_ACTIVATION_RELU,
   TSRI_ACTIVATION_GELU_TANH,  // x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2
-  TSRI_ACTIVATION_GELU        // x * (1 + erf(x / sqrt(2))) / 2
+  TSRI_ACTIVATION_GELU,       // x * (1 + erf(x / sqrt(2))) / 2
+  TSRI_ACTIVATION_TANH
 } tsri_activation;
 
 // A matrix, or a batch of matrices. Strides are in elements; the stride of an axis of size 1 is 0.
@@ -249,9 +250,10 @@ enum {
   TSRI_PRODUCT_SCALED = 1u << 0,  // alpha is not 1, or there is a matrix c
   TSRI_PRODUCT_BIAS = 1u << 1,
   TSRI_PRODUCT_RESIDUAL = 1u << 2,
-  TSRI_PRODUCT_RELU = 1u << (3 + TSRI_ACTIVATION_RELU),  // the activation; at most one of these three bits is set
+  TSRI_PRODUCT_RELU = 1u << (3 + TSRI_ACTIVATION_RELU),  // the activation; at most one of these four bits is set
   TSRI_PRODUCT_GELU_TANH = 1u << (3 + TSRI_ACTIVATION_GELU_TANH),
   TSRI_PRODUCT_GELU = 1u << (3 + TSRI_ACTIVATION_GELU),
+  TSRI_PRODUCT_TANH = 1u << (3 + TSRI_ACTIVATION_TANH),
   TSRI_PRODUCT_QUANTISED = 1u << 8  // b is quantised
 };
 

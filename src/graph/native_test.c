@@ -69,6 +69,7 @@ TEST(a_product_with_bias_activation_and_residual_is_one_native_operator) {
   check(&o, tsr_add(b, tsr_matmul(x, w)), true, none, false, 1);
   check(&o, tsr_add(r, tsr_matmul(x, w)), false, none, true, 1);
   check(&o, tsr_gelu(tsr_add(tsr_matmul(x, w), b)), true, gelu, false, 1);
+  check(&o, tsr_tanh(tsr_add(tsr_matmul(x, w), b)), true, tanh, false, 1);
   check(&o, tsr_add(tsr_add(tsr_matmul(x, w), b), r), true, none, true, 1);
   check(&o, tsr_add(tsr_relu(tsr_add(tsr_matmul(x, w), b)), r), true, relu, true, 1);
   check(&o, tsr_add(r, tsr_gelu(tsr_matmul(x, w))), false, gelu, true, 1);
@@ -87,6 +88,7 @@ TEST(a_convolution_with_bias_and_activation_is_one_native_operator) {
   tsr_tensor *y = tsr_conv(x, w, o.bias, NULL), *r = tsr_reshape(o.residual, TSR_SHAPE(M, N, 1));
   check(&o, tsr_relu(y), true, relu, false, 1);
   check(&o, tsr_gelu(tsr_conv(x, w, NULL, NULL)), false, gelu, false, 1);
+  check(&o, tsr_tanh(tsr_conv(x, w, NULL, NULL)), false, tanh, false, 1);
   check(&o, tsr_add(tsr_relu(tsr_conv(x, w, o.bias, NULL)), r), true, relu, true, 2);  // the addition is a kernel
   close_operands(&o);
 }

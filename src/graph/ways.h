@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Places of the launch caches (repeat.h, single.h): where the entry with a hash is, and which entry a new one replaces.
 //
-// An entry has eight places to choose from, by three bits of its hash; the next three say which of them is its own, where the search begins. Hashes are made of addresses, which differ from run to run:
+// An entry has eight places to choose from, by three bits of its hash; the next three say at which of them the search begins. Hashes are made of addresses, which differ from run to run:
 // with one place for each, two operators of a program shared it in some runs, and were planned anew each time.
 #ifndef TSRI_WAYS_H
 #define TSRI_WAYS_H
@@ -15,10 +15,10 @@ typedef struct tsri_ways {
   uint8_t next[TSRI_WAY_SETS];       // of each eight, how often one was replaced
 } tsri_ways;
 
-// The place at which a search for the hash looks after `number` others. It begins at the hash's own.
+// The place at which a search for the hash looks after `number` others.
 static inline uint32_t tsri_ways_at(uint64_t hash, uint32_t number) {
-  uint32_t own = (uint32_t)(hash >> 58);
-  return own / TSRI_WAYS * TSRI_WAYS + (own + number) % TSRI_WAYS;
+  uint32_t first = (uint32_t)(hash >> 58);
+  return first / TSRI_WAYS * TSRI_WAYS + (first + number) % TSRI_WAYS;
 }
 
 // The place of the entry with this hash; TSRI_WAY_PLACES if there is none. Whether the rest of the entry is equal is for the caller to see.

@@ -18,6 +18,10 @@
 
 enum { REALS = 1u << TSR_F32 | 1u << TSR_F64, FLOATS = REALS | 1u << TSR_F16 | 1u << TSR_BF16 };
 enum { WIDE_INTEGERS = 1u << TSR_I32 | 1u << TSR_U32 | 1u << TSR_I64 };
+enum {
+  ACTIVATIONS = TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU | TSRI_PRODUCT_TANH,
+  AFTER_PRODUCTS = TSRI_PRODUCT_BIAS | ACTIVATIONS | TSRI_PRODUCT_RESIDUAL
+};
 enum { BYTES = 1u << TSR_I8 | 1u << TSR_U8 };
 enum { NUMBERS = FLOATS | WIDE_INTEGERS | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TSR_I16 };
 
@@ -26,14 +30,10 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_SUM, .dtypes = REALS},
     {.kind = TSRI_NATIVE_REDUCE, .dtypes = FLOATS | 1u << TSR_I32},
     {.kind = TSRI_NATIVE_REDUCE, .dtypes = 1u << TSR_F16 | 1u << TSR_BF16, .results = 1u << TSR_F32},
-    {.kind = TSRI_NATIVE_PRODUCT,
-     .dtypes = FLOATS,
-     .parts = TSRI_PRODUCT_SCALED | TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU |
-              TSRI_PRODUCT_RESIDUAL},
+    {.kind = TSRI_NATIVE_PRODUCT, .dtypes = FLOATS, .parts = TSRI_PRODUCT_SCALED | AFTER_PRODUCTS},
     {.kind = TSRI_NATIVE_PRODUCT,
      .dtypes = FLOATS & ~(1u << TSR_F64),
-     .parts = TSRI_PRODUCT_QUANTISED | TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH |
-              TSRI_PRODUCT_GELU | TSRI_PRODUCT_RESIDUAL},
+     .parts = TSRI_PRODUCT_QUANTISED | AFTER_PRODUCTS},
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = BYTES},
     {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS},
     {.kind = TSRI_NATIVE_SORT, .dtypes = NUMBERS, .results = 1u << TSR_I32, .parts = TSRI_SORT_KEEPS},
@@ -48,9 +48,7 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_ATTENTION_GRADIENT, .dtypes = FLOATS & ~(1u << TSR_F64)},
     {.kind = TSRI_NATIVE_POOL, .dtypes = FLOATS},
     {.kind = TSRI_NATIVE_POOL, .dtypes = FLOATS, .results = 1u << TSR_I32},
-    {.kind = TSRI_NATIVE_CONV,
-     .dtypes = FLOATS,
-     .parts = TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_GELU},
+    {.kind = TSRI_NATIVE_CONV, .dtypes = FLOATS, .parts = ACTIVATIONS},
     {.kind = TSRI_NATIVE_FACTOR, .dtypes = REALS, .parts = TSRI_FACTOR_ORDERED},
     {.kind = TSRI_NATIVE_SOLVE, .dtypes = REALS},
     {.kind = TSRI_NATIVE_NONE},

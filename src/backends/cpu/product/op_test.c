@@ -82,6 +82,7 @@ static double element(const double *values, const tsri_layout *l, int64_t batch,
 static double activate(double x, tsri_activation activation) {
   if (activation == TSRI_ACTIVATION_RELU) return x > 0 ? x : 0;
   if (activation == TSRI_ACTIVATION_NONE) return x;
+  if (activation == TSRI_ACTIVATION_TANH) return tanh(x);
   if (activation == TSRI_ACTIVATION_GELU) return 0.5 * x * (1 + erf(x / sqrt(2)));
   return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
 }
@@ -182,6 +183,13 @@ static const trial trials[] = {
     {.batch = 1, .m = 40, .n = 300, .k = 300, .alpha = 0.5, .beta = -2, .gap = 1},
     {.batch = 3, .m = 9, .n = 33, .k = 20, .alpha = 1, .beta = 1, .is_c_turned = true, .has_bias = true},
     {.batch = 1, .m = 50, .n = 70, .k = 30, .alpha = -1.5, .activation = TSRI_ACTIVATION_RELU},
+    {.batch = 1,
+     .m = 20,
+     .n = 300,
+     .k = 30,
+     .has_bias = true,
+     .has_residual = true,
+     .activation = TSRI_ACTIVATION_TANH},
     {.batch = 1, .m = 1, .n = 900, .k = 40, .alpha = 2, .beta = 0.25},
     {.batch = 2, .m = 90, .n = 1, .k = 40, .alpha = 2, .beta = 0.25, .gap = 3},
     {.batch = 1, .m = 60, .n = 500, .k = 40, .beta = 1, .has_residual = true},
