@@ -59,9 +59,12 @@ def quartile_distance(values):
 
 
 def run_rounds(options, row, peer, first):
-    """The times of both builds in one pair of processes, and PyTorch's; or why a build does not run. `first`: the build that begins."""
-    builds = [Tessera(program, options.backend, row.name, row.dtype, size_of(row), row.env)
-              for program in (options.before, options.after)]
+    """The times of both builds in one pair of processes, and PyTorch's; or why a build does not run. `first`: which build
+    is started first and begins, so that neither always has the memory that the device hands out first."""
+    programs = (options.before, options.after)
+    started = {index: Tessera(programs[index], options.backend, row.name, row.dtype, size_of(row), row.env)
+               for index in ((0, 1) if first % 2 == 0 else (1, 0))}
+    builds = [started[0], started[1]]
     if not all(build.is_ready for build in builds):
         return next(why for why in [build.why_not() for build in builds] if why)
     rounds, theirs = [], []
