@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "graph/launch.h"
 #include "graph/node.h"
+#include "graph/ways.h"
 #include "platform/parallel.h"
 #include "runtime/native_op.h"
 #include "runtime/tape.h"
@@ -27,20 +28,24 @@ static const limits by_mode[] = {
 
 // The way that a launch took, so that the next one like it needs neither the name of its kind of work nor a search for that.
 typedef struct known_way {
-  uint64_t hash;     // of the fusion
   uint64_t version;  // of the choices when it was found
   bool is_set, is_usual;
   tsri_tuning tuning;
 } known_way;
 
-enum { KNOWN_WAYS = 64 };  // direct-mapped: a new one replaces the old one at its place
+// Ways by the hash of their fusions, whose lower bits choose one of the tables.
+enum { KNOWN_TABLES = 4 };
+typedef struct known_table {
+  tsri_ways ways;
+  known_way places[TSRI_WAY_PLACES];
+} known_table;
 
 struct tsri_autotune {
   tsri_choices *choices;
   tsri_tune_mode mode;
   uint64_t spent_ns;
   uint64_t unusual_count;
-  known_way known[KNOWN_WAYS];
+  known_table known[KNOWN_TABLES];
 };
 
 tsri_autotune *tsri_autotune_create(const tsr_device *device) {
@@ -298,15 +303,22 @@ static bool is_the_devices(tsr_status status) {
   return status == TSR_ERR_DEVICE_LOST || status == TSR_ERR_OUT_OF_MEMORY || status == TSR_ERR_TIMEOUT;
 }
 
-static known_way *place_of(tsri_autotune *tuner, uint64_t hash) { return &tuner->known[hash % KNOWN_WAYS]; }
+static known_table *table_of(tsri_autotune *tuner, uint64_t hash) { return &tuner->known[hash % KNOWN_TABLES]; }
+
+// The way that is stored for fusions with this hash, if it still counts; else NULL.
+static const known_way *find_way(tsri_autotune *tuner, uint64_t hash) {
+  const known_table *table = table_of(tuner, hash);
+  uint32_t place = tsri_ways_find(&table->ways, hash);
+  const known_way *way = place < TSRI_WAY_PLACES ? &table->places[place] : NULL;
+  return way && way->is_set && way->version == tsri_choices_version(tuner->choices) ? way : NULL;
+}
 
 // Stores the way for launches of fusions with this hash.
 static void remember(tsri_autotune *tuner, const work *w, uint64_t hash, const char *changes) {
-  known_way *way = place_of(tuner, hash);
-  *way = (known_way){.hash = hash,
-                     .version = tsri_choices_version(tuner->choices),
-                     .is_usual = !changes[0],
-                     .tuning = w->state->tuning};
+  known_table *table = table_of(tuner, hash);
+  known_way *way = &table->places[tsri_ways_put(&table->ways, hash)];
+  *way =
+      (known_way){.version = tsri_choices_version(tuner->choices), .is_usual = !changes[0], .tuning = w->state->tuning};
   way->is_set = tsri_tuning_change(&way->tuning, changes);
 }
 
@@ -344,11 +356,10 @@ tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, c
                                 const tsri_fusion *fusion, tsr_buffer *const *outputs) {
   if (!tuner) return tsri_launch_fusion(state, plan, fusion, outputs);
   uint64_t hash = tsri_autotune_hash(plan, fusion);
-  const known_way *way = place_of(tuner, hash);
-  bool is_known = way->is_set && way->hash == hash && way->version == tsri_choices_version(tuner->choices);
-  if (is_known && way->is_usual) return tsri_launch_fusion(state, plan, fusion, outputs);
+  const known_way *way = find_way(tuner, hash);
+  if (way && way->is_usual) return tsri_launch_fusion(state, plan, fusion, outputs);
   work w = {state, plan->nodes[fusion->root].node->value.device, plan, fusion, outputs};
-  if (is_known) {
+  if (way) {
     tsr_status status = launch_by(&w, &way->tuning, NULL);
     if (status == TSR_OK) tuner->unusual_count++;
     if (status == TSR_OK || is_the_devices(status)) return status;
