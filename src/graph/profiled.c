@@ -7,6 +7,7 @@
 
 #include "core/alloc.h"
 #include "graph/node.h"
+#include "graph/ways.h"
 
 // Names of operators, separated by blanks. A text that would become too long ends with an ellipsis.
 typedef struct names {
@@ -36,6 +37,20 @@ uint64_t tsri_node_operations(const tsri_node *node) {
   return tsri_native_op_cost(&op).operations;
 }
 
+// Nodes in the order in which they are computed: members of a fusion, or those of a form, which lists the root first.
+typedef struct node_list {
+  const tsri_planned *planned;  // NULL: a form
+  const uint32_t *members;
+  const tsri_node *const *reversed;
+  uint32_t count;
+} node_list;
+
+static const tsri_node *node_at(const node_list *nodes, uint32_t i) {
+  return nodes->planned ? nodes->planned[nodes->members[i]].node : nodes->reversed[nodes->count - 1 - i];
+}
+
+static const tsri_node *root_of(const node_list *nodes) { return node_at(nodes, nodes->count - 1); }
+
 // --- Names that are known -----------------------------------------------------------------------------------------------
 
 // What the texts and the operations of a fusion follow from: its operators, the dtype and the shape of its result, and the shapes that its operators read.
@@ -44,75 +59,83 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 29;
 }
 
+// A sum of products, which do not wait for one another.
 static uint64_t mix_shape(uint64_t hash, const tsr_shape *shape) {
-  hash = mix(hash, (uint64_t)shape->rank);
-  for (int i = 0; i < shape->rank; i++) hash = mix(hash, (uint64_t)shape->dims[i]);
-  return hash;
+  static const uint64_t factors[TSR_MAX_RANK] = {UINT64_C(0xBF58476D1CE4E5B9), UINT64_C(0x94D049BB133111EB),
+                                                 UINT64_C(0xFF51AFD7ED558CCD), UINT64_C(0xC4CEB9FE1A85EC53),
+                                                 UINT64_C(0x9E3779B97F4A7C15), UINT64_C(0xD6E8FEB86659FD93),
+                                                 UINT64_C(0xA0761D6478BD642F), UINT64_C(0xE7037ED1A0B428DB)};
+  uint64_t sum = (uint64_t)shape->rank;
+  for (int i = 0; i < shape->rank; i++) sum += (uint64_t)shape->dims[i] * factors[i];
+  return mix(hash, sum);
 }
 
-static uint64_t hash_of(const tsri_node *const *nodes, uint32_t count) {
-  const tsri_node *root = nodes[count - 1];
-  uint64_t hash = mix_shape(mix(count, (uint64_t)root->dtype), &root->shape);
-  for (uint32_t i = 0; i < count; i++) {
-    hash = mix(hash, (uint64_t)(uintptr_t)nodes[i]->op);
-    if (nodes[i]->op->kind == TSRI_OP_ELEMENTWISE) continue;  // it reads as many elements as it writes
-    for (uint32_t k = 0; k < nodes[i]->input_count; k++) hash = mix_shape(hash, &nodes[i]->inputs[k].layout.shape);
+static uint64_t hash_of(const node_list *nodes) {
+  const tsri_node *root = root_of(nodes);
+  uint64_t hash = mix_shape(mix(nodes->count, (uint64_t)root->dtype), &root->shape);
+  for (uint32_t i = 0; i < nodes->count; i++) {
+    const tsri_node *node = node_at(nodes, i);
+    hash = mix(hash, (uint64_t)(uintptr_t)node->op);
+    if (node->op->kind == TSRI_OP_ELEMENTWISE) continue;  // it reads as many elements as it writes
+    for (uint32_t k = 0; k < node->input_count; k++) hash = mix_shape(hash, &node->inputs[k].layout.shape);
   }
   return hash | 1;
 }
 
-// Fusions that were described before, by hash: making the texts anew takes longer than a launch. A direct-mapped table; hash 0: the place is free.
+// Fusions that were described before, by hash: making the texts anew takes longer than a launch. The lower bits of a hash choose one of the tables.
+enum { TABLES = 32 };
 struct tsri_known_texts {
-  struct tsri_known_fusion {
-    uint64_t hash, operations;
-    uint32_t operators, result;
-  } places[1024];
+  struct known_table {
+    tsri_ways ways;
+    struct known_fusion {
+      uint64_t operations;
+      uint32_t operators, result;
+    } places[TSRI_WAY_PLACES];
+  } tables[TABLES];
 };
 
-static uint64_t count_operations(const tsri_node *const *nodes, uint32_t count) {
+static uint64_t count_operations(const node_list *nodes) {
   uint64_t operations = 0;
-  for (uint32_t i = 0; i < count; i++) operations += tsri_node_operations(nodes[i]);
+  for (uint32_t i = 0; i < nodes->count; i++) operations += tsri_node_operations(node_at(nodes, i));
   return operations;
 }
 
-static void make_texts(const tsri_node *const *nodes, uint32_t count, uint32_t *out_operators, uint32_t *out_result) {
+static struct known_fusion make_known(const node_list *nodes) {
   names list = {.bytes = 0};
-  const tsri_node *root = nodes[count - 1];
-  for (uint32_t i = 0; i < count; i++) add_name(&list, nodes[i]->op->name);
+  const tsri_node *root = root_of(nodes);
+  for (uint32_t i = 0; i < nodes->count; i++) add_name(&list, node_at(nodes, i)->op->name);
   char result[TSR_SHAPE_TEXT_BYTES + 16], shape[TSR_SHAPE_TEXT_BYTES];
   snprintf(result, sizeof result, "%s %s", tsr_dtype_name(root->dtype),
            tsr_shape_format(root->shape, shape, sizeof shape));
-  *out_operators = tsri_profile_intern(list.text);
-  *out_result = tsri_profile_intern(result);
+  return (struct known_fusion){count_operations(nodes), tsri_profile_intern(list.text), tsri_profile_intern(result)};
 }
 
-// Describes nodes in the order in which they are computed. Called with the graph's lock held.
-static void describe(const tsri_node *const *nodes, uint32_t count, tsri_profile_context *out) {
-  tsri_graph_state *state = tsri_graph_of(nodes[0]->value.device);
+static struct known_fusion find_known(tsri_graph_state *state, const node_list *nodes) {
   if (!state->known_texts) state->known_texts = tsri_calloc(1, sizeof *state->known_texts);
-  uint64_t hash = hash_of(nodes, count);
-  struct tsri_known_fusion none = {0}, *known = state->known_texts ? &state->known_texts->places[hash >> 54] : &none;
-  _Static_assert(sizeof state->known_texts->places / sizeof state->known_texts->places[0] == 1 << 10, "ten bits");
-  if (known->hash != hash) {
-    known->hash = hash;
-    known->operations = count_operations(nodes, count);
-    make_texts(nodes, count, &known->operators, &known->result);
+  if (!state->known_texts) return make_known(nodes);
+  uint64_t hash = hash_of(nodes);
+  struct known_table *table = &state->known_texts->tables[(hash >> 1) % TABLES];
+  uint32_t place = tsri_ways_find(&table->ways, hash);
+  if (place == TSRI_WAY_PLACES) {
+    place = tsri_ways_put(&table->ways, hash);
+    table->places[place] = make_known(nodes);
   }
-  *out = (tsri_profile_context){known->operators, known->result, nodes[count - 1]->label, known->operations};
-  for (uint32_t i = 0; i < count && out->label == 0; i++) out->label = nodes[i]->label;
+  return table->places[place];
+}
+
+// Called with the graph's lock held.
+static void describe(const node_list *nodes, tsri_profile_context *out) {
+  const tsri_node *root = root_of(nodes);
+  struct known_fusion known = find_known(tsri_graph_of(root->value.device), nodes);
+  *out = (tsri_profile_context){known.operators, known.result, root->label, known.operations};
+  for (uint32_t i = 0; i < nodes->count && out->label == 0; i++) out->label = node_at(nodes, i)->label;
 }
 
 void tsri_profile_fusion(const tsri_plan *plan, const tsri_fusion *fusion, tsri_profile_context *out) {
-  const tsri_node *nodes[TSRI_MAX_FUSION_NODES] = {NULL};
-  for (uint32_t i = 0; i < fusion->node_count; i++) {
-    nodes[i] = plan->nodes[plan->members[fusion->first + i]].node;
-  }
-  describe(nodes, fusion->node_count, out);
+  describe(&(node_list){.planned = plan->nodes, .members = &plan->members[fusion->first], .count = fusion->node_count},
+           out);
 }
 
-// The form lists the root first.
 void tsri_profile_repeat(const tsri_repeat_form *form, tsri_profile_context *out) {
-  const tsri_node *nodes[TSRI_REPEAT_NODES] = {NULL};
-  for (uint32_t i = 0; i < form->node_count; i++) nodes[i] = form->nodes[form->node_count - 1 - i];
-  describe(nodes, form->node_count, out);
+  describe(&(node_list){.reversed = form->nodes, .count = form->node_count}, out);
 }

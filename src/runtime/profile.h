@@ -45,6 +45,7 @@ typedef struct tsri_span {
   struct tsri_lane *lane;
   struct tsri_timing *timing;  // events around the work; NULL: the host's clock
   uint64_t host_start_ns;
+  uint64_t event_ns;             // how long the host recorded events
   tsri_profile_context context;  // the calling thread's, for a tape
 } tsri_span;
 

@@ -98,6 +98,11 @@ void tsri_lane_add(tsri_lane *lane, tsri_timing *timing) {
   else lane->first = timing;
   lane->last = timing;
   lane->pending_count++;
+  if (!timing->is_timed) return;
+  timing->next_timed = NULL;
+  if (lane->first_timed) lane->last_timed->next_timed = timing;
+  else lane->first_timed = timing;
+  lane->last_timed = timing;
 }
 
 // --- Reading -----------------------------------------------------------------------------------------------------------------
@@ -192,14 +197,10 @@ void tsri_lane_align(tsri_lane *lane, uint64_t end_ns) {
   if (lane->base) lane->base_ns = end_ns;
 }
 
-static tsri_timing *first_timed(const tsri_lane *lane) {
-  tsri_timing *timing = lane->first;
-  while (timing && !timing->is_timed) timing = timing->next;
-  return timing;
-}
-
 // Reads the first timed work, and what stands before it.
-static void read_first(tsr_profile *session, tsri_lane *lane, tsri_timing *timing) {
+static void read_first(tsr_profile *session, tsri_lane *lane) {
+  tsri_timing *timing = lane->first_timed;
+  lane->first_timed = timing->next_timed;
   read_timing(session, lane, timing);
   lane->first = timing->next;
   if (!lane->first) lane->last = NULL;
@@ -208,11 +209,7 @@ static void read_first(tsr_profile *session, tsri_lane *lane, tsri_timing *timin
 }
 
 void tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle, uint64_t now_ns) {
-  tsri_timing *timing = first_timed(lane);
-  while (timing && (is_idle || wait_for(lane, timing->to, 0))) {
-    read_first(session, lane, timing);
-    timing = first_timed(lane);
-  }
+  while (lane->first_timed && (is_idle || wait_for(lane, lane->first_timed->to, 0))) read_first(session, lane);
   if (is_idle) place_untimed(session, lane, NULL, lane->base_ns, now_ns);
 }
 
@@ -224,12 +221,8 @@ static void destroy_spares(const tsri_lane *lane, tsri_timing *spares) {
 }
 
 void tsri_lane_finish(tsr_profile *session, tsri_lane *lane, uint64_t deadline_ns) {
-  tsri_timing *due = first_timed(lane);
-  while (due && wait_for(lane, due->to, deadline_ns)) {
-    read_first(session, lane, due);
-    due = first_timed(lane);
-  }
-  if (!due) place_untimed(session, lane, NULL, lane->base_ns, tsri_clock_ns() - session->begin_ns);
+  while (lane->first_timed && wait_for(lane, lane->first_timed->to, deadline_ns)) read_first(session, lane);
+  if (!lane->first_timed) place_untimed(session, lane, NULL, lane->base_ns, tsri_clock_ns() - session->begin_ns);
   for (tsri_timing *timing = lane->first, *next; timing; timing = next) {
     next = timing->next;
     session->untimed_count++;
@@ -239,6 +232,6 @@ void tsri_lane_finish(tsr_profile *session, tsri_lane *lane, uint64_t deadline_n
   destroy_spares(lane, lane->spare_untimed);
   tsr_device *device = lane->owner->device;
   if (lane->base) device->backend->event_destroy(device->handle, lane->base);
-  lane->first = lane->last = lane->spare = lane->spare_untimed = NULL;
+  lane->first = lane->last = lane->first_timed = lane->spare = lane->spare_untimed = NULL;
   lane->base = NULL;
 }

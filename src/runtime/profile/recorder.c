@@ -12,47 +12,55 @@
 atomic_bool tsri_profile_is_on;
 
 static tsri_mutex lock = TSRI_MUTEX_INIT;
-static tsr_profile *session;      // guarded by the lock; NULL: none
-static uint64_t session_number;   // of the newest session, from 1; see tsr_device.profile_session
+static tsr_profile *session;              // guarded by the lock; NULL: none
+static _Atomic(uint64_t) session_number;  // of the newest session, from 1; see tsr_device.profile_session
 static uint64_t open_span_count;  // spans between start and finish; they use the session's events without the lock
 
 enum { DEFAULT_RECORDS = 1 << 18, LEAST_RECORDS = 1024, MOST_DEVICES = 1024, MOST_DEPTH = 32 };
 
 // --- Threads -------------------------------------------------------------------------------------------------------------
 
-static TSRI_THREAD_LOCAL tsri_profile_context *current;
-static TSRI_THREAD_LOCAL uint32_t thread_number;  // from 1; 0: not given yet
-static TSRI_THREAD_LOCAL bool is_mute;
+// One variable, since finding those of a thread is a call in a shared library.
+typedef struct thread_state {
+  tsri_profile_context *current;
+  uint32_t number;  // from 1; 0: not given yet
+  bool is_mute;
+  int range_count;  // may be above MOST_DEPTH: those are not kept
+  struct {
+    uint32_t label;
+    uint64_t start_ns;
+  } ranges[MOST_DEPTH];  // those opened while profiling is off have an empty label
+} thread_state;
 
-// Ranges of the calling thread; those opened while profiling is off have an empty label.
-static TSRI_THREAD_LOCAL struct {
-  uint32_t label;
-  uint64_t start_ns;
-} ranges[MOST_DEPTH];
-static TSRI_THREAD_LOCAL int range_count;  // may be above MOST_DEPTH: those are not kept
+static TSRI_THREAD_LOCAL thread_state here;
 
-static uint32_t number_of_thread(void) {
+static uint32_t number_of(thread_state *thread) {
   static atomic_uint last;
-  if (thread_number == 0) thread_number = atomic_fetch_add(&last, 1) + 1;
-  return thread_number - 1;
+  if (thread->number == 0) thread->number = atomic_fetch_add(&last, 1) + 1;
+  return thread->number - 1;
 }
 
-void tsri_profile_mute(bool is_muted) { is_mute = is_muted; }
+void tsri_profile_mute(bool is_muted) { here.is_mute = is_muted; }
 
-uint32_t tsri_profile_label(void) {
-  int innermost = range_count < MOST_DEPTH ? range_count : MOST_DEPTH;
-  return innermost > 0 ? ranges[innermost - 1].label : 0;
+static uint32_t label_of(const thread_state *thread) {
+  int innermost = thread->range_count < MOST_DEPTH ? thread->range_count : MOST_DEPTH;
+  return innermost > 0 ? thread->ranges[innermost - 1].label : 0;
 }
+
+uint32_t tsri_profile_label(void) { return label_of(&here); }
 
 tsri_profile_context *tsri_profile_enter(tsri_profile_context *context) {
-  tsri_profile_context *before = current;
-  current = context;
+  thread_state *thread = &here;
+  tsri_profile_context *before = thread->current;
+  thread->current = context;
   return before;
 }
 
-tsri_profile_context tsri_profile_context_now(void) {
-  return current ? *current : (tsri_profile_context){.label = tsri_profile_label()};
+static tsri_profile_context context_of(const thread_state *thread) {
+  return thread->current ? *thread->current : (tsri_profile_context){.label = label_of(thread)};
 }
+
+tsri_profile_context tsri_profile_context_now(void) { return context_of(&here); }
 
 // The label of a range within the innermost one.
 static uint32_t join_label(const char *label) {
@@ -64,21 +72,23 @@ static uint32_t join_label(const char *label) {
 }
 
 void tsr_label_begin(const char *label) {
-  if (range_count < MOST_DEPTH) {
+  thread_state *thread = &here;
+  if (thread->range_count < MOST_DEPTH) {
     bool is_on = tsri_profiling();
-    ranges[range_count].label = is_on ? join_label(label ? label : "") : 0;
-    ranges[range_count].start_ns = is_on ? tsri_clock_ns() : 0;
+    thread->ranges[thread->range_count].label = is_on ? join_label(label ? label : "") : 0;
+    thread->ranges[thread->range_count].start_ns = is_on ? tsri_clock_ns() : 0;
   }
-  range_count++;
+  thread->range_count++;
 }
 
 void tsr_label_end(void) {
-  if (range_count == 0) return;
-  range_count--;
-  if (range_count >= MOST_DEPTH || ranges[range_count].start_ns == 0 || !tsri_profiling()) return;
-  tsri_profile_context context = {.label = ranges[range_count].label};
+  thread_state *thread = &here;
+  if (thread->range_count == 0) return;
+  int ended = --thread->range_count;
+  if (ended >= MOST_DEPTH || thread->ranges[ended].start_ns == 0 || !tsri_profiling()) return;
+  tsri_profile_context context = {.label = thread->ranges[ended].label};
   tsri_profile_host(
-      NULL, ranges[range_count].start_ns,
+      NULL, thread->ranges[ended].start_ns,
       &(tsri_profile_work){.kind = TSR_PROFILE_LABEL, .name = tsri_profile_text(context.label), .context = &context});
 }
 
@@ -89,6 +99,7 @@ static void attach(tsri_profiled *profiled, tsr_device *device) {
   profiled->lane_count = 0;
   device->profile = profiled;
   device->profile_session = session_number;
+  device->memory_ledger.seen_taken_count = device->memory_ledger.seen_taken_bytes = 0;
 }
 
 // A device that was closed and opened again stays the same one.
@@ -203,7 +214,8 @@ static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, con
     session->lost_count++;
     return false;
   }
-  const tsri_profile_context context = work->context ? *work->context : tsri_profile_context_now();
+  thread_state *thread = &here;
+  const tsri_profile_context context = work->context ? *work->context : context_of(thread);
   *entry = (tsri_profile_entry){
       .start_ns = since_begin(start_ns),
       .duration_ns = end_ns - start_ns,
@@ -213,7 +225,7 @@ static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, con
       .operators = work->kind == TSR_PROFILE_ALLOCATION ? 0 : context.operators,
       .result = context.result,
       .label = context.label,
-      .thread = number_of_thread(),
+      .thread = number_of(thread),
       .device = profiled ? profiled->index : (uint16_t)TSRI_PROFILE_NO_DEVICE,
       .kind = (uint8_t)work->kind,
       .clock = profiled && (lane ? lane->runs_at_once : profiled->runs_at_once) ? TSR_CLOCK_DEVICE : TSR_CLOCK_HOST,
@@ -225,116 +237,7 @@ static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, con
   return true;
 }
 
-// --- Hooks -----------------------------------------------------------------------------------------------------------------------
-
-// Chooses whether the work is timed, and takes what that needs. With the lock held.
-static tsri_timing *take_timing(tsri_span *span, uint64_t key) {
-  tsri_lane *lane = span->lane;
-  tsri_work_class *work = tsri_work_class_find(session, key, &span->context);
-  bool is_timed = !work || tsri_work_class_is_due(work);
-  tsri_timing *timing = tsri_lane_take(lane, is_timed);
-  if (!timing) return NULL;
-  timing->work = work;
-  timing->has_failed = false;
-  timing->has_from = is_timed && (!lane->ends_timed || lane->owner->device->limits.starts_late);
-  return timing;
-}
-
-// Aligns the clock of a queue that is new to the session.
-static void prepare_lane(tsri_span *span, tsri_queue *queue, uint64_t begin_ns, uint64_t key) {
-  bool has_clock = tsri_lane_calibrate(span->lane, queue, begin_ns);
-  tsri_mutex_lock(&lock);
-  span->lane->is_ready = true;
-  span->lane->owner->has_clock |= has_clock;
-  span->timing = take_timing(span, key);
-  tsri_mutex_unlock(&lock);
-}
-
-void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uint64_t key) {
-  if (is_mute) return;
-  span->context = tsri_profile_context_now();
-  tsri_mutex_lock(&lock);
-  tsri_profiled *profiled = session ? find_device(device) : NULL;
-  if (session && !profiled) session->lost_count++;
-  span->is_on = profiled != NULL;
-  span->lane = profiled ? find_lane(profiled, queue) : NULL;
-  bool has_events = span->lane && !span->lane->runs_at_once, is_new = has_events && !span->lane->is_ready;
-  uint64_t begin_ns = session ? session->begin_ns : 0;
-  if (has_events && !is_new) span->timing = take_timing(span, key);
-  if (span->is_on) open_span_count++;
-  tsri_mutex_unlock(&lock);
-  if (!span->is_on) return;
-  if (is_new) prepare_lane(span, queue, begin_ns, key);
-  tsri_timing *timing = span->timing;
-  if (timing && timing->has_from && device->backend->event_record(queue, timing->from) != TSR_OK) {
-    timing->has_failed = true;
-  }
-  span->host_start_ns = tsri_clock_ns();
-}
-
-// The first kernel of a fusion has all its operations.
-static void use_up_operations(const tsri_profile_work *work) {
-  if (current && !work->context && work->kind == TSR_PROFILE_KERNEL) current->operations = 0;
-}
-
-static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t end_ns, const tsri_profile_work *work) {
-  uint64_t number = session->next_number;
-  note_time(end_ns);
-  bool is_added = work && add_record(find_device(device), span->lane, span->timing, span->host_start_ns, end_ns, work);
-  if (span->timing && is_added && !span->timing->has_failed) {
-    span->timing->number = number;
-    tsri_lane_add(span->lane, span->timing);
-    if (span->lane->pending_count % 64 == 0) tsri_lane_read(session, span->lane, false, since_begin(end_ns));
-  } else if (span->timing) {
-    tsri_lane_give(span->lane, span->timing);
-  } else if (is_added && span->lane && span->lane->owner->has_clock && !span->lane->runs_at_once) {
-    session->untimed_count++;
-  }
-}
-
-void tsri_span_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, const tsri_profile_work *work) {
-  uint64_t end_ns = tsri_clock_ns();
-  tsri_timing *timing = span->timing;
-  bool is_timed = timing && timing->is_timed;
-  if (is_timed && device->backend->event_record(queue, timing->to) != TSR_OK) timing->has_failed = true;
-  tsri_mutex_lock(&lock);
-  finish_locked(span, device, end_ns, work);
-  if (span->lane) span->lane->ends_timed = is_timed && work && !timing->has_failed;
-  open_span_count--;
-  tsri_mutex_unlock(&lock);
-  if (work) use_up_operations(work);
-}
-
-void tsri_profile_host(tsr_device *device, uint64_t start_ns, const tsri_profile_work *work) {
-  if (is_mute) return;
-  uint64_t end_ns = tsri_clock_ns();
-  tsri_mutex_lock(&lock);
-  tsri_profiled *profiled = session && device ? find_device(device) : NULL;
-  if (session) note_time(end_ns);
-  if (session) add_record(profiled, NULL, NULL, start_ns ? start_ns : end_ns, end_ns, work);
-  tsri_mutex_unlock(&lock);
-}
-
-void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_ns, tsr_status status) {
-  enum {
-    SHORTEST_NS = 1000,  // a device that runs work at once is waited for often, and never for long
-    BLOCKED_NS = 50000   // longer than an idle queue takes
-  };
-  if (start_ns == 0 || is_mute) return;  // 0: profiling began meanwhile
-  uint64_t end_ns = tsri_clock_ns();
-  tsri_mutex_lock(&lock);
-  tsri_profiled *profiled = session ? find_device(device) : NULL;
-  tsri_lane *lane = profiled ? find_lane(profiled, queue) : NULL;
-  if (lane && status == TSR_OK) {
-    bool had_to_wait = lane->first && end_ns - start_ns > BLOCKED_NS;
-    tsri_lane_read(session, lane, true, since_begin(end_ns));
-    if (had_to_wait) tsri_lane_align(lane, since_begin(end_ns));
-  }
-  if (profiled && (!profiled->runs_at_once || end_ns - start_ns >= SHORTEST_NS)) {
-    add_record(profiled, lane, NULL, start_ns, end_ns, &(tsri_profile_work){.kind = TSR_PROFILE_WAIT, .name = "wait"});
-  }
-  tsri_mutex_unlock(&lock);
-}
+// --- Memory in use --------------------------------------------------------------------------------------------------------------
 
 // Halves the samples: each stands for two, and has the larger of their bytes.
 static void thin_samples(tsri_profiled *profiled) {
@@ -358,18 +261,191 @@ static void add_sample(tsri_profiled *profiled, uint64_t at_ns, uint64_t bytes) 
   profiled->samples_merged = 1;
 }
 
-// Reading the clock takes as long as the rest, so a sample has the time of the latest work, and one in eight reads the clock.
+static uint64_t get(const _Atomic(uint64_t) *value) { return atomic_load_explicit(value, memory_order_relaxed); }
+static void set(_Atomic(uint64_t) *value, uint64_t to) { atomic_store_explicit(value, to, memory_order_relaxed); }
+
+// Adds a sample of the memory in use if it has changed. It has the time of the latest work. With the lock held.
+static void read_memory(tsri_profiled *profiled) {
+  tsri_memory_ledger *ledger = &profiled->device->memory_ledger;
+  uint64_t changes = get(&ledger->change_count);
+  if (atomic_load_explicit(&ledger->session, memory_order_acquire) != session_number) return;
+  if (changes == get(&ledger->seen_count)) return;
+  uint64_t taken_count = get(&ledger->taken_count), taken_bytes = get(&ledger->taken_bytes);
+  add_sample(profiled, session->latest_ns, get(&ledger->most_bytes));
+  set(&ledger->most_bytes, get(&ledger->in_use_bytes));  // a block that is taken meanwhile counts in the next sample
+  set(&ledger->seen_count, changes);
+  if (get(&ledger->peak_bytes) > profiled->peak_bytes) profiled->peak_bytes = get(&ledger->peak_bytes);
+  profiled->taken_count += taken_count - ledger->seen_taken_count;
+  profiled->taken_bytes += taken_bytes - ledger->seen_taken_bytes;
+  ledger->seen_taken_count = taken_count;
+  ledger->seen_taken_bytes = taken_bytes;
+}
+
+// Forgets what an earlier session counted.
+static void clear_ledger(tsri_memory_ledger *ledger, uint64_t number) {
+  set(&ledger->peak_bytes, 0);
+  set(&ledger->most_bytes, 0);
+  set(&ledger->taken_count, 0);
+  set(&ledger->taken_bytes, 0);
+  set(&ledger->change_count, 0);
+  set(&ledger->seen_count, 0);
+  atomic_store_explicit(&ledger->session, number, memory_order_release);
+}
+
+// Work of the device reads the ledger; where there is none, every few changes.
 void tsri_profile_memory(tsr_device *device, uint64_t in_use_bytes, uint64_t taken) {
-  enum { CLOCK_EVERY = 8 };
-  if (is_mute) return;
+  enum { READ_EVERY = 8 };
+  tsri_memory_ledger *ledger = &device->memory_ledger;
+  uint64_t number = get(&session_number);
+  if (here.is_mute) return;
+  if (get(&ledger->session) != number) clear_ledger(ledger, number);
+  uint64_t changes = get(&ledger->change_count) + 1;
+  set(&ledger->in_use_bytes, in_use_bytes);
+  if (in_use_bytes > get(&ledger->most_bytes)) set(&ledger->most_bytes, in_use_bytes);
+  if (in_use_bytes > get(&ledger->peak_bytes)) set(&ledger->peak_bytes, in_use_bytes);
+  set(&ledger->taken_count, get(&ledger->taken_count) + (taken > 0));
+  set(&ledger->taken_bytes, get(&ledger->taken_bytes) + taken);
+  set(&ledger->change_count, changes);
+  if (changes > 1 && changes - get(&ledger->seen_count) < READ_EVERY) return;
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session ? find_device(device) : NULL;
   if (profiled) {
-    if (in_use_bytes > profiled->peak_bytes) profiled->peak_bytes = in_use_bytes;
-    profiled->taken_count += taken > 0;
-    profiled->taken_bytes += taken;
-    if (profiled->sampled_count++ % CLOCK_EVERY == 0) note_time(tsri_clock_ns());
-    add_sample(profiled, session->latest_ns, in_use_bytes);
+    note_time(tsri_clock_ns());
+    read_memory(profiled);
+  }
+  tsri_mutex_unlock(&lock);
+}
+
+// --- Hooks -----------------------------------------------------------------------------------------------------------------------
+
+// Chooses whether the work is timed, and takes what that needs. With the lock held.
+static tsri_timing *take_timing(tsri_span *span, uint64_t key) {
+  tsri_lane *lane = span->lane;
+  tsri_work_class *work = tsri_work_class_find(session, key, &span->context);
+  bool is_timed = !work || tsri_work_class_is_due(work, tsri_timing_cost_ns(lane));
+  tsri_timing *timing = tsri_lane_take(lane, is_timed);
+  if (!timing) return NULL;
+  timing->work = work;
+  timing->has_failed = false;
+  timing->has_from = is_timed && (!lane->ends_timed || lane->owner->device->limits.starts_late);
+  return timing;
+}
+
+// Aligns the clock of a queue that is new to the session.
+static void prepare_lane(tsri_span *span, tsri_queue *queue, uint64_t begin_ns, uint64_t key) {
+  bool has_clock = tsri_lane_calibrate(span->lane, queue, begin_ns);
+  tsri_mutex_lock(&lock);
+  span->lane->is_ready = true;
+  span->lane->owner->has_clock |= has_clock;
+  span->timing = take_timing(span, key);
+  tsri_mutex_unlock(&lock);
+}
+
+void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uint64_t key) {
+  const thread_state *thread = &here;
+  if (thread->is_mute) return;
+  span->context = context_of(thread);
+  tsri_mutex_lock(&lock);
+  tsri_profiled *profiled = session ? find_device(device) : NULL;
+  if (session && !profiled) session->lost_count++;
+  span->is_on = profiled != NULL;
+  span->lane = profiled ? find_lane(profiled, queue) : NULL;
+  bool has_events = span->lane && !span->lane->runs_at_once, is_new = has_events && !span->lane->is_ready;
+  uint64_t begin_ns = session ? session->begin_ns : 0;
+  if (has_events && !is_new) span->timing = take_timing(span, key);
+  if (span->is_on) open_span_count++;
+  tsri_mutex_unlock(&lock);
+  if (!span->is_on) return;
+  if (is_new) prepare_lane(span, queue, begin_ns, key);
+  tsri_timing *timing = span->timing;
+  uint64_t called_ns = 0;
+  if (timing && timing->has_from) {
+    called_ns = tsri_clock_ns();
+    timing->has_failed = device->backend->event_record(queue, timing->from) != TSR_OK;
+  }
+  if (!timing || timing->is_timed) span->host_start_ns = tsri_clock_ns();
+  if (called_ns) span->event_ns = span->host_start_ns - called_ns;
+}
+
+// The first kernel of a fusion has all its operations.
+static void use_up_operations(const tsri_profile_work *work) {
+  if (work->context || work->kind != TSR_PROFILE_KERNEL) return;
+  tsri_profile_context *current = here.current;
+  if (current) current->operations = 0;
+}
+
+// When the host made the call that returned at `end_ns`. Reading the clock takes as long as the rest of what a launch costs, so work that is not timed has the
+// mean of the calls that are.
+static uint64_t call_began_ns(const tsri_span *span, uint64_t end_ns) {
+  tsri_work_class *work = span->timing ? span->timing->work : NULL;
+  if (!span->host_start_ns) return end_ns - (work ? work->call_ns : 0);
+  if (work) tsri_work_class_called(work, end_ns - span->host_start_ns);
+  return span->host_start_ns;
+}
+
+static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t end_ns, const tsri_profile_work *work) {
+  uint64_t number = session->next_number;
+  tsri_profiled *profiled = find_device(device);
+  note_time(end_ns);
+  if (profiled) read_memory(profiled);
+  bool is_added = work && add_record(profiled, span->lane, span->timing, call_began_ns(span, end_ns), end_ns, work);
+  if (span->timing && is_added && !span->timing->has_failed) {
+    span->timing->number = number;
+    tsri_lane_add(span->lane, span->timing);
+    if (span->lane->pending_count % 64 == 0) tsri_lane_read(session, span->lane, false, since_begin(end_ns));
+  } else if (span->timing) {
+    tsri_lane_give(span->lane, span->timing);
+  } else if (is_added && span->lane && span->lane->owner->has_clock && !span->lane->runs_at_once) {
+    session->untimed_count++;
+  }
+}
+
+void tsri_span_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, const tsri_profile_work *work) {
+  uint64_t end_ns = tsri_clock_ns();
+  tsri_timing *timing = span->timing;
+  bool is_timed = timing && timing->is_timed;
+  if (is_timed) {
+    timing->has_failed |= device->backend->event_record(queue, timing->to) != TSR_OK;
+    span->event_ns += tsri_clock_ns() - end_ns;
+  }
+  tsri_mutex_lock(&lock);
+  if (is_timed) tsri_timing_cost_add(span->lane, span->event_ns);
+  finish_locked(span, device, end_ns, work);
+  if (span->lane) span->lane->ends_timed = is_timed && work && !timing->has_failed;
+  open_span_count--;
+  tsri_mutex_unlock(&lock);
+  if (work) use_up_operations(work);
+}
+
+void tsri_profile_host(tsr_device *device, uint64_t start_ns, const tsri_profile_work *work) {
+  if (here.is_mute) return;
+  uint64_t end_ns = tsri_clock_ns();
+  tsri_mutex_lock(&lock);
+  tsri_profiled *profiled = session && device ? find_device(device) : NULL;
+  if (session) note_time(end_ns);
+  if (session) add_record(profiled, NULL, NULL, start_ns ? start_ns : end_ns, end_ns, work);
+  tsri_mutex_unlock(&lock);
+}
+
+void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_ns, tsr_status status) {
+  enum {
+    SHORTEST_NS = 1000,  // a device that runs work at once is waited for often, and never for long
+    BLOCKED_NS = 50000   // longer than an idle queue takes
+  };
+  if (start_ns == 0 || here.is_mute) return;  // 0: profiling began meanwhile
+  uint64_t end_ns = tsri_clock_ns();
+  tsri_mutex_lock(&lock);
+  tsri_profiled *profiled = session ? find_device(device) : NULL;
+  tsri_lane *lane = profiled ? find_lane(profiled, queue) : NULL;
+  if (profiled) note_time(end_ns);
+  if (profiled) read_memory(profiled);
+  if (lane && status == TSR_OK) {
+    bool had_to_wait = lane->first && end_ns - start_ns > BLOCKED_NS;
+    tsri_lane_read(session, lane, true, since_begin(end_ns));
+    if (had_to_wait) tsri_lane_align(lane, since_begin(end_ns));
+  }
+  if (profiled && (!profiled->runs_at_once || end_ns - start_ns >= SHORTEST_NS)) {
+    add_record(profiled, lane, NULL, start_ns, end_ns, &(tsri_profile_work){.kind = TSR_PROFILE_WAIT, .name = "wait"});
   }
   tsri_mutex_unlock(&lock);
 }
@@ -413,6 +489,7 @@ void tsri_profile_closing(tsr_device *device) {
   tsri_mutex_lock(&lock);
   bool is_known = session && device->profile_session == session_number;
   if (is_known) {
+    read_memory(device->profile);
     finish_lanes(device->profile);
     device->profile->device = NULL;
   }
@@ -464,7 +541,10 @@ tsr_profile *tsri_profile_stop(void) {
   tsr_profile *ended = session;
   if (ended) {
     for (tsri_profiled *at = ended->devices; at; at = at->next) {
-      if (at->device) finish_lanes(at);
+      if (at->device) {
+        read_memory(at);
+        finish_lanes(at);
+      }
       at->device = NULL;
     }
     ended->duration_ns = tsri_clock_ns() - ended->begin_ns;

@@ -30,8 +30,10 @@ enum { TSRI_PROFILE_NO_DEVICE = UINT16_MAX, TSRI_PROFILE_CHUNK = 1024 };
 typedef struct tsri_work_class {
   uint64_t hash;        // 0: the place is free
   uint64_t seen, next;  // how often it was queued, and at which of these it is timed next
+  uint64_t chosen;      // how often it was chosen to be timed, and how many of these times are known
   uint64_t timed;
   double mean_ns;         // of the times
+  uint64_t call_ns;       // how long the host is in the call that queues it
   uint32_t name;          // of its newest record
   const char *name_text;  // the same; NULL: there was none
 } tsri_work_class;
@@ -39,11 +41,12 @@ typedef struct tsri_work_class {
 // The class of work with this key (tsri_span_begin). NULL: each such work is timed, since the session asks for it, or there are too many classes.
 tsri_work_class *tsri_work_class_find(tsr_profile *session, uint64_t key, const tsri_profile_context *context);
 
-// Counts a piece of work that is about to be queued. True if it is to be timed.
-bool tsri_work_class_is_due(tsri_work_class *work);
+// Counts a piece of work that is about to be queued. True if it is to be timed, which takes `cost_ns` (tsri_timing_cost_ns).
+bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns);
 
-// Adds a time that was measured.
+// Adds a time that was measured: of the work on the device, and of the host's call.
 void tsri_work_class_add(tsri_work_class *work, uint64_t ns);
+void tsri_work_class_called(tsri_work_class *work, uint64_t ns);
 
 // Queued work, with the events around it. Work that is not timed has none.
 typedef struct tsri_timing {
@@ -54,7 +57,7 @@ typedef struct tsri_timing {
   tsri_work_class *work;  // NULL: the work has none
   uint64_t number;        // of the record
   bool has_failed;        // an event could not be recorded
-  struct tsri_timing *next;
+  struct tsri_timing *next, *next_timed;
 } tsri_timing;
 
 enum { TSRI_LANES = 16, TSRI_MOST_TIMINGS = 1024, TSRI_MOST_UNTIMED = 1 << 14 };
@@ -67,13 +70,22 @@ typedef struct tsri_lane {
   bool is_ready;     // `base` has happened
   tsri_event *base;  // an event of the past, and when it happened, on the host's clock since the session's beginning
   uint64_t base_ns;
-  tsri_timing *first, *last;  // work in the order in which it was queued
+  tsri_timing *first, *last;              // work in the order in which it was queued
+  tsri_timing *first_timed, *last_timed;  // of it, that which is timed
   tsri_timing *spare, *spare_untimed;
   int timing_count, untimed_count, pending_count;
   bool ends_timed;  // the newest work has an event at its end
+  uint64_t
+      event_ns;  // how long the host is in the calls that record the events around a piece of work: a mean of the latest
   bool
       runs_at_once;  // work has ended when the call returns: of the first queue of a device that says so, not of queues with threads
 } tsri_lane;
+
+// How long timing a piece of work of this queue delays the host or the device, at most.
+uint64_t tsri_timing_cost_ns(const tsri_lane *lane);
+
+// Adds the host's time for recording the events around a piece of work.
+void tsri_timing_cost_add(tsri_lane *lane, uint64_t host_ns);
 
 // How much memory was in use at a time. Where there are too many samples, each stands for several and has their largest.
 typedef struct tsri_memory_sample {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Chooses the work that is timed by events. An event between two small kernels of a GPU costs as much as one of them, so work that comes again and again
-// is timed now and then, and has the mean of these times otherwise.
+// is timed now and then, and has the mean of these times otherwise: so seldom that timing takes a 64th of the time of the work.
 #include "core/alloc.h"
 #include "runtime/profile/recorder.h"
 
@@ -24,14 +24,29 @@ tsri_work_class *tsri_work_class_find(tsr_profile *session, uint64_t key, const 
   return NULL;
 }
 
-bool tsri_work_class_is_due(tsri_work_class *work) {
-  // Two events and reading their times delay work by 5 to 10 us (a graph of CUDA the most), which is to be a 32nd of the time of the work.
-  enum { ALWAYS = 2, MOST = 64 };
-  const double least_ns = 10000.0 * 32;
+bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {
+  enum { ALWAYS = 2, UNREAD = 8, MOST = 256, SHARE = 64 };
   if (++work->seen < work->next) return false;
-  double every = work->timed < ALWAYS ? 1 : work->mean_ns * MOST < least_ns ? MOST : least_ns / work->mean_ns;
+  const double least_ns = (double)(cost_ns * SHARE);
+  double every = work->mean_ns * MOST < least_ns ? MOST : least_ns / work->mean_ns;
+  if (work->timed < ALWAYS) every = UNREAD;  // the device is behind: the times will be known later
+  if (++work->chosen < ALWAYS) every = 1;
   work->next = work->seen + (every > 1 ? (uint64_t)(every + 0.99) : 1);
   return true;
+}
+
+uint64_t tsri_timing_cost_ns(const tsri_lane *lane) {
+  enum {
+    DEVICE_NS = 12000
+  };  // how long two events between small kernels, or around a graph, delay a GPU (measured with CUDA)
+  return DEVICE_NS + lane->event_ns;
+}
+
+// A call that waits because the queue is full says nothing about the cost of events.
+void tsri_timing_cost_add(tsri_lane *lane, uint64_t host_ns) {
+  enum { MOST_NS = 50000, MEMORY = 8 };
+  if (host_ns > MOST_NS) host_ns = MOST_NS;
+  lane->event_ns = (lane->event_ns * (MEMORY - 1) + host_ns) / MEMORY;
 }
 
 // The first time of some work may have the loading of its kernel or library in it, a thousand times its own: it counts no more once there is a second.
@@ -40,4 +55,10 @@ void tsri_work_class_add(tsri_work_class *work, uint64_t ns) {
   work->timed++;
   if (work->timed == 2 && (double)ns < work->mean_ns) work->mean_ns = (double)ns;
   else work->mean_ns += ((double)ns - work->mean_ns) / (double)(work->timed < MEMORY ? work->timed : MEMORY);
+}
+
+// A mean of the latest that follows short calls at once: now and then a call is interrupted, or loads something.
+void tsri_work_class_called(tsri_work_class *work, uint64_t ns) {
+  enum { MEMORY = 8 };
+  work->call_ns = work->call_ns == 0 || ns < work->call_ns ? ns : work->call_ns + (ns - work->call_ns) / MEMORY;
 }
