@@ -57,6 +57,11 @@ tsri_conv_block tsri_conv_block_at(const tsri_conv_windows *w, const tsri_conv_b
 
 // --- The box ----------------------------------------------------------------------------------------------------------
 
+// tsri_conv_chunks_of, which divides: most convolutions have a stride of 1, and short rows.
+static int64_t strides_of(int64_t size, int64_t stride) {
+  return stride == 1 ? size : tsri_conv_chunks_of(size, stride);
+}
+
 // One row of the box: element e of it is element `from` + e of x's row at `x`; NULL: zeros.
 static void fill_row(const tsri_conv_windows *w, const tsri_conv_block *block, const char *x, int64_t from, char *to) {
   const int last = TSRI_CONV_AXES - 1;
@@ -64,13 +69,15 @@ static void fill_row(const tsri_conv_windows *w, const tsri_conv_block *block, c
   size_t bytes = w->sum_bytes;
   for (int64_t phase = 0; phase < block->phases; phase++, to += (size_t)block->pitch * bytes) {
     // Elements begin to before end of this phase lie inside of x.
-    int64_t first = from + phase, begin = first < 0 ? tsri_conv_chunks_of(-first, stride) : 0;
-    int64_t end = first < size ? tsri_conv_chunks_of(size - first, stride) : 0;
+    int64_t first = from + phase, begin = first < 0 ? strides_of(-first, stride) : 0;
+    int64_t end = first < size ? strides_of(size - first, stride) : 0;
     begin = tsri_conv_at_most(begin, block->pitch);
     end = x ? tsri_conv_at_most(end, block->pitch) : 0;
     if (end < begin) end = begin;
     memset(to, 0, (size_t)begin * bytes);
-    if (end > begin) {
+    if (end > begin && stride * step == 1 && w->element == bytes) {
+      memcpy(to + (size_t)begin * bytes, x + (first + begin) * (int64_t)bytes, (size_t)(end - begin) * bytes);
+    } else if (end > begin) {
       w->storage->load(to + (size_t)begin * bytes, x + (first + begin * stride) * step * (int64_t)w->element,
                        stride * step, (uint32_t)(end - begin));
     }
@@ -82,9 +89,10 @@ static void fill_row(const tsri_conv_windows *w, const tsri_conv_block *block, c
 static void fill_rows(const tsri_conv_windows *w, const tsri_conv_block *block, const char *x, const int64_t *from,
                       char *to) {
   size_t row_bytes = (size_t)(block->phases * block->pitch) * w->sum_bytes;
+  bool has_gaps = w->stride[0] > w->span[0] || w->stride[1] > w->span[1];
   for (int64_t e0 = 0; e0 < block->extent[0]; e0++) {
     for (int64_t e1 = 0; e1 < block->extent[1]; e1++, to += row_bytes) {
-      if (e0 % w->stride[0] >= w->span[0] || e1 % w->stride[1] >= w->span[1]) continue;
+      if (has_gaps && (e0 % w->stride[0] >= w->span[0] || e1 % w->stride[1] >= w->span[1])) continue;
       int64_t i0 = from[0] + e0, i1 = from[1] + e1;
       bool is_inside = i0 >= 0 && i0 < w->size[0] && i1 >= 0 && i1 < w->size[1];
       fill_row(w, block, is_inside ? x + (i0 * w->step[0] + i1 * w->step[1]) * (int64_t)w->element : NULL, from[2], to);

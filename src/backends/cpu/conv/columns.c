@@ -4,6 +4,9 @@
 // Weights are packed once into panels, in chunks of WEIGHTS elements if there are many. Then threads take jobs: a block of runs, and some of the result's channels. For each
 // block of lines, a job copies the boxes of its channels, packs the windows of one tile's columns after the other, and multiplies them by all panels of weights; the sums of a
 // job stay in its memory. Bias and activation are applied, and results stored, after the last block of lines.
+//
+// Without strides, the windows of neighbouring positions are neighbours in the box, too, and tiles read them there. Their columns are then all elements of a row of the box, of which
+// the last ones belong to no position: these sums are left out when results are stored.
 #include <string.h>
 
 #include "backends/cpu/conv/conv.h"
@@ -30,11 +33,19 @@ typedef struct column_job {
   int64_t panels;                               // of a group in the chunk
   int64_t splits;                               // jobs that share a block of runs, each with some of the panels
   int64_t jobs;
+  bool is_in_place;  // windows are not packed
   int parts, pack_parts;
   char *weights, *scratch;
-  size_t scratch_bytes;  // of each part: places, boxes, a panel of windows, sums
+  size_t scratch_bytes;  // of each part: places, boxes, a panel of windows (or a row of results), sums
   size_t boxes_at, panel_at, sums_at;
 } column_job;
+
+// Planes of a block, each the positions of the last two axes, and columns of the sums of one where windows are read in place: whole tiles.
+static int64_t planes_of(const tsri_conv_block *block) { return block->images * block->counts[0]; }
+static int64_t plane_columns(const tsri_conv_pass *pass, const tsri_conv_block *block) {
+  int64_t width = pass->kernels->tile_columns;
+  return tsri_conv_chunks_of(block->counts[1] * block->pitch, width) * width;
+}
 
 static const char *element_at(const tsri_conv_pass *pass, const char *base, int64_t index) {
   return base + index * (int64_t)pass->windows.element;
@@ -130,8 +141,8 @@ static void store_row(const tsri_conv_pass *pass, const tsri_conv_block *block, 
   }
 }
 
-// What is left to do with the sums of one result channel: its number is that among all groups.
-static void finish_row(const tsri_conv_pass *pass, const tsri_conv_block *block, int64_t channel, char *y, char *sums) {
+// Bias and activation of `count` sums of one result channel, whose number is that among all groups.
+static void finish_sums(const tsri_conv_pass *pass, int64_t channel, char *sums, int64_t count) {
   enum { STRETCH = 256 };
   size_t bytes = pass->windows.sum_bytes;
   union {
@@ -149,11 +160,35 @@ static void finish_row(const tsri_conv_pass *pass, const tsri_conv_block *block,
     for (int i = 0; i < STRETCH && !is_f64; i++) addend.f32[i] = value.f32;
   }
   bool is_plain = !pass->bias && pass->activation == TSRI_ACTIVATION_NONE;
-  for (int64_t at = 0; !is_plain && at < block->columns; at += STRETCH) {
+  for (int64_t at = 0; !is_plain && at < count; at += STRETCH) {
     pass->kernels->finish(sums + (size_t)at * bytes, pass->bias ? &addend : NULL,
-                          tsri_conv_at_most(block->columns - at, STRETCH), pass->activation, pass->math);
+                          tsri_conv_at_most(count - at, STRETCH), pass->activation, pass->math);
   }
-  store_row(pass, block, y, sums);
+}
+
+// Copies rows of `row_bytes`, which are `step_bytes` apart, one after the other. Whole pieces are copied: up to SLACK bytes beyond the last row are read and written.
+static void join_rows(char *to, const char *from, int64_t rows, int64_t row_bytes, int64_t step_bytes) {
+  for (int64_t i = 0; i < rows; i++, to += row_bytes, from += step_bytes) {
+    for (int64_t at = 0; at < row_bytes; at += SLACK) memcpy(to + at, from + at, SLACK);
+  }
+}
+
+// What is left to do with the sums of one result channel. `row`: memory for a row of results, where windows are read in place.
+static void finish_row(const column_job *job, const tsri_conv_block *block, int64_t channel, char *y, char *sums,
+                       char *row) {
+  const tsri_conv_pass *pass = job->pass;
+  if (!job->is_in_place) {
+    finish_sums(pass, channel, sums, block->columns);
+    store_row(pass, block, y, sums);
+    return;
+  }
+  int64_t bytes = (int64_t)pass->windows.sum_bytes, row_bytes = block->counts[2] * bytes;
+  int64_t used = (block->counts[1] - 1) * block->pitch + block->counts[2];
+  for (int64_t i = 0; i < planes_of(block); i++, sums += plane_columns(pass, block) * bytes) {
+    finish_sums(pass, channel, sums, used);
+    join_rows(row + i * block->counts[1] * row_bytes, sums, block->counts[1], row_bytes, block->pitch * bytes);
+  }
+  store_row(pass, block, y, row);
 }
 
 // --- Jobs -------------------------------------------------------------------------------------------------------------
@@ -170,8 +205,9 @@ typedef struct column_work {
   int64_t sums_step;
 } column_work;
 
-// Multiplies lines `first` to before `first` + `depth` of one panel of windows by all panels of weights of the job.
-static void multiply_panel(const column_work *work, int64_t column, int64_t first, int64_t depth) {
+// Multiplies lines `first` to before `first` + `depth` of one panel of windows by all panels of weights of the job. The lines of the panel lie one after the other, or at `places`.
+static void multiply_panel(const column_work *work, const char *panel, const int64_t *places, int64_t column,
+                           int64_t first, int64_t depth) {
   const column_job *job = work->job;
   const tsri_product_kernels *kernels = job->pass->kernels;
   size_t bytes = work->windows.sum_bytes;
@@ -179,8 +215,9 @@ static void multiply_panel(const column_work *work, int64_t column, int64_t firs
     const char *a = work->weights + (size_t)i * weight_panel_bytes(job) + (size_t)(first * kernels->tile_rows) * bytes;
     int64_t row = (i - work->first_panel) * kernels->tile_rows;
     int rows = (int)tsri_conv_at_most(job->out - i * kernels->tile_rows, kernels->tile_rows);
-    kernels->tile(rows, depth, a, work->panel, work->sums + (size_t)(row * work->sums_step + column) * bytes,
-                  work->sums_step, first > 0);
+    char *sums = work->sums + (size_t)(row * work->sums_step + column) * bytes;
+    if (places) kernels->tile_at(rows, depth, a, panel, places, sums, work->sums_step, first > 0);
+    else kernels->tile(rows, depth, a, panel, sums, work->sums_step, first > 0);
   }
 }
 
@@ -197,7 +234,24 @@ static void multiply_lines(const column_work *work, int64_t channel, int64_t cha
       kernels->gather(work->panel + c * taps * line_bytes, line_bytes, taps,
                       work->boxes + (size_t)(c * work->block.plane) * w->sum_bytes, work->places + tap, copies, count);
     }
-    multiply_panel(work, column, channel * w->taps + tap, channels * taps);
+    multiply_panel(work, work->panel, NULL, column, channel * w->taps + tap, channels * taps);
+  }
+}
+
+// As multiply_lines, with windows where they lie in the boxes.
+static void multiply_in_place(const column_work *work, int64_t channel, int64_t channels, int64_t tap, int64_t taps) {
+  const tsri_conv_windows *w = &work->windows;
+  const tsri_conv_block *block = &work->block;
+  int64_t places[K_BLOCK], bytes = (int64_t)w->sum_bytes, columns = plane_columns(work->job->pass, block);
+  for (int64_t c = 0; c < channels; c++) {
+    for (int64_t t = 0; t < taps; t++) places[c * taps + t] = c * block->plane * bytes + work->places[tap + t];
+  }
+  for (int64_t i = 0; i < planes_of(block); i++) {
+    int64_t row = (i / block->counts[0] * block->extent[0] + i % block->counts[0] * w->stride[0]) * block->extent[1];
+    for (int64_t column = 0; column < columns; column += work->job->pass->kernels->tile_columns) {
+      multiply_panel(work, work->boxes + (row * block->pitch + column) * bytes, places, i * columns + column,
+                     channel * w->taps + tap, channels * taps);
+    }
   }
 }
 
@@ -212,9 +266,17 @@ static void multiply_block(const column_work *work) {
     int64_t channels = tsri_conv_at_most(w->channels - channel, job->channel_block);
     if (w->taps > 0) tsri_conv_fill(w, &work->block, channel, channels, work->boxes);
     for (int64_t tap = 0; tap < w->taps; tap += job->tap_block) {
-      multiply_lines(work, channel, channels, tap, tsri_conv_at_most(w->taps - tap, job->tap_block));
+      int64_t taps = tsri_conv_at_most(w->taps - tap, job->tap_block);
+      (job->is_in_place ? multiply_in_place : multiply_lines)(work, channel, channels, tap, taps);
     }
   }
+}
+
+// Elements of a row of sums of one result channel.
+static int64_t sums_step(const column_job *job, const tsri_conv_block *block) {
+  int64_t width = job->pass->kernels->tile_columns;
+  return job->is_in_place ? planes_of(block) * plane_columns(job->pass, block)
+                          : tsri_conv_chunks_of(block->columns, width) * width;
 }
 
 static void run_job(const column_job *job, int64_t index, char *scratch) {
@@ -232,7 +294,7 @@ static void run_job(const column_job *job, int64_t index, char *scratch) {
                       .sums = scratch + job->sums_at};
   group += job->first_group;
   work.windows.x = element_at(pass, pass->windows.x, group * pass->x_group);
-  work.sums_step = tsri_conv_chunks_of(work.block.columns, pass->kernels->tile_columns) * pass->kernels->tile_columns;
+  work.sums_step = sums_step(job, &work.block);
   tsri_conv_tap_places(&work.windows, &work.block, work.places);
   multiply_block(&work);
   int64_t first = work.first_panel * pass->kernels->tile_rows;
@@ -240,8 +302,8 @@ static void run_job(const column_job *job, int64_t index, char *scratch) {
   for (int64_t i = first; i < last; i++) {
     int64_t channel = job->first_out + i;
     char *y = pass->runs.at + (group * pass->y_group + channel * pass->runs.out) * (int64_t)pass->windows.element;
-    finish_row(pass, &work.block, group * pass->out + channel, y,
-               work.sums + (size_t)((i - first) * work.sums_step) * pass->windows.sum_bytes);
+    finish_row(job, &work.block, group * pass->out + channel, y,
+               work.sums + (size_t)((i - first) * work.sums_step) * pass->windows.sum_bytes, work.panel);
   }
 }
 
@@ -280,20 +342,28 @@ static void cut_jobs(column_job *job, int threads) {
   job->parts = tsri_cpu_parts(threads, (uint64_t)job->jobs);
 }
 
+// Whether tiles may read windows in the boxes, of which few columns belong to no position.
+static bool is_in_place(const tsri_conv_pass *pass, const tsri_conv_block *block) {
+  const tsri_conv_windows *w = &pass->windows;
+  return pass->kernels->tile_at && w->stride[1] == 1 && w->stride[2] == 1 &&
+         4 * plane_columns(pass, block) <= 5 * block->counts[1] * block->counts[2];
+}
+
 static void measure_scratch(column_job *job) {
   const tsri_conv_windows *w = &job->pass->windows;
   const tsri_product_kernels *kernels = job->pass->kernels;
-  int64_t step = tsri_conv_chunks_of(job->blocks.most_columns, kernels->tile_columns) * kernels->tile_columns;
+  tsri_conv_block block = tsri_conv_block_at(w, &job->blocks, 0);  // no other is larger
+  job->is_in_place = is_in_place(job->pass, &block);
   job->channel_block = w->taps < 1 || w->taps > K_BLOCK ? 1 : tsri_conv_at_most(w->channels, K_BLOCK / w->taps);
   job->tap_block = tsri_conv_at_most(w->taps, K_BLOCK);
-  job->boxes_at = tsri_conv_aligned((size_t)w->taps * sizeof(int64_t));
-  job->panel_at =
-      job->boxes_at + tsri_conv_aligned((size_t)(job->channel_block * job->blocks.most_plane) * w->sum_bytes + SLACK);
-  job->sums_at =
-      job->panel_at +
-      tsri_conv_aligned((size_t)(job->channel_block * job->tap_block * kernels->tile_columns) * w->sum_bytes + SLACK);
+  // The last tile of a plane reads beyond the last window, by less than a tile.
+  size_t boxes = (size_t)(job->channel_block * block.plane + kernels->tile_columns + w->span[2]) * w->sum_bytes;
+  int64_t panel = job->is_in_place ? block.columns : job->channel_block * job->tap_block * kernels->tile_columns;
   int64_t rows = tsri_conv_chunks_of(job->panels, job->splits) * kernels->tile_rows;
-  job->scratch_bytes = job->sums_at + tsri_conv_aligned((size_t)(rows * step) * w->sum_bytes);
+  job->boxes_at = tsri_conv_aligned((size_t)w->taps * sizeof(int64_t));
+  job->panel_at = job->boxes_at + tsri_conv_aligned(boxes + SLACK);
+  job->sums_at = job->panel_at + tsri_conv_aligned((size_t)panel * w->sum_bytes + SLACK);
+  job->scratch_bytes = job->sums_at + tsri_conv_aligned((size_t)(rows * sums_step(job, &block)) * w->sum_bytes + SLACK);
 }
 
 tsr_status tsri_conv_columns(cpu_device *device, const tsri_conv_pass *pass) {

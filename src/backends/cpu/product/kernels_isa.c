@@ -121,6 +121,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .tile_columns = TILE_VECTORS * (int)(sizeof(f32_vec) / sizeof(float)),
     .tile = tile_f32,
 #if HAS_DIRECT
+    .tile_at = tile_at_f32,
     .direct = direct_f32,
     .outer = outer_f32,
     .quant = quant_rows,
@@ -137,6 +138,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
     .tile_columns = TILE_VECTORS * (int)(sizeof(f64_vec) / sizeof(double)),
     .tile = tile_f64,
 #if HAS_DIRECT
+    .tile_at = tile_at_f64,
     .direct = direct_f64,
     .outer = outer_f64,
 #endif

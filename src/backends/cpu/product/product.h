@@ -36,6 +36,10 @@ typedef struct tsri_product_kernels {
   // Only the first `rows` rows are asked for; the others may be left alone or written, too.
   void (*tile)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
 
+  // For conv/columns.c, NULL where direct.c is left out. As tile, but row p of b begins at b + places[p], in bytes.
+  void (*tile_at)(int rows, int64_t k, const void *a, const void *b, const int64_t *places, void *c, int64_t c_step,
+                  bool adds);
+
   // For direct.c, NULL where that is left out. As tile, from inputs as they lie: row i of a begins at a[i * a_row] and goes on in steps of a_column, a row of b has `vectors` (1 or 2) vectors of
   // tile_columns / 2 elements side by side, and rows of b are b_row apart. Returns how many of the rows it did, 1 or more: ask again for the others.
   int (*direct)(int rows, int vectors, int64_t k, const void *a, int64_t a_row, int64_t a_column, const void *b,
