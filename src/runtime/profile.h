@@ -42,6 +42,7 @@ typedef struct tsri_profile_work {
 
 typedef struct tsri_span {
   bool is_on;
+  struct tsri_profiled_thread *thread;  // the calling one
   struct tsri_lane *lane;
   struct tsri_timing *timing;  // events around the work; NULL: the host's clock
   uint64_t host_start_ns;

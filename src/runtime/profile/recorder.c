@@ -21,7 +21,7 @@ enum { DEFAULT_RECORDS = 1 << 18, LEAST_RECORDS = 1024, MOST_DEVICES = 1024, MOS
 // --- Threads -------------------------------------------------------------------------------------------------------------
 
 // One variable, since finding those of a thread is a call in a shared library.
-typedef struct thread_state {
+typedef struct tsri_profiled_thread {
   tsri_profile_context *current;
   uint32_t number;  // from 1; 0: not given yet
   bool is_mute;
@@ -30,33 +30,44 @@ typedef struct thread_state {
     uint32_t label;
     uint64_t start_ns;
   } ranges[MOST_DEPTH];  // those opened while profiling is off have an empty label
-} thread_state;
+} tsri_profiled_thread;
 
-static TSRI_THREAD_LOCAL thread_state here;
+static TSRI_THREAD_LOCAL tsri_profiled_thread here;
 
-static uint32_t number_of(thread_state *thread) {
+// What few programs use is looked for in `here` only if some thread does.
+static atomic_int muted_count;
+static atomic_bool has_labels;
+
+static uint32_t number_of(tsri_profiled_thread *thread) {
   static atomic_uint last;
   if (thread->number == 0) thread->number = atomic_fetch_add(&last, 1) + 1;
   return thread->number - 1;
 }
 
-void tsri_profile_mute(bool is_muted) { here.is_mute = is_muted; }
+void tsri_profile_mute(bool is_muted) {
+  if (here.is_mute != is_muted) atomic_fetch_add(&muted_count, is_muted ? 1 : -1);
+  here.is_mute = is_muted;
+}
 
-static uint32_t label_of(const thread_state *thread) {
+static bool is_mute(void) { return atomic_load_explicit(&muted_count, memory_order_relaxed) > 0 && here.is_mute; }
+
+static uint32_t label_of(const tsri_profiled_thread *thread) {
   int innermost = thread->range_count < MOST_DEPTH ? thread->range_count : MOST_DEPTH;
   return innermost > 0 ? thread->ranges[innermost - 1].label : 0;
 }
 
-uint32_t tsri_profile_label(void) { return label_of(&here); }
+uint32_t tsri_profile_label(void) {
+  return atomic_load_explicit(&has_labels, memory_order_relaxed) ? label_of(&here) : 0;
+}
 
 tsri_profile_context *tsri_profile_enter(tsri_profile_context *context) {
-  thread_state *thread = &here;
+  tsri_profiled_thread *thread = &here;
   tsri_profile_context *before = thread->current;
   thread->current = context;
   return before;
 }
 
-static tsri_profile_context context_of(const thread_state *thread) {
+static tsri_profile_context context_of(const tsri_profiled_thread *thread) {
   return thread->current ? *thread->current : (tsri_profile_context){.label = label_of(thread)};
 }
 
@@ -72,9 +83,10 @@ static uint32_t join_label(const char *label) {
 }
 
 void tsr_label_begin(const char *label) {
-  thread_state *thread = &here;
+  tsri_profiled_thread *thread = &here;
   if (thread->range_count < MOST_DEPTH) {
     bool is_on = tsri_profiling();
+    if (is_on) atomic_store_explicit(&has_labels, true, memory_order_relaxed);
     thread->ranges[thread->range_count].label = is_on ? join_label(label ? label : "") : 0;
     thread->ranges[thread->range_count].start_ns = is_on ? tsri_clock_ns() : 0;
   }
@@ -82,7 +94,7 @@ void tsr_label_begin(const char *label) {
 }
 
 void tsr_label_end(void) {
-  thread_state *thread = &here;
+  tsri_profiled_thread *thread = &here;
   if (thread->range_count == 0) return;
   int ended = --thread->range_count;
   if (ended >= MOST_DEPTH || thread->ranges[ended].start_ns == 0 || !tsri_profiling()) return;
@@ -185,9 +197,10 @@ static tsri_profile_entry *make_room(void) {
     tsri_profile_entry **chunk = &session->chunks[number / TSRI_PROFILE_CHUNK % session->chunk_count];
     if (!*chunk) *chunk = tsri_malloc(TSRI_PROFILE_CHUNK * sizeof **chunk);
     if (!*chunk) return NULL;
+    session->newest = *chunk;
   }
   session->next_number++;
-  return tsri_profile_at(session, number);
+  return &session->newest[number % TSRI_PROFILE_CHUNK];
 }
 
 static uint64_t since_begin(uint64_t ns) { return ns > session->begin_ns ? ns - session->begin_ns : 0; }
@@ -206,15 +219,15 @@ static uint32_t name_of(const tsri_profile_work *work, tsri_work_class *class) {
   return class->name;
 }
 
-// Adds a record that has the host's time. `timing` is that of its events, or NULL. False if it is lost.
-static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, const tsri_timing *timing,
-                       uint64_t start_ns, uint64_t end_ns, const tsri_profile_work *work) {
+// Adds a record of the calling thread, which has the host's time. `timing` is that of its events, or NULL. NULL if it is lost.
+static tsri_profile_entry *add_record(tsri_profiled_thread *thread, const tsri_profiled *profiled,
+                                      const tsri_lane *lane, const tsri_timing *timing, uint64_t start_ns,
+                                      uint64_t end_ns, const tsri_profile_work *work) {
   tsri_profile_entry *entry = make_room();
   if (!entry) {
     session->lost_count++;
-    return false;
+    return NULL;
   }
-  thread_state *thread = &here;
   const tsri_profile_context context = work->context ? *work->context : context_of(thread);
   *entry = (tsri_profile_entry){
       .start_ns = since_begin(start_ns),
@@ -234,7 +247,7 @@ static bool add_record(const tsri_profiled *profiled, const tsri_lane *lane, con
   };
   entry->host_start_ns = entry->start_ns;
   entry->host_ns = entry->duration_ns;
-  return true;
+  return entry;
 }
 
 // --- Memory in use --------------------------------------------------------------------------------------------------------------
@@ -297,7 +310,7 @@ void tsri_profile_memory(tsr_device *device, uint64_t in_use_bytes, uint64_t tak
   enum { READ_EVERY = 8 };
   tsri_memory_ledger *ledger = &device->memory_ledger;
   uint64_t number = get(&session_number);
-  if (here.is_mute) return;
+  if (is_mute()) return;
   if (get(&ledger->session) != number) clear_ledger(ledger, number);
   uint64_t changes = get(&ledger->change_count) + 1;
   set(&ledger->in_use_bytes, in_use_bytes);
@@ -342,8 +355,9 @@ static void prepare_lane(tsri_span *span, tsri_queue *queue, uint64_t begin_ns, 
 }
 
 void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uint64_t key) {
-  const thread_state *thread = &here;
+  tsri_profiled_thread *thread = &here;
   if (thread->is_mute) return;
+  span->thread = thread;
   span->context = context_of(thread);
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session ? find_device(device) : NULL;
@@ -368,10 +382,8 @@ void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uin
 }
 
 // The first kernel of a fusion has all its operations.
-static void use_up_operations(const tsri_profile_work *work) {
-  if (work->context || work->kind != TSR_PROFILE_KERNEL) return;
-  tsri_profile_context *current = here.current;
-  if (current) current->operations = 0;
+static void use_up_operations(const tsri_profiled_thread *thread, const tsri_profile_work *work) {
+  if (thread->current && !work->context && work->kind == TSR_PROFILE_KERNEL) thread->current->operations = 0;
 }
 
 // When the host made the call that returned at `end_ns`. Reading the clock takes as long as the rest of what a launch costs, so work that is not timed has the
@@ -388,14 +400,17 @@ static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t en
   tsri_profiled *profiled = find_device(device);
   note_time(end_ns);
   if (profiled) read_memory(profiled);
-  bool is_added = work && add_record(profiled, span->lane, span->timing, call_began_ns(span, end_ns), end_ns, work);
-  if (span->timing && is_added && !span->timing->has_failed) {
+  tsri_profile_entry *entry =
+      work ? add_record(span->thread, profiled, span->lane, span->timing, call_began_ns(span, end_ns), end_ns, work)
+           : NULL;
+  if (span->timing && entry && !span->timing->has_failed) {
     span->timing->number = number;
+    span->timing->entry = entry;
     tsri_lane_add(span->lane, span->timing);
     if (span->lane->pending_count % 64 == 0) tsri_lane_read(session, span->lane, false, since_begin(end_ns));
   } else if (span->timing) {
     tsri_lane_give(span->lane, span->timing);
-  } else if (is_added && span->lane && span->lane->owner->has_clock && !span->lane->runs_at_once) {
+  } else if (entry && span->lane && span->lane->owner->has_clock && !span->lane->runs_at_once) {
     session->untimed_count++;
   }
 }
@@ -414,16 +429,16 @@ void tsri_span_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, co
   if (span->lane) span->lane->ends_timed = is_timed && work && !timing->has_failed;
   open_span_count--;
   tsri_mutex_unlock(&lock);
-  if (work) use_up_operations(work);
+  if (work) use_up_operations(span->thread, work);
 }
 
 void tsri_profile_host(tsr_device *device, uint64_t start_ns, const tsri_profile_work *work) {
-  if (here.is_mute) return;
+  if (is_mute()) return;
   uint64_t end_ns = tsri_clock_ns();
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session && device ? find_device(device) : NULL;
   if (session) note_time(end_ns);
-  if (session) add_record(profiled, NULL, NULL, start_ns ? start_ns : end_ns, end_ns, work);
+  if (session) add_record(&here, profiled, NULL, NULL, start_ns ? start_ns : end_ns, end_ns, work);
   tsri_mutex_unlock(&lock);
 }
 
@@ -432,7 +447,7 @@ void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_n
     SHORTEST_NS = 1000,  // a device that runs work at once is waited for often, and never for long
     BLOCKED_NS = 50000   // longer than an idle queue takes
   };
-  if (start_ns == 0 || here.is_mute) return;  // 0: profiling began meanwhile
+  if (start_ns == 0 || is_mute()) return;  // 0: profiling began meanwhile
   uint64_t end_ns = tsri_clock_ns();
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session ? find_device(device) : NULL;
@@ -445,7 +460,8 @@ void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_n
     if (had_to_wait) tsri_lane_align(lane, since_begin(end_ns));
   }
   if (profiled && (!profiled->runs_at_once || end_ns - start_ns >= SHORTEST_NS)) {
-    add_record(profiled, lane, NULL, start_ns, end_ns, &(tsri_profile_work){.kind = TSR_PROFILE_WAIT, .name = "wait"});
+    add_record(&here, profiled, lane, NULL, start_ns, end_ns,
+               &(tsri_profile_work){.kind = TSR_PROFILE_WAIT, .name = "wait"});
   }
   tsri_mutex_unlock(&lock);
 }

@@ -54,9 +54,10 @@ typedef struct tsri_timing {
   bool is_timed;  // `to` is recorded after the work; otherwise its time is that of its class
   bool
       has_from;  // `from` is recorded before it; otherwise it began when the work before it had ended, or when it was queued
-  tsri_work_class *work;  // NULL: the work has none
-  uint64_t number;        // of the record
-  bool has_failed;        // an event could not be recorded
+  tsri_work_class *work;      // NULL: the work has none
+  uint64_t number;            // of the record
+  tsri_profile_entry *entry;  // the record, unless it has been dropped
+  bool has_failed;            // an event could not be recorded
   struct tsri_timing *next, *next_timed;
 } tsri_timing;
 
@@ -148,7 +149,8 @@ struct tsr_profile {
   tsri_profile_entry **chunks;  // a ring of chunk_count chunks
   size_t chunk_count;
   uint64_t first_number, next_number;
-  tsri_profiled *devices;  // the newest first
+  tsri_profile_entry *newest;  // the chunk of the newest record
+  tsri_profiled *devices;      // the newest first
   int device_count;
   tsri_profile_totals dropped;
   uint64_t lost_count, untimed_count;
