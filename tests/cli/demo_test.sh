@@ -98,7 +98,8 @@ json "all(d['skipped'] or all(p['passed'] and p['difference'] <= p['bound'] for 
 claim "Ctrl-C ends it in order, with what there is: exit code 130"
 rm -f tessera-demo.png
 code=0
-timeout --preserve-status -s INT 1 "$TSR_TEST_PROGRAM" demo --device cpu --seconds 100 --epochs 100 >out 2>err || code=$?
+# Without --foreground the signal is sent twice, to the program and to its group, and a second one ends it at once.
+timeout --foreground --preserve-status -s INT 1 "$TSR_TEST_PROGRAM" demo --device cpu --seconds 100 --epochs 100 >out 2>err || code=$?
 out=$(<out)
 err=$(<err)
 [[ $code -eq 130 ]] || fail "the exit code is $code"
