@@ -40,6 +40,11 @@ typedef struct column_job {
   size_t boxes_at, panel_at, sums_at;
 } column_job;
 
+// Bytes that tiles may read beyond the boxes where they lie: less than a tile beyond the last window.
+static size_t beyond_boxes(const tsri_conv_pass *pass) {
+  return (size_t)(pass->kernels->tile_columns + pass->windows.span[TSRI_CONV_AXES - 1]) * pass->windows.sum_bytes;
+}
+
 // Planes of a block, each the positions of the last two axes, and columns of the sums of one where windows are read in place: whole tiles.
 static int64_t planes_of(const tsri_conv_block *block) { return block->images * block->counts[0]; }
 static int64_t plane_columns(const tsri_conv_pass *pass, const tsri_conv_block *block) {
@@ -265,6 +270,8 @@ static void multiply_block(const column_work *work) {
   for (int64_t channel = 0; channel < w->channels; channel += job->channel_block) {
     int64_t channels = tsri_conv_at_most(w->channels - channel, job->channel_block);
     if (w->taps > 0) tsri_conv_fill(w, &work->block, channel, channels, work->boxes);
+    // The last tile's sums that belong to no position: of zeros, as denormal numbers would take long.
+    memset(work->boxes + (size_t)(channels * work->block.plane) * w->sum_bytes, 0, beyond_boxes(job->pass));
     for (int64_t tap = 0; tap < w->taps; tap += job->tap_block) {
       int64_t taps = tsri_conv_at_most(w->taps - tap, job->tap_block);
       (job->is_in_place ? multiply_in_place : multiply_lines)(work, channel, channels, tap, taps);
@@ -356,8 +363,7 @@ static void measure_scratch(column_job *job) {
   job->is_in_place = is_in_place(job->pass, &block);
   job->channel_block = w->taps < 1 || w->taps > K_BLOCK ? 1 : tsri_conv_at_most(w->channels, K_BLOCK / w->taps);
   job->tap_block = tsri_conv_at_most(w->taps, K_BLOCK);
-  // The last tile of a plane reads beyond the last window, by less than a tile.
-  size_t boxes = (size_t)(job->channel_block * block.plane + kernels->tile_columns + w->span[2]) * w->sum_bytes;
+  size_t boxes = (size_t)(job->channel_block * block.plane) * w->sum_bytes + beyond_boxes(job->pass);
   int64_t panel = job->is_in_place ? block.columns : job->channel_block * job->tap_block * kernels->tile_columns;
   int64_t rows = tsri_conv_chunks_of(job->panels, job->splits) * kernels->tile_rows;
   job->boxes_at = tsri_conv_aligned((size_t)w->taps * sizeof(int64_t));

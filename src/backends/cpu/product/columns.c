@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with few columns: each is a product with a vector (vector.c). A tile would compute a whole vector register of columns.
+// Products with few columns, of which a tile would compute a whole vector register. Where rows of a lie along k, each column is a product with a vector (vector.c). Where columns of a lie
+// side by side, the transposed product has few rows (direct.c).
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -15,10 +16,16 @@ static int64_t most_columns(const tsri_product *p) {
   return p->k < SHORT ? 5 : p->k < LONG ? 7 : 8;
 }
 
-// Rows of a lie along k, so that each column is made of dot products; nothing but the products goes into the result.
+// Whether columns of a lie side by side, and there are so few in the result that the transposed product is faster.
+static bool is_turned(const tsri_product *p) {
+  const tsri_product_kernels *kernels = p->kernels;
+  return !p->is_narrow && p->a.row == 1 && p->a.column != 1 && p->n <= kernels->tile_rows &&
+         p->n <= kernels->tile_columns / 4 && p->m >= kernels->tile_columns;
+}
+
 bool tsri_product_has_few_columns(const tsri_product *p) {
-  return tsri_product_is_bare(p) && p->n > 1 && p->n <= most_columns(p) && p->k >= LEAST_K && p->a.column == 1 &&
-         p->m > 1;
+  if (!tsri_product_is_bare(p) || p->n < 2 || p->m < 2 || p->k < LEAST_K) return false;
+  return is_turned(p) || (p->a.column == 1 && p->n <= most_columns(p));
 }
 
 static size_t to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -33,9 +40,22 @@ static tsri_product column_of(const tsri_product *p, int64_t column) {
   return v;
 }
 
-// A column of the result, and what its product needs.
+// The transposed product, whose result goes to scratch memory.
+static tsri_product turned(const tsri_product *p) {
+  tsri_product t = *p;
+  t.m = p->n;
+  t.n = p->m;
+  t.a = (tsri_product_matrix){.at = p->b.at, .row = p->b.column, .column = p->b.row};
+  t.b = (tsri_product_matrix){.at = p->a.at, .row = p->a.column, .column = p->a.row};
+  t.c = p->scratch;
+  t.scratch = p->scratch + to_line((size_t)(p->m * p->n) * p->element);
+  return t;
+}
+
+// The transposed result, or a column of it, and what its product needs.
 size_t tsri_product_columns_scratch_bytes(const tsri_product *p) {
-  tsri_product v = column_of(p, 0);
+  tsri_product t = turned(p), v = column_of(p, 0);
+  if (is_turned(p)) return to_line((size_t)(p->m * p->n) * p->element) + tsri_product_direct_scratch_bytes(&t);
   return to_line((size_t)p->m * p->element) + tsri_product_vector_scratch_bytes(&v);
 }
 
@@ -56,9 +76,12 @@ static void spread(char *to, int64_t step, const char *from, int64_t count, size
 }
 
 void tsri_product_run_columns(const tsri_product *p) {
+  tsri_product t = turned(p);
+  if (is_turned(p)) tsri_product_run_direct(&t);
   for (int64_t j = 0; j < p->n; j++) {
     tsri_product v = column_of(p, j);
-    tsri_product_run_vector(&v);
+    if (is_turned(p)) v.c = t.c + (size_t)(j * p->m) * p->element;
+    else tsri_product_run_vector(&v);
     spread(p->c + (size_t)j * p->element, p->n * (int64_t)p->element, v.c, p->m, p->element);
   }
 }

@@ -13,6 +13,7 @@
 #endif
 
 #include "backends/cpu/lanes/isa_parts.h"
+#include "backends/cpu/product/groups.h"
 #include "backends/cpu/product/product.h"
 
 #if defined(__AVX512F__)
@@ -90,6 +91,18 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
 #define HAS_DIRECT 1
 #endif
 
+// TURN_LINES packs lines that lie along k, or is false where pack_panel has to.
+#if defined(__AVX512F__) && TSRI_HAS_GROUPS
+static bool turn_lines_f32(float *to, int width, int64_t lines, int64_t k, const void *from, int64_t line_step) {
+  if (width > GROUP_LANES && width != 2 * GROUP_LANES) return false;
+  tsri_pack_across((uint32_t *)(void *)to, width, k, lines, k, from, line_step, 1, sizeof(float));
+  return true;
+}
+#define TURN_LINES turn_lines_f32
+#else
+#define TURN_LINES(to, width, lines, k, from, line_step) false
+#endif
+
 #define T          float
 #define VEC        f32_vec
 #define MULADD     muladd_f32
@@ -105,12 +118,14 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
 #undef MULADD
 #undef MATH
 #undef NAME
+#undef TURN_LINES
 
-#define T          double
-#define VEC        f64_vec
-#define MULADD     muladd_f64
-#define MATH(m, f) (m)->f64[TSRI_MATH_##f]
-#define NAME(x)    x##_f64
+#define TURN_LINES(to, width, lines, k, from, line_step) false
+#define T                                                double
+#define VEC                                              f64_vec
+#define MULADD                                           muladd_f64
+#define MATH(m, f)                                       (m)->f64[TSRI_MATH_##f]
+#define NAME(x)                                          x##_f64
 #include "kernels_isa.inc"
 #if HAS_DIRECT
 #include "direct_isa.inc"

@@ -170,6 +170,7 @@ static const trial trials[] = {
     {.batch = 1, .m = 17, .n = 8, .k = 700, .is_b_turned = true},
     {.batch = 1, .m = 40, .n = 2, .k = 50, .has_bias = true},
     {.batch = 1, .m = 33, .n = 3, .k = 40, .is_a_turned = true},
+    {.batch = 2, .m = 90, .n = 7, .k = 300, .is_a_turned = true, .is_b_turned = true, .gap = 1},
     {.batch = 3, .m = 300, .n = 1, .k = 37, .is_a_turned = true},
     {.batch = 1, .m = 30, .n = 600, .k = 65, .has_bias = true, .activation = TSRI_ACTIVATION_RELU},
     {.batch = 2, .m = 20, .n = 77, .k = 270, .has_bias = true, .activation = TSRI_ACTIVATION_GELU_TANH},
@@ -228,13 +229,21 @@ static void product_bits(tsr_dtype dtype, int threads, const trial *t, void *out
 }
 
 TEST(products_have_the_same_bits_on_any_number_of_threads) {
-  static const trial large[] = {{.batch = 1, .m = 203, .n = 701, .k = 600}, {.batch = 1, .m = 17, .n = 1000, .k = 500},
-                                {.batch = 9, .m = 100, .n = 101, .k = 150}, {.batch = 1, .m = 1, .n = 900, .k = 550},
-                                {.batch = 1, .m = 1700, .n = 40, .k = 300}, {.batch = 1, .m = 20, .n = 1300, .k = 400},
-                                {.batch = 1, .m = 500, .n = 1, .k = 1000},  {.batch = 1, .m = 1, .n = 60003, .k = 7},
-                                {.batch = 1, .m = 3, .n = 1, .k = 150000},  {.batch = 1, .m = 40, .n = 60, .k = 6000},
-                                {.batch = 1, .m = 10, .n = 20, .k = 20000}, {.batch = 1, .m = 7000, .n = 7, .k = 50},
-                                {.batch = 1, .m = 9, .n = 20003, .k = 1},   {.batch = 1, .m = 20003, .n = 9, .k = 1}};
+  static const trial large[] = {{.batch = 1, .m = 203, .n = 701, .k = 600},
+                                {.batch = 1, .m = 17, .n = 1000, .k = 500},
+                                {.batch = 9, .m = 100, .n = 101, .k = 150},
+                                {.batch = 1, .m = 1, .n = 900, .k = 550},
+                                {.batch = 1, .m = 1700, .n = 40, .k = 300},
+                                {.batch = 1, .m = 20, .n = 1300, .k = 400},
+                                {.batch = 1, .m = 500, .n = 1, .k = 1000},
+                                {.batch = 1, .m = 1, .n = 60003, .k = 7},
+                                {.batch = 1, .m = 3, .n = 1, .k = 150000},
+                                {.batch = 1, .m = 40, .n = 60, .k = 6000},
+                                {.batch = 1, .m = 10, .n = 20, .k = 20000},
+                                {.batch = 1, .m = 7000, .n = 7, .k = 50},
+                                {.batch = 1, .m = 9, .n = 20003, .k = 1},
+                                {.batch = 1, .m = 20003, .n = 9, .k = 1},
+                                {.batch = 1, .m = 1000, .n = 7, .k = 500, .is_a_turned = true}};
   static char alone[MOST * sizeof(double)], together[MOST * sizeof(double)];
   for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
     size_t bytes = (size_t)(large[i].batch * large[i].m * large[i].n) * sizeof(float);

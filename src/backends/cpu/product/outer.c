@@ -102,6 +102,8 @@ void tsri_product_run_outer(const tsri_product *p) {
   if (p->is_narrow) p->storage->load(p->scratch, p->b.at, p->b.column, (uint32_t)p->n);
   else if (p->b.column == 1) memcpy(p->scratch, p->b.at, (size_t)p->n * p->element);
   else tsri_gather_line(p->scratch, p->b.column * (int64_t)p->element, p->b.at, p->n, p->element);
+  // What the kernel reads beyond b is multiplied, too: denormal numbers, which memory may hold, would take some processors 50 ns each.
+  memset(p->scratch + (size_t)p->n * p->sum_bytes, 0, MOST_LANES * p->sum_bytes);
   if (p->n >= WIDE && p->m < (int64_t)p->threads * TASKS_PER_THREAD) {
     o.pieces = at_most(p->n / WIDE, (int64_t)p->threads * TASKS_PER_THREAD);
   }
