@@ -19,13 +19,13 @@ static int64_t most_columns(const tsri_product *p) {
 // Whether columns of a lie side by side, and there are so few in the result that the transposed product is faster.
 static bool is_turned(const tsri_product *p) {
   const tsri_product_kernels *kernels = p->kernels;
-  return !p->is_narrow && p->a.row == 1 && p->a.column != 1 && p->n <= kernels->tile_rows &&
-         p->n <= kernels->tile_columns / 4 && p->m >= kernels->tile_columns;
+  return p->a.row == 1 && p->a.column != 1 && p->n <= kernels->tile_rows && p->n <= kernels->tile_columns / 4 &&
+         p->m >= kernels->tile_columns;
 }
 
 bool tsri_product_has_few_columns(const tsri_product *p) {
-  if (!tsri_product_is_bare(p) || p->n < 2 || p->m < 2 || p->k < LEAST_K) return false;
-  return is_turned(p) || (p->a.column == 1 && p->n <= most_columns(p));
+  if (!tsri_product_is_bare(p) || p->n < 2 || p->m < 2 || p->k < 2) return false;
+  return is_turned(p) || (p->a.column == 1 && p->n <= most_columns(p) && p->k >= LEAST_K);
 }
 
 static size_t to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -52,10 +52,14 @@ static tsri_product turned(const tsri_product *p) {
   return t;
 }
 
+static size_t scratch_of_turned(const tsri_product *t) {
+  return t->is_narrow ? tsri_product_scratch_bytes(t) : tsri_product_direct_scratch_bytes(t);
+}
+
 // The transposed result, or a column of it, and what its product needs.
 size_t tsri_product_columns_scratch_bytes(const tsri_product *p) {
   tsri_product t = turned(p), v = column_of(p, 0);
-  if (is_turned(p)) return to_line((size_t)(p->m * p->n) * p->element) + tsri_product_direct_scratch_bytes(&t);
+  if (is_turned(p)) return to_line((size_t)(p->m * p->n) * p->element) + scratch_of_turned(&t);
   return to_line((size_t)p->m * p->element) + tsri_product_vector_scratch_bytes(&v);
 }
 
@@ -77,7 +81,7 @@ static void spread(char *to, int64_t step, const char *from, int64_t count, size
 
 void tsri_product_run_columns(const tsri_product *p) {
   tsri_product t = turned(p);
-  if (is_turned(p)) tsri_product_run_direct(&t);
+  if (is_turned(p)) (p->is_narrow ? tsri_product_run : tsri_product_run_direct)(&t);
   for (int64_t j = 0; j < p->n; j++) {
     tsri_product v = column_of(p, j);
     if (is_turned(p)) v.c = t.c + (size_t)(j * p->m) * p->element;
