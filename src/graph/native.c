@@ -264,11 +264,13 @@ tsr_status tsri_native_heavy(const tsri_plan *plan, const tsri_fusion *fusion, t
 // --- Reductions ---------------------------------------------------------------------------------------------------------------
 
 // Whether rows whose elements do not lie side by side are gathered one by one: they are long, or few. Many short ones are packed
-// together (reduce_packed).
+// together (reduce_packed). Where rows lie closer to each other than their elements, each line of the cache would be read for many rows: all columns are
+// summed at once then (TSRI_NATIVE_REDUCE, or a generated kernel).
 static bool gathers_rows(const tsri_fused *fused) {
   enum { LONG_ROW = 256, FEW = 1 << 12 };
   int64_t stride = fused->reduced.strides[0][0], columns = fused->reduced.count;
-  return stride > 0 && (columns >= LONG_ROW || columns * fused->kept.count < FEW);
+  bool are_columns = fused->kept.count > 1 && llabs(fused->kept.strides[0][0]) < stride;
+  return stride > 0 && !are_columns && (columns >= LONG_ROW || columns * fused->kept.count < FEW);
 }
 
 // Whether the fusion is just a sum along rows, with elements, sum and result in one dtype.
