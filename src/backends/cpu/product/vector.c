@@ -67,7 +67,7 @@ typedef union dot_lines {
   double f64[STRETCH];
 } dot_lines;
 
-// Copies `count` elements (at most STRETCH) that are `step` apart to `to`, one after the other. Elements of 16 bits are converted to the type of sums.
+// Copies `count` elements (at most STRETCH, if the step is not 1) that are `step` apart to `to`, one after the other. Elements of 16 bits are converted to the type of sums.
 static void load_elements(const vector_product *v, const char *from, int64_t step, int64_t count, char *to) {
   const tsri_product *p = v->p;
   uint16_t narrow[STRETCH];
@@ -142,14 +142,16 @@ static void add_rows(const vector_product *v, int64_t first, int64_t count) {
     return;
   }
   dot_lines rows[ROWS_AT_ONCE / 2];
-  int64_t at_once = (int64_t)(sizeof rows / (STRETCH * p->sum_bytes));
+  // Rows without a gap are loaded together: a multiple of the four that are added at once.
+  bool are_together = v->output_step == 1 && v->k_step == count && count <= STRETCH / 4;
+  int64_t step = are_together ? count : STRETCH, at_once = (int64_t)(sizeof rows / p->sum_bytes) / step / 4 * 4;
   for (int64_t k = 0; k < p->k; k += at_once) {
-    int64_t row_count = p->k - k < at_once ? p->k - k : at_once;
-    for (int64_t i = 0; i < row_count; i++) {
-      load_elements(v, matrix_at(v, first, k + i), v->output_step, count,
-                    (char *)rows + (size_t)(i * STRETCH) * p->sum_bytes);
+    int64_t row_count = p->k - k < at_once ? p->k - k : at_once, loads = are_together ? 1 : row_count;
+    for (int64_t i = 0; i < loads; i++) {
+      load_elements(v, matrix_at(v, first, k + i), v->output_step, are_together ? row_count * count : count,
+                    (char *)rows + (size_t)(i * step) * p->sum_bytes);
     }
-    p->kernels->add_rows(sums, count, v->x + (size_t)k * p->sum_bytes, rows, STRETCH, row_count);
+    p->kernels->add_rows(sums, count, v->x + (size_t)k * p->sum_bytes, rows, step, row_count);
   }
 }
 
