@@ -371,6 +371,17 @@ typedef PyObject *tsrpy_small_run(PyObject *const *given);
 // NULL: the operator of that name is always recorded.
 tsrpy_small_run *tsrpy_small_find(const char *name);
 
+// Whether an array is float32 or float64, and has few elements, which are there and none of which is NaN.
+bool tsrpy_lacks_nan(PyObject *object);
+
+// An axis, which may be negative, or `otherwise` where it is left out (NULL). False: there is none such.
+bool tsrpy_read_axis(PyObject *object, int rank, int otherwise, int *out_axis);
+
+// --- view_operators.c: operators that are views ------------------------------------------------------------------------------
+
+// As tsrpy_small_find, for operators whose result is a view.
+tsrpy_small_run *tsrpy_view_operator_find(const char *name);
+
 // --- methods.c: what small programs call all the time ------------------------------------------------------------------
 
 // Functions in Python that do what C leaves to them, by set_general.

@@ -196,6 +196,9 @@ PyObject *tsrpy_from_dlpack(PyObject *module, PyObject *args, PyObject *kwargs) 
   PyObject *producer = NULL, *device_object = Py_None, *copy = Py_None;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:from_dlpack", words, &producer, &device_object, &copy))
     return NULL;
+  // Our own arrays of the host need no capsule: a view shares their memory as well.
+  bool is_own = tsrpy_is_array(producer) && tsrpy_is_cpu(tsrpy_device_of(producer));
+  if (is_own && device_object == Py_None && copy != Py_True) return tsrpy_subscript(producer, Py_Ellipsis);
   int type = DL_CPU, id = 0;
   tsr_device *wanted = device_object == Py_None ? NULL : tsrpy_device_parse(device_object);
   if ((device_object != Py_None && !wanted) || !read_source(producer, &type, &id)) return NULL;

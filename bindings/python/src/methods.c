@@ -338,8 +338,15 @@ static PyObject *nonzero(PyObject *module, PyObject *const *args, Py_ssize_t cou
   return indices_of(x, places, found);
 }
 
+// lacks_nan(x): True only if that is known at once.
+static PyObject *lacks_nan(PyObject *module, PyObject *x) {
+  (void)module;
+  return PyBool_FromLong(tsrpy_lacks_nan(x));
+}
+
 static PyMethodDef functions[] = {
     {"set_general", set_general, METH_O, NULL},
+    {"lacks_nan", lacks_nan, METH_O, NULL},
     {"asarray", TSRPY_FAST(asarray),
      "asarray(obj, /, dtype=None, *, device=None, copy=None)\n--\n\nAn array of numbers, nested lists, or of anything "
      "with a buffer or with `__dlpack__` or `__array__`.\n\nAn Array is returned as it is where dtype and device "

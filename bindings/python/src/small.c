@@ -69,8 +69,7 @@ static void copy(small *to, int at, const small *from, int place) {
   memcpy(to->of.bytes_of + (size_t)at * to->bytes, from->of.bytes_of + (size_t)place * from->bytes, to->bytes);
 }
 
-// An axis, which may be negative, or the only one where it is left out (NULL). False: there is none such.
-static bool read_axis(PyObject *object, int rank, int otherwise, int *out_axis) {
+bool tsrpy_read_axis(PyObject *object, int rank, int otherwise, int *out_axis) {
   int overflow = 0;
   long axis = otherwise;
   if (object && !PyLong_Check(object)) return false;
@@ -199,7 +198,7 @@ static PyObject *reduce(reduction how, PyObject *const *given) {
   int axis = 0;
   if (!read_small(given[0], &x) || !is_reduced_here(how, x.dtype) || !read_flag(given[2], &keeps)) return NULL;
   bool is_all = !given[1] || given[1] == Py_None;
-  if (!is_all && !read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
+  if (!is_all && !tsrpy_read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
   tsr_shape shape = {0};
   for (int i = 0; i < x.shape.rank; i++) {
     if (keeps || (!is_all && i != axis)) shape.dims[shape.rank++] = is_all || i == axis ? 1 : x.shape.dims[i];
@@ -227,13 +226,23 @@ TSRPY_X(argmax, ARGMAX)
 TSRPY_X(argmin, ARGMIN)
 #undef TSRPY_X
 
+bool tsrpy_lacks_nan(PyObject *object) {
+  small x;
+  if (!read_small(object, &x) || (x.dtype != TSR_F32 && x.dtype != TSR_F64)) return false;
+  for (int i = 0; i < x.count; i++) {
+    if (is_nan(&x, i)) return false;
+  }
+  return true;
+}
+
 // --- Scans and sorting ---------------------------------------------------------------------------------------------------
 
 // x, axis: sums or products of the elements up to each.
 static PyObject *scan(reduction how, PyObject *const *given) {
   small x;
   int axis = 0;
-  if (!read_small(given[0], &x) || !is_reduced_here(how, x.dtype) || !read_axis(given[1], x.shape.rank, -1, &axis))
+  if (!read_small(given[0], &x) || !is_reduced_here(how, x.dtype) ||
+      !tsrpy_read_axis(given[1], x.shape.rank, -1, &axis))
     return NULL;
   line l = line_of(&x.shape, axis);
   for (int at = 0; at < x.count; at++) {
@@ -275,7 +284,7 @@ static PyObject *order(bool gives_indices, PyObject *const *given) {
   int axis = 0, places[TSRPY_FEW];
   if (!read_small(given[0], &x) || !is_reduced_here(MAX, x.dtype) || !read_flag(given[2], &is_down) || is_down)
     return NULL;
-  if (!read_axis(given[1], x.shape.rank, -1, &axis)) return NULL;
+  if (!tsrpy_read_axis(given[1], x.shape.rank, -1, &axis)) return NULL;
   if (!begin(&out, &x, gives_indices ? TSR_I32 : x.dtype, &x.shape)) return NULL;
   line l = line_of(&x.shape, axis);
   for (int o = 0; o < l.outer; o++) {
@@ -368,7 +377,7 @@ static PyObject *join(bool is_new_axis, PyObject *const *given) {
   int axis = 0, size = 0;
   for (Py_ssize_t i = 0; i < count; i++) {
     if (!read_small(is_list ? PyList_GetItem(given[0], i) : PyTuple_GetItem(given[0], i), &parts[i])) return NULL;
-    if (i == 0 && !read_axis(given[1], parts[0].shape.rank + is_new_axis, 0, &axis)) return NULL;
+    if (i == 0 && !tsrpy_read_axis(given[1], parts[0].shape.rank + is_new_axis, 0, &axis)) return NULL;
     if (!are_alike(&parts[0], &parts[i], is_new_axis ? -1 : axis)) return NULL;
     size += is_new_axis ? 1 : (int)parts[i].shape.dims[axis];
   }
@@ -411,7 +420,7 @@ static PyObject *small_repeat(PyObject *const *given) {
   if (!read_small(given[0], &x) || !given[1] || !PyLong_Check(given[1])) return NULL;
   int overflow = 0;
   long times = PyLong_AsLongAndOverflow(given[1], &overflow);
-  if (overflow || times < 1 || times > TSRPY_FEW || !read_axis(given[2], x.shape.rank, 0, &axis)) return NULL;
+  if (overflow || times < 1 || times > TSRPY_FEW || !tsrpy_read_axis(given[2], x.shape.rank, 0, &axis)) return NULL;
   if (x.shape.dims[axis] * times > TSRPY_FEW) return NULL;
   for (int i = 0; i < x.shape.dims[axis] * times; i++) indices[i] = i / (int)times;
   return choose(&x, axis, indices, (int)(x.shape.dims[axis] * times));
@@ -434,7 +443,7 @@ static bool read_indices(PyObject *object, const small *x, int64_t size, small *
 static PyObject *small_index_select(PyObject *const *given) {
   small x, wanted;
   int axis = 0, indices[TSRPY_FEW];
-  if (!read_small(given[0], &x) || !read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
+  if (!read_small(given[0], &x) || !tsrpy_read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
   if (!read_indices(given[2], &x, x.shape.dims[axis], &wanted, indices) || wanted.shape.rank != 1) return NULL;
   return choose(&x, axis, indices, wanted.count);
 }
@@ -453,7 +462,7 @@ static PyObject *small_take(PyObject *const *given) {
 static PyObject *small_gather(PyObject *const *given) {
   small x, wanted, out;
   int axis = 0, indices[TSRPY_FEW];
-  if (!read_small(given[0], &x) || !read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
+  if (!read_small(given[0], &x) || !tsrpy_read_axis(given[1], x.shape.rank, 0, &axis)) return NULL;
   if (!read_indices(given[2], &x, x.shape.dims[axis], &wanted, indices) || wanted.shape.rank != x.shape.rank)
     return NULL;
   for (int i = 0; i < x.shape.rank; i++) {
@@ -475,18 +484,40 @@ static PyObject *small_cast(PyObject *const *given) {
   return dtype == tsrpy_dtype_of(given[0]) ? NULL : tsrpy_few_copy(given[0], dtype, NULL);
 }
 
-// condition, a, b: of one shape.
+// A branch of where: an Array, or a Python number beside one that has the dtype.
+static bool read_branch(PyObject *object, const small *like, small *out) {
+  if (object && tsrpy_is_array(object)) return read_small(object, out);
+  unsigned char bits[TSRPY_ELEMENT_BYTES];
+  const tsr_shape none = {0};
+  if (!like || !object || !tsrpy_is_number(object)) return false;
+  if (tsrpy_number_dtype_beside(object, like->dtype) != like->dtype || !tsrpy_number_bits(like->dtype, object, bits))
+    return false;
+  begin(out, like, like->dtype, &none);
+  memcpy(&out->of, bits, out->bytes);
+  return true;
+}
+
+static bool is_shaped(const small *x, const tsr_shape *shape) {
+  return x->shape.rank == shape->rank &&
+         memcmp(x->shape.dims, shape->dims, (size_t)shape->rank * sizeof shape->dims[0]) == 0;
+}
+
+// condition, a, b: of the condition's shape, or numbers.
 static PyObject *small_where(PyObject *const *given) {
-  small is_a, a, b;
-  if (!read_small(given[0], &is_a) || !read_small(given[1], &a) || !read_small(given[2], &b) || is_a.dtype != TSR_BOOL)
+  small is_a, a, b, out;
+  if (!read_small(given[0], &is_a) || is_a.dtype != TSR_BOOL) return NULL;
+  bool is_number = given[1] && !tsrpy_is_array(given[1]);
+  if (is_number && (!read_branch(given[2], NULL, &b) || !read_branch(given[1], &b, &a))) return NULL;
+  if (!is_number && (!read_branch(given[1], NULL, &a) || !read_branch(given[2], &a, &b))) return NULL;
+  if (a.dtype != b.dtype || a.device != b.device || a.device != is_a.device) return NULL;
+  if ((a.shape.rank > 0 && !is_shaped(&a, &is_a.shape)) || (b.shape.rank > 0 && !is_shaped(&b, &is_a.shape)))
     return NULL;
-  if (!are_alike(&a, &b, -1) || is_a.count != a.count || is_a.shape.rank != a.shape.rank || is_a.device != a.device)
-    return NULL;
-  if (memcmp(is_a.shape.dims, a.shape.dims, (size_t)a.shape.rank * sizeof a.shape.dims[0]) != 0) return NULL;
-  for (int i = 0; i < a.count; i++) {
-    if (!is_a.of.bytes_of[i]) copy(&a, i, &b, i);
+  if (!begin(&out, &a, a.dtype, &is_a.shape)) return NULL;
+  for (int i = 0; i < out.count; i++) {
+    const small *from = is_a.of.bytes_of[i] ? &a : &b;
+    copy(&out, i, from, from->shape.rank > 0 ? i : 0);
   }
-  return make(&a);
+  return make(&out);
 }
 
 // --- Sets and places -------------------------------------------------------------------------------------------------------
@@ -600,7 +631,7 @@ static PyObject *small_diff(PyObject *const *given) {
   small x, out;
   int axis = 0, times = 0;
   if (!read_small(given[0], &x) || !read_size(given[1], 1, &times) || times != 1) return NULL;
-  if (!is_reduced_here(SUM, x.dtype) || !read_axis(given[2], x.shape.rank, -1, &axis)) return NULL;
+  if (!is_reduced_here(SUM, x.dtype) || !tsrpy_read_axis(given[2], x.shape.rank, -1, &axis)) return NULL;
   tsr_shape shape = x.shape;
   shape.dims[axis]--;
   if (!begin(&out, &x, x.dtype, &shape)) return NULL;
@@ -682,5 +713,5 @@ tsrpy_small_run *tsrpy_small_find(const char *name) {
   for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
     if (strcmp(operators[i].name, name) == 0) return operators[i].run;
   }
-  return NULL;
+  return tsrpy_view_operator_find(name);
 }

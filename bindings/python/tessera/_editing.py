@@ -46,6 +46,9 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Array:
     if axis is None:
         x, axis = ops.reshape(x, (-1,)), 0
     size = x.shape[axis]
+    if isinstance(obj, int) and x.ndim == 1 and -size <= obj < size:
+        at = obj % size
+        return ops.concat([x[:at], x[at + 1:]], 0)
     dropped = builtins.set(_kept(size, obj))
     if size in dropped:
         raise IndexError(f"index {size} is out of bounds for an axis of size {size}")
@@ -125,13 +128,13 @@ def fill_diagonal(x: Array, val: Any, wrap: bool = False) -> None:
 
 def put(x: Array, ind: Any, v: Any) -> None:
     """Sets elements by their places in row-major order, in place."""
-    flat = ops.reshape(x, (-1,))
     indices = asarray(ind, device=x.device)
+    flat = x if x.ndim == 1 else ops.reshape(x, (-1,))
     if isinstance(v, Array) and v.shape != indices.shape:
         _set(flat, (indices,), v)
     else:
         flat[indices] = v
-    if not flat.shares_memory(x):
+    if x.ndim != 1 and not flat.shares_memory(x):
         ops.assign(x, ops.reshape(flat, x.shape))
 
 

@@ -149,7 +149,7 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
     """
     x = asarray(x)
     if axis is None:
-        x, axis = ops.reshape(x, (-1,)), 0
+        x, axis = x if x.ndim == 1 else ops.reshape(x, (-1,)), 0
     if isinstance(repeats, int):
         return ops.repeat(x, repeats, axis)
     counts = asarray(repeats).tolist()
@@ -275,5 +275,8 @@ def broadcast_arrays(*arrays: Any) -> list[Array]:
     >>> tessera.broadcast_arrays([1, 2], [[3], [4]])
     """
     made = [asarray(x) for x in arrays]
+    shape = made[0].shape if made else ()
+    if builtins.all(x.shape == shape for x in made):
+        return [x[...] for x in made]
     shape = broadcast_shapes(*(x.shape for x in made))
     return [ops.expand(x, shape) for x in made]

@@ -119,18 +119,16 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
 def _at_least(x: Any, rank: int) -> Array:
     x = asarray(x)
-    if x.ndim >= rank:
+    own = x.ndim
+    if own >= rank:
         return x
-    if rank == 3 and x.ndim == 2:
-        return ops.unsqueeze(x, 2)
-    if rank == 3 and x.ndim == 1:
-        return ops.reshape(x, (1, -1, 1))
-    return ops.reshape(x, (1,) * (rank - x.ndim) + x.shape)
+    if own == 1:
+        return x[None] if rank == 2 else x[None, :, None]
+    return ops.unsqueeze(x, 2) if own == 2 else ops.reshape(x, (1,) * rank)
 
 
 def _each_at_least(arrays: tuple[Any, ...], rank: int) -> Any:
-    made = [_at_least(x, rank) for x in arrays]
-    return made[0] if len(made) == 1 else made
+    return _at_least(arrays[0], rank) if len(arrays) == 1 else [_at_least(x, rank) for x in arrays]
 
 
 def atleast_1d(*arrays: Any) -> Any:

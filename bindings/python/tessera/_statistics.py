@@ -72,7 +72,12 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
 def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """As cumulative_sum; without an axis, over all elements in row-major order."""
     x = asarray(x)
-    return store(cumulative_sum(ops.reshape(x, (-1,)) if axis is None else x, axis=axis or 0, dtype=dtype), out)
+    if axis is None:
+        x, axis = x if x.ndim == 1 else ops.reshape(x, (-1,)), 0
+    if dtype is not None or x.dtype.kind != "f":
+        x = _cast(x, _summed_dtype(x.dtype, dtype))
+    sums = ops.cumsum(x, axis)
+    return sums if out is None else store(sums, out)
 
 
 def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
@@ -334,9 +339,9 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Array:
 
 
 def _known(x: Any) -> tuple[Array, Array | None]:
-    """The array, and where it is no NaN; None: nowhere else."""
+    """The array, and where it is no NaN; None: nowhere else, as is known at once of integers and of few numbers that the host has."""
     x = asarray(x)
-    return x, ops.eq(x, x) if x.dtype.kind == "f" else None
+    return x, None if x.dtype.kind != "f" or _core.lacks_nan(x) else ops.eq(x, x)
 
 
 def nansum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:

@@ -94,6 +94,8 @@ def multi_dot(arrays: Any) -> Array:
 def inner(a: Any, b: Any) -> Array:
     """Sums of products over the last axes."""
     a, b = asarray(a), asarray(b)
+    if a.ndim == 1 and b.ndim == 1:
+        return ops.matmul(a, b)
     return ops.mul(a, b) if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, axes=((-1,), (-1,)))
 
 
