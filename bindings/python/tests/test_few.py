@@ -115,7 +115,7 @@ class Operators(unittest.TestCase):
             args = (x, axis)
         elif name == "matmul":
             inner = g.randint(1, 6)
-            args = (self.values(g.choice([(inner,), (3, inner)]), dtype), self.values((inner,), dtype))
+            args = (self.values(g.choice([(inner,), (1, inner), (3, inner)]), dtype), self.values(g.choice([(inner,), (inner, 1), (inner, 4)]), dtype))
         elif name in ("concat", "stack"):
             args = ([self.values(shape, dtype) for _ in range(g.randint(1, 3))], axis)
         elif name == "index_select":
@@ -140,18 +140,29 @@ class Operators(unittest.TestCase):
             args = (self.values((count,), dtype), self.values((count,), dtype))
         elif name == "diff":
             args = (x, 1, axis)
+        elif name == "reshape":
+            args = (x, g.choice([(-1,), (x.size, 1), (1, -1), (1, *shape)]))
+        elif name in ("flip", "unsqueeze"):
+            args = (x, axis)
+        elif name in ("transpose", "moveaxis"):
+            args = (x, axis, g.randint(-rank, rank - 1))
+        elif name == "squeeze":
+            args = (ts.ops.unsqueeze(x, axis), axis)
         elif name == "eye":
             args = (g.randint(1, 4), g.randint(1, 4), g.randint(-2, 2), dtype)
         elif name == "diag":
             args = (self.values((g.randint(1, 4),), dtype), g.randint(-2, 2))
         else:
-            args = (self.values(shape, "bool"), x, self.values(shape, dtype))
+            numbers = [g.randint(0, 1)] if dtype == "int64" else [0, 1.5, -2]
+            args = [self.values(shape, "bool"), x, self.values(shape, dtype)]
+            if dtype != "bool" and g.random() < 0.5:
+                args[g.choice([1, 2])] = g.choice(numbers)
         return lambda: operator(*args)
 
     def test_they_give_what_is_recorded(self):
         self.generator = random.Random(5)
         names = """sum mean prod max min any all argmax argmin cumsum cumprod sort argsort matmul concat stack index_select repeat where take gather cast searchsorted
-                   unique nonzero bincount diag dot outer diff eye""".split()
+                   unique nonzero bincount diag dot outer diff eye reshape flip unsqueeze transpose moveaxis squeeze""".split()
         with ts.device("cpu"):
             for k in range(40 * len(names)):
                 name = names[k % len(names)]
@@ -163,6 +174,56 @@ class Operators(unittest.TestCase):
                     continue
                 found = np.asarray(call())
                 self.assertTrue(same_bits(found, wanted), (name, found, wanted))
+
+
+class Matrices(unittest.TestCase):
+    """Linear algebra of few elements, in double precision: within the roundings of what is recorded."""
+
+    def check(self, function, *inputs):
+        with ts.device("cpu"):
+            made = [ts.asarray(x) for x in inputs]
+            found, wanted = np.asarray(function(*made)), recorded(lambda: function(*made))
+        self.assertEqual((found.dtype, found.shape), (wanted.dtype, wanted.shape))
+        size = np.abs(wanted).max() if wanted.size else 1
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=size * (2e-5 if found.dtype == np.float32 else 1e-12), err_msg=str((function, inputs)))
+
+    def test_they_give_what_is_recorded(self):
+        g = np.random.default_rng(7)
+        la = ts.linalg
+        for dtype in ("float32", "float64"):
+            for n in (1, 2, 3, 4, 5):
+                for _ in range(6):
+                    x = (g.uniform(-0.5, 0.5, size=(n, n)) + 3 * np.eye(n)).astype(dtype)
+                    s = (x @ x.T + np.eye(n)).astype(dtype)
+                    for function in (la.det, la.inv, la.pinv, la.svdvals, la.matrix_rank, lambda x: la.slogdet(x)[0], lambda x: la.slogdet(x)[1]):
+                        self.check(function, x)
+                    for function in (la.cholesky, lambda x: la.cholesky(x, upper=True), la.eigvalsh):
+                        self.check(function, s)
+                    self.check(la.solve, x, g.normal(size=n).astype(dtype))
+                    self.check(la.solve, x, g.normal(size=(n, 2)).astype(dtype))
+                    for shape in ((n, 2), (2, n), (n, 5)):
+                        y = g.normal(size=shape).astype(dtype)
+                        while np.linalg.cond(y) > 30:  # else the roundings of f32 decide
+                            y = g.normal(size=shape).astype(dtype)
+                        for function in (la.pinv, la.svdvals, la.matrix_rank):
+                            self.check(function, y)
+                    with ts.device("cpu"):  # vectors, whose signs are open
+                        values, vectors = la.eigh(ts.asarray(s))
+                        np.testing.assert_allclose(np.asarray(vectors) @ np.diag(np.asarray(values)) @ np.asarray(vectors).T, s, atol=1e-5 * np.abs(s).max())
+                        for y in (x, x[:, :2]):
+                            u, values, vt = la.svd(ts.asarray(y.copy()), full_matrices=False)
+                            np.testing.assert_allclose(np.asarray(u) @ np.diag(np.asarray(values)) @ np.asarray(vt), y, atol=1e-5)
+                            self.assertTrue(np.all(np.diff(np.asarray(values)) <= 0))
+
+    def test_what_has_no_answer_is_left_to_the_operators(self):
+        la, nan = ts.linalg, np.float32("nan")
+        for x in ([[1, 2], [2, 4]], [[0, 0], [0, 0]], [[1, nan], [2, 3]], [[np.inf, 1], [1, 1]], [[-1, 0], [0, 1]]):
+            x = np.array(x, "float32")
+            for function in (la.det, la.inv, la.pinv, la.svdvals, la.matrix_rank, la.cholesky, la.eigvalsh):
+                with ts.device("cpu"):
+                    made = ts.asarray(x)
+                    found, wanted = np.asarray(function(made)), recorded(lambda: function(made))
+                np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5, err_msg=str((function.__name__, x)))
 
 
 class Held(unittest.TestCase):
