@@ -377,6 +377,13 @@ bool tsrpy_lacks_nan(PyObject *object);
 // An axis, which may be negative, or `otherwise` where it is left out (NULL). False: there is none such.
 bool tsrpy_read_axis(PyObject *object, int rank, int otherwise, int *out_axis);
 
+// few_convolve(a, v): all products of two lists of few floats, summed at every shift; None: they are something else (small_lines.c).
+PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+// --- composed.c: functions of several operators ---------------------------------------------------------------------------------
+
+bool tsrpy_composed_init(PyObject *module);
+
 // --- view_operators.c: operators that are views ------------------------------------------------------------------------------
 
 // As tsrpy_small_find, for operators whose result is a view.

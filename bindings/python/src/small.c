@@ -711,5 +711,6 @@ tsrpy_small_run *tsrpy_small_find(const char *name) {
     if (strcmp(operators[i].name, name) == 0) return operators[i].run;
   }
   tsrpy_small_run *found = tsrpy_small_matrix_find(name);
+  if (!found) found = tsrpy_small_line_find(name);
   return found ? found : tsrpy_view_operator_find(name);
 }

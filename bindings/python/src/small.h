@@ -32,5 +32,7 @@ PyObject *tsrpy_small_make(const tsrpy_small *s);
 
 // small_matrices.c: as tsrpy_small_find, for linear algebra.
 tsrpy_small_run *tsrpy_small_matrix_find(const char *name);
+// small_lines.c: the same for operators along a line.
+tsrpy_small_run *tsrpy_small_line_find(const char *name);
 
 #endif

@@ -128,7 +128,7 @@ def fill_diagonal(x: Array, val: Any, wrap: bool = False) -> None:
 
 def put(x: Array, ind: Any, v: Any) -> None:
     """Sets elements by their places in row-major order, in place."""
-    indices = asarray(ind, device=x.device)
+    indices = ind if isinstance(ind, Array) and ind.device is x.device else asarray(ind, device=x.device)
     flat = x if x.ndim == 1 else ops.reshape(x, (-1,))
     if isinstance(v, Array) and v.shape != indices.shape:
         _set(flat, (indices,), v)

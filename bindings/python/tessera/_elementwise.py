@@ -280,16 +280,7 @@ def float_power(x1: Any, x2: Any, /) -> Array:
     return ops.pow(x1 if x1.dtype.kind == "f" else ops.cast(x1, _core.float32), x2)
 
 
-def heaviside(x1: Any, x2: Any) -> Array:
-    """0 below 0, 1 above, x2 at 0."""
-    x1 = asarray(x1)
-    return ops.where(ops.eq(x1, 0), x2, ops.cast(ops.gt(x1, 0), x1.dtype))
-
-
-def logaddexp2(x1: Any, x2: Any) -> Array:
-    """log2(2**x1 + 2**x2), without overflow."""
-    scale = 0.6931471805599453
-    return ops.logaddexp(asarray(x1) * scale, asarray(x2) * scale) / scale
+heaviside, logaddexp2 = _core.heaviside, _core.logaddexp2
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:

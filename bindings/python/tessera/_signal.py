@@ -17,12 +17,21 @@ def _float(x: Any) -> Array:
     return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
 
 
+def _part(mode: str, large: int, few: int) -> slice:
+    """Which of all shifts of two lists a mode takes, by their sizes."""
+    first = few - 1 if mode == "valid" else (few - 1) // 2
+    return slice(first, large if mode == "valid" else first + large)
+
+
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     """The products of two lists at every shift, summed. mode: full, same (as long as the longer list) or valid (where they overlap wholly).
 
     >>> tessera.convolve([1.0, 2.0, 3.0], [0.5, 0.5])
     """
     a, v = asarray(a), asarray(v)
+    few = _core.few_convolve(a, v)
+    if few is not None and mode in ("full", "same", "valid"):
+        return few if mode == "full" else few[_part(mode, max(a.size, v.size), min(a.size, v.size))]
     if a.ndim != 1 or v.ndim != 1 or a.size == 0 or v.size == 0:
         raise ValueError("convolve: two lists that are not empty are needed")
     dtype = result_type(a, v)
@@ -242,6 +251,8 @@ def polyint(p: Any, m: int = 1) -> Array:
 def polyadd(a: Any, b: Any) -> Array:
     """The sum of two polynomials, given by their coefficients, the highest power first."""
     first, second = asarray(a), asarray(b)
+    if first.shape == second.shape:
+        return first + second
     size = max(first.size, second.size)
     return pad(first, (size - first.size, 0)) + pad(second, (size - second.size, 0))
 

@@ -105,7 +105,7 @@ class Operators(unittest.TestCase):
 
     def call(self, name):
         """A call of the operator with random arguments."""
-        g, operator = self.generator, getattr(ts.ops, name)
+        g, operator = self.generator, getattr(ts.ops, name) if hasattr(ts.ops, name) else getattr(ts, name)
         dtype, rank = g.choice(["float32", "float64", "int64", "bool"]), g.randint(1, 3)
         shape = tuple(g.randint(1, 3) for _ in range(rank))
         x, axis = self.values(shape, dtype), g.randint(-rank, rank - 1)
@@ -140,6 +140,21 @@ class Operators(unittest.TestCase):
             args = (self.values((count,), dtype), self.values((count,), dtype))
         elif name == "diff":
             args = (x, 1, axis)
+        elif name == "pad":
+            args = (self.values((g.randint(1, 5),), dtype), (g.randint(0, 3),), (g.randint(0, 3),), g.choice([0, 1]) if dtype != "bool" else 0)
+        elif name == "interp":
+            dtype, count = g.choice(["float32", "float64"]), g.randint(1, 5)
+            args = (self.values(shape, dtype), ts.asarray(np.sort(np.array([g.uniform(-4, 4) for _ in range(count)], dtype))), self.values((count,), dtype))
+        elif name == "trace":
+            args = (self.values((g.randint(1, 4), g.randint(1, 4)), dtype), g.choice([0, 0, 1]), *g.choice([(0, 1), (-2, -1), (1, 0)]))
+        elif name == "einsum":
+            sizes = {letter: g.randint(1, 4) for letter in "ijk"}
+            equation = g.choice(["ij,jk", "ij,jk->ik", "ij,jk->ki", "i,i", "i,i->", "ij,j", "ij,j->i", "i,ij->j", "ji,jk", "kj,ji"])
+            args = (equation, tuple(self.values([sizes[letter] for letter in part], g.choice(["float32", "float32", dtype])) for part in equation.split("->")[0].split(",")))
+        elif name == "convolve":
+            args = (self.values((g.randint(1, 6),), dtype), self.values((g.randint(1, 6),), dtype), g.choice(["full", "same", "valid"]))
+        elif name in ("heaviside", "logaddexp2"):
+            args = (x, self.values(shape, dtype))
         elif name == "reshape":
             args = (x, g.choice([(-1,), (x.size, 1), (1, -1), (1, *shape)]))
         elif name in ("flip", "unsqueeze"):
@@ -162,7 +177,8 @@ class Operators(unittest.TestCase):
     def test_they_give_what_is_recorded(self):
         self.generator = random.Random(5)
         names = """sum mean prod max min any all argmax argmin cumsum cumprod sort argsort matmul concat stack index_select repeat where take gather cast searchsorted
-                   unique nonzero bincount diag dot outer diff eye reshape flip unsqueeze transpose moveaxis squeeze""".split()
+                   unique nonzero bincount diag dot outer diff eye reshape flip unsqueeze transpose moveaxis squeeze pad interp trace einsum
+                   convolve heaviside logaddexp2""".split()
         with ts.device("cpu"):
             for k in range(40 * len(names)):
                 name = names[k % len(names)]
