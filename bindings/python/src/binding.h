@@ -377,6 +377,9 @@ bool tsrpy_lacks_nan(PyObject *object);
 // An axis, which may be negative, or `otherwise` where it is left out (NULL). False: there is none such.
 bool tsrpy_read_axis(PyObject *object, int rank, int otherwise, int *out_axis);
 
+// 0 below 0, 1 above, b at 0, for few floats of one shape. NULL: they are something else, or there is an exception (small_lines.c).
+PyObject *tsrpy_few_heaviside(PyObject *a, PyObject *b);
+
 // few_convolve(a, v): all products of two lists of few floats, summed at every shift; None: they are something else (small_lines.c).
 PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
@@ -414,6 +417,7 @@ typedef enum tsrpy_general {
   TSRPY_FILL,
   TSRPY_SORT,
   TSRPY_ASCONTIGUOUSARRAY,
+  TSRPY_FROMBUFFER,
   TSRPY_GENERAL_COUNT
 } tsrpy_general;
 

@@ -52,8 +52,8 @@ static PyObject *heaviside(PyObject *module, PyObject *const *args, Py_ssize_t c
   if (!cast) cast = tsrpy_operator_find("cast");
   if (!where) where = tsrpy_operator_find("where");
   if (!zero && !(zero = PyLong_FromLong(0))) return NULL;
-  PyObject *inputs[2], *result = NULL;
-  if (!read_two("heaviside", args, count, inputs)) return NULL;
+  PyObject *inputs[2], *result = count == 2 ? tsrpy_few_heaviside(args[0], args[1]) : NULL;
+  if (result || PyErr_Occurred() || !read_two("heaviside", args, count, inputs)) return result;
   PyObject *dtype = tsrpy_dtype_object(tsrpy_dtype_of(inputs[0])), *is_zero = tsrpy_operate_two(eq, inputs[0], zero);
   PyObject *is_above = is_zero ? tsrpy_operate_two(gt, inputs[0], zero) : NULL;
   PyObject *step = is_above ? tsrpy_operator_call(cast, (PyObject *[]){is_above, dtype}, 2, NULL) : NULL;

@@ -141,7 +141,36 @@ static PyObject *arange(PyObject *module, PyObject *const *args, Py_ssize_t coun
   return tsrpy_call_general(TSRPY_ARANGE, NULL, args, count, names);
 }
 
+// frombuffer(buffer) and frombuffer(buffer, dtype): the bytes as elements, in memory of their own.
+static PyObject *frombuffer(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  (void)module;
+  tsr_dtype dtype = TSR_F32;
+  unsigned char few[TSRPY_HELD_BYTES];
+  Py_buffer view = {0};
+  bool is_plain = !names && (count == 1 || count == 2);
+  if (is_plain && count == 2 && !tsrpy_dtype_parse(args[1], &dtype)) return NULL;
+  const size_t item = tsr_dtype_bytes(dtype);
+  is_plain = is_plain && item > 0 && dtype != TSR_BOOL;  // bools are 0 or 1 whatever the bytes are
+  const bool is_few = is_plain && tsrpy_is_array(args[0]) && tsrpy_few_read(args[0], few);
+  if (is_plain && !is_few && PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+    is_plain = false;
+  }
+  size_t bytes = (size_t)view.len;
+  if (is_few) bytes = (size_t)tsrpy_count_of(args[0]) * tsr_dtype_bytes(tsrpy_dtype_of(args[0]));
+  tsr_device *device = is_plain && bytes > 0 && bytes % item == 0 ? tsrpy_device_current() : NULL;
+  PyObject *made = NULL;
+  const tsr_shape shape = {.rank = 1, .dims = {(int64_t)(bytes / (item ? item : 1))}};
+  if (device) made = tsrpy_few_take(device, dtype, &shape, shape.dims[0], is_few ? few : view.buf);
+  if (view.obj) PyBuffer_Release(&view);
+  return made || PyErr_Occurred() ? made : tsrpy_call_general(TSRPY_FROMBUFFER, NULL, args, count, names);
+}
+
 static PyMethodDef functions[] = {
+    {"frombuffer", TSRPY_FAST(frombuffer),
+     "frombuffer(buffer, dtype=tessera.float32, count=-1, offset=0)\n--\n\nThe bytes of a buffer as elements of a "
+     "dtype.\n\n>>> "
+     "tessera.frombuffer(b'abc', tessera.uint8)"},
     {"zeros", TSRPY_FAST(zeros),
      "zeros(shape, dtype=None, order='C', *, device=None)\n--\n\nEvery element 0.\n\n>>> tessera.zeros((2, 3))"},
     {"empty", TSRPY_FAST(empty),

@@ -33,6 +33,7 @@ static general generals[TSRPY_GENERAL_COUNT] = {
     [TSRPY_FILL] = {"fill", NULL},
     [TSRPY_SORT] = {"sort", NULL},
     [TSRPY_ASCONTIGUOUSARRAY] = {"ascontiguousarray", NULL},
+    [TSRPY_FROMBUFFER] = {"frombuffer", NULL},
 };
 
 // set_general(dict): the functions in Python, by name.

@@ -120,6 +120,18 @@ static PyObject *small_einsum(PyObject *const *given) {
   return tsrpy_rank_of(both[0]) == comma - text && tsrpy_rank_of(both[1]) == second ? product(both) : NULL;
 }
 
+PyObject *tsrpy_few_heaviside(PyObject *a, PyObject *b) {
+  tsrpy_small x, other;
+  if (!tsrpy_small_read(a, &x) || !tsrpy_small_read(b, &other) || !is_float(x.dtype)) return NULL;
+  if (x.dtype != other.dtype || x.device != other.device || x.shape.rank != other.shape.rank) return NULL;
+  if (memcmp(x.shape.dims, other.shape.dims, (size_t)x.shape.rank * sizeof x.shape.dims[0]) != 0) return NULL;
+  for (int i = 0; i < x.count; i++) {
+    if (x.dtype == TSR_F32) x.of.f32[i] = x.of.f32[i] == 0 ? other.of.f32[i] : x.of.f32[i] > 0;
+    else x.of.f64[i] = x.of.f64[i] == 0 ? other.of.f64[i] : x.of.f64[i] > 0;
+  }
+  return tsrpy_small_make(&x);
+}
+
 PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t count) {
   tsrpy_small a, v, out;
   (void)module;

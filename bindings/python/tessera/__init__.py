@@ -14,7 +14,7 @@ from ._capture import capture
 from ._core import (Array, Device, DeviceError, DType, Error, KernelError, bfloat16, bool, device, float8_e4m3fn, float8_e5m2, float16, float32,
                     float64, int4, int8, int16, int32, int64, ufunc, uint4, uint8, uint16, uint32, uint64)
 from ._core import version as __version__
-from ._creation import (arange, array, asarray, ascontiguousarray, empty, empty_like, eye, from_dlpack, full, full_like, identity, linspace, meshgrid, ones,
+from ._creation import (arange, array, asarray, ascontiguousarray, empty, empty_like, eye, from_dlpack, frombuffer, full, full_like, identity, linspace, meshgrid, ones,
                         ones_like, tril, triu, zeros, zeros_like)
 from ._dtypes import astype, can_cast, dtype, finfo, iinfo, isdtype, result_type
 from ._elementwise import (abs, absolute, acos, acosh, add, allclose, arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, around,
@@ -51,7 +51,7 @@ from .ops import einsum as _einsum
 if _TYPE_CHECKING:
     from ._editing import (append, apply_along_axis, array_split, bincount, block, broadcast, copy, copyto, delete, ediff1d, fill_diagonal, histogram,
                            histogram2d, insert, ndim, place, put, put_along_axis, putmask, resize, rollaxis, shape, size, trim_zeros, vectorize)
-    from ._files import frombuffer, fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez
+    from ._files import fromfile, fromiter, fromstring, genfromtxt, load, loadtxt, save, savetxt, savez
     from ._grids import (c_, diag_indices, fromfunction, index_exp, indices, ix_, mgrid, ndenumerate, ndindex, ogrid, r_, ravel_multi_index, s_,
                          tril_indices, triu_indices, unravel_index)
     from ._signal import (bartlett, blackman, convolve, correlate, gradient, hamming, hanning, interp, pad, polyadd, polyder, polyfit, polyint, polymul, polysub, polyval,
@@ -64,7 +64,7 @@ if _TYPE_CHECKING:
 _LATER = {
     "_editing": """append apply_along_axis array_split bincount block broadcast copy copyto delete ediff1d fill_diagonal histogram histogram2d insert
     ndim place put put_along_axis putmask resize rollaxis shape size trim_zeros vectorize""",
-    "_files": "frombuffer fromfile fromiter fromstring genfromtxt load loadtxt save savetxt savez",
+    "_files": "fromfile fromiter fromstring genfromtxt load loadtxt save savetxt savez",
     "_grids": """c_ diag_indices fromfunction index_exp indices ix_ mgrid ndenumerate ndindex ogrid r_ ravel_multi_index s_ tril_indices
     triu_indices unravel_index""",
     "_signal": """bartlett blackman convolve correlate gradient hamming hanning interp pad polyadd polyder polyfit polyint polymul polysub polyval trapezoid trapz

@@ -134,4 +134,17 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
     return ops.meshgrid(arrays, indexing == "xy")
 
 
-from_dlpack = _core.from_dlpack
+def _frombuffer(buffer: Any, dtype: Any = _core.float32, count: int = -1, offset: int = 0) -> Array:
+    own = _core.as_dtype(dtype)
+    data = memoryview(buffer).cast("B")[offset:]
+    if count >= 0:
+        data = data[:count * own.itemsize]
+    if len(data) % own.itemsize or (count >= 0 and len(data) < count * own.itemsize):
+        raise ValueError(f"frombuffer: {len(data)} bytes are no whole number of {own} elements, or too few")
+    if len(data) == 0:
+        return ops.zeros((0,), own)
+    x = asarray(data)
+    return ops.ne(x, 0) if own == _core.bool else ops.bit_cast(x, own)
+
+
+from_dlpack, frombuffer = _core.from_dlpack, _core.frombuffer

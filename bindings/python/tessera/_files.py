@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable
 
 from . import _core, ops
 from ._core import Array
-from ._creation import asarray
+from ._creation import asarray, frombuffer
 
 _MAGIC = b"\x93NUMPY"
 # dtype: how NumPy's files name it. Those without a name there are stored as a wider one.
@@ -136,23 +136,6 @@ def savetxt(fname: Any, X: Any, fmt: str = "%.18e", delimiter: str = " ", newlin
         return
     with open(fname, "w", encoding="utf-8") as opened:
         opened.write(text)
-
-
-def frombuffer(buffer: Any, dtype: Any = _core.float32, count: int = -1, offset: int = 0) -> Array:
-    """The bytes of a buffer as elements of a dtype.
-
-    >>> tessera.frombuffer(b"abc", tessera.uint8)
-    """
-    own = _core.as_dtype(dtype)
-    data = memoryview(buffer).cast("B")[offset:]
-    if count >= 0:
-        data = data[:count * own.itemsize]
-    if len(data) % own.itemsize or (count >= 0 and len(data) < count * own.itemsize):
-        raise ValueError(f"frombuffer: {len(data)} bytes are no whole number of {own} elements, or too few")
-    if len(data) == 0:
-        return ops.zeros((0,), own)
-    x = asarray(data)
-    return ops.ne(x, 0) if own == _core.bool else ops.bit_cast(x, own)
 
 
 def fromfile(file: Any, dtype: Any = _core.float32, count: int = -1, offset: int = 0) -> Array:

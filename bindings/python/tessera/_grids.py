@@ -2,7 +2,8 @@
 """NumPy's short forms with brackets: mgrid[0:3, 0:4], r_[1:5, 9], ix_(rows, columns)."""
 from __future__ import annotations
 
-from typing import Any, Iterator, Sequence
+import functools
+from typing import Any, Callable, Iterator, Sequence
 
 from . import _core, ops
 from ._core import Array
@@ -76,8 +77,11 @@ def ix_(*lists: Any) -> tuple[Array, ...]:
 
 def indices(dimensions: Sequence[int], dtype: Any = _core.int64, sparse: bool = False) -> Any:
     """The index of every element along each axis; with `sparse` as one array for each axis, to be broadcast."""
-    found = (ogrid if sparse else mgrid)[tuple(slice(0, size) for size in dimensions)]
-    return tuple(ops.cast(own, dtype) for own in found) if sparse else ops.cast(found, dtype)
+    shape = tuple(int(size) for size in dimensions)
+    ones = (1,) * len(shape)
+    made: Callable[[int], Array] = arange if dtype is _core.int64 else functools.partial(arange, dtype=dtype)
+    lists = tuple(ops.reshape(made(size), ones[:i] + (size,) + ones[i + 1:]) for i, size in enumerate(shape))
+    return lists if sparse else ops.stack([ops.expand(own, shape) for own in lists], 0)
 
 
 def fromfunction(function: Any, shape: Sequence[int], *, dtype: Any = _core.float32, **options: Any) -> Any:

@@ -258,7 +258,7 @@ for _name, _property in {
     setattr(Array, _name, _property)
 _core.set_general({"reshape": _reshape, "ravel": _manipulation.ravel, "astype": _astype, "tolist": _tolist, "asarray": _creation._asarray, "array": _creation._array,
                    "nonzero": _searching._nonzero, "flatten": _flatten, "transpose": _transpose, "squeeze": _manipulation.squeeze,
-                   "take": _searching.take, "sort": _sort, "fill": _fill, "ascontiguousarray": _ascontiguousarray,
+                   "take": _searching.take, "sort": _sort, "fill": _fill, "ascontiguousarray": _ascontiguousarray, "frombuffer": _creation._frombuffer,
                    **{name: getattr(_creation, f"_{name}") for name in "zeros ones full arange zeros_like ones_like full_like".split()}})
 _core.set_reductions({name: getattr(_statistics, name) for name in ("sum", "mean", "max", "min", "any", "all")})
 setattr(Array, "__array_priority__", 1000)  # NumPy leaves its operators on our arrays to us

@@ -17,10 +17,13 @@ def _float(x: Any) -> Array:
     return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
 
 
-def _part(mode: str, large: int, few: int) -> slice:
-    """Which of all shifts of two lists a mode takes, by their sizes."""
-    first = few - 1 if mode == "valid" else (few - 1) // 2
-    return slice(first, large if mode == "valid" else first + large)
+def _part(shifts: Array, shorter: int, mode: str) -> Array:
+    """The shifts that a mode takes, of all of two lists."""
+    if mode == "full":
+        return shifts
+    around = shorter - 1
+    first = around if mode == "valid" else around // 2
+    return shifts[first:len(shifts) - around + (0 if mode == "valid" else first)]
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
@@ -31,7 +34,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     a, v = asarray(a), asarray(v)
     few = _core.few_convolve(a, v)
     if few is not None and mode in ("full", "same", "valid"):
-        return few if mode == "full" else few[_part(mode, max(a.size, v.size), min(a.size, v.size))]
+        return _part(few, min(len(a), len(v)), mode)
     if a.ndim != 1 or v.ndim != 1 or a.size == 0 or v.size == 0:
         raise ValueError("convolve: two lists that are not empty are needed")
     dtype = result_type(a, v)
@@ -56,9 +59,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """As convolve, with the second list not reversed."""
-    a, v = asarray(a), asarray(v)
-    found = convolve(a, ops.flip(v, 0), mode)
-    return found
+    v = asarray(v)
+    return convolve(a, v[::-1] if v.ndim == 1 else v, mode)
 
 
 def _window(size: int, *weights: float) -> Array:
