@@ -182,6 +182,8 @@ static PyObject *get_matrix_transposed(PyObject *self, void *unused) {
 }
 
 static Py_ssize_t array_length(PyObject *self) {
+  const tsrpy_array *array = (const tsrpy_array *)self;
+  if (!array->tensor && array->shape.rank > 0) return (Py_ssize_t)array->shape.dims[0];
   tsr_shape shape = tsrpy_shape_of(self);
   if (shape.rank > 0) return (Py_ssize_t)shape.dims[0];
   PyErr_SetString(PyExc_TypeError, "len() of an array without axes");
@@ -324,6 +326,8 @@ static PyObject *array_float(PyObject *self) {
 }
 
 static PyObject *array_int(PyObject *self) {
+  const tsrpy_array *array = (const tsrpy_array *)self;
+  if (tsrpy_is_element(self) && array->dtype == TSR_I64) return tsrpy_bits_number(TSR_I64, array->bits);
   PyObject *item = check_one(self) ? tsrpy_only_item(self) : NULL, *whole = item ? PyNumber_Long(item) : NULL;
   Py_XDECREF(item);
   return whole;

@@ -421,11 +421,11 @@ static bool write_places(const choice *c, const unsigned char *values, const tsr
 static bool fill_places(PyObject *x, PyObject *key, const unsigned char *value) {
   int64_t indices[TSRPY_HELD_BYTES / sizeof(int64_t)];
   tsrpy_array *array = (tsrpy_array *)x;
-  if (!tsrpy_is_held(key) || tsrpy_dtype_of(key) != TSR_I64 || tsrpy_rank_of(key) == 0) return false;
+  if (!tsrpy_is_array(key) || tsrpy_dtype_of(key) != TSR_I64 || tsrpy_rank_of(key) == 0) return false;
   if (!tsrpy_is_held(x) || array->root || array->shape.rank != 1) return false;
   const int64_t count = tsrpy_count_of(key), size = array->shape.dims[0];
   const size_t bytes = tsr_dtype_bytes(array->dtype);
-  tsrpy_bits_read((tsrpy_array *)key, indices, (size_t)count * sizeof indices[0]);
+  if (!tsrpy_few_read(key, indices)) return false;
   for (int64_t i = 0; i < count; i++) {  // all are checked before the first is written
     if (indices[i] < -size || indices[i] >= size) return raise_range(indices[i], 0, size);
   }

@@ -136,7 +136,11 @@ bool tsrpy_dtype_init(PyObject *module) {
   return true;
 }
 
-PyObject *tsrpy_dtype_object(tsr_dtype dtype) { return Py_NewRef(objects[find(dtype) - names]); }
+PyObject *tsrpy_dtype_object(tsr_dtype dtype) {
+  static PyObject *by_dtype[TSR_DTYPE_COUNT];  // those that were asked for; borrowed from `objects`
+  if (!by_dtype[dtype]) by_dtype[dtype] = objects[find(dtype) - names];
+  return Py_NewRef(by_dtype[dtype]);
+}
 
 static bool parse_name(PyObject *name, tsr_dtype *out_dtype) {
   for (int i = 0; i < NAME_COUNT; i++) {

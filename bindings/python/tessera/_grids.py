@@ -2,8 +2,7 @@
 """NumPy's short forms with brackets: mgrid[0:3, 0:4], r_[1:5, 9], ix_(rows, columns)."""
 from __future__ import annotations
 
-import functools
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Iterator, Sequence
 
 from . import _core, ops
 from ._core import Array
@@ -79,8 +78,7 @@ def indices(dimensions: Sequence[int], dtype: Any = _core.int64, sparse: bool = 
     """The index of every element along each axis; with `sparse` as one array for each axis, to be broadcast."""
     shape = tuple(int(size) for size in dimensions)
     ones = (1,) * len(shape)
-    made: Callable[[int], Array] = arange if dtype is _core.int64 else functools.partial(arange, dtype=dtype)
-    lists = tuple(ops.reshape(made(size), ones[:i] + (size,) + ones[i + 1:]) for i, size in enumerate(shape))
+    lists = tuple(ops.reshape(arange(size) if dtype is _core.int64 else arange(size, dtype=dtype), ones[:i] + (size,) + ones[i + 1:]) for i, size in enumerate(shape))
     return lists if sparse else ops.stack([ops.expand(own, shape) for own in lists], 0)
 
 
