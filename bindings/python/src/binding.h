@@ -387,11 +387,6 @@ PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t
 
 bool tsrpy_composed_init(PyObject *module);
 
-// --- view_operators.c: operators that are views ------------------------------------------------------------------------------
-
-// As tsrpy_small_find, for operators whose result is a view.
-tsrpy_small_run *tsrpy_view_operator_find(const char *name);
-
 // --- methods.c: what small programs call all the time ------------------------------------------------------------------
 
 // Functions in Python that do what C leaves to them, by set_general.

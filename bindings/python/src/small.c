@@ -670,47 +670,48 @@ static PyObject *small_diag(PyObject *const *given) {
 
 // --- The operators ---------------------------------------------------------------------------------------------------------
 
+static const tsrpy_small_entry own_operators[] = {
+    {"sum", small_sum},
+    {"mean", small_mean},
+    {"prod", small_prod},
+    {"max", small_max},
+    {"min", small_min},
+    {"any", small_any},
+    {"all", small_all},
+    {"argmax", small_argmax},
+    {"argmin", small_argmin},
+    {"cumsum", small_cumsum},
+    {"cumprod", small_cumprod},
+    {"sort", small_sort},
+    {"argsort", small_argsort},
+    {"matmul", small_matmul},
+    {"concat", small_concat},
+    {"stack", small_stack},
+    {"index_select", small_index_select},
+    {"repeat", small_repeat},
+    {"where", small_where},
+    {"take", small_take},
+    {"gather", small_gather},
+    {"cast", small_cast},
+    {"searchsorted", small_searchsorted},
+    {"unique", small_unique},
+    {"nonzero", small_nonzero},
+    {"bincount", small_bincount},
+    {"diag", small_diag},
+    {"dot", small_dot},
+    {"outer", small_outer},
+    {"eye", small_eye},
+    {"diff", small_diff},
+    {NULL, NULL},
+};
+
 tsrpy_small_run *tsrpy_small_find(const char *name) {
-  static const struct {
-    const char *name;
-    tsrpy_small_run *run;
-  } operators[] = {
-      {"sum", small_sum},
-      {"mean", small_mean},
-      {"prod", small_prod},
-      {"max", small_max},
-      {"min", small_min},
-      {"any", small_any},
-      {"all", small_all},
-      {"argmax", small_argmax},
-      {"argmin", small_argmin},
-      {"cumsum", small_cumsum},
-      {"cumprod", small_cumprod},
-      {"sort", small_sort},
-      {"argsort", small_argsort},
-      {"matmul", small_matmul},
-      {"concat", small_concat},
-      {"stack", small_stack},
-      {"index_select", small_index_select},
-      {"repeat", small_repeat},
-      {"where", small_where},
-      {"take", small_take},
-      {"gather", small_gather},
-      {"cast", small_cast},
-      {"searchsorted", small_searchsorted},
-      {"unique", small_unique},
-      {"nonzero", small_nonzero},
-      {"bincount", small_bincount},
-      {"diag", small_diag},
-      {"dot", small_dot},
-      {"outer", small_outer},
-      {"eye", small_eye},
-      {"diff", small_diff},
-  };
-  for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
-    if (strcmp(operators[i].name, name) == 0) return operators[i].run;
+  const tsrpy_small_entry *const tables[] = {own_operators, tsrpy_matrix_operators, tsrpy_line_operators,
+                                             tsrpy_view_operators};
+  for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+    for (const tsrpy_small_entry *entry = tables[i]; entry->name; entry++) {
+      if (strcmp(entry->name, name) == 0) return entry->run;
+    }
   }
-  tsrpy_small_run *found = tsrpy_small_matrix_find(name);
-  if (!found) found = tsrpy_small_line_find(name);
-  return found ? found : tsrpy_view_operator_find(name);
+  return NULL;
 }

@@ -30,9 +30,11 @@ bool tsrpy_small_begin(tsrpy_small *out, const tsrpy_small *like, tsr_dtype dtyp
 // The elements as an Array; NULL with an exception.
 PyObject *tsrpy_small_make(const tsrpy_small *s);
 
-// small_matrices.c: as tsrpy_small_find, for linear algebra.
-tsrpy_small_run *tsrpy_small_matrix_find(const char *name);
-// small_lines.c: the same for operators along a line.
-tsrpy_small_run *tsrpy_small_line_find(const char *name);
+// Operators by their names; the last entry has none. Linear algebra (small_matrices.c), along a line (small_lines.c), views (view_operators.c).
+typedef struct tsrpy_small_entry {
+  const char *name;
+  tsrpy_small_run *run;
+} tsrpy_small_entry;
+extern const tsrpy_small_entry tsrpy_matrix_operators[], tsrpy_line_operators[], tsrpy_view_operators[];
 
 #endif

@@ -156,13 +156,6 @@ PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t
   return tsrpy_small_make(&out);
 }
 
-tsrpy_small_run *tsrpy_small_line_find(const char *name) {
-  static const struct {
-    const char *name;
-    tsrpy_small_run *run;
-  } operators[] = {{"pad", small_pad}, {"interp", small_interp}, {"trace", small_trace}, {"einsum", small_einsum}};
-  for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
-    if (strcmp(operators[i].name, name) == 0) return operators[i].run;
-  }
-  return NULL;
-}
+const tsrpy_small_entry tsrpy_line_operators[] = {
+    {"pad", small_pad}, {"interp", small_interp}, {"trace", small_trace}, {"einsum", small_einsum}, {NULL, NULL},
+};

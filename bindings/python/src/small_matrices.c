@@ -388,15 +388,9 @@ static PyObject *small_eigh(PyObject *const *given) {
   return pack(parts, 2);
 }
 
-tsrpy_small_run *tsrpy_small_matrix_find(const char *name) {
-  static const struct {
-    const char *name;
-    tsrpy_small_run *run;
-  } operators[] = {{"det", small_det},     {"slogdet", small_slogdet},         {"inverse", small_inverse},
-                   {"solve", small_solve}, {"cholesky", small_cholesky},       {"svd", small_svd},
-                   {"pinv", small_pinv},   {"matrix_rank", small_matrix_rank}, {"eigh", small_eigh}};
-  for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
-    if (strcmp(operators[i].name, name) == 0) return operators[i].run;
-  }
-  return NULL;
-}
+const tsrpy_small_entry tsrpy_matrix_operators[] = {
+    {"det", small_det},     {"slogdet", small_slogdet},         {"inverse", small_inverse},
+    {"solve", small_solve}, {"cholesky", small_cholesky},       {"svd", small_svd},
+    {"pinv", small_pinv},   {"matrix_rank", small_matrix_rank}, {"eigh", small_eigh},
+    {NULL, NULL},
+};

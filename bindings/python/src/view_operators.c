@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Operators of tessera.ops that are views, of Arrays that hold their elements: what functions in Python are made of needs no tensor either.
-#include "binding.h"
+#include "small.h"
 
 // NULL: the library makes the view.
 static tsrpy_array *held_of(PyObject *object) { return object && tsrpy_is_held(object) ? (tsrpy_array *)object : NULL; }
@@ -68,14 +68,12 @@ static PyObject *view_unsqueeze(PyObject *const *given) {
   return view_along(x, axis, TSR_NEW_AXIS);
 }
 
-tsrpy_small_run *tsrpy_view_operator_find(const char *name) {
-  static const struct {
-    const char *name;
-    tsrpy_small_run *run;
-  } operators[] = {{"reshape", view_reshape}, {"transpose", view_transpose}, {"moveaxis", view_moveaxis},
-                   {"flip", view_flip},       {"squeeze", view_squeeze},     {"unsqueeze", view_unsqueeze}};
-  for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
-    if (strcmp(operators[i].name, name) == 0) return operators[i].run;
-  }
-  return NULL;
-}
+const tsrpy_small_entry tsrpy_view_operators[] = {
+    {"reshape", view_reshape},
+    {"transpose", view_transpose},
+    {"moveaxis", view_moveaxis},
+    {"flip", view_flip},
+    {"squeeze", view_squeeze},
+    {"unsqueeze", view_unsqueeze},
+    {NULL, NULL},
+};
