@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Builds the package `tessera` from this tree: one wheel for Python 3.11 and later that has libtessera beside the extension module.
 
-libtessera is built by CMake into build/release, or taken from the build folder that TESSERA_BUILD_DIR names.
+libtessera is built by CMake into build/release, or taken from the build folder that TESSERA_BUILD_DIR names, seen from the tree.
 """
 import glob
 import os
@@ -14,7 +14,7 @@ from setuptools.command.build_ext import build_ext
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
-BUILD = os.environ.get("TESSERA_BUILD_DIR") or os.path.join(TREE, "build", "release")
+BUILD = os.path.join(TREE, os.environ.get("TESSERA_BUILD_DIR") or os.path.join("build", "release"))  # pip runs this in another folder, so relative paths begin at the tree
 STAGE = os.path.join(TREE, "build", "python-package")
 LIBRARY = "libtessera.so.0"
 

@@ -371,7 +371,7 @@ static bool diagonalise(matrix *m, matrix *v) {
 static PyObject *small_eigh(PyObject *const *given) {
   tsrpy_small x;
   matrix m, v, vectors;
-  double unsorted[MOST_COLUMNS], values[MOST_COLUMNS];
+  double unsorted[MOST_COLUMNS] = {0}, values[MOST_COLUMNS];
   int places[MOST_COLUMNS];
   if (!read_square(given[0], &x, &m)) return NULL;
   mirror_lower(&m);
