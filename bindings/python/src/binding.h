@@ -380,7 +380,7 @@ bool tsrpy_read_axis(PyObject *object, int rank, int otherwise, int *out_axis);
 // 0 below 0, 1 above, b at 0, for few floats of one shape. NULL: they are something else, or there is an exception (small_lines.c).
 PyObject *tsrpy_few_heaviside(PyObject *a, PyObject *b);
 
-// few_convolve(a, v): all products of two lists of few floats, summed at every shift; None: they are something else (small_lines.c).
+// few_convolve(a, v, mode, is_reversed): convolve of two lists of few floats, v read backwards if `is_reversed`; None: they are something else (small_lines.c).
 PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 // --- composed.c: functions of several operators ---------------------------------------------------------------------------------

@@ -132,20 +132,47 @@ PyObject *tsrpy_few_heaviside(PyObject *a, PyObject *b) {
   return tsrpy_small_make(&x);
 }
 
+// Which of all shifts of two lists a mode takes: `count` from `first` on. False: there is no such mode.
+static bool read_mode(PyObject *mode, int longer, int shorter, int *out_first, int *out_count) {
+  const int around = shorter - 1;
+  if (PyUnicode_CompareWithASCIIString(mode, "valid") == 0) {
+    *out_first = around;
+    *out_count = longer - around;
+  } else if (PyUnicode_CompareWithASCIIString(mode, "same") == 0) {
+    *out_first = around / 2;
+    *out_count = longer;
+  } else {
+    *out_first = 0;
+    *out_count = longer + around;
+    return PyUnicode_CompareWithASCIIString(mode, "full") == 0;
+  }
+  return true;
+}
+
+static void reverse(tsrpy_small *x) {
+  const tsrpy_small from = *x;
+  for (int i = 0; i < x->count; i++) {
+    memcpy(x->of.bytes_of + (size_t)i * x->bytes, from.of.bytes_of + (size_t)(x->count - 1 - i) * x->bytes, x->bytes);
+  }
+}
+
 PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t count) {
   tsrpy_small a, v, out;
+  int first, shifts;
   (void)module;
-  if (count != 2 || !tsrpy_small_read(args[0], &a) || !tsrpy_small_read(args[1], &v)) Py_RETURN_NONE;
+  if (count != 4 || !tsrpy_small_read(args[0], &a) || !tsrpy_small_read(args[1], &v)) Py_RETURN_NONE;
   if (!is_float(a.dtype) || a.dtype != v.dtype || a.device != v.device || a.shape.rank != 1 || v.shape.rank != 1)
     Py_RETURN_NONE;
-  const tsr_shape shape = {.rank = 1, .dims = {a.count + v.count - 1}};
-  if (!tsrpy_small_begin(&out, &a, a.dtype, &shape)) Py_RETURN_NONE;
+  if (args[3] == Py_True) reverse(&v);
   const tsrpy_small *large = a.count >= v.count ? &a : &v, *few = large == &a ? &v : &a;
-  for (int at = 0; at < out.count; at++) {  // kernels go through the reversed shorter list, with fused multiply-adds
+  if (!PyUnicode_Check(args[2]) || !read_mode(args[2], large->count, few->count, &first, &shifts)) Py_RETURN_NONE;
+  const tsr_shape shape = {.rank = 1, .dims = {shifts}};
+  if (!tsrpy_small_begin(&out, &a, a.dtype, &shape)) Py_RETURN_NONE;
+  for (int at = 0; at < shifts; at++) {  // kernels go through the reversed shorter list, with fused multiply-adds
     float single = 0;
     double real = 0;
     for (int k = few->count; k-- > 0;) {
-      const int place = at - k;
+      const int place = first + at - k;
       const bool is_inside = place >= 0 && place < large->count;
       if (a.dtype == TSR_F32) single = fmaf(is_inside ? large->of.f32[place] : 0, few->of.f32[k], single);
       else real = fma(is_inside ? large->of.f64[place] : 0, few->of.f64[k], real);

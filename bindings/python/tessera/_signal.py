@@ -17,24 +17,15 @@ def _float(x: Any) -> Array:
     return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
 
 
-def _part(shifts: Array, shorter: int, mode: str) -> Array:
-    """The shifts that a mode takes, of all of two lists."""
-    if mode == "full":
-        return shifts
-    around = shorter - 1
-    first = around if mode == "valid" else around // 2
-    return shifts[first:len(shifts) - around + (0 if mode == "valid" else first)]
-
-
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     """The products of two lists at every shift, summed. mode: full, same (as long as the longer list) or valid (where they overlap wholly).
 
     >>> tessera.convolve([1.0, 2.0, 3.0], [0.5, 0.5])
     """
+    few = _core.few_convolve(a, v, mode, False)
+    if few is not None:
+        return few
     a, v = asarray(a), asarray(v)
-    few = _core.few_convolve(a, v)
-    if few is not None and mode in ("full", "same", "valid"):
-        return _part(few, min(len(a), len(v)), mode)
     if a.ndim != 1 or v.ndim != 1 or a.size == 0 or v.size == 0:
         raise ValueError("convolve: two lists that are not empty are needed")
     dtype = result_type(a, v)
@@ -59,6 +50,9 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """As convolve, with the second list not reversed."""
+    few = _core.few_convolve(a, v, mode, True)
+    if few is not None:
+        return few
     v = asarray(v)
     return convolve(a, v[::-1] if v.ndim == 1 else v, mode)
 

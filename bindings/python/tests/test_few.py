@@ -151,7 +151,7 @@ class Operators(unittest.TestCase):
             sizes = {letter: g.randint(1, 4) for letter in "ijk"}
             equation = g.choice(["ij,jk", "ij,jk->ik", "ij,jk->ki", "i,i", "i,i->", "ij,j", "ij,j->i", "i,ij->j", "ji,jk", "kj,ji"])
             args = (equation, tuple(self.values([sizes[letter] for letter in part], g.choice(["float32", "float32", dtype])) for part in equation.split("->")[0].split(",")))
-        elif name == "convolve":
+        elif name in ("convolve", "correlate"):
             args = (self.values((g.randint(1, 6),), dtype), self.values((g.randint(1, 6),), dtype), g.choice(["full", "same", "valid"]))
         elif name in ("heaviside", "logaddexp2"):
             args = (x, self.values(shape, dtype))
@@ -178,7 +178,7 @@ class Operators(unittest.TestCase):
         self.generator = random.Random(5)
         names = """sum mean prod max min any all argmax argmin cumsum cumprod sort argsort matmul concat stack index_select repeat where take gather cast searchsorted
                    unique nonzero bincount diag dot outer diff eye reshape flip unsqueeze transpose moveaxis squeeze pad interp trace einsum
-                   convolve heaviside logaddexp2""".split()
+                   convolve correlate heaviside logaddexp2""".split()
         with ts.device("cpu"):
             for k in range(40 * len(names)):
                 name = names[k % len(names)]
