@@ -305,16 +305,16 @@ static bool is_zero(const unsigned char *element, tsr_dtype dtype) {
 }
 
 // The indices of the elements that are not 0, one array of int32 for each axis, of a small array.
-static PyObject *indices_of(tsr_tensor *x, const int32_t *places, int count) {
+static PyObject *indices_of(PyObject *x, const int32_t *places, int count) {
   int32_t indices[TSRPY_SMALL];
-  tsr_shape shape = tsr_tensor_shape(x);
+  tsr_shape shape = tsrpy_shape_of(x);
   const tsr_shape found = TSR_SHAPE(count);
   PyObject *all = PyTuple_New(shape.rank);
-  int64_t step = tsr_tensor_count(x);
+  int64_t step = tsrpy_count_of(x);
   for (int axis = 0; all && axis < shape.rank; axis++) {
     step /= shape.dims[axis];
     for (int i = 0; i < count; i++) indices[i] = (int32_t)(places[i] / step % shape.dims[axis]);
-    PyObject *own = tsrpy_few_take(tsr_tensor_device(x), TSR_I32, &found, count, indices);
+    PyObject *own = tsrpy_few_take(tsrpy_device_of(x), TSR_I32, &found, count, indices);
     if (!own || PyTuple_SetItem(all, axis, own) < 0) Py_CLEAR(all);
   }
   return all;
@@ -324,15 +324,14 @@ static PyObject *nonzero(PyObject *module, PyObject *const *args, Py_ssize_t cou
   (void)module;
   unsigned char elements[TSRPY_SMALL * 8];
   int32_t places[TSRPY_SMALL];
-  bool is_plain = count == 1 && !names && tsrpy_is_array(args[0]) && tsrpy_is_small(tsrpy_tensor_of(args[0]));
-  if (!is_plain || tsr_tensor_shape(tsrpy_tensor_of(args[0])).rank == 0) {
+  PyObject *x = count == 1 && !names && tsrpy_is_array(args[0]) && tsrpy_rank_of(args[0]) > 0 ? args[0] : NULL;
+  if (!x || tsrpy_is_recording() || (!tsrpy_is_held(x) && !tsrpy_is_small(tsrpy_tensor_of(x)))) {
     return tsrpy_call_general(TSRPY_NONZERO, NULL, args, count, names);
   }
-  tsr_tensor *x = tsrpy_tensor_of(args[0]);
-  tsr_dtype dtype = tsr_tensor_dtype(x);
+  tsr_dtype dtype = tsrpy_dtype_of(x);
   size_t bytes = tsr_dtype_bytes(dtype);
-  int all = (int)tsr_tensor_count(x), found = 0;
-  if (!tsrpy_read(x, elements, (size_t)all * bytes)) return NULL;
+  int all = (int)tsrpy_count_of(x), found = 0;
+  if (!tsrpy_few_read(x, elements) && !tsrpy_read(tsrpy_tensor_of(x), elements, (size_t)all * bytes)) return NULL;
   for (int i = 0; i < all; i++) {
     if (!is_zero(elements + (size_t)i * bytes, dtype)) places[found++] = i;
   }
