@@ -2,6 +2,15 @@
 // The extension module tessera._core. Its state is static: it is initialised once in a process.
 #include "binding.h"
 
+// The Array of a tensor that is taken over; few elements are held by the Array itself.
+static PyObject *take_few(tsr_tensor *tensor) {
+  PyObject *array = tsrpy_array_take(tensor);
+  PyObject *few = array ? tsrpy_few_copy(array, tsrpy_dtype_of(array), NULL) : NULL;
+  if (!few && !PyErr_Occurred()) return array;
+  Py_XDECREF(array);
+  return few;
+}
+
 // as_array(object, dtype, device, copy): what asarray and array are made of. copy: True, False or None.
 static PyObject *as_array(PyObject *module, PyObject *args) {
   (void)module;
@@ -10,9 +19,12 @@ static PyObject *as_array(PyObject *module, PyObject *args) {
   tsr_dtype dtype = TSR_DTYPE_COUNT;
   if (dtype_object != Py_None && !tsrpy_dtype_parse(dtype_object, &dtype)) return NULL;
   bool is_array = tsrpy_is_array(object);
-  tsr_device *device = is_array && device_object == Py_None ? tsr_tensor_device(tsrpy_tensor_of(object))
-                                                            : tsrpy_device_parse(device_object);
+  tsr_device *device =
+      is_array && device_object == Py_None ? tsrpy_device_of(object) : tsrpy_device_parse(device_object);
   if (!device) return NULL;
+  bool is_same =
+      is_array && device == tsrpy_device_of(object) && (dtype == TSR_DTYPE_COUNT || dtype == tsrpy_dtype_of(object));
+  if (is_same && copy != Py_True) return Py_NewRef(object);
   tsr_tensor *tensor = tsrpy_tensor_from(object, device, dtype);
   if (!tensor) return NULL;
   bool is_shared = is_array && tsr_tensor_shares_memory(tensor, tsrpy_tensor_of(object));
@@ -21,6 +33,7 @@ static PyObject *as_array(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "copy=False, but this data cannot be used without a copy");
     return NULL;
   }
+  if (!is_array) return take_few(tensor);
   if (copy != Py_True || !is_shared) return tsrpy_array_take(tensor);
   tsr_tensor *fresh = tsr_copy(tensor);
   tsr_release(tensor);
