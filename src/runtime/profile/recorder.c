@@ -362,6 +362,7 @@ void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uin
   tsri_mutex_lock(&lock);
   tsri_profiled *profiled = session ? find_device(device) : NULL;
   if (session && !profiled) session->lost_count++;
+  if (profiled) read_memory(profiled);  // what the work needs has been taken
   span->is_on = profiled != NULL;
   span->lane = profiled ? find_lane(profiled, queue) : NULL;
   bool has_events = span->lane && !span->lane->runs_at_once, is_new = has_events && !span->lane->is_ready;
@@ -399,7 +400,6 @@ static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t en
   uint64_t number = session->next_number;
   tsri_profiled *profiled = find_device(device);
   note_time(end_ns);
-  if (profiled) read_memory(profiled);
   tsri_profile_entry *entry =
       work ? add_record(span->thread, profiled, span->lane, span->timing, call_began_ns(span, end_ns), end_ns, work)
            : NULL;
