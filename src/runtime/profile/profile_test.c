@@ -369,6 +369,26 @@ TEST(the_oldest_records_are_dropped_and_still_count) {
   tsr_device_release(device);
 }
 
+TEST(memory_is_noted_before_the_work_that_takes_it) {
+  enum { BYTES = 8 << 20 };
+  tsr_device *device = test_open("cpu");
+  CHECK_OK(tsr_profile_begin(NULL));
+  tsr_tensor *y = tsr_full(device, TSR_F32, TSR_SHAPE(BYTES / 4), 0.5), *z = tsr_exp(y);
+  CHECK_OK(tsr_evaluate(y));
+  CHECK_OK(tsr_evaluate(z));
+  tsr_release(y);
+  tsr_release(z);
+  tsr_profile *profile = end_profile();
+  const tsri_profiled *seen = tsri_profile_device_at(profile, 0);
+  int last = count_records(profile) - 1, i = 0;
+  while (last > 0 && strcmp(record_at(profile, last).operators, "exp") != 0) last--;
+  while (i < seen->sample_count && seen->samples[i].bytes < 2 * (uint64_t)BYTES) i++;
+  CHECK(i < seen->sample_count);
+  CHECK(seen->samples[i].at_ns <= record_at(profile, last).start_ns);
+  tsr_profile_release(profile);
+  tsr_device_release(device);
+}
+
 TEST(many_memory_samples_are_thinned_and_keep_the_peak) {
   enum { TIMES = 3 * TSRI_MEMORY_SAMPLES, PEAK = 1 << 20 };
   tsr_device *device = test_open("cpu");
