@@ -36,3 +36,17 @@ function(tessera_embed_report out)
     VERBATIM)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
+
+# The kernel of matrix products for NVIDIA's Hopper GPUs (src/backends/cuda/units.cu) as a C file in the build tree.
+function(tessera_embed_units out)
+  set(text "${PROJECT_SOURCE_DIR}/src/backends/cuda/units.cu")
+  set(script "${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake")
+  set(generated "${PROJECT_BINARY_DIR}/generated/cuda_units.c")
+  add_custom_command(OUTPUT "${generated}"
+    COMMAND "${CMAKE_COMMAND}" "-DINPUT=${text}" "-DOUTPUT=${generated}" "-DSYMBOL=tsri_cuda_units_text"
+      "-DHEADER=backends/cuda/units_text.h" -P "${script}"
+    DEPENDS "${text}" "${script}"
+    COMMENT "Embedding units.cu"
+    VERBATIM)
+  set(${out} "${generated}" PARENT_SCOPE)
+endfunction()

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TSRI_MOST_CONTENDERS = 8 };
+enum { TSRI_MOST_CONTENDERS = 9 };
 
 typedef struct tsri_contest {
   int count;  // up to TSRI_MOST_CONTENDERS

@@ -191,11 +191,12 @@ static void destroy_plan(const cuda_blas *blas, blas_plan *plan) {
 }
 
 // Fills a plan for `product`. If the library has no algorithm for it, the plan remembers that as well.
-static void make_plan(const cuda_blas *blas, const cuda_product *product, bool allows_tf32, blas_plan *plan) {
+static void make_plan(const cuda_device *device, const cuda_blas *blas, const cuda_product *product, blas_plan *plan) {
   destroy_plan(blas, plan);
   plan->is_used = true;
   plan->product = *product;
-  int code = make_operation(blas, product, allows_tf32, &plan->operation);
+  plan->has_units = tsri_cuda_units_take(device, product);
+  int code = make_operation(blas, product, device->allows_tf32, &plan->operation);
   if (code == LT_SUCCESS) code = make_layout(blas, product, &product->a, &plan->a);
   if (code == LT_SUCCESS) code = make_layout(blas, product, &product->b, &plan->b);
   if (code == LT_SUCCESS && product->has_c) code = make_layout(blas, product, &product->c, &plan->c);
@@ -206,21 +207,21 @@ static void make_plan(const cuda_blas *blas, const cuda_product *product, bool a
     tsri_log(TSR_LOG_DEBUG, "%s has nothing for a product (code %d)", blas->library->title, code);
 }
 
-static blas_plan *plan_for(cuda_blas *blas, const cuda_product *product, bool allows_tf32) {
+static blas_plan *plan_for(const cuda_device *device, cuda_blas *blas, const cuda_product *product) {
   uint64_t mixed = UINT64_C(0xCBF29CE484222325);
   const unsigned char *bytes = (const unsigned char *)product;
   for (size_t i = 0; i < sizeof *product; i++) mixed = (mixed ^ bytes[i]) * UINT64_C(0x100000001B3);
   blas_plan *plan = &blas->plans[mixed % BLAS_PLAN_SLOTS];
   if (!plan->is_used || memcmp(&plan->product, product, sizeof *product) != 0) {
-    make_plan(blas, product, allows_tf32, plan);
+    make_plan(device, blas, product, plan);
   }
   return plan;
 }
 
 // --- Products -----------------------------------------------------------------------------------------------------------
 
-int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan,
-                          const cuda_product_memory *memory, const lt_choice *choice) {
+static int launch_proposal(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan,
+                           const cuda_product_memory *memory, const lt_choice *choice) {
   const float narrow[2] = {(float)memory->alpha, (float)memory->beta};
   const double wide[2] = {memory->alpha, memory->beta};
   const int32_t whole[2] = {(int32_t)memory->alpha, (int32_t)memory->beta};
@@ -243,10 +244,23 @@ int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_p
                          choice->workspace_bytes, queue->stream);
 }
 
-static tsr_status multiply(cuda_queue *queue, const cuda_blas *blas, blas_plan *plan,
-                           const cuda_product_memory *memory) {
+int tsri_cuda_blas_launch(cuda_queue *queue, cuda_blas *blas, const blas_plan *plan, const cuda_product_memory *memory,
+                          int way) {
+  if (plan->has_units && way == 0) {
+    return tsri_cuda_units_multiply(queue, &blas->units, &plan->product, memory) ? LT_SUCCESS
+                                                                                 : blas->library->not_supported;
+  }
+  const lt_choice *choice = &plan->proposals[way - plan->has_units];
+  return choice->state == LT_SUCCESS ? launch_proposal(queue, blas, plan, memory, choice) : choice->state;
+}
+
+static tsr_status multiply(cuda_queue *queue, cuda_blas *blas, blas_plan *plan, const cuda_product_memory *memory) {
   if (!plan->is_settled) tsri_cuda_blas_settle(queue, blas, plan, memory);
-  int code = tsri_cuda_blas_launch(queue, blas, plan, memory, &plan->proposals[plan->chosen]);
+  int code = tsri_cuda_blas_launch(queue, blas, plan, memory, plan->chosen);
+  if (code != LT_SUCCESS && plan->has_units && plan->chosen == 0) {
+    plan->has_units = false;  // the library's favourite is way 0 now
+    code = tsri_cuda_blas_launch(queue, blas, plan, memory, 0);
+  }
   const lt_library *l = blas->library;
   if (code == LT_SUCCESS) return TSR_OK;
   if (code == l->not_supported || code == l->arch_mismatch || code == l->invalid_value) return TSR_ERR_UNSUPPORTED;
@@ -263,7 +277,7 @@ tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, co
                      blas->library->title);
   }
   tsri_mutex_lock(&blas->lock);
-  blas_plan *plan = plan_for(blas, product, queue->device->allows_tf32);
+  blas_plan *plan = plan_for(queue->device, blas, product);
   tsr_status status = plan->is_impossible ? TSR_ERR_UNSUPPORTED : multiply(queue, blas, plan, memory);
   if (status == TSR_ERR_UNSUPPORTED) plan->is_impossible = true;
   tsri_mutex_unlock(&blas->lock);
@@ -274,7 +288,7 @@ bool tsri_cuda_can_multiply(cuda_device *device, const cuda_product *product) {
   cuda_blas *blas = blas_of(device);
   if (!blas) return false;
   tsri_mutex_lock(&blas->lock);
-  bool is_possible = !plan_for(blas, product, device->allows_tf32)->is_impossible;
+  bool is_possible = !plan_for(device, blas, product)->is_impossible;
   tsri_mutex_unlock(&blas->lock);
   return is_possible;
 }
@@ -284,6 +298,7 @@ void tsri_cuda_blas_close(cuda_device *device) {
   if (!blas) return;
   bool was_pushed = tsri_cuda_enter(device);
   for (int i = 0; i < BLAS_PLAN_SLOTS; i++) destroy_plan(blas, &blas->plans[i]);
+  tsri_cuda_units_clear(device, &blas->units);
   blas->lt.Destroy(blas->handle);
   tsri_cuda_leave(device, was_pushed);
   tsri_mutex_deinit(&blas->lock);

@@ -5,12 +5,14 @@
 
 #include "backends/cuda/blas.h"
 #include "backends/cuda/blas_api.h"
+#include "backends/cuda/units.h"
 
 enum {
   // Of the queue's workspace: what NVIDIA advises for Hopper. cuBLASLt proposes other algorithms if it is offered more.
   BLAS_WORKSPACE_BYTES = 32 << 20,
   BLAS_PLAN_SLOTS = 256,  // entries of the hash table; a new product replaces the one in its slot
-  BLAS_PROPOSALS = 8      // number of algorithms requested from the library
+  BLAS_PROPOSALS = 8,     // number of algorithms requested from the library
+  BLAS_WAYS = 1 + BLAS_PROPOSALS
 };
 
 _Static_assert((int)BLAS_WORKSPACE_BYTES <= (int)CUDA_WORKSPACE_BYTES, "the queue's workspace is large enough");
@@ -22,25 +24,29 @@ typedef struct blas_plan {
   lt_operation operation;
   lt_layout a, b, c, d;
   lt_choice proposals[BLAS_PROPOSALS];
-  int proposal_count, chosen;
+  int proposal_count;
+  bool has_units;  // way 0 is our own kernel (units.h), the proposals follow; else they are all there is
+  int chosen;      // way
 } blas_plan;
 
 struct cuda_blas {
   const lt_library *library;
   lt_entries lt;
   lt_handle handle;
-  tsri_mutex lock;  // protects the plans
+  tsri_mutex lock;  // protects what follows
+  cuda_units units;
   blas_plan plans[BLAS_PLAN_SLOTS];
 };
 
-// Queues the product with one of the proposals. Returns the library's status code.
-int tsri_cuda_blas_launch(cuda_queue *queue, const cuda_blas *blas, const blas_plan *plan,
-                          const cuda_product_memory *memory, const lt_choice *choice);
+static inline int blas_way_count(const blas_plan *plan) { return plan->has_units + plan->proposal_count; }
 
-// Chooses the fastest proposal for a product that is large enough: from the result stored by an earlier run of the
-// program, or by running each proposal, which waits for the queue. It chooses nothing yet while a graph is being
+// Queues the product in one of the ways. Returns the library's status code, not_supported if our own kernel does not run.
+int tsri_cuda_blas_launch(cuda_queue *queue, cuda_blas *blas, const blas_plan *plan, const cuda_product_memory *memory,
+                          int way);
+
+// Chooses the fastest way for a product that is large enough: from the result stored by an earlier run of the
+// program, or by running each way, which waits for the queue. It chooses nothing yet while a graph is being
 // recorded, or if c and d are the same memory, because then each run would change the result.
-void tsri_cuda_blas_settle(cuda_queue *queue, const cuda_blas *blas, blas_plan *plan,
-                           const cuda_product_memory *memory);
+void tsri_cuda_blas_settle(cuda_queue *queue, cuda_blas *blas, blas_plan *plan, const cuda_product_memory *memory);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the fastest of cuBLASLt's proposals for a product.
+// Finds the fastest way to compute a product: one of cuBLASLt's proposals, or our own kernel.
 //
 // cuBLASLt orders its proposals by a model of the GPU. On an H200 its first proposal is 3 to 5 % slower than another
 // of the first eight, for 16-bit products from 2048^3 on.
@@ -8,13 +8,15 @@
 
 #include <stdio.h>
 
-_Static_assert((int)BLAS_PROPOSALS <= (int)CUDA_MOST_PROPOSALS, "all of cuBLASLt's proposals can be timed");
+_Static_assert((int)BLAS_WAYS <= (int)CUDA_MOST_PROPOSALS, "all ways can be timed");
 
 static bool is_worth_it(const blas_plan *plan) {
   const cuda_product *p = &plan->product;
   double inner = (double)(p->a.is_transposed ? p->a.rows : p->a.cols);
   double work = (double)p->batch * (double)p->d.rows * (double)p->d.cols * inner;
-  return plan->proposal_count > 1 && work >= (double)tsri_cuda_timing.least_work;
+  // Our own kernel may gain much for small products, too.
+  int64_t least = plan->has_units ? tsri_cuda_timing.least_work / 8 : tsri_cuda_timing.least_work;
+  return blas_way_count(plan) > 1 && work >= (double)least;
 }
 
 static tsri_cache_key key_of(const cuda_device *device, const blas_plan *plan) {
@@ -23,6 +25,7 @@ static tsri_cache_key key_of(const cuda_device *device, const blas_plan *plan) {
   tsri_cache_key_add_text(&key, device->name);
   tsri_cache_key_add(&key, &plan->product, sizeof plan->product);
   tsri_cache_key_add(&key, &device->allows_tf32, sizeof device->allows_tf32);
+  tsri_cache_key_add(&key, &plan->has_units, sizeof plan->has_units);
   for (int i = 0; i < plan->proposal_count; i++) {
     tsri_cache_key_add(&key, &plan->proposals[i].algorithm, sizeof plan->proposals[i].algorithm);
   }
@@ -32,26 +35,23 @@ static tsri_cache_key key_of(const cuda_device *device, const blas_plan *plan) {
 // A product that is being timed.
 typedef struct timed_product {
   cuda_queue *queue;
-  const cuda_blas *blas;
+  cuda_blas *blas;
   const blas_plan *plan;
   const cuda_product_memory *memory;
 } timed_product;
 
 static bool launch(void *context, int number) {
   const timed_product *timed = context;
-  const lt_choice *choice = &timed->plan->proposals[number];
-  return choice->state == LT_SUCCESS &&
-         tsri_cuda_blas_launch(timed->queue, timed->blas, timed->plan, timed->memory, choice) == LT_SUCCESS;
+  return tsri_cuda_blas_launch(timed->queue, timed->blas, timed->plan, timed->memory, number) == LT_SUCCESS;
 }
 
-void tsri_cuda_blas_settle(cuda_queue *queue, const cuda_blas *blas, blas_plan *plan,
-                           const cuda_product_memory *memory) {
+void tsri_cuda_blas_settle(cuda_queue *queue, cuda_blas *blas, blas_plan *plan, const cuda_product_memory *memory) {
   if (!is_worth_it(plan)) {
     plan->is_settled = true;
     return;
   }
   timed_product timed = {queue, blas, plan, memory};
-  const cuda_proposals proposals = {plan->proposal_count, launch, &timed};
+  const cuda_proposals proposals = {blas_way_count(plan), launch, &timed};
   char operation[128];
   const cuda_product *p = &plan->product;
   snprintf(operation, sizeof operation, "%s product of %lld x %lld x %lld, batch %lld", blas->library->title,

@@ -25,11 +25,11 @@ static void add_option(option_list *list, const char *text, size_t bytes) {
 }
 
 // The defaults of NVRTC and hiprtc already give IEEE division, square roots and denormals.
-static void collect_options(const cuda_device *device, const tsri_code *code, option_list *list) {
-  char target[OPTION_BYTES];
-  snprintf(target, sizeof target, "%s%s", device->vendor->target_option, device->target);
+static void collect_options(const cuda_device *device, const char *target, const tsri_code *code, option_list *list) {
+  char option[OPTION_BYTES];
+  snprintf(option, sizeof option, "%s%s", device->vendor->target_option, target);
   list->count = 0;
-  add_option(list, target, strlen(target));
+  add_option(list, option, strlen(option));
   add_option(list, "--std=c++14", strlen("--std=c++14"));
   for (const char *at = code->options ? code->options : ""; *at;) {
     size_t bytes = strcspn(at, " ");
@@ -69,8 +69,8 @@ static int take_image(const tsri_nvrtc_api *rtc, nvrtc_program program, bool is_
   return NVRTC_SUCCESS;
 }
 
-static tsr_status compile(const cuda_device *device, const tsri_code *code, const option_list *options,
-                          void **out_image, size_t *out_bytes) {
+static tsr_status compile(const cuda_device *device, const char *target, const tsri_code *code,
+                          const option_list *options, void **out_image, size_t *out_bytes) {
   nvrtc_program program = NULL;
   char *text = tsri_malloc(code->data_bytes + 1);  // the text of a tsri_code need not end with a NUL
   if (!text) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its text", code->name);
@@ -81,8 +81,7 @@ static tsr_status compile(const cuda_device *device, const tsri_code *code, cons
   if (error != NVRTC_SUCCESS)
     return TSRI_FAIL(TSR_ERR_BUILD, "%s: %s takes no text (code %d)", code->name, device->vendor->compiler, error);
   error = device->vendor->rtc->CompileProgram(program, options->count, options->all);
-  if (error == NVRTC_SUCCESS)
-    error = take_image(device->vendor->rtc, program, device->target[0] == 'c', out_image, out_bytes);
+  if (error == NVRTC_SUCCESS) error = take_image(device->vendor->rtc, program, target[0] == 'c', out_image, out_bytes);
   tsr_status status = error == NVRTC_SUCCESS ? TSR_OK : build_failed(device, code, program, error);
   device->vendor->rtc->DestroyProgram(&program);
   return status;
@@ -97,17 +96,17 @@ static char *path_for(const cuda_device *device, const tsri_code *code, const op
   return tsri_cache_path(device->vendor->name, &key);
 }
 
-tsr_status tsri_cuda_compile(const cuda_device *device, const tsri_code *code, bool use_cache, void **out_image,
-                             bool *out_is_fresh) {
+tsr_status tsri_cuda_compile(const cuda_device *device, const char *target, const tsri_code *code, bool use_cache,
+                             void **out_image, bool *out_is_fresh) {
   option_list options;
-  collect_options(device, code, &options);
+  collect_options(device, target, code, &options);
   char *path = path_for(device, code, &options);
   size_t bytes = 0;
   tsr_status status = TSR_OK;
   *out_image = path && use_cache ? tsri_cache_load(path, &bytes) : NULL;
   *out_is_fresh = !*out_image;
   if (!*out_image) {
-    status = compile(device, code, &options, out_image, &bytes);
+    status = compile(device, target, code, &options, out_image, &bytes);
     if (status == TSR_OK && path) (void)tsri_cache_store(path, *out_image, bytes);
   }
   tsri_free(path);

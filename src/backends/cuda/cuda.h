@@ -195,10 +195,10 @@ void tsri_cuda_stage_deinit(cuda_queue *queue);
 
 // --- compile.c ---
 
-// Compiles text to an image that the driver loads, or loads it from the disk cache. The caller frees *out_image with
+// Compiles text for `target`, such as device->target, to an image that the driver loads, or loads it from the disk cache. The caller frees *out_image with
 // tsri_free. *out_is_fresh: it was compiled now. Errors: TSR_ERR_BUILD with the compiler's log, TSR_ERR_OUT_OF_MEMORY.
-tsr_status tsri_cuda_compile(const cuda_device *device, const tsri_code *code, bool use_cache, void **out_image,
-                             bool *out_is_fresh);
+tsr_status tsri_cuda_compile(const cuda_device *device, const char *target, const tsri_code *code, bool use_cache,
+                             void **out_image, bool *out_is_fresh);
 
 // --- nvrtc.c ---
 

@@ -70,8 +70,8 @@ enum {
   CU_CAPABILITY_MINOR = 76
 };
 
-enum { CU_FUNCTION_MAX_THREADS = 0 };                         // attribute of a function
-enum { CU_POINTER_MEMORY_TYPE = 2, CU_MEMORY_IS_HOST = 1 };   // attribute of a pointer, and a value of it
+enum { CU_FUNCTION_MAX_THREADS = 0, CU_FUNCTION_MOST_SHARED_BYTES = 8 };  // attributes of a function
+enum { CU_POINTER_MEMORY_TYPE = 2, CU_MEMORY_IS_HOST = 1 };               // attribute of a pointer, and a value of it
 enum { CU_HOST_PORTABLE = 1 };                                // flag of pinned memory: every context may use it
 enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };  // flags at creation
 enum {
@@ -146,6 +146,7 @@ typedef struct cu_uuid {
 
 // Entry points that drivers may lack (CUDA before 11.3, HIP before 6).
 #define CUDA_OPTIONAL_ENTRY_POINTS(X)                                                                           \
+  X(FuncSetAttribute, "cuFuncSetAttribute", (cu_function function, int attribute, int value))                   \
   X(StreamGetCaptureInfo, "cuStreamGetCaptureInfo_v2",                                                          \
     (cu_stream stream, int *is_capturing, unsigned long long *id, cu_graph *graph, const cu_graph_node **nodes, \
      size_t *count))                                                                                            \

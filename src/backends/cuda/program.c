@@ -31,7 +31,7 @@ static tsr_status check_code(const tsri_code *code) {
 static tsr_status load(cuda_device *device, const tsri_code *code, bool use_cache, cuda_program *program,
                        bool *out_is_fresh) {
   void *image = NULL;
-  tsr_status status = tsri_cuda_compile(device, code, use_cache, &image, out_is_fresh);
+  tsr_status status = tsri_cuda_compile(device, device->target, code, use_cache, &image, out_is_fresh);
   if (status != TSR_OK) return status;
   cu_result error = device->cu->ModuleLoadData(&program->module, image);
   bool is_kept = error == CU_SUCCESS && device->vendor->reads_image;

@@ -7,7 +7,7 @@
 #include "backends/common/disk_cache.h"
 #include "backends/cuda/cuda.h"
 
-enum { CUDA_MOST_PROPOSALS = 8 };
+enum { CUDA_MOST_PROPOSALS = 9 };
 
 // The proposals for one operator.
 typedef struct cuda_proposals {

@@ -26,7 +26,7 @@ static tsr_status compile(const rocm_gfx *gfx, const char *text, const char *arg
   snprintf(device.target, sizeof device.target, "%s", gfx->name);
   void *image = NULL;
   bool is_fresh = false;
-  tsr_status status = tsri_cuda_compile(&device, &code, false, &image, &is_fresh);
+  tsr_status status = tsri_cuda_compile(&device, device.target, &code, false, &image, &is_fresh);
   if (status == TSR_OK) CHECK(memcmp(image, "\177ELF", 4) == 0);
   tsri_free(image);
   tsri_emitted_deinit(&emitted);

@@ -23,6 +23,7 @@ typedef struct fake_cuda {
   int least_arch;       // that NVRTC compiles for
   int most_arch;
   int sticky_code;           // what every call answers that works on a device; 0: none
+  int shared_code;           // what a kernel's wish for more shared memory is answered with
   int failing_convolutions;  // so many of cuDNN's next ones fail
   int failing_graphs;        // the same
   // Counted for tests.

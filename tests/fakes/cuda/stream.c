@@ -492,6 +492,12 @@ EXPORT int cuFuncGetAttribute(int *value, int attribute, cu_function function) {
   return CU_SUCCESS;
 }
 
+EXPORT int cuFuncSetAttribute(cu_function function, int attribute, int value) {
+  (void)function;
+  if (attribute != CU_FUNCTION_MOST_SHARED_BYTES || value <= 0) return CU_INVALID_VALUE;
+  return fake_state()->shared_code;
+}
+
 typedef struct axpy_params {
   uint32_t count;
   float scale;

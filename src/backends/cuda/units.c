@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "backends/cuda/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cuda/units_text.h"
+#include "core/alloc.h"
+#include "core/log.h"
+
+enum {
+  LEAST_WORK = 1 << 22,  // with fewer multiplications there is little to gain, and compiling the kernel takes 0.4 s
+  LEAST_SIDE = 32,       // of the result: with fewer rows or columns most of a tile is empty
+  ALIGNMENT = 16,        // of addresses, in bytes
+  VECTOR = 4,            // elements that are read at a time
+  DEPTH = 32,            // of a strip along k
+  MOST_TILES_DOWN = 65535
+};
+
+// --- Tiles --------------------------------------------------------------------------------------------------------------
+
+// A way to cut the work: a work-group has `warpgroups` of 128 items and computes 64 * warpgroups x `columns` elements; `parts` of them share k.
+typedef struct units_tile {
+  int warpgroups, columns, parts;
+} units_tile;
+
+static const units_tile tiles[UNITS_TILES] = {
+    {1, 64, 1}, {1, 64, 2}, {1, 64, 4}, {1, 64, 8}, {1, 128, 1}, {2, 128, 1}, {2, 128, 4}, {2, 128, 8},
+};
+
+static int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static int64_t inner_size(const cuda_product *p) { return p->a.is_transposed ? p->a.rows : p->a.cols; }
+
+static int rows_of(const units_tile *tile) { return 64 * tile->warpgroups; }
+
+// The cycles that a tile takes, roughly: each work-group of a multiprocessor needs `alone` cycles for a strip, and together they need the time of the matrix units.
+static double cost_of(const units_tile *tile, const cuda_product *p, int multiprocessors) {
+  enum { UNITS_PER_CYCLE = 2048, PRODUCTS = 6, BEGIN_AND_END = 3000, JOINING = 1500 };
+  int rows = rows_of(tile);
+  double busy = (double)rows * tile->columns * DEPTH * PRODUCTS / UNITS_PER_CYCLE, alone = 600 + busy;
+  int together = rows * tile->columns <= 64 * 64 ? 3 : rows == 64 ? 2 : 1;
+  int64_t strips = divided(divided(inner_size(p), DEPTH), tile->parts);
+  int64_t groups = divided(p->d.rows, tile->columns) * divided(p->d.cols, rows) * p->batch * tile->parts;
+  int64_t each = divided(groups, multiprocessors);
+  int64_t rounds = divided(each, together), left = each - (rounds - 1) * together;
+  double full = busy * together > alone ? busy * together : alone,
+         last = busy * (double)left > alone ? busy * (double)left : alone;
+  return ((double)(rounds - 1) * full + last) * (double)strips + (double)rounds * BEGIN_AND_END +
+         (tile->parts > 1 ? JOINING : 0);
+}
+
+static int choose_tile(const cuda_device *device, const cuda_product *p) {
+  int best = 0;
+  double least = HUGE_VAL;
+  for (int i = 0; i < UNITS_TILES; i++) {
+    double cost = cost_of(&tiles[i], p, (int)device->info.compute_units);
+    if (cost >= least) continue;
+    least = cost;
+    best = i;
+  }
+  return best;
+}
+
+// --- Which products -----------------------------------------------------------------------------------------------------
+
+static bool is_by_vectors(const cuda_matrix *matrix, uint32_t alignment) {
+  return alignment >= ALIGNMENT && matrix->rows % VECTOR == 0 && matrix->leading % VECTOR == 0 &&
+         matrix->batch_stride % VECTOR == 0;
+}
+
+bool tsri_cuda_units_take(const cuda_device *device, const cuda_product *p) {
+  double work = (double)p->batch * (double)p->d.rows * (double)p->d.cols * (double)inner_size(p);
+  return device->vendor == &tsri_cuda_vendor && strcmp(device->target, "sm_90") == 0 && device->cu->FuncSetAttribute &&
+         p->dtype == TSR_F32 && p->result == TSR_F32 && !device->allows_tf32 && work >= LEAST_WORK &&
+         p->d.rows >= LEAST_SIDE && p->d.cols >= LEAST_SIDE && p->d.rows <= INT32_MAX / 2 &&
+         p->d.cols <= (int64_t)MOST_TILES_DOWN * 64 && p->batch <= MOST_TILES_DOWN && inner_size(p) <= INT32_MAX / 2 &&
+         is_by_vectors(&p->a, p->alignments[0]) && is_by_vectors(&p->b, p->alignments[1]) &&
+         is_by_vectors(&p->d, p->alignments[3]);
+}
+
+// --- Kernels ------------------------------------------------------------------------------------------------------------
+
+static uint32_t shared_bytes(const units_tile *tile) {
+  enum { STRIPS = 2, NUMBERS = 3, NUMBER_BYTES = 2, SLACK = 1024 };  // the kernel begins at a multiple of SLACK
+  return (uint32_t)(STRIPS * NUMBERS * NUMBER_BYTES * DEPTH * (rows_of(tile) + tile->columns)) + SLACK;
+}
+
+static tsr_status compile(const cuda_device *device, const units_tile *tile, bool a_is_turned, bool b_is_turned,
+                          void **out_image) {
+  char options[160];
+  bool is_fresh = false;
+  snprintf(options, sizeof options, "-DWARPGROUPS=%d -DCOLUMNS=%d -DPARTS=%d -DA_TURNED=%d -DB_TURNED=%d",
+           tile->warpgroups, tile->columns, tile->parts, a_is_turned, b_is_turned);
+  const tsri_code code = {.form = TSRI_CODE_TEXT,
+                          .name = "tsrk_product_units",
+                          .data = tsri_cuda_units_text,
+                          .data_bytes = strlen((const char *)tsri_cuda_units_text),
+                          .options = options};
+  // wgmma is one of the instructions that only GPUs of the very same architecture have.
+  return tsri_cuda_compile(device, "sm_90a", &code, true, out_image, &is_fresh);
+}
+
+static cu_result load(const cuda_device *device, const units_tile *tile, const void *image, units_kernel *kernel) {
+  cu_result code = device->cu->ModuleLoadData(&kernel->module, image);
+  if (code != CU_SUCCESS) kernel->module = NULL;
+  if (code == CU_SUCCESS) code = device->cu->ModuleGetFunction(&kernel->function, kernel->module, "tsrk_product_units");
+  if (code == CU_SUCCESS)
+    code = device->cu->FuncSetAttribute(kernel->function, CU_FUNCTION_MOST_SHARED_BYTES, (int)shared_bytes(tile));
+  return code;
+}
+
+// The kernel for a tile and a layout, built if it is not there yet; NULL if that failed.
+static const units_kernel *kernel_for(const cuda_device *device, cuda_units *units, int tile, bool a_is_turned,
+                                      bool b_is_turned) {
+  units_kernel *kernel = &units->kernels[tile][2 * a_is_turned + b_is_turned];
+  if (kernel->function || kernel->has_failed) return kernel->has_failed ? NULL : kernel;
+  void *image = NULL;
+  tsr_status status = compile(device, &tiles[tile], a_is_turned, b_is_turned, &image);
+  cu_result code = status == TSR_OK ? load(device, &tiles[tile], image, kernel) : CU_SUCCESS;
+  tsri_free(image);
+  kernel->has_failed = status != TSR_OK || code != CU_SUCCESS;
+  if (!kernel->has_failed) return kernel;
+  tsri_log(TSR_LOG_WARN, "%s: no products of f32 by matrix units: %s (code %d)", device->name,
+           status == TSR_OK ? "the driver does not load the kernel" : tsr_last_error(), code);
+  return NULL;
+}
+
+// --- Interface ----------------------------------------------------------------------------------------------------------
+
+// As in units.cu.
+typedef struct units_arguments {
+  cu_address a, b, c, bias, y;
+  int64_t a_step, b_step, c_step;
+  int64_t a_batch, b_batch, c_batch;
+  int32_t m, n, k, activation;
+  float alpha, beta;
+} units_arguments;
+
+// The product is described by columns, with its operands exchanged: b is our a.
+static units_arguments arguments_of(const cuda_product *p, const cuda_product_memory *memory) {
+  return (units_arguments){
+      .a = memory->b,
+      .b = memory->a,
+      .c = p->has_c ? memory->c : 0,
+      .bias = p->has_bias ? memory->bias : 0,
+      .y = memory->d,
+      .a_step = p->b.leading,
+      .b_step = p->a.leading,
+      .c_step = p->c.leading,
+      .a_batch = p->b.batch_stride,
+      .b_batch = p->a.batch_stride,
+      .c_batch = p->c.batch_stride,
+      .m = (int32_t)p->d.cols,
+      .n = (int32_t)p->d.rows,
+      .k = (int32_t)inner_size(p),
+      .activation = (int32_t)p->activation,
+      .alpha = (float)memory->alpha,
+      .beta = (float)memory->beta,
+  };
+}
+
+bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_product *p,
+                              const cuda_product_memory *memory) {
+  int number = choose_tile(queue->device, p);
+  const units_tile *tile = &tiles[number];
+  const units_kernel *kernel = kernel_for(queue->device, units, number, p->b.is_transposed, !p->a.is_transposed);
+  if (!kernel) return false;
+  units_arguments arguments = arguments_of(p, memory);
+  void *all[] = {&arguments};
+  unsigned across = (unsigned)(divided(p->d.rows, tile->columns) * tile->parts),
+           down = (unsigned)divided(p->d.cols, rows_of(tile));
+  cu_result code =
+      queue->cu->LaunchKernel(kernel->function, across, down, (unsigned)p->batch, 128 * (unsigned)tile->warpgroups, 1,
+                              1, shared_bytes(tile), queue->stream, all, NULL);
+  if (code != CU_SUCCESS) tsri_log(TSR_LOG_WARN, "%s: tsrk_product_units: code %d", queue->device->name, code);
+  return code == CU_SUCCESS;
+}
+
+void tsri_cuda_units_clear(const cuda_device *device, cuda_units *units) {
+  for (int i = 0; i < UNITS_TILES * UNITS_LAYOUTS; i++) {
+    units_kernel *kernel = &units->kernels[i / UNITS_LAYOUTS][i % UNITS_LAYOUTS];
+    if (kernel->module) (void)device->cu->ModuleUnload(kernel->module);
+    *kernel = (units_kernel){.module = NULL};
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Products of f32 by the matrix units of Hopper GPUs (wgmma). The kernel is units.cu, which is compiled for each layout and tile when it is first needed.
+#ifndef TSRI_CUDA_UNITS_H
+#define TSRI_CUDA_UNITS_H
+
+#include "backends/cuda/blas.h"
+
+enum { UNITS_TILES = 8, UNITS_LAYOUTS = 4 };
+
+typedef struct units_kernel {
+  cu_module module;
+  cu_function function;
+  bool has_failed;
+} units_kernel;
+
+// The kernels of a device. Callers see to it that one thread at a time uses them.
+typedef struct cuda_units {
+  units_kernel kernels[UNITS_TILES][UNITS_LAYOUTS];
+} cuda_units;
+
+// Whether the kernel takes the product: large enough, of f32 that must not be rounded to TF32, on a GPU that it is written for, and in layouts that it reads four elements at a time.
+bool tsri_cuda_units_take(const cuda_device *device, const cuda_product *product);
+
+// Queues the product, which tsri_cuda_units_take is true for. The device's context must be current. False: the kernel cannot be built or launched; the reason is logged.
+bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_product *product,
+                              const cuda_product_memory *memory);
+
+// Unloads all kernels. The device's context must be current.
+void tsri_cuda_units_clear(const cuda_device *device, cuda_units *units);
+
+#endif

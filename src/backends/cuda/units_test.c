@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Products of f32 by matrix units: which of them the kernel takes, what happens where it cannot be built (on the fake library), and whether results are right (on a Hopper GPU).
+#include "backends/cuda/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <tessera/tessera.h>
+
+#include "backends/cuda/fixture.h"
+#include "ops/product.h"
+
+// --- Describing -----------------------------------------------------------------------------------------------------------
+
+// A product and the layouts of its factors: is_turned if elements along m or n are neighbours, not those along k.
+typedef struct setting {
+  int64_t batch, m, n, k;
+  bool a_is_turned, b_is_turned;
+  tsr_dtype dtype;
+} setting;
+
+static tsri_native_op op_of(const setting *s) {
+  tsri_layout a = {.shape = TSR_SHAPE(s->batch, s->m, s->k), .strides = {s->m * s->k, s->k, 1}};
+  tsri_layout b = {.shape = TSR_SHAPE(s->batch, s->k, s->n), .strides = {s->k * s->n, 1, s->k}};
+  if (s->a_is_turned) a.strides[1] = 1, a.strides[2] = s->m;
+  if (s->b_is_turned) b.strides[1] = s->n, b.strides[2] = 1;
+  const tsri_layout *layouts[] = {&a, &b};
+  tsri_native_op op;
+  CHECK(tsri_product_describe(s->dtype, TSR_SHAPE(s->batch, s->m, s->n), layouts, 2, 1, 0, &op));
+  return op;
+}
+
+static bool takes(const fixture *f, const setting *s) {
+  tsri_native_op op = op_of(s);
+  cuda_product product;
+  CHECK(tsri_cuda_describe_product(&op, &product));
+  return tsri_cuda_units_take(cuda_device_of(f->device), &product);
+}
+
+static const setting usual = {.batch = 1, .m = 256, .n = 128, .k = 256, .dtype = TSR_F32};
+
+TEST(the_kernel_takes_products_of_f32_that_it_can_read_by_fours) {
+  fixture f = fixture_open();
+  setting s = usual;
+  CHECK(takes(&f, &s));
+  s.dtype = TSR_F16;
+  CHECK(!takes(&f, &s));
+  s = usual;
+  s.k = 254;  // rows of a begin at odd places
+  CHECK(!takes(&f, &s));
+  s.a_is_turned = s.b_is_turned = true;  // but columns do not
+  CHECK(takes(&f, &s));
+  s.n = 130;
+  CHECK(!takes(&f, &s));
+  s = usual;
+  s.m = 16;  // most of a tile would be empty
+  s.n = 4096;
+  CHECK(!takes(&f, &s));
+  s = usual;
+  s.k = 64;  // too small
+  CHECK(!takes(&f, &s));
+  fixture_close(&f);
+  f = fixture_open_with(&(tsri_open_options){.native = "all", .tf32 = true, .timeout_ns = UINT64_MAX});
+  CHECK(!takes(&f, &usual));
+  fixture_close(&f);
+}
+
+// --- Which way runs ---------------------------------------------------------------------------------------------------------
+
+static void run(const fixture *f, const setting *s) {
+  tsri_native_op op = op_of(s);
+  tsri_product_op *p = &op.is.product;
+  tsri_place *places[] = {&p->a.at, &p->b.at, &p->y};
+  const int64_t counts[] = {s->m * s->k, s->k * s->n, s->m * s->n};
+  for (int i = 0; i < 3; i++) places[i]->buffer = fixture_buffer(f, (size_t)counts[i] * sizeof(float), NULL);
+  CHECK_OK(f->backend->run_op(f->queue, &op));
+  fixture_wait(f);
+  for (int i = 0; i < 3; i++) f->backend->buffer_destroy(f->device, places[i]->buffer);
+}
+
+TEST(a_product_runs_by_the_kernel_which_is_built_once) {
+  char folder[] = "/tmp/tessera-units-XXXXXX";
+  fixture_use_cache(folder);
+  fixture f = fixture_open();
+  for (int i = 1; i <= 2; i++) {
+    run(&f, &usual);
+    CHECK_EQ_INT(fixture_fake->launches, i);
+    CHECK_EQ_INT(fixture_fake->products, 0);
+    CHECK_EQ_INT(fixture_fake->compilations, 1);
+  }
+  setting turned = usual;
+  turned.a_is_turned = true;
+  run(&f, &turned);
+  CHECK_EQ_INT(fixture_fake->compilations, 2);
+  fixture_close(&f);
+  fixture_remove_cache(folder);
+}
+
+TEST(without_the_kernel_the_library_multiplies) {
+  fixture f = fixture_open();
+  fixture_fake->shared_code = CU_INVALID_VALUE;
+  run(&f, &usual);
+  run(&f, &usual);
+  CHECK_EQ_INT(fixture_fake->launches, 0);
+  CHECK_EQ_INT(fixture_fake->products, 2);
+  fixture_close(&f);
+}
+
+// --- On a GPU -----------------------------------------------------------------------------------------------------------------
+
+enum { SPECIAL = 1 };  // a few elements are infinite, NaN, or so large that they are infinite in bf16
+
+static float element(int kind) {
+  static const float special[] = {INFINITY, -INFINITY, NAN, 3.4e38F};
+  if (kind == SPECIAL && rand() % 1999 == 0) return special[rand() % 4];
+  return (float)(rand() % 20001 - 10000) / 7919;
+}
+
+typedef struct operands {
+  float *a, *b;
+} operands;
+
+static float *elements(int64_t count, int kind) {
+  float *list = malloc((size_t)count * sizeof *list);
+  for (int64_t i = 0; i < count; i++) list[i] = element(kind);
+  return list;
+}
+
+static double wanted(const setting *s, const operands *x, int64_t batch, int64_t row, int64_t column,
+                     double *out_size) {
+  const float *a = x->a + batch * s->m * s->k, *b = x->b + batch * s->k * s->n;
+  double sum = 0;
+  *out_size = 1e-30;
+  for (int64_t k = 0; k < s->k; k++) {
+    double term = (double)a[s->a_is_turned ? k * s->m + row : row * s->k + k] *
+                  (double)b[s->b_is_turned ? k * s->n + column : column * s->k + k];
+    sum += term;
+    *out_size += fabs(term);
+  }
+  return sum;
+}
+
+// A product whose f32 overflows on the way may be infinite or NaN.
+static void check_element(double got, double sum, double size) {
+  if (isnan(sum)) CHECK(isnan(got));
+  else if (isinf(sum)) CHECK(got == sum || isnan(got));
+  else if (size > 3e38) CHECK(!isfinite(got) || fabs(got - sum) <= size);
+  else CHECK_NEAR(got, sum, 4e-7 * size + 1e-30);
+}
+
+static void check_product(const fixture *f, cuda_units *units, const setting *s, int kind) {
+  operands x = {.a = elements(s->batch * s->m * s->k, kind), .b = elements(s->batch * s->k * s->n, kind)};
+  tsri_native_op op = op_of(s);
+  tsri_product_op *p = &op.is.product;
+  size_t a_bytes = (size_t)(s->batch * s->m * s->k) * sizeof(float),
+         b_bytes = (size_t)(s->batch * s->k * s->n) * sizeof(float),
+         y_bytes = (size_t)(s->batch * s->m * s->n) * sizeof(float);
+  p->a.at.buffer = fixture_buffer(f, a_bytes, NULL);
+  p->b.at.buffer = fixture_buffer(f, b_bytes, NULL);
+  p->y.buffer = fixture_buffer(f, y_bytes, NULL);
+  fixture_write(f, p->a.at.buffer, 0, x.a, a_bytes);
+  fixture_write(f, p->b.at.buffer, 0, x.b, b_bytes);
+  cuda_product product;
+  CHECK(tsri_cuda_describe_product(&op, &product) && tsri_cuda_units_take(cuda_device_of(f->device), &product));
+  cuda_product_memory memory = tsri_cuda_product_memory(&op);
+  bool was_pushed = tsri_cuda_enter(cuda_device_of(f->device));
+  CHECK(tsri_cuda_units_multiply(cuda_queue_of(f->queue), units, &product, &memory));
+  tsri_cuda_leave(cuda_device_of(f->device), was_pushed);
+  float *y = malloc(y_bytes);
+  fixture_read(f, p->y.buffer, 0, y, y_bytes);
+  for (int64_t i = 0; i < s->batch * s->m * s->n; i++) {
+    double size, sum = wanted(s, &x, i / (s->m * s->n), i / s->n % s->m, i % s->n, &size);
+    check_element((double)y[i], sum, size);
+  }
+  tsri_buffer *buffers[] = {p->a.at.buffer, p->b.at.buffer, p->y.buffer};
+  for (int i = 0; i < 3; i++) f->backend->buffer_destroy(f->device, buffers[i]);
+  free(x.a);
+  free(x.b);
+  free(y);
+}
+
+TEST(products_on_a_gpu_are_as_exact_as_f32_in_every_layout) {
+  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  static const setting sizes[] = {{.batch = 1, .m = 300, .n = 236, .k = 1000},
+                                  {.batch = 1, .m = 68, .n = 100, .k = 2052},
+                                  {.batch = 3, .m = 132, .n = 64, .k = 516},
+                                  {.batch = 1, .m = 1100, .n = 900, .k = 100},
+                                  {.batch = 1, .m = 4096, .n = 512, .k = 64}};
+  cuda_units units = {0};
+  if (!takes(&f, &usual)) SKIP("this GPU has no wgmma");
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (int layout = 0; layout < 4; layout++) {
+      setting s = sizes[i];
+      s.dtype = TSR_F32;
+      s.a_is_turned = layout & 1;
+      s.b_is_turned = layout >> 1;
+      check_product(&f, &units, &s, 0);
+      if (i < 2) check_product(&f, &units, &s, SPECIAL);
+    }
+  }
+  bool was_pushed = tsri_cuda_enter(cuda_device_of(f.device));
+  tsri_cuda_units_clear(cuda_device_of(f.device), &units);
+  tsri_cuda_leave(cuda_device_of(f.device), was_pushed);
+  fixture_close(&f);
+}
