@@ -32,6 +32,7 @@ static cuda_dnn *open_dnn(const cuda_device *device) {
   } else {
     int code = dnn->api.Create(&dnn->handle);
     if (code == DNN_SUCCESS) {
+      dnn->cu = device->cu;
       tsri_mutex_init(&dnn->lock);
       return dnn;
     }
@@ -116,20 +117,14 @@ static int launch_function(const launched_conv *l, const dnn_choice *choice) {
   }
 }
 
-static int launch_graph(const launched_conv *l, int number) {
-  cu_address workspace = tsri_cuda_take_workspace(l->queue, l->plan->proposals[number].memory);
-  return tsri_dnn_conv_graph_run(l->plan, number, l->memory, workspace);
-}
-
-// Puts the descriptor into the mode of a proposal, and the handle onto a stream. Both are calls that cost as much as a launch, and most convolutions
-// find them as they need them.
+// Puts the descriptor into the mode of a proposal, if it is not in it: the call costs as much as a launch.
 static int use_math(const cuda_dnn *dnn, dnn_plan *plan, int math) {
   if (plan->math == math) return DNN_SUCCESS;
   plan->math = math;
   return dnn->api.ConvSetMath(plan->operation, math);
 }
 
-static int use_stream(cuda_dnn *dnn, cu_stream stream) {
+int tsri_cuda_dnn_use_stream(cuda_dnn *dnn, cu_stream stream) {
   if (dnn->stream == stream) return DNN_SUCCESS;
   int code = dnn->api.SetStream(dnn->handle, stream);
   dnn->stream = code == DNN_SUCCESS ? stream : NULL;
@@ -141,7 +136,8 @@ static bool launch(void *context, int number) {
   static const float one = 1;
   const launched_conv *l = context;
   const dnn_choice *choice = &l->plan->proposals[number];
-  int code = l->plan->graph ? launch_graph(l, number) : use_math(l->dnn, l->plan, choice->math);
+  int code = l->plan->graph ? tsri_dnn_conv_graph_run(l->queue, l->plan, number, l->memory)
+                            : use_math(l->dnn, l->plan, choice->math);
   if (code == DNN_SUCCESS && !l->plan->graph) code = launch_function(l, choice);
   if (code == DNN_SUCCESS && l->plan->bias) {
     bool is_by_input = l->plan->conv.direction == CUDA_CONV_BY_INPUT;
@@ -184,7 +180,7 @@ tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cu
   tsri_mutex_lock(&dnn->lock);
   dnn_plan *plan = tsri_cuda_dnn_plan(dnn, conv, queue->device->allows_tf32);
   bool is_placed = !plan->graph || tsri_dnn_conv_graph_takes(memory);
-  bool is_good = !plan->is_impossible && is_placed && use_stream(dnn, queue->stream) == DNN_SUCCESS;
+  bool is_good = !plan->is_impossible && is_placed && tsri_cuda_dnn_use_stream(dnn, queue->stream) == DNN_SUCCESS;
   if (is_good) {
     launched_conv launched = {queue, dnn, plan, memory};
     if (!plan->is_settled) settle(queue, plan, &launched);

@@ -231,10 +231,7 @@ static void make_plan(const cuda_dnn *dnn, const cuda_attention *a, dnn_attentio
 
 // The entry of the table, which has no plan yet if it is new. NULL: no memory. Call with the lock held.
 static dnn_attention_plan *entry_of(cuda_dnn *dnn, const cuda_attention *a) {
-  tsri_cache_key key;
-  tsri_cache_key_init(&key);
-  tsri_cache_key_add(&key, a, sizeof *a);
-  dnn_attention_plan **slot = &dnn->attentions[key.words[0] % DNN_ATTENTION_SLOTS];
+  dnn_attention_plan **slot = &dnn->attentions[dnn_slot_of(a, sizeof *a, DNN_ATTENTION_SLOTS)];
   if (*slot && memcmp(&(*slot)->attention, a, sizeof *a) == 0) return *slot;
   tsri_cuda_dnn_destroy_attention(*slot);
   *slot = tsri_calloc(1, sizeof **slot);
@@ -268,24 +265,29 @@ bool tsri_cuda_has_attention(cuda_device *device, const cuda_attention *attentio
 
 static const void *pointer(cu_address address) { return (const void *)(uintptr_t)address; }
 
-static int run_plan(const dnn_attention_plan *plan, const cuda_attention_memory *m, cu_address workspace) {
+static int run_plan(cuda_queue *queue, dnn_attention_plan *plan, const cuda_attention_memory *m, cu_address workspace) {
   static const float hidden = -INFINITY, one = 1;
   const cuda_attention *a = &plan->attention;
-  dnn_binding bindings[DNN_MOST_BINDINGS] = {{ID_Q, pointer(m->q)},
-                                             {ID_K, pointer(m->k)},
-                                             {ID_V, pointer(m->v)},
-                                             {ID_Y, pointer(m->y)},
-                                             {ID_SCALE, &m->scale}};
-  int count = 5;
-  if (a->is_causal) bindings[count++] = (dnn_binding){ID_HIDDEN, &hidden};
-  if (a->has_lse) bindings[count++] = (dnn_binding){ID_LSE, pointer(m->lse)};
+  dnn_call call = {.graph = &plan->graph,
+                   .plan = plan->graph.plan,
+                   .bindings = {{.id = ID_Q, .at = pointer(m->q)},
+                                {.id = ID_K, .at = pointer(m->k)},
+                                {.id = ID_V, .at = pointer(m->v)},
+                                {.id = ID_Y, .at = pointer(m->y)},
+                                {.id = ID_SCALE, .at = &m->scale, .is_passed = true}},
+                   .count = 5,
+                   .workspace = workspace};
+  if (a->is_causal) call.bindings[call.count++] = (dnn_binding){.id = ID_HIDDEN, .at = &hidden, .is_passed = true};
+  if (a->has_lse) call.bindings[call.count++] = (dnn_binding){.id = ID_LSE, .at = pointer(m->lse)};
   if (a->is_gradient) {
-    const dnn_binding more[] = {{ID_G, pointer(m->g)},   {ID_DQ, pointer(m->dq)},        {ID_DK, pointer(m->dk)},
-                                {ID_DV, pointer(m->dv)}, {ID_SUMS, pointer(m->scratch)}, {ID_ONE, &one}};
-    memcpy(bindings + count, more, sizeof more);
-    count += (int)(sizeof more / sizeof *more);
+    const dnn_binding more[] = {
+        {.id = ID_G, .at = pointer(m->g)},          {.id = ID_DQ, .at = pointer(m->dq)},
+        {.id = ID_DK, .at = pointer(m->dk)},        {.id = ID_DV, .at = pointer(m->dv)},
+        {.id = ID_SUMS, .at = pointer(m->scratch)}, {.id = ID_ONE, .at = &one, .is_passed = true}};
+    memcpy(call.bindings + call.count, more, sizeof more);
+    call.count += (int)(sizeof more / sizeof *more);
   }
-  return tsri_dnn_graph_run(&plan->graph, plan->graph.plan, bindings, count, workspace);
+  return tsri_dnn_graph_run(queue, &call);
 }
 
 tsr_status tsri_cuda_attend(cuda_queue *queue, const cuda_attention *attention, const cuda_attention_memory *memory) {
@@ -293,12 +295,12 @@ tsr_status tsri_cuda_attend(cuda_queue *queue, const cuda_attention *attention, 
   if (!dnn || (!attention->is_gradient && tsri_cuda_workspace(queue) != CU_SUCCESS)) return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&dnn->lock);
   dnn_attention_plan *plan = entry_of(dnn, attention);
-  bool is_good = plan && has_plan(dnn, plan, 0) && dnn->api.SetStream(dnn->handle, queue->stream) == DNN_SUCCESS;
+  bool is_good = plan && has_plan(dnn, plan, 0) && tsri_cuda_dnn_use_stream(dnn, queue->stream) == DNN_SUCCESS;
   if (is_good) {
     cu_address workspace = attention->is_gradient
                                ? memory->scratch + (cu_address)sums_bytes(attention)
                                : tsri_cuda_take_workspace(queue, (size_t)plan->graph.workspace_bytes);
-    int code = run_plan(plan, memory, workspace);
+    int code = run_plan(queue, plan, memory, workspace);
     if (code != DNN_SUCCESS) tsri_log(TSR_LOG_DEBUG, "cuda: an attention by cuDNN failed (code %d)", code);
     is_good = code == DNN_SUCCESS;
     plan->is_impossible = !is_good;

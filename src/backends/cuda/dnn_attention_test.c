@@ -145,30 +145,54 @@ static void run(trial *t, tsri_native_kind kind) {
   CHECK_OK(t->f.backend->run_op(t->f.queue, &t->op));
 }
 
-// The attention and, with its results, the gradient.
-static void check(fixture f, int64_t kv_heads, bool is_causal) {
-  trial t = begin(f, TSR_BF16, kv_heads, is_causal);
-  double *wanted[OPERANDS];
-  for (int i = 0; i < OPERANDS; i++) wanted[i] = calloc(t.counts[i], sizeof(double));
-  for (int64_t i = 0; i < BATCH * HEADS * ROWS; i++) {
-    expect_row(&t, wanted, i / ROWS / HEADS, i / ROWS % HEADS, i % ROWS);
-  }
-  run(&t, TSRI_NATIVE_ATTENTION);
-  run(&t, TSRI_NATIVE_ATTENTION_GRADIENT);
+// Computes the attention and, with its results, the gradient, in place of other values, and compares them with what is expected.
+static void compare(trial *t) {
   static const int results[] = {Y, LSE, DQ, DK, DV};
+  double *wanted[OPERANDS];
+  for (int i = 0; i < OPERANDS; i++) wanted[i] = calloc(t->counts[i], sizeof(double));
+  for (int64_t i = 0; i < BATCH * HEADS * ROWS; i++) {
+    expect_row(t, wanted, i / ROWS / HEADS, i / ROWS % HEADS, i % ROWS);
+  }
+  for (size_t r = 0; r < sizeof results / sizeof *results; r++) {
+    for (size_t i = 0; i < t->counts[results[r]]; i++) t->values[results[r]][i] = 77;
+    write_operand(t, results[r]);
+  }
+  run(t, TSRI_NATIVE_ATTENTION);
+  run(t, TSRI_NATIVE_ATTENTION_GRADIENT);
   for (size_t r = 0; r < sizeof results / sizeof *results; r++) {
     int operand = results[r];
-    read_operand(&t, operand);
-    for (size_t i = 0; i < t.counts[operand]; i++) {
+    read_operand(t, operand);
+    for (size_t i = 0; i < t->counts[operand]; i++) {
       // Weights and their gradients are rounded to bf16, and so is the result.
       double bound = operand == LSE ? 1e-5 : 0.02 * (1 + fabs(wanted[operand][i]));
-      if (!(fabs(t.values[operand][i] - wanted[operand][i]) <= bound)) {
-        test_fail(__FILE__, __LINE__, "operand %d, element %zu: %g, wanted %g", operand, i, t.values[operand][i],
+      if (!(fabs(t->values[operand][i] - wanted[operand][i]) <= bound)) {
+        test_fail(__FILE__, __LINE__, "operand %d, element %zu: %g, wanted %g", operand, i, t->values[operand][i],
                   wanted[operand][i]);
       }
     }
   }
   for (int i = 0; i < OPERANDS; i++) free(wanted[i]);
+}
+
+static void check(fixture f, int64_t kv_heads, bool is_causal) {
+  trial t = begin(f, TSR_BF16, kv_heads, is_causal);
+  compare(&t);
+  end(&t);
+}
+
+// Ten times the same, which is recorded on the way, and then with other numbers in the same memory and with another scale.
+static void check_repeated(fixture f) {
+  trial t = begin(f, TSR_BF16, 2, true);
+  for (int i = 0; i < 10; i++) {
+    run(&t, TSRI_NATIVE_ATTENTION);
+    run(&t, TSRI_NATIVE_ATTENTION_GRADIENT);
+  }
+  compare(&t);
+  for (size_t i = 0; i < t.counts[K]; i++) t.values[K][i] = -t.values[K][i] / 2;
+  write_operand(&t, K);
+  compare(&t);
+  t.op.is.attention.scale = 0.35;
+  compare(&t);
   end(&t);
 }
 
@@ -179,6 +203,14 @@ TEST(attention_and_its_gradient_by_cudnn_are_right) {
   check(f, 2, false);
   check(f, 2, true);
   CHECK_EQ_INT(fixture_fake->graphs, 8);
+  fixture_close(&f);
+}
+
+TEST(an_attention_that_comes_again_and_again_is_recorded) {
+  fixture f = fixture_open();
+  check_repeated(f);
+  CHECK_EQ_INT(fixture_fake->graphs,
+               18);  // cuDNN is called eight times for each of two, and once more with another scale
   fixture_close(&f);
 }
 
@@ -274,5 +306,6 @@ TEST(attention_and_its_gradient_on_a_gpu_are_right) {
   check(f, HEADS, false);
   check(f, HEADS, true);
   check(f, 2, true);
+  check_repeated(f);
   fixture_close(&f);
 }

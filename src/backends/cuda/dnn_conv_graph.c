@@ -56,9 +56,14 @@ bool tsri_dnn_conv_graph_takes(const cuda_conv_memory *memory) {
   return (memory->x | memory->w | memory->y) % ALIGNMENT == 0;
 }
 
-int tsri_dnn_conv_graph_run(const dnn_plan *plan, int number, const cuda_conv_memory *memory, cu_address workspace) {
-  const dnn_binding bindings[] = {{X_ID, (const void *)(uintptr_t)memory->x},
-                                  {W_ID, (const void *)(uintptr_t)memory->w},
-                                  {Y_ID, (const void *)(uintptr_t)memory->y}};
-  return tsri_dnn_graph_run(&plan->graph->graph, plan->graph->proposals[number].plan, bindings, 3, workspace);
+int tsri_dnn_conv_graph_run(cuda_queue *queue, const dnn_plan *plan, int number, const cuda_conv_memory *memory) {
+  const dnn_call call = {.graph = &plan->graph->graph,
+                         .plan = plan->graph->proposals[number].plan,
+                         .bindings = {{.id = X_ID, .at = (const void *)(uintptr_t)memory->x},
+                                      {.id = W_ID, .at = (const void *)(uintptr_t)memory->w},
+                                      {.id = Y_ID, .at = (const void *)(uintptr_t)memory->y}},
+                         .count = 3,
+                         .workspace = tsri_cuda_take_workspace(queue, plan->proposals[number].memory),
+                         .is_timed = !plan->is_settled};
+  return tsri_dnn_graph_run(queue, &call);
 }

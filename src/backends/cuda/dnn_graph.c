@@ -18,6 +18,7 @@ void tsri_dnn_graph_init(dnn_graph *graph, const cuda_dnn *dnn) {
 }
 
 void tsri_dnn_graph_deinit(dnn_graph *graph) {
+  tsri_dnn_replays_deinit(&graph->replays, graph->dnn->cu);
   while (graph->node_count > 0) graph->dnn->api.NodeDestroy(graph->nodes[--graph->node_count]);
   graph->plan = NULL;
 }
@@ -268,22 +269,35 @@ bool tsri_dnn_graph_plan(dnn_graph *graph, int64_t most_bytes) {
   return true;
 }
 
-int tsri_dnn_graph_run(const dnn_graph *graph, dnn_node plan, const dnn_binding *bindings, int count,
-                       cu_address workspace) {
+// Queues the call by cuDNN. Returns cuDNN's code.
+static int launch(const void *context) {
+  const dnn_call *call = context;
+  const cuda_dnn *dnn = call->graph->dnn;
   int64_t ids[DNN_MOST_BINDINGS];
-  const void *pointers[DNN_MOST_BINDINGS], *memory = (const void *)(uintptr_t)workspace;
-  for (int i = 0; i < count; i++) {
-    ids[i] = bindings[i].id;
-    pointers[i] = bindings[i].at;
+  const void *pointers[DNN_MOST_BINDINGS], *memory = (const void *)(uintptr_t)call->workspace;
+  for (int i = 0; i < call->count; i++) {
+    ids[i] = call->bindings[i].id;
+    pointers[i] = call->bindings[i].at;
   }
   dnn_node pack = NULL;
-  int code = graph->dnn->api.NodeCreate(DNN_PACK_NODE, &pack);
+  int code = dnn->api.NodeCreate(DNN_PACK_NODE, &pack);
   if (code != DNN_SUCCESS) return code;
-  code = graph->dnn->api.NodeSet(pack, DNN_PACK_IDS, DNN_TYPE_INT64, count, ids);
-  if (code == DNN_SUCCESS) code = graph->dnn->api.NodeSet(pack, DNN_PACK_POINTERS, DNN_TYPE_POINTER, count, pointers);
-  if (code == DNN_SUCCESS) code = graph->dnn->api.NodeSet(pack, DNN_PACK_WORKSPACE, DNN_TYPE_POINTER, 1, &memory);
-  if (code == DNN_SUCCESS) code = graph->dnn->api.NodeFinish(pack);
-  if (code == DNN_SUCCESS) code = graph->dnn->api.GraphRun(graph->dnn->handle, plan, pack);
-  graph->dnn->api.NodeDestroy(pack);
+  code = dnn->api.NodeSet(pack, DNN_PACK_IDS, DNN_TYPE_INT64, call->count, ids);
+  if (code == DNN_SUCCESS) code = dnn->api.NodeSet(pack, DNN_PACK_POINTERS, DNN_TYPE_POINTER, call->count, pointers);
+  if (code == DNN_SUCCESS) code = dnn->api.NodeSet(pack, DNN_PACK_WORKSPACE, DNN_TYPE_POINTER, 1, &memory);
+  if (code == DNN_SUCCESS) code = dnn->api.NodeFinish(pack);
+  if (code == DNN_SUCCESS) code = dnn->api.GraphRun(dnn->handle, call->plan, pack);
+  dnn->api.NodeDestroy(pack);
   return code;
+}
+
+int tsri_dnn_graph_run(cuda_queue *queue, const dnn_call *call) {
+  if (call->is_timed) return launch(call);
+  dnn_run run = {.plan = call->plan, .workspace = call->workspace};
+  for (int i = 0; i < call->count; i++) {
+    const dnn_binding *binding = &call->bindings[i];
+    if (binding->is_passed) memcpy(&run.operands[i], binding->at, sizeof(float));
+    else run.operands[i] = (uintptr_t)binding->at;
+  }
+  return tsri_dnn_replay(&call->graph->replays, queue, &run, launch, call);
 }

@@ -7,8 +7,9 @@
 
 #include "backends/cuda/dnn.h"
 #include "backends/cuda/dnn_api.h"
+#include "backends/cuda/dnn_replay.h"
 
-enum { DNN_RANK = 4, DNN_MOST_NODES = 160, DNN_MOST_OPERATIONS = 32, DNN_MOST_BINDINGS = 16 };
+enum { DNN_RANK = 4, DNN_MOST_NODES = 160, DNN_MOST_OPERATIONS = 32 };
 
 typedef struct dnn_graph {
   const cuda_dnn *dnn;
@@ -18,6 +19,7 @@ typedef struct dnn_graph {
   int node_count, operation_count;
   dnn_node plan;
   int64_t workspace_bytes;
+  dnn_replays replays;  // of all its plans
 } dnn_graph;
 
 typedef struct dnn_shape {
@@ -60,14 +62,24 @@ int tsri_dnn_graph_proposals(dnn_graph *graph, int64_t most_bytes, dnn_proposal 
 // Finishes the graph and makes a plan of the first such proposal. False: there is none.
 bool tsri_dnn_graph_plan(dnn_graph *graph, int64_t most_bytes);
 
-// Where a tensor of a graph is when it runs: an address of the device, or of an f32 of the host.
+// Where a tensor of a graph is when it runs: an address of the device, or is_passed: of an f32 of the host.
 typedef struct dnn_binding {
   int64_t id;
   const void *at;
+  bool is_passed;
 } dnn_binding;
 
-// Queues the graph by one of its plans on the stream of the handle. Returns cuDNN's code.
-int tsri_dnn_graph_run(const dnn_graph *graph, dnn_node plan, const dnn_binding *bindings, int count,
-                       cu_address workspace);
+// A run of a graph by one of its plans.
+typedef struct dnn_call {
+  dnn_graph *graph;
+  dnn_node plan;
+  dnn_binding bindings[DNN_MOST_BINDINGS];
+  int count;
+  cu_address workspace;
+  bool is_timed;  // to compare plans: it must not be recorded
+} dnn_call;
+
+// Queues the call on the queue, whose stream the handle must have. Returns cuDNN's code.
+int tsri_dnn_graph_run(cuda_queue *queue, const dnn_call *call);
 
 #endif

@@ -98,10 +98,7 @@ static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf
 }
 
 dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32) {
-  tsri_cache_key key;
-  tsri_cache_key_init(&key);
-  tsri_cache_key_add(&key, conv, sizeof *conv);
-  dnn_plan *plan = &dnn->plans[key.words[0] % DNN_PLAN_SLOTS];
+  dnn_plan *plan = &dnn->plans[dnn_slot_of(conv, sizeof *conv, DNN_PLAN_SLOTS)];
   if (!plan->is_used || memcmp(&plan->conv, conv, sizeof *conv) != 0) make_plan(dnn, conv, allows_tf32, plan);
   return plan;
 }

@@ -3,6 +3,8 @@
 #ifndef TSRI_CUDA_DNN_PLAN_H
 #define TSRI_CUDA_DNN_PLAN_H
 
+#include <string.h>
+
 #include "backends/cuda/dnn.h"
 #include "backends/cuda/dnn_api.h"
 #include "backends/cuda/settle.h"
@@ -32,6 +34,7 @@ struct cuda_dnn {
   struct {
     CUDNN_ENTRY_POINTS(TSRI_ENTRY)
   } api;
+  const tsri_cuda_api *cu;
   dnn_handle handle;
   cu_stream stream;  // of the handle
   tsri_mutex lock;   // protects the plans and the handle, which belongs to one stream at a time
@@ -39,6 +42,17 @@ struct cuda_dnn {
   dnn_attention_plan *attentions[DNN_ATTENTION_SLOTS];
 };
 #undef TSRI_ENTRY
+
+// The slot of a table of `slots` for a key of whole 4-byte words. Looked up for each launch, so not by tsri_cache_key, which goes byte by byte.
+static inline size_t dnn_slot_of(const void *key, size_t bytes, size_t slots) {
+  uint64_t hash = UINT64_C(0xCBF29CE484222325);
+  for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
+    uint32_t word;
+    memcpy(&word, (const char *)key + i, sizeof word);
+    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+  }
+  return (size_t)(hash >> 32) % slots;
+}
 
 // The plan for the convolution, made if there is none; is_impossible if cuDNN has no algorithm for it. Call with the lock held.
 dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32);
@@ -51,10 +65,13 @@ void tsri_dnn_conv_graph_destroy(dnn_plan *plan);
 // Whether the operands begin where the graph needs them to.
 bool tsri_dnn_conv_graph_takes(const cuda_conv_memory *memory);
 
-// Queues the graph by one of its proposals on the stream of the handle. Returns cuDNN's code.
-int tsri_dnn_conv_graph_run(const dnn_plan *plan, int number, const cuda_conv_memory *memory, cu_address workspace);
+// Queues the graph by one of its proposals on the queue, whose stream the handle must have. Returns cuDNN's code.
+int tsri_dnn_conv_graph_run(cuda_queue *queue, const dnn_plan *plan, int number, const cuda_conv_memory *memory);
 
 void tsri_cuda_dnn_destroy_attention(dnn_attention_plan *plan);
+
+// Puts the handle onto the queue's stream, if it is not there: the call costs as much as a launch. Call with the lock held. Returns cuDNN's code.
+int tsri_cuda_dnn_use_stream(cuda_dnn *dnn, cu_stream stream);
 
 // cuDNN, opened if it is not yet; NULL: it is not there. The context must be current.
 cuda_dnn *tsri_cuda_dnn_of(cuda_device *device);

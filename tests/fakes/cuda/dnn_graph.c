@@ -422,13 +422,48 @@ static bool count_convolution(int proposal) {
   return fails;
 }
 
+// A run of a plan that was recorded. Numbers that the host passes are kept as they were then.
+typedef struct recorded_run {
+  dnn_node graph;
+  struct dnn_node_tag pack;
+  float passed[MOST_BOUND];
+} recorded_run;
+
+static void run_recorded(void *user) {
+  recorded_run *run = user;
+  (void)run_graph(run->graph, &run->pack);
+}
+
+static recorded_run *keep_run(dnn_node graph, const struct dnn_node_tag *pack) {
+  recorded_run *run = calloc(1, sizeof *run);
+  run->graph = graph;
+  run->pack = *pack;
+  for (int i = 0; i < graph->count * 4; i++) {
+    dnn_node t = tensor_of(graph, i);
+    for (int j = 0; t && t->is_passed && j < pack->count; j++) {
+      if (pack->ids[j] != t->id) continue;
+      run->passed[j] = *(const float *)pack->pointers[j];
+      run->pack.pointers[j] = &run->passed[j];
+    }
+  }
+  return run;
+}
+
+static int run_or_record(cu_stream stream, dnn_node graph, dnn_node pack) {
+  recorded_run *run = keep_run(graph, pack);
+  if (fake_record_call(stream, run_recorded, run)) return DNN_SUCCESS;
+  free(run);
+  fake_run_stream(stream);
+  return run_graph(graph, pack);
+}
+
 EXPORT int cudnnBackendExecute(dnn_handle handle, dnn_node plan, dnn_node pack) {
   if (!pack->workspace || !plan->is_done || !pack->is_done) return BAD_PARAM;
   if (fake_enter()) return EXECUTION_FAILED;
   fake_lock();
-  fake_run_stream(((any_handle *)handle)->stream);
-  bool fails = is_conv(plan->graph->graph->operations[0]) ? count_convolution(plan->graph->proposal) : count_graph();
-  int code = fails ? EXECUTION_FAILED : run_graph(plan->graph->graph, pack);
+  dnn_node graph = plan->graph->graph;
+  bool fails = is_conv(graph->operations[0]) ? count_convolution(plan->graph->proposal) : count_graph();
+  int code = fails ? EXECUTION_FAILED : run_or_record(((any_handle *)handle)->stream, graph, pack);
   fake_unlock();
   return code;
 }

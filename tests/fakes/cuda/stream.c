@@ -24,6 +24,7 @@ typedef struct operation {
   char *to;
   const char *from;
   void *staged;  // freed afterwards
+  void *owned;   // freed with the graph
   size_t bytes, count;
   unsigned value;
   cu_event event;
@@ -123,6 +124,12 @@ static void add(cu_stream stream, operation op) {
   }
   *stream->last = copy;
   stream->last = &copy->next;
+}
+
+bool fake_record_call(cu_stream stream, void (*function)(void *), void *user) {
+  if (!stream->recording) return false;
+  add(stream, (operation){.kind = HOST, .function = function, .user = user, .owned = user});
+  return true;
 }
 
 // --- Streams ----------------------------------------------------------------------------------------------------------------
@@ -266,6 +273,7 @@ EXPORT int cuGraphLaunch(cu_graph_exec exec, cu_stream stream) {
 static void free_operations(operation *op) {
   while (op) {
     operation *next = op->next;
+    free(op->owned);
     free(op);
     op = next;
   }

@@ -21,6 +21,9 @@ void fake_run_all(void);                                // (locked) everything q
 void fake_run_stream(cu_stream stream);                 // (locked)
 void fake_spend(int microseconds);                      // (locked) of the device's time
 
+// (locked) If the stream is being recorded, adds a call of the function to its graph, which frees `user`. False: it is not.
+bool fake_record_call(cu_stream stream, void (*function)(void *user), void *user);
+
 // Counts handles, descriptors and other objects of cuBLASLt and cuSOLVER that were created (1) or destroyed (-1).
 void fake_count_plan(int step);
 

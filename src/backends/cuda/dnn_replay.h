@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Private to the dnn files: kernels of a plan as recorded graphs of the driver.
+//
+// cuDNN prepares the parameters of a plan's kernels and launches them one by one each time. A recorded graph is one call of the driver, but it contains the addresses of the
+// operands. So one is recorded when a plan has run often enough with the same addresses, as it does in a loop, whose results get the same memory again and again. Between two graphs the GPU
+// pauses longer than between two kernels (1.3 to 2.2 us on an H200), so only plans whose kernels take less time than cuDNN takes on the host are recorded.
+#ifndef TSRI_CUDA_DNN_REPLAY_H
+#define TSRI_CUDA_DNN_REPLAY_H
+
+#include "backends/cuda/cuda.h"
+#include "backends/cuda/dnn_api.h"
+
+enum { DNN_MOST_BINDINGS = 16, DNN_REPLAYS = 4 };
+
+// Everything that a run of a plan depends on. Compared as bytes: what is unused is 0.
+typedef struct dnn_run {
+  dnn_node plan;
+  cu_address workspace;
+  uint64_t operands[DNN_MOST_BINDINGS];  // addresses, and the bits of numbers that the host passes
+} dnn_run;
+
+typedef struct dnn_replay {
+  dnn_run run;
+  int uses;            // so far, up to the one that is recorded
+  cu_graph_exec exec;  // NULL: not recorded, or left to cuDNN
+  cu_event ends[2];    // around a run of `exec` that is timed; NULL: timing is over
+  bool is_timing;      // the events are queued
+  int timed;           // runs whose times are known
+  float least_ms;      // of those
+} dnn_replay;
+
+// The last runs of a graph's plans; all 0 at first.
+typedef struct dnn_replays {
+  dnn_replay list[DNN_REPLAYS];
+  int next;  // the one that a new run replaces
+} dnn_replays;
+
+// Queues on the queue's stream what `launch` queues there, by a recorded graph if the run has come often enough. Returns the code of `launch`.
+int tsri_dnn_replay(dnn_replays *replays, cuda_queue *queue, const dnn_run *run, int (*launch)(const void *context),
+                    const void *context);
+
+void tsri_dnn_replays_deinit(dnn_replays *replays, const tsri_cuda_api *cu);
+
+#endif
