@@ -185,3 +185,39 @@ static void sums_and_rows_agree(tsr_device *device) {
   tsr_device_release(cpu);
 }
 TEST(sums_and_rows_are_the_same_on_every_device) { test_on_every_device(sums_and_rows_agree); }
+
+// Whole numbers, whose sums are exact: over tiles and chunks of tiles, of rows that begin at any place.
+static void check_running_sums(tsr_device *device, int64_t rows, int64_t n, int64_t from) {
+  int64_t count = rows * n;
+  tsr_tensor *whole = tsr_randint(device, TSR_I32, TSR_SHAPE(count + from), -9, 9, 5), *x = tsr_cast(whole, TSR_F32);
+  CHECK_OK(tsr_evaluate(x));
+  tsr_tensor *table = tsr_reshape(tsr_slice(x, 0, from, from + count, 1), TSR_SHAPE(rows, n));
+  float *given = malloc((size_t)count * sizeof(float)), *sums = malloc((size_t)count * sizeof(float));
+  CHECK_OK(tsr_read(table, given, (size_t)count * sizeof(float)));
+  CHECK_OK(tsr_read(tsr_cumsum(table, 1), sums, (size_t)count * sizeof(float)));
+  float sum = 0;
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < count; i++) {
+    sum = i % n == 0 ? given[i] : sum + given[i];
+    wrong += sums[i] != sum;
+  }
+  CHECK_EQ_INT(wrong, 0);
+  free(given);
+  free(sums);
+}
+
+static void running_sums_are_right(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_scope *scope = tsr_scope_begin(device);
+  check_running_sums(device, 1, 1234567, 0);
+  check_running_sums(device, 1, 20003, 1);
+  check_running_sums(device, 3, 30001, 0);
+  check_running_sums(device, 2, 8192, 4);
+  tsr_scope_end(scope);
+}
+
+TEST(long_rows_are_summed_in_one_pass) {
+  setenv("TSR_TUNE", "scan_once=2,scan_rows=1000000", 1);
+  test_on_every_device(running_sums_are_right);
+  unsetenv("TSR_TUNE");
+}

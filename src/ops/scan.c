@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Running sums, products, extremes and logarithms of sums: sums and products by the device's native operator if it has one. Else, on GPUs, rows are scanned
-// in tiles: a group per row, which is read once, or for a part of a row, whose sum another launch has computed. Else one work item per line if there are many
+// in tiles: a group per row, which is read once, or for a part of a row, whose sum another launch has computed, or which waits for the sums of the parts before it. Else one work item per line if there are many
 // lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum" for all of them.
 #include "ops/scan.h"
 #include "core/error.h"
@@ -10,6 +10,7 @@
 #include "ops/call.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "ops/scan_once.h"
 #include "runtime/native_op.h"
 
 #include <tessera/ops.h>
@@ -246,7 +247,9 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   if (s.inner == 1 && s.n > SHORT_ROW && tuning_of(&s)->scan_items > 0) {
     int64_t tile = (int64_t)TILE_GROUP * tile_items(&s);
     bool is_busy = s.lines >= tuning_of(&s)->scan_rows || s.n <= tile;
-    return is_busy ? scan_whole_rows(&s) : scan_in_parts(&s);
+    if (is_busy) return scan_whole_rows(&s);
+    status = s.combination == TSRI_SCAN_SUM ? tsri_scan_once(run, s.lines, s.n) : TSR_ERR_UNSUPPORTED;
+    return status == TSR_ERR_UNSUPPORTED ? scan_in_parts(&s) : status;
   }
   bool is_plain = s.n <= SHORT_LINE || s.lines >= MANY_LINES;
   return is_plain || s.inner > 1 ? scan_lines(&s) : scan_rows(&s);
