@@ -89,6 +89,25 @@ static PyObject *small_trace(PyObject *const *given) {
   return tsrpy_small_make(&out);
 }
 
+// x, p, axes, keep_dims: the square root of the sum of all squares.
+static PyObject *small_norm(PyObject *const *given) {
+  tsrpy_small x, out;
+  const tsr_shape none = {0};
+  const bool is_plain = (!given[2] || given[2] == Py_None) && (!given[3] || given[3] == Py_False);
+  if (!is_plain || !given[1] || !PyFloat_Check(given[1]) || PyFloat_AsDouble(given[1]) != 2) return NULL;
+  if (!tsrpy_small_read(given[0], &x) || !is_float(x.dtype) || !tsrpy_small_begin(&out, &x, x.dtype, &none))
+    return NULL;
+  float single = 0;
+  double real = 0;
+  for (int i = 0; i < x.count; i++) {
+    if (x.dtype == TSR_F32) single = single + x.of.f32[i] * x.of.f32[i];
+    else real = real + x.of.f64[i] * x.of.f64[i];
+  }
+  if (x.dtype == TSR_F32) out.of.f32[0] = sqrtf(single);
+  else out.of.f64[0] = sqrt(real);
+  return tsrpy_small_make(&out);
+}
+
 // Whether an equation as "ij,jk" or "ij,jk->ik" is the matrix product: the last axis of the first and the first of the second are summed over, and the others stay in order.
 static bool is_product(const char *text) {
   const char *comma = strchr(text, ','), *arrow = strstr(text, "->"), *end = arrow ? arrow : text + strlen(text);
@@ -184,5 +203,6 @@ PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t
 }
 
 const tsrpy_small_entry tsrpy_line_operators[] = {
-    {"pad", small_pad}, {"interp", small_interp}, {"trace", small_trace}, {"einsum", small_einsum}, {NULL, NULL},
+    {"pad", small_pad},   {"interp", small_interp}, {"trace", small_trace},
+    {"norm", small_norm}, {"einsum", small_einsum}, {NULL, NULL},
 };

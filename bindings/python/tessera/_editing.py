@@ -261,7 +261,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Array:
     >>> tessera.bincount([0, 1, 1, 3])
     """
     x = asarray(x)
-    length = builtins.max(int(ops.max(x)) + 1 if x.size else 0, minlength)
+    length = int(ops.max(x)) + 1 if x.size else 0
+    if length < minlength:
+        length = minlength
     if not length:
         return ops.zeros((0,), _core.int64, x.device)
     if weights is None:

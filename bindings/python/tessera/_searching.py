@@ -154,6 +154,8 @@ def unique(x: Any, return_index: bool = False, return_inverse: bool = False, ret
     x = asarray(x)
     if axis is not None and x.ndim > 1:
         return _unique_slices(x, axis, return_index, return_inverse, return_counts)
+    if not (return_index or return_inverse or return_counts):
+        return ops.unique(x)[0]
     found = unique_all(ops.reshape(x, (-1,)))
     chosen = [found.values]
     chosen += [part for part, is_asked in zip(found[1:], (return_index, return_inverse, return_counts)) if is_asked]

@@ -147,6 +147,8 @@ class Operators(unittest.TestCase):
             args = (self.values(shape, dtype), ts.asarray(np.sort(np.array([g.uniform(-4, 4) for _ in range(count)], dtype))), self.values((count,), dtype))
         elif name == "trace":
             args = (self.values((g.randint(1, 4), g.randint(1, 4)), dtype), g.choice([0, 0, 1]), *g.choice([(0, 1), (-2, -1), (1, 0)]))
+        elif name == "norm":
+            args = (x, 2.0)
         elif name == "einsum":
             sizes = {letter: g.randint(1, 4) for letter in "ijk"}
             equation = g.choice(["ij,jk", "ij,jk->ik", "ij,jk->ki", "i,i", "i,i->", "ij,j", "ij,j->i", "i,ij->j", "ji,jk", "kj,ji"])
@@ -177,7 +179,7 @@ class Operators(unittest.TestCase):
     def test_they_give_what_is_recorded(self):
         self.generator = random.Random(5)
         names = """sum mean prod max min any all argmax argmin cumsum cumprod sort argsort matmul concat stack index_select repeat where take gather cast searchsorted
-                   unique nonzero bincount diag dot outer diff eye reshape flip unsqueeze transpose moveaxis squeeze pad interp trace einsum
+                   unique nonzero bincount diag dot outer diff eye reshape flip unsqueeze transpose moveaxis squeeze pad interp trace norm einsum
                    convolve correlate heaviside logaddexp2""".split()
         with ts.device("cpu"):
             for k in range(40 * len(names)):
