@@ -2,7 +2,7 @@
 // y = activation(alpha a b + beta c + bias) of f32 by the matrix units of Hopper GPUs (wgmma).
 //
 // Each f32 is the sum of three numbers of bf16. Of the nine products of two such numbers, the six largest are added up in f32: what is left out is below 2^-24 of the product.
-// The products of the first numbers have sums of their own, since units cut off what does not fit when they add: it would happen six times as often in a common sum.
+// Units cut off what does not fit when they add. So they add up one strip only, 32 elements of k, the small products first; strips are added to each other in plain f32, which rounds.
 //
 // A work-group computes ROWS x COLUMNS elements. It splits a strip of a and b while the units multiply the strip before. A cluster of PARTS work-groups shares the sum over k: each takes a part of k,
 // and then adds up a part of the rows from the shared memory of all.
@@ -22,6 +22,8 @@ enum {
   A_BYTES = ROWS * DEPTH * 2,
   B_BYTES = COLUMNS * DEPTH * 2,
   STRIP_BYTES = 3 * (A_BYTES + B_BYTES),
+  A_STEP = A_BYTES >> 4,  // from the first numbers of a strip to the second ones, as wgmma counts
+  B_STEP = B_BYTES >> 4,
   PITCH = COLUMNS + 8,  // of rows of sums in shared memory
 };
 
@@ -100,43 +102,56 @@ __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
       "+f"(d[i + 7])
 
-// d += a b for 64 rows
+// d = a b for 64 rows, or d += a b if `adds`
 #if COLUMNS == 64
-#define MULTIPLY(d, a, b) \
+#define MULTIPLY(d, a, b, adds) \
   asm volatile( \
-      "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" \
+      "{ .reg .pred p; setp.ne.u32 p, %36, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" \
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
       "}, %32, %33, p, 1, 1, %34, %35; }" \
       : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24) \
-      : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED))
+      : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED), "n"(adds))
 #else
-#define MULTIPLY(d, a, b) \
+#define MULTIPLY(d, a, b, adds) \
   asm volatile( \
-      "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" \
+      "{ .reg .pred p; setp.ne.u32 p, %68, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" \
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
       "}, %64, %65, p, 1, 1, %66, %67; }" \
       : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24), EIGHT(d, 32), EIGHT(d, 40), EIGHT(d, 48), EIGHT(d, 56) \
-      : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED))
+      : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED), "n"(adds))
 #endif
 
-__device__ __forceinline__ void multiply(float *large, float *small, u32 at, u32 row) {
+// Four of the small products, of 16 elements of k.
+__device__ __forceinline__ void multiply_small(float *d, u64 a, u64 b) {
+  MULTIPLY(d, a + 2 * A_STEP, b, 1);
+  MULTIPLY(d, a + A_STEP, b + B_STEP, 1);
+  MULTIPLY(d, a, b + B_STEP, 1);
+  MULTIPLY(d, a + A_STEP, b, 1);
+}
+
+// Begins to compute d = a b for one strip, which has 32 elements of k.
+__device__ __forceinline__ void multiply(float *d, u32 at, u32 row) {
+  u64 a = describe<A_TURNED>(at, row, 0), b = describe<B_TURNED>(at + 3 * A_BYTES, 0, 0);
+  u64 next_a = describe<A_TURNED>(at, row, 16), next_b = describe<B_TURNED>(at + 3 * A_BYTES, 0, 16);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#pragma unroll
-  for (int k = 0; k < DEPTH; k += 16) {
-    u64 a0 = describe<A_TURNED>(at, row, k), a1 = a0 + (A_BYTES >> 4), a2 = a1 + (A_BYTES >> 4);
-    u64 b0 = describe<B_TURNED>(at + 3 * A_BYTES, 0, k), b1 = b0 + (B_BYTES >> 4), b2 = b1 + (B_BYTES >> 4);
-    MULTIPLY(small, a0, b2);
-    MULTIPLY(small, a2, b0);
-    MULTIPLY(small, a1, b1);
-    MULTIPLY(small, a0, b1);
-    MULTIPLY(small, a1, b0);
-    MULTIPLY(large, a0, b0);
-  }
+  MULTIPLY(d, a, b + 2 * B_STEP, 0);
+  MULTIPLY(d, next_a, next_b + 2 * B_STEP, 1);
+  multiply_small(d, a, b);
+  multiply_small(d, next_a, next_b);
+  MULTIPLY(d, a, b, 1);
+  MULTIPLY(d, next_a, next_b, 1);
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Waits for the strip that is being multiplied and adds it to the sums.
+__device__ __forceinline__ void add_strip(float *sums, const float *d) {
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#pragma unroll
+  for (int i = 0; i < COLUMNS / 2; i++) sums[i] += d[i];
 }
 
 // --- Results ------------------------------------------------------------------------------------------------------------
@@ -181,14 +196,12 @@ __device__ __forceinline__ void wait_for_all() {
 }
 
 // Puts the sums of this work-group into its shared memory, as wgmma has them: each item has pairs of neighbours in rows 8 apart.
-__device__ __forceinline__ void put_sums(u32 shared, const float *large, const float *small) {
+__device__ __forceinline__ void put_sums(u32 shared, const float *sums) {
   int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
 #pragma unroll
   for (int i = 0; i < COLUMNS / 2; i += 2) {
     u32 at = shared + ((row + i / 2 % 2 * 8) * PITCH + column + i / 4 * 8) * 4;
-    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(large[i] + small[i]),
-                 "f"(large[i + 1] + small[i + 1])
-                 : "memory");
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(sums[i]), "f"(sums[i + 1]) : "memory");
   }
 }
 
@@ -215,15 +228,13 @@ extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(THREA
   int steps = (p.k + DEPTH - 1) / DEPTH, step = steps * part / PARTS, end = steps * (part + 1) / PARTS;
   strip<ROWS, A_TURNED> a_strip;
   strip<COLUMNS, B_TURNED> b_strip;
-  float large[COLUMNS / 2], small[COLUMNS / 2];
+  float sums[COLUMNS / 2], d[COLUMNS / 2];
 #pragma unroll
-  for (int i = 0; i < COLUMNS / 2; i++) large[i] = small[i] = 0;
+  for (int i = 0; i < COLUMNS / 2; i++) sums[i] = d[i] = 0;
   a_strip.load(a, p.a_step, row0, p.m, step * DEPTH, p.k);
   b_strip.load(b, p.b_step, column0, p.n, step * DEPTH, p.k);
   for (; step < end; step++) {
     u32 at = shared + step % 2 * STRIP_BYTES;
-    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");  // the strip before the last one is multiplied
-    __syncthreads();
     a_strip.store(at);
     b_strip.store(at + 3 * A_BYTES);
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -231,12 +242,13 @@ extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(THREA
       a_strip.load(a, p.a_step, row0, p.m, (step + 1) * DEPTH, p.k);
       b_strip.load(b, p.b_step, column0, p.n, (step + 1) * DEPTH, p.k);
     }
-    __syncthreads();
-    multiply(large, small, at, threadIdx.x / 128 * 64);
+    add_strip(sums, d);
+    __syncthreads();  // this strip is stored, and the one before multiplied, by all
+    multiply(d, at, threadIdx.x / 128 * 64);
   }
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  add_strip(sums, d);
   __syncthreads();
-  put_sums(shared, large, small);
+  put_sums(shared, sums);
   wait_for_all();
   enum { SHARE = ROWS * COLUMNS / PARTS };
 #pragma unroll 1

@@ -108,12 +108,17 @@ TEST(without_the_kernel_the_library_multiplies) {
 
 // --- On a GPU -----------------------------------------------------------------------------------------------------------------
 
-enum { SPECIAL = 1 };  // a few elements are infinite, NaN, or so large that they are infinite in bf16
+enum {
+  SIGNED,
+  SPECIAL,  // a few elements are infinite, NaN, or so large that they are infinite in bf16
+  POSITIVE
+};
 
 static float element(int kind) {
   static const float special[] = {INFINITY, -INFINITY, NAN, 3.4e38F};
   if (kind == SPECIAL && rand() % 1999 == 0) return special[rand() % 4];
-  return (float)(rand() % 20001 - 10000) / 7919;
+  float x = (float)(rand() % 20001 - 10000) / 7919;
+  return kind == POSITIVE ? fabsf(x) : x;
 }
 
 typedef struct operands {
@@ -148,8 +153,14 @@ static void check_element(double got, double sum, double size) {
   else CHECK_NEAR(got, sum, 4e-7 * size + 1e-30);
 }
 
-static void check_product(const fixture *f, cuda_units *units, const setting *s, int kind) {
-  operands x = {.a = elements(s->batch * s->m * s->k, kind), .b = elements(s->batch * s->k * s->n, kind)};
+// A product on the GPU: its operands and its result, on the host.
+typedef struct outcome {
+  operands x;
+  float *y;
+} outcome;
+
+static outcome compute(const fixture *f, cuda_units *units, const setting *s, int kind) {
+  outcome o = {.x = {elements(s->batch * s->m * s->k, kind), elements(s->batch * s->k * s->n, kind)}};
   tsri_native_op op = op_of(s);
   tsri_product_op *p = &op.is.product;
   size_t a_bytes = (size_t)(s->batch * s->m * s->k) * sizeof(float),
@@ -158,48 +169,98 @@ static void check_product(const fixture *f, cuda_units *units, const setting *s,
   p->a.at.buffer = fixture_buffer(f, a_bytes, NULL);
   p->b.at.buffer = fixture_buffer(f, b_bytes, NULL);
   p->y.buffer = fixture_buffer(f, y_bytes, NULL);
-  fixture_write(f, p->a.at.buffer, 0, x.a, a_bytes);
-  fixture_write(f, p->b.at.buffer, 0, x.b, b_bytes);
+  fixture_write(f, p->a.at.buffer, 0, o.x.a, a_bytes);
+  fixture_write(f, p->b.at.buffer, 0, o.x.b, b_bytes);
   cuda_product product;
   CHECK(tsri_cuda_describe_product(&op, &product) && tsri_cuda_units_take(cuda_device_of(f->device), &product));
   cuda_product_memory memory = tsri_cuda_product_memory(&op);
   bool was_pushed = tsri_cuda_enter(cuda_device_of(f->device));
   CHECK(tsri_cuda_units_multiply(cuda_queue_of(f->queue), units, &product, &memory));
   tsri_cuda_leave(cuda_device_of(f->device), was_pushed);
-  float *y = malloc(y_bytes);
-  fixture_read(f, p->y.buffer, 0, y, y_bytes);
-  for (int64_t i = 0; i < s->batch * s->m * s->n; i++) {
-    double size, sum = wanted(s, &x, i / (s->m * s->n), i / s->n % s->m, i % s->n, &size);
-    check_element((double)y[i], sum, size);
-  }
+  o.y = malloc(y_bytes);
+  fixture_read(f, p->y.buffer, 0, o.y, y_bytes);
   tsri_buffer *buffers[] = {p->a.at.buffer, p->b.at.buffer, p->y.buffer};
   for (int i = 0; i < 3; i++) f->backend->buffer_destroy(f->device, buffers[i]);
-  free(x.a);
-  free(x.b);
-  free(y);
+  return o;
+}
+
+static void discard(outcome *o) {
+  free(o->x.a);
+  free(o->x.b);
+  free(o->y);
+}
+
+static void check_product(const fixture *f, cuda_units *units, const setting *s, int kind) {
+  outcome o = compute(f, units, s, kind);
+  for (int64_t i = 0; i < s->batch * s->m * s->n; i++) {
+    double size, sum = wanted(s, &o.x, i / (s->m * s->n), i / s->n % s->m, i % s->n, &size);
+    check_element((double)o.y[i], sum, size);
+  }
+  discard(&o);
+}
+
+// Opens a GPU that the kernel runs on.
+static fixture open_hopper(void) {
+  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  if (!takes(&f, &usual)) SKIP("this GPU has no wgmma");
+  return f;
+}
+
+static void close_hopper(fixture *f, cuda_units *units) {
+  bool was_pushed = tsri_cuda_enter(cuda_device_of(f->device));
+  tsri_cuda_units_clear(cuda_device_of(f->device), units);
+  tsri_cuda_leave(cuda_device_of(f->device), was_pushed);
+  fixture_close(f);
 }
 
 TEST(products_on_a_gpu_are_as_exact_as_f32_in_every_layout) {
-  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  fixture f = open_hopper();
   static const setting sizes[] = {{.batch = 1, .m = 300, .n = 236, .k = 1000},
                                   {.batch = 1, .m = 68, .n = 100, .k = 2052},
                                   {.batch = 3, .m = 132, .n = 64, .k = 516},
                                   {.batch = 1, .m = 1100, .n = 900, .k = 100},
                                   {.batch = 1, .m = 4096, .n = 512, .k = 64}};
   cuda_units units = {0};
-  if (!takes(&f, &usual)) SKIP("this GPU has no wgmma");
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     for (int layout = 0; layout < 4; layout++) {
       setting s = sizes[i];
       s.dtype = TSR_F32;
       s.a_is_turned = layout & 1;
       s.b_is_turned = layout >> 1;
-      check_product(&f, &units, &s, 0);
+      check_product(&f, &units, &s, SIGNED);
       if (i < 2) check_product(&f, &units, &s, SPECIAL);
     }
   }
-  bool was_pushed = tsri_cuda_enter(cuda_device_of(f.device));
-  tsri_cuda_units_clear(cuda_device_of(f.device), &units);
-  tsri_cuda_leave(cuda_device_of(f.device), was_pushed);
-  fixture_close(&f);
+  close_hopper(&f, &units);
+}
+
+// Matrix units cut off where f32 rounds. Were they to add up all of k, sums of positive numbers would be too small, and the more so the longer they are.
+TEST(long_sums_of_positive_numbers_on_a_gpu_are_not_too_small) {
+  enum { EVERY = 997 };  // of how many elements one is compared
+  static const setting sizes[] = {{.m = 64, .n = 64, .k = 4096},
+                                  {.m = 64, .n = 64, .k = 16384},
+                                  {.m = 1024, .n = 1024, .k = 4096},
+                                  {.m = 1024, .n = 1024, .k = 16384},
+                                  {.m = 2048, .n = 2048, .k = 4096}};
+  fixture f = open_hopper();
+  cuda_units units = {0};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    setting s = sizes[i];
+    s.batch = 1;
+    s.dtype = TSR_F32;
+    outcome o = compute(&f, &units, &s, POSITIVE);
+    double errors = 0, size;
+    int count = 0;
+    int64_t every = s.m > 64 ? EVERY : 1;
+    for (int64_t at = 0; at < s.m * s.n; at += every, count++) {
+      double sum = wanted(&s, &o.x, 0, at / s.n, at % s.n, &size), error = ((double)o.y[at] - sum) / sum;
+      CHECK_NEAR(error, 0, 2e-6);
+      errors += error;
+    }
+    printf("  %lld x %lld x %lld: mean error %.2e of the sum\n", (long long)s.m, (long long)s.n, (long long)s.k,
+           errors / count);
+    CHECK_NEAR(errors / count, 0, 2e-7);
+    discard(&o);
+  }
+  close_hopper(&f, &units);
 }
