@@ -44,7 +44,7 @@ static double cost_of(const units_tile *tile, const cuda_product *p, int multipr
   double alone = 1000 + busy, shared = 700 + busy;
   int64_t strips = divided(divided(inner_size(p), DEPTH), tile->parts);
   int64_t groups = divided(p->d.rows, tile->columns) * divided(p->d.cols, rows) * p->batch * tile->parts;
-  int64_t each = divided(groups, tile->parts == 8 ? multiprocessors * 7 / 8 : multiprocessors);
+  int64_t each = divided(groups, tile->parts == 8 ? multiprocessors - multiprocessors / 8 : multiprocessors);
   int64_t rounds = divided(each, together), last = each - (rounds - 1) * together;
   double strip = (double)(rounds - 1) * fmax(alone, together * shared) + fmax(alone, (double)last * shared);
   return strip * (double)strips + (double)rounds * (BEGINNING + area / 4) + (tile->parts > 1 ? JOINING : 0);
