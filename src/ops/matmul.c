@@ -42,6 +42,7 @@ typedef struct way {
   int steps;                 // of BLOCKS: unrolled steps of a strip
   int group, deep;           // of LONG: work-group size, and loads before their values are used
   int rows;                  // of LONG and SKINNY
+  bool is_once;              // of LONG: a is read past the first-level cache
   bool is_wide_a,
       is_wide_b;  // whether a and b are read several elements at a time: four by LONG, SKINNY and BLOCKS, eight by FRAGMENTS
 } way;
@@ -126,6 +127,11 @@ static bool is_skinny(const tsr_device *device, const product *p, bool has_units
          p->b.column == 1 && device->limits.max_group_size >= SKINNY_GROUP;
 }
 
+// Whether a has at least so many MiB. 0: no matrix has.
+static bool is_large(const product *p, tsr_dtype dtype, int mib) {
+  return mib > 0 && (double)p->m * (double)p->k * (double)tsr_dtype_bytes(dtype) >= (double)mib * (1 << 20);
+}
+
 // LONG reads along k, so elements should be contiguous there (or there are few columns). The other kernels let
 // neighbouring work items read rows of b.
 static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
@@ -143,6 +149,7 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
     chosen.group =
         p->k >= long_sum ? TSRI_TUNED(tuning, gemv_group) : items_for_sum(p->k, TSRI_TUNED(tuning, gemv_group));
     chosen.deep = TSRI_TUNED(tuning, gemv_unroll);
+    chosen.is_once = p->n == 1 && is_large(p, dtype, tuning->gemv_once_mib);
     chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank) &&
                                           is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
   } else if (is_gpu && is_skinny(device, p, tsri_fragment_tile_choose(device, p, dtype, &chosen.units))) {
@@ -265,10 +272,10 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
                                       TSRI_CONSTANT("B_ALONG_N", p->b.column == 1), TSRI_CONSTANT("DEPTH", t->depth)));
       break;
     case LONG:
-      tsri_call_init_hooked(
-          call, run, "op_matmul", "matmul_long",
-          TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WIDE", how->is_wide_a), TSRI_CONSTANT("DEEP", how->deep),
-                    TSRI_CONSTANT("ROWS", how->rows), TSRI_CONSTANT("WG", how->group)));
+      tsri_call_init_hooked(call, run, "op_matmul", "matmul_long",
+                            TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WIDE", how->is_wide_a),
+                                      TSRI_CONSTANT("ONCE", how->is_once), TSRI_CONSTANT("DEEP", how->deep),
+                                      TSRI_CONSTANT("ROWS", how->rows), TSRI_CONSTANT("WG", how->group)));
       break;
     case SKINNY:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_skinny",

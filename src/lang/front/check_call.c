@@ -209,7 +209,8 @@ static tsri_check_operand check_atomic(tsri_checker *c, const tsri_ast *call, bo
 }
 
 static tsri_check_operand check_wide(tsri_checker *c, const tsri_ast *call) {
-  bool is_load = call->symbol == TSRI_SYM_LOAD2 || call->symbol == TSRI_SYM_LOAD4;
+  bool is_once = call->symbol == TSRI_SYM_LOAD4_ONCE;
+  bool is_load = call->symbol == TSRI_SYM_LOAD2 || call->symbol == TSRI_SYM_LOAD4 || is_once;
   uint8_t lanes = call->symbol == TSRI_SYM_LOAD2 || call->symbol == TSRI_SYM_STORE2 ? 2 : 4;
   tsri_check_operand args[3] = {0};
   tsri_ir_pos pos = call->pos;
@@ -228,7 +229,11 @@ static tsri_check_operand check_wide(tsri_checker *c, const tsri_ast *call) {
                     lanes);
     return tsri_error_operand(pos);
   }
-  if (is_load) return tsri_load(c, &element, lanes, pos);
+  if (is_load) {
+    tsri_check_operand value = tsri_load(c, &element, lanes, pos);
+    if (is_once && value.kind == TSRI_OPERAND_VALUE) tsri_expr_at(c, value.expr)->op = TSRI_LOAD_ONCE;
+    return value;
+  }
   tsri_store(c, &element, args[2], lanes, pos);
   return (tsri_check_operand){.kind = TSRI_OPERAND_VOID, .pos = pos};
 }
@@ -265,6 +270,7 @@ static tsri_check_operand check_builtin(tsri_checker *c, const tsri_ast *call, t
       return check_clamp(c, call, want);
     case TSRI_SYM_LOAD2:
     case TSRI_SYM_LOAD4:
+    case TSRI_SYM_LOAD4_ONCE:
     case TSRI_SYM_STORE2:
     case TSRI_SYM_STORE4:
       return check_wide(c, call);

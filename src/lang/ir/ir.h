@@ -243,9 +243,12 @@ typedef enum tsri_ir_expr_kind {
 // multiple of the lanes. The index is i32, u32 or i64. Elements of a storage type are widened exactly; a bool is true
 // for any non-zero byte. An index out of range (or, for several lanes, not a multiple of the lanes) is an error in the
 // kernel: undefined behaviour unless `checked`, and then a message with pos, array, index and size.
+// The elements are not read again soon: a device may leave them out of its first-level cache. Emitters may ignore it.
+enum { TSRI_LOAD_ONCE = 1 };
+
 typedef struct tsri_ir_expr {
   uint8_t kind;     // tsri_ir_expr_kind
-  uint8_t op;       // OP, ID
+  uint8_t op;       // OP, ID; LOAD: TSRI_LOAD_ONCE, or 0
   uint8_t lane;     // EXTRACT, INSERT, ID
   uint8_t space;    // LOAD: tsri_ir_space
   uint8_t dtype;    // CONVERT: target; LOAD: storage of the array; BITCAST: see there

@@ -146,7 +146,8 @@ tsri_c_name tsri_c_vector_bitcast(tsri_c_emitter *e, tsri_ir_type to, tsri_ir_ty
 tsri_c_name tsri_c_vector_make(tsri_c_emitter *e, tsri_ir_type type);
 tsri_c_name tsri_c_vector_splat(tsri_c_emitter *e, tsri_ir_type type);
 tsri_c_name tsri_c_vector_insert(tsri_c_emitter *e, tsri_ir_type type, uint32_t lane);
-tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes);
+// is_once: elements that nobody writes, and that are read once (TSRI_LOAD_ONCE).
+tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes, bool is_once);
 tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes);
 tsri_c_name tsri_c_atomic(tsri_c_emitter *e, tsri_ir_atomic op, tsri_ir_space space, tsr_dtype dtype);
 

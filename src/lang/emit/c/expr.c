@@ -154,7 +154,9 @@ static void put_load(tsri_c_emitter *e, const tsri_ir_expr *expr) {
   tsri_ir_space space = (tsri_ir_space)expr->space;
   tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(e->kernel, space, expr->object)->storage;
   if (expr->type.lanes > 1) {
-    tsri_c_put(e, "%s(%a, %b)", tsri_c_load(e, space, storage, expr->type.lanes).text, space, expr->object, expr->a);
+    bool is_once = expr->op == TSRI_LOAD_ONCE && !tsri_ir_array_of(e->kernel, space, expr->object)->is_stored;
+    tsri_c_put(e, "%s(%a, %b)", tsri_c_load(e, space, storage, expr->type.lanes, is_once).text, space, expr->object,
+               expr->a);
     return;
   }
   if (tsri_c_is_half_pointer(e, storage)) {

@@ -210,6 +210,30 @@ static bool is_vload(const tsri_c_emitter *e, tsri_ir_space space) {
   return tsri_c_is(e, TSRI_C_OPENCL) && e->options->wide_unaligned && space == TSRI_SPACE_BUFFER;
 }
 
+// Whether elements that are read once go past CUDA's first-level cache. The instruction is for memory that the kernel does not write.
+static bool goes_past_cache(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
+  return tsri_c_is(e, TSRI_C_CUDA) && e->options->no_alias && tsr_dtype_bytes(storage) > 1 &&
+         native_lanes(e, space, storage, lanes) > 1 && space == TSRI_SPACE_BUFFER;
+}
+
+// As put_native_load, for elements that are read once; GPUs and compilers without the instruction read as usual.
+static void put_load_once(tsri_c_emitter *e, tsri_builder *text, tsr_dtype storage, uint32_t first, uint32_t step) {
+  static const char *const words[][2] = {{"h", "b16"}, {"r", "b32"}, {"l", "b64"}}, *const reals[] = {"", "f", "d"};
+  const char *element = tsri_c_native_element(e, storage);
+  size_t size = tsr_dtype_bytes(storage) / 4;
+  bool is_real = storage == TSR_F32 || storage == TSR_F64;
+  tsri_builder_add(text,
+                   "  %s%u v%u;\n#if __CUDA_ARCH__ >= 700 && __CUDACC_VER_MAJOR__ >= 12\n"
+                   "  asm(\"ld.global.nc.L1::no_allocate.v%u.%s {%%0, %%1%s}, [%%%u];\" : ",
+                   element, step, first, step, words[size][1], step == 4 ? ", %2, %3" : "", step);
+  for (uint32_t i = 0; i < step; i++) {
+    tsri_builder_add(text, "%s\"=%s\"(v%u.%c)", i ? ", " : "", is_real ? reals[size] : words[size][0], first,
+                     lane_letters[i]);
+  }
+  tsri_builder_add(text, " : \"l\"(p + i + %u));\n#else\n  v%u = *(const %s%u *)(p + i + %u);\n#endif\n", first, first,
+                   element, step, first);
+}
+
 // Reads `step` elements at i + first into v<first>.
 static void put_native_load(tsri_c_emitter *e, tsri_builder *text, tsri_ir_space space, tsr_dtype storage,
                             uint32_t first, uint32_t step) {
@@ -250,8 +274,9 @@ static void element_text(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
   }
 }
 
-tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
-  tsri_c_name name = access_name("load", space, storage, lanes);
+tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes, bool is_once) {
+  is_once = is_once && goes_past_cache(e, space, storage, lanes);
+  tsri_c_name name = access_name(is_once ? "load_once" : "load", space, storage, lanes);
   if (!tsri_c_want(e, name.text)) return name;
   tsri_ir_type type = {(uint8_t)tsri_ir_compute_dtype(storage), (uint8_t)lanes};
   const char *type_name = tsri_c_type(e, type);
@@ -259,7 +284,10 @@ tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storag
   tsri_builder text = {0};
   begin_access(e, &text, &name, type_name, space, storage, true, "", lanes);
   uint32_t step = native_lanes(e, space, storage, lanes);
-  for (uint32_t lane = 0; step > 1 && lane < lanes; lane += step) put_native_load(e, &text, space, storage, lane, step);
+  for (uint32_t lane = 0; step > 1 && lane < lanes; lane += step) {
+    if (is_once) put_load_once(e, &text, storage, lane, step);
+    else put_native_load(e, &text, space, storage, lane, step);
+  }
   if (lanes == 1) {
     tsri_builder_string(&text, "  return ");
   } else {
