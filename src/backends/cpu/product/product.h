@@ -206,7 +206,7 @@ size_t tsri_product_vector_scratch_bytes(const tsri_product *p);
 void tsri_product_run_vector(const tsri_product *p);
 
 #if defined(__wasm__)
-#include "backends/cpu/product/ways_wasm.h"
+#include "backends/cpu/product/ways_wasm.inc"
 #else
 // Whether the product is one that direct.c does best, without packing: few rows, or a small matrix b.
 bool tsri_product_is_direct(const tsri_product *p);
