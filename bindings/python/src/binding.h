@@ -45,6 +45,9 @@ PyObject *tsrpy_dtype_object(tsr_dtype dtype);
 // `__name__`, such as those of NumPy. False with an exception if it is none.
 bool tsrpy_dtype_parse(PyObject *object, tsr_dtype *out_dtype);
 
+// The dtype that an Array has or a DType is. False without an exception: the object is neither.
+bool tsrpy_dtype_known(PyObject *object, tsr_dtype *out_dtype);
+
 // --- device.c: devices, opened once each -----------------------------------------------------------------------------
 
 bool tsrpy_device_init(PyObject *module);
@@ -413,6 +416,9 @@ typedef enum tsrpy_general {
   TSRPY_SORT,
   TSRPY_ASCONTIGUOUSARRAY,
   TSRPY_FROMBUFFER,
+  TSRPY_COUNT_NONZERO,
+  TSRPY_RESULT_TYPE,
+  TSRPY_CAN_CAST,
   TSRPY_GENERAL_COUNT
 } tsrpy_general;
 

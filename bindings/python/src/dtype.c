@@ -165,6 +165,13 @@ static bool parse_named(PyObject *object, const char *attribute, tsr_dtype *out_
   return found;
 }
 
+bool tsrpy_dtype_known(PyObject *object, tsr_dtype *out_dtype) {
+  bool is_dtype = PyObject_TypeCheck(object, dtype_type);
+  if (!is_dtype && !tsrpy_is_array(object)) return false;
+  *out_dtype = is_dtype ? dtype_of(object) : tsrpy_dtype_of(object);
+  return true;
+}
+
 bool tsrpy_dtype_parse(PyObject *object, tsr_dtype *out_dtype) {
   if (PyObject_TypeCheck(object, dtype_type)) {
     *out_dtype = dtype_of(object);

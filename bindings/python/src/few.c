@@ -238,6 +238,13 @@ static int64_t lcm_of(int64_t a, int64_t b) {
   return magnitude_of(wrapped((uint64_t)(a / divisor) * (uint64_t)b));
 }
 
+// Of |a|, whose bits do not depend on how wide the dtype is.
+static int64_t bit_count_of(int64_t a) {
+  int64_t count = 0;
+  for (uint64_t bits = (uint64_t)magnitude_of(a); bits != 0; bits &= bits - 1) count++;  // drops the lowest 1
+  return count;
+}
+
 #define HAS_SIGN(x)   (signbit(x) && !isnan(x))
 #define LARGER(a, b)  (isnan(a) || (a) > (b) ? (a) : (b))
 #define SMALLER(a, b) (isnan(a) || (a) < (b) ? (a) : (b))
@@ -265,6 +272,7 @@ TSRPY_INTEGER_TRUTHS(logical_not, a == 0)
 TSRPY_BOOLS(logical_not, !a)
 TSRPY_INTEGERS(bitwise_not, ~a)
 TSRPY_BOOLS(bitwise_not, !a)
+TSRPY_INTEGERS(bit_count, bit_count_of(a))
 
 TSRPY_FLOATS(add, a + b)
 TSRPY_INTEGERS(add, wrapped((uint64_t)a + (uint64_t)b))
@@ -357,6 +365,7 @@ static const struct tsrpy_few functions[] = {
     {OF_FLOATS(signbit), .is_truth = true},
     {OF_ALL(logical_not), .is_truth = true},
     {OF_BITS(bitwise_not)},
+    {OF_INTEGERS(bit_count)},
     {OF_NUMBERS(add)},
     {OF_NUMBERS(sub)},
     {OF_NUMBERS(mul)},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Methods and functions that small programs call all the time, without Python in between: reshape, ravel, flatten, astype, tolist, asarray, array and nonzero.
+// Methods and functions that small programs call all the time, without Python in between: reshape, ravel, flatten, astype, tolist, asarray, array, nonzero
+// and count_nonzero.
 //
 // Each does the common form of its call. Everything else, keywords above all, goes to the function in Python that has the same name (set_general).
 #include <string.h>
@@ -34,6 +35,9 @@ static general generals[TSRPY_GENERAL_COUNT] = {
     [TSRPY_SORT] = {"sort", NULL},
     [TSRPY_ASCONTIGUOUSARRAY] = {"ascontiguousarray", NULL},
     [TSRPY_FROMBUFFER] = {"frombuffer", NULL},
+    [TSRPY_COUNT_NONZERO] = {"count_nonzero", NULL},
+    [TSRPY_RESULT_TYPE] = {"result_type", NULL},
+    [TSRPY_CAN_CAST] = {"can_cast", NULL},
 };
 
 // set_general(dict): the functions in Python, by name.
@@ -338,6 +342,17 @@ static PyObject *nonzero(PyObject *module, PyObject *const *args, Py_ssize_t cou
   return indices_of(x, places, found);
 }
 
+static PyObject *count_nonzero(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  static tsrpy_small_run *small;
+  PyObject *given[3] = {NULL};  // x, axis, keepdims
+  (void)module;
+  if (!small) small = tsrpy_small_find("count_nonzero");
+  bool is_common = !names && count >= 1 && count <= 3;
+  for (Py_ssize_t i = 0; is_common && i < count; i++) given[i] = args[i];
+  PyObject *few = is_common ? small(given) : NULL;
+  return few || PyErr_Occurred() ? few : tsrpy_call_general(TSRPY_COUNT_NONZERO, NULL, args, count, names);
+}
+
 // lacks_nan(x): True only if that is known at once.
 static PyObject *lacks_nan(PyObject *module, PyObject *x) {
   (void)module;
@@ -361,6 +376,9 @@ static PyMethodDef functions[] = {
     {"nonzero", TSRPY_FAST(nonzero),
      "nonzero(x, /)\n--\n\nThe indices (int32) of the elements that are not 0, one array for each axis. Waits for "
      "their number.\n\n>>> tessera.nonzero([0, 3, 0, 5])"},
+    {"count_nonzero", TSRPY_FAST(count_nonzero),
+     "count_nonzero(x, /, axis=None, keepdims=False)\n--\n\nHow many elements are not 0.\n\n>>> "
+     "tessera.count_nonzero([0, 3, 0, 5])"},
     {0},
 };
 

@@ -55,6 +55,27 @@ static PyObject *promote(PyObject *module, PyObject *args) {
   return tsrpy_check(tsr_dtype_promote(a, b, &a)) ? tsrpy_dtype_object(a) : NULL;
 }
 
+// Of arrays and dtypes; names, types and numbers are left to Python.
+static PyObject *result_type(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  tsr_dtype all, own;
+  (void)module;
+  bool is_common = !names && count > 0 && tsrpy_dtype_known(args[0], &all);
+  for (Py_ssize_t i = 1; is_common && i < count; i++) {
+    is_common = tsrpy_dtype_known(args[i], &own);
+    if (is_common && !tsrpy_check(tsr_dtype_promote(all, own, &all))) return NULL;
+  }
+  return is_common ? tsrpy_dtype_object(all) : tsrpy_call_general(TSRPY_RESULT_TYPE, NULL, args, count, names);
+}
+
+static PyObject *can_cast(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  tsr_dtype from, to, both;
+  (void)module;
+  bool is_common = !names && count == 2 && tsrpy_dtype_known(args[0], &from) && !tsrpy_is_array(args[1]) &&
+                   tsrpy_dtype_known(args[1], &to);
+  if (!is_common) return tsrpy_call_general(TSRPY_CAN_CAST, NULL, args, count, names);
+  return tsrpy_check(tsr_dtype_promote(from, to, &both)) ? PyBool_FromLong(both == to) : NULL;
+}
+
 static PyObject *promote_number(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *number = NULL, *beside = NULL;
@@ -77,6 +98,12 @@ static PyMethodDef functions[] = {
      "as_dtype(object, /)\n--\n\nThe dtype of a name, a type of Python or NumPy, or a dtype.\n\n>>> "
      "tessera.dtype('float32')"},
     {"promote", promote, METH_VARARGS, NULL},
+    {"result_type", TSRPY_FAST(result_type),
+     "result_type(*arrays_and_dtypes)\n--\n\nThe dtype that an operator computes in with these arrays, dtypes and "
+     "numbers.\n\n>>> tessera.result_type(tessera.int8, tessera.float32)"},
+    {"can_cast", TSRPY_FAST(can_cast),
+     "can_cast(from_, to, /)\n--\n\nWhether values keep their kind and size when they are converted: `to` is what "
+     "both promote to.\n\n>>> tessera.can_cast(tessera.int8, tessera.int16)"},
     {"promote_number", promote_number, METH_VARARGS, NULL},
     {"to_device", to_device, METH_VARARGS, NULL},
     {"from_dlpack", (PyCFunction)(void (*)(void))tsrpy_from_dlpack, METH_VARARGS | METH_KEYWORDS,

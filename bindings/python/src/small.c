@@ -80,7 +80,7 @@ static line line_of(const tsr_shape *shape, int axis) {
 
 // --- Reductions --------------------------------------------------------------------------------------------------------
 
-typedef enum reduction { SUM, MEAN, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN } reduction;
+typedef enum reduction { SUM, MEAN, PROD, MAX, MIN, ANY, ALL, COUNT_NONZERO, ARGMAX, ARGMIN } reduction;
 
 static bool is_more(const tsrpy_small *x, int a, int b) {
   switch (x->dtype) {
@@ -144,6 +144,12 @@ static bool truth_of(reduction how, const tsrpy_small *x, int first, int step, i
   return how == ALL;
 }
 
+static int64_t count_true(const tsrpy_small *x, int first, int step, int count) {
+  int64_t found = 0;
+  for (int i = 0; i < count; i++) found += is_true(x, first + i * step);
+  return found;
+}
+
 static void reduce_line(reduction how, const tsrpy_small *x, int first, int step, int count, tsrpy_small *out, int at) {
   switch (how) {
     case MAX:
@@ -157,6 +163,9 @@ static void reduce_line(reduction how, const tsrpy_small *x, int first, int step
     case ANY:
     case ALL:
       out->of.bytes_of[at] = truth_of(how, x, first, step, count);
+      break;
+    case COUNT_NONZERO:
+      out->of.i64[at] = count_true(x, first, step, count);
       break;
     default:
       if (x->dtype == TSR_F32) TSRPY_FOLD(f32, float);
@@ -173,6 +182,12 @@ static bool is_reduced_here(reduction how, tsr_dtype dtype) {
   return is_float || dtype == TSR_I64 || dtype == TSR_BOOL;
 }
 
+static tsr_dtype reduced_dtype(reduction how, tsr_dtype dtype) {
+  if (how == ARGMAX || how == ARGMIN) return TSR_I32;
+  if (how == COUNT_NONZERO) return TSR_I64;
+  return how == ANY || how == ALL ? TSR_BOOL : dtype;
+}
+
 // x, axes, keep_dims: over one axis, or all of them.
 static PyObject *reduce(reduction how, PyObject *const *given) {
   tsrpy_small x, out;
@@ -185,8 +200,7 @@ static PyObject *reduce(reduction how, PyObject *const *given) {
   for (int i = 0; i < x.shape.rank; i++) {
     if (keeps || (!is_all && i != axis)) shape.dims[shape.rank++] = is_all || i == axis ? 1 : x.shape.dims[i];
   }
-  tsr_dtype dtype = how >= ARGMAX ? TSR_I32 : how == ANY || how == ALL ? TSR_BOOL : x.dtype;
-  if (!tsrpy_small_begin(&out, &x, dtype, &shape)) return NULL;
+  if (!tsrpy_small_begin(&out, &x, reduced_dtype(how, x.dtype), &shape)) return NULL;
   line l = is_all ? (line){1, x.count, 1} : line_of(&x.shape, axis);
   for (int o = 0; o < l.outer; o++) {
     for (int i = 0; i < l.inner; i++)
@@ -206,6 +220,7 @@ TSRPY_X(any, ANY)
 TSRPY_X(all, ALL)
 TSRPY_X(argmax, ARGMAX)
 TSRPY_X(argmin, ARGMIN)
+TSRPY_X(count_nonzero, COUNT_NONZERO)
 #undef TSRPY_X
 
 bool tsrpy_lacks_nan(PyObject *object) {
@@ -680,6 +695,7 @@ static const tsrpy_small_entry own_operators[] = {
     {"all", small_all},
     {"argmax", small_argmax},
     {"argmin", small_argmin},
+    {"count_nonzero", small_count_nonzero},
     {"cumsum", small_cumsum},
     {"cumprod", small_cumprod},
     {"sort", small_sort},

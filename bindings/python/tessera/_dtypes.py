@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from . import _core, ops
-from ._core import Array, DType
+from ._core import Array, DType, can_cast, result_type  # noqa: F401
 from ._core import as_dtype as dtype
 
 # name: (bits of exponent, bits of fraction that are stored, largest number)
@@ -66,15 +66,7 @@ def iinfo(type: Any, /) -> iinfo_object:
     return iinfo_object(own.bits, 2 ** (own.bits - 1) - 1, -(2 ** (own.bits - 1)), own)
 
 
-def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype that an operator computes in with these arrays, dtypes and numbers.
-
-    >>> tessera.result_type(tessera.int8, tessera.float32)
-    """
-    if len(arrays_and_dtypes) == 2:
-        a, b = arrays_and_dtypes
-        if isinstance(a, Array) and isinstance(b, Array):
-            return _core.promote(a.dtype, b.dtype)
+def _result_type(*arrays_and_dtypes: Any) -> DType:
     found, numbers = None, []
     for item in arrays_and_dtypes:
         if isinstance(item, (bool, int, float)):
@@ -90,11 +82,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return found
 
 
-def can_cast(from_: Any, to: Any, /) -> bool:
-    """Whether values keep their kind and size when they are converted: `to` is what both promote to.
-
-    >>> tessera.can_cast(tessera.int8, tessera.int16)
-    """
+def _can_cast(from_: Any, to: Any, /) -> bool:
     target = dtype(to)
     return _core.promote(_dtype_of(from_), target) == target
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from . import _core, _creation, _elementwise, _manipulation, _searching, _sets, _statistics, linalg, ops
+from . import _core, _creation, _dtypes, _elementwise, _manipulation, _searching, _sets, _statistics, linalg, ops
 from ._core import Array
 from ._creation import asarray
 from ._dtypes import astype
@@ -257,8 +257,9 @@ for _name, _property in {
 }.items():
     setattr(Array, _name, _property)
 _core.set_general({"reshape": _reshape, "ravel": _manipulation.ravel, "astype": _astype, "tolist": _tolist, "asarray": _creation._asarray, "array": _creation._array,
-                   "nonzero": _searching._nonzero, "flatten": _flatten, "transpose": _transpose, "squeeze": _manipulation.squeeze,
+                   "nonzero": _searching._nonzero, "count_nonzero": _searching._count_nonzero, "flatten": _flatten, "transpose": _transpose, "squeeze": _manipulation.squeeze,
                    "take": _searching.take, "sort": _sort, "fill": _fill, "ascontiguousarray": _ascontiguousarray, "frombuffer": _creation._frombuffer,
+                   "result_type": _dtypes._result_type, "can_cast": _dtypes._can_cast,
                    **{name: getattr(_creation, f"_{name}") for name in "zeros ones full arange zeros_like ones_like full_like".split()}})
 _core.set_reductions({name: getattr(_statistics, name) for name in ("sum", "mean", "max", "min", "any", "all")})
 setattr(Array, "__array_priority__", 1000)  # NumPy leaves its operators on our arrays to us

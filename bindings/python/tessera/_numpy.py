@@ -10,7 +10,7 @@ from ._core import Array, DType
 from ._creation import asarray, linspace
 from ._dtypes import dtype as _dtype
 from ._dtypes import result_type
-from ._manipulation import concat
+from ._manipulation import concat, split
 
 ndarray = Array
 float_, double, single, half, int_, intp, intc, uint, longlong, short, byte, ubyte = (
@@ -153,16 +153,12 @@ def dstack(arrays: Any) -> Array:
 
 def hsplit(x: Any, indices_or_sections: Any) -> list[Array]:
     """As split, along the second axis, or the only one."""
-    from ._manipulation import split
-
     x = asarray(x)
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
 def vsplit(x: Any, indices_or_sections: Any) -> list[Array]:
     """As split, along the first axis."""
-    from ._manipulation import split
-
     return split(x, indices_or_sections, 0)
 
 

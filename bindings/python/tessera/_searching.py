@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from . import _core, ops
-from ._core import Array, nonzero
+from ._core import Array, count_nonzero, nonzero  # noqa: F401
 from ._creation import asarray
 from ._manipulation import axis_of, broadcast_shapes
 
@@ -28,11 +28,7 @@ def argwhere(x: Any) -> Array:
     return ops.nonzero(asarray(x))
 
 
-def count_nonzero(x: Any, /, axis: Any = None, keepdims: bool = False) -> Array:
-    """How many elements are not 0.
-
-    >>> tessera.count_nonzero([0, 3, 0, 5])
-    """
+def _count_nonzero(x: Any, /, axis: Any = None, keepdims: bool = False) -> Array:
     return ops.sum(ops.cast(ops.ne(x, 0), _core.int64), axis, keepdims)
 
 

@@ -109,7 +109,7 @@ class Operators(unittest.TestCase):
         dtype, rank = g.choice(["float32", "float64", "int64", "bool"]), g.randint(1, 3)
         shape = tuple(g.randint(1, 3) for _ in range(rank))
         x, axis = self.values(shape, dtype), g.randint(-rank, rank - 1)
-        if name in ("sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin"):
+        if name in ("sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin", "count_nonzero"):
             args = (x, g.choice([None, axis]), g.random() < 0.3)
         elif name in ("cumsum", "cumprod", "sort", "argsort"):
             args = (x, axis)
@@ -178,7 +178,7 @@ class Operators(unittest.TestCase):
 
     def test_they_give_what_is_recorded(self):
         self.generator = random.Random(5)
-        names = """sum mean prod max min any all argmax argmin cumsum cumprod sort argsort matmul concat stack index_select repeat where take gather cast searchsorted
+        names = """sum mean prod max min any all argmax argmin count_nonzero cumsum cumprod sort argsort matmul concat stack index_select repeat where take gather cast searchsorted
                    unique nonzero bincount diag dot outer diff eye reshape flip unsqueeze transpose moveaxis squeeze pad interp trace norm einsum
                    convolve correlate heaviside logaddexp2""".split()
         with ts.device("cpu"):

@@ -82,6 +82,12 @@ class Generated(unittest.TestCase):
             found = ts.result_type(a, b)
             self.assertEqual(found, (ts.zeros(2, a) * ts.zeros(2, b)).dtype)
             self.assertEqual(found, ts.result_type(b, a))
+            dtypes = ts.dtype(a), ts.dtype(b)
+            for given in (dtypes, (dtypes[0], ts.zeros(2, b)), (ts.zeros(2, a), dtypes[1], dtypes[0])):  # without Python in between; names go through it
+                self.assertIs(ts.result_type(*given), found)
+            for given in (dtypes, (ts.zeros(2, a), dtypes[1])):
+                self.assertIs(ts.can_cast(*given), ts.can_cast(a, b))
+                self.assertIs(ts.can_cast(*given), found == b)
             floats = [name for name in (a, b) if name.startswith("float")]
             if len(floats) == 1:
                 self.assertEqual(found, floats[0])  # an integer that meets a float becomes that float
