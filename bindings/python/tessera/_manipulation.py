@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from typing import Any, Sequence
 
 from . import _core, ops
@@ -257,15 +258,17 @@ def broadcast_to(x: Any, /, shape: Any) -> Array:
     return ops.expand(x, _shape(shape))
 
 
-def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes broadcast to."""
-    rank = builtins.max((len(shape) for shape in shapes), default=0)
-    result = []
-    for i in range(rank):
-        sizes = {shape[i - rank + len(shape)] for shape in shapes if i - rank + len(shape) >= 0} - {1}
-        if len(sizes) > 1:
-            raise ValueError(f"shapes {', '.join(map(str, shapes))} do not broadcast")
-        result.append(sizes.pop() if sizes else 1)
+def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to. A number is the shape of a list."""
+    lists = [(shape,) if isinstance(shape, int) else tuple(map(operator.index, shape)) for shape in shapes]
+    rank = builtins.max(map(len, lists), default=0)
+    result = [1] * rank
+    for sizes in lists:
+        for i, size in enumerate(sizes, rank - len(sizes)):
+            if size != 1 and result[i] != size:
+                if result[i] != 1:
+                    raise ValueError(f"shapes {', '.join(map(str, lists))} do not broadcast")
+                result[i] = size
     return tuple(result)
 
 

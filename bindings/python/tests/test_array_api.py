@@ -71,6 +71,15 @@ class Dtypes(unittest.TestCase):
         with self.assertRaises(TypeError):
             ts.dtype("complex64")
 
+    def test_shapes_broadcast(self):
+        for shapes in ((), ((),), ((2, 3),), ((2, 3), (3,)), ((4, 1), (1, 5)), ((0, 3), (1, 1)), ((), (2, 1), (7, 1, 3)), (3, (2, 1)), ([2, 1], np.int64([3]))):
+            self.assertEqual(ts.broadcast_shapes(*shapes), np.broadcast_shapes(*shapes))
+        self.assertEqual(ts.broadcast_shapes(ts.asarray([4, 1]), (3,)), (4, 3))
+        self.assertTrue(all(type(size) is int for size in ts.broadcast_shapes(ts.asarray([4, 1]), (3,))))
+        for shapes in (((2,), (3,)), ((2, 3), (3, 2)), ((0,), (2,))):
+            self.assertRaises(ValueError, ts.broadcast_shapes, *shapes)
+        self.assertRaises(TypeError, ts.broadcast_shapes, (1.5,))
+
 
 class Functions(unittest.TestCase):
     def setUp(self):
