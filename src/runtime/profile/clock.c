@@ -208,9 +208,11 @@ static void read_first(tsr_profile *session, tsri_lane *lane) {
   tsri_lane_give(lane, timing);
 }
 
-void tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle, uint64_t now_ns) {
-  while (lane->first_timed && (is_idle || wait_for(lane, lane->first_timed->to, 0))) read_first(session, lane);
+int tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle, uint64_t now_ns) {
+  int count = 0;
+  for (; lane->first_timed && (is_idle || wait_for(lane, lane->first_timed->to, 0)); count++) read_first(session, lane);
   if (is_idle) place_untimed(session, lane, NULL, lane->base_ns, now_ns);
+  return count;
 }
 
 static void destroy_spares(const tsri_lane *lane, tsri_timing *spares) {

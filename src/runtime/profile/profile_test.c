@@ -100,7 +100,7 @@ TEST(long_work_is_timed_each_time_and_short_work_now_and_then) {
   static const struct {
     uint64_t ns;
     int least, most;
-  } rows[] = {{1000000, 990, 1000}, {200000, 245, 254}, {20000, 25, 29}, {5000, 7, 10}, {10, 5, 8}};
+  } rows[] = {{1000000, 990, 1000}, {200000, 245, 254}, {20000, 25, 29}, {5000, 7, 10}, {10, 2, 4}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     tsri_work_class work = {0};
     int timed = 0;
@@ -113,6 +113,19 @@ TEST(long_work_is_timed_each_time_and_short_work_now_and_then) {
     CHECK(timed >= rows[i].least && timed <= rows[i].most);
     CHECK(work.mean_ns > (double)rows[i].ns * 0.999 && work.mean_ns < (double)rows[i].ns * 1.001);
   }
+}
+
+TEST(work_is_timed_the_more_seldom_the_longer_events_take_the_host) {
+  tsri_lane lane = {0};
+  uint64_t device_ns = tsri_timing_cost_ns(&lane);
+  tsri_timing_cost_add(&lane, 40000);
+  tsri_reading_cost_add(&lane, 900000, 3);
+  CHECK_EQ_UINT(tsri_timing_cost_ns(&lane), device_ns + 40000 + 300000);
+  tsri_timing_cost_add(&lane, 80040000);  // a full queue: it counts little
+  CHECK_EQ_UINT(tsri_timing_cost_ns(&lane), device_ns + 40000 + 10000000 + 300000);
+  tsri_timing_cost_add(&lane, 30000);
+  tsri_reading_cost_add(&lane, 0, 0);  // nothing was read
+  CHECK_EQ_UINT(tsri_timing_cost_ns(&lane), device_ns + 30000 + 300000);
 }
 
 TEST(the_first_time_of_some_work_counts_no_more_once_there_is_a_second) {

@@ -407,7 +407,7 @@ static void finish_locked(const tsri_span *span, tsr_device *device, uint64_t en
     span->timing->number = number;
     span->timing->entry = entry;
     tsri_lane_add(span->lane, span->timing);
-    if (span->lane->pending_count % 64 == 0) tsri_lane_read(session, span->lane, false, since_begin(end_ns));
+    if (span->lane->pending_count % 64 == 0) (void)tsri_lane_read(session, span->lane, false, since_begin(end_ns));
   } else if (span->timing) {
     tsri_lane_give(span->lane, span->timing);
   } else if (entry && span->lane && span->lane->owner->has_clock && !span->lane->runs_at_once) {
@@ -456,7 +456,8 @@ void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_n
   if (profiled) read_memory(profiled);
   if (lane && status == TSR_OK) {
     bool had_to_wait = lane->first && end_ns - start_ns > BLOCKED_NS;
-    tsri_lane_read(session, lane, true, since_begin(end_ns));
+    int count = tsri_lane_read(session, lane, true, since_begin(end_ns));
+    if (count > 0) tsri_reading_cost_add(lane, tsri_clock_ns() - end_ns, count);
     if (had_to_wait) tsri_lane_align(lane, since_begin(end_ns));
   }
   if (profiled && (!profiled->runs_at_once || end_ns - start_ns >= SHORTEST_NS)) {

@@ -76,8 +76,8 @@ typedef struct tsri_lane {
   tsri_timing *spare, *spare_untimed;
   int timing_count, untimed_count, pending_count;
   bool ends_timed;  // the newest work has an event at its end
-  uint64_t
-      event_ns;  // how long the host is in the calls that record the events around a piece of work: a mean of the latest
+  // How long the host takes to record the events around a piece of work, and to read them: means of the latest.
+  uint64_t event_ns, reading_ns;
   bool
       runs_at_once;  // work has ended when the call returns: of the first queue of a device that says so, not of queues with threads
 } tsri_lane;
@@ -87,6 +87,9 @@ uint64_t tsri_timing_cost_ns(const tsri_lane *lane);
 
 // Adds the host's time for recording the events around a piece of work.
 void tsri_timing_cost_add(tsri_lane *lane, uint64_t host_ns);
+
+// Adds the host's time for reading the events of so many pieces of work.
+void tsri_reading_cost_add(tsri_lane *lane, uint64_t host_ns, int count);
 
 // How much memory was in use at a time. Where there are too many samples, each stands for several and has their largest.
 typedef struct tsri_memory_sample {
@@ -177,8 +180,9 @@ tsri_timing *tsri_lane_take(tsri_lane *lane, bool is_timed);
 void tsri_lane_give(tsri_lane *lane, tsri_timing *timing);
 void tsri_lane_add(tsri_lane *lane, tsri_timing *timing);
 
-// Reads the times of work that has ended, or of all work if `is_idle`, at `now_ns` since the session's beginning.
-void tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle, uint64_t now_ns);
+// Reads the times of work that has ended, or of all work if `is_idle`, at `now_ns` since the session's beginning. Returns how many pieces of work had
+// events.
+int tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle, uint64_t now_ns);
 
 // The host was released at this time from a wait that it had to spend: the last work ended just before. Corrects clocks that
 // drift apart.

@@ -25,7 +25,7 @@ tsri_work_class *tsri_work_class_find(tsr_profile *session, uint64_t key, const 
 }
 
 bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {
-  enum { ALWAYS = 2, UNREAD = 8, MOST = 256, SHARE = 64 };
+  enum { ALWAYS = 2, UNREAD = 8, MOST = 1024, SHARE = 64 };
   if (++work->seen < work->next) return false;
   const double least_ns = (double)(cost_ns * SHARE);
   double every = work->mean_ns * MOST < least_ns ? MOST : least_ns / work->mean_ns;
@@ -39,14 +39,19 @@ uint64_t tsri_timing_cost_ns(const tsri_lane *lane) {
   enum {
     DEVICE_NS = 12000
   };  // how long two events between small kernels, or around a graph, delay a GPU (measured with CUDA)
-  return DEVICE_NS + lane->event_ns;
+  return DEVICE_NS + lane->event_ns + lane->reading_ns;
 }
 
-// A call that waits because the queue is full says nothing about the cost of events.
-void tsri_timing_cost_add(tsri_lane *lane, uint64_t host_ns) {
-  enum { MOST_NS = 50000, MEMORY = 8 };
-  if (host_ns > MOST_NS) host_ns = MOST_NS;
-  lane->event_ns = (lane->event_ns * (MEMORY - 1) + host_ns) / MEMORY;
+// A mean of the latest that follows short calls at once: now and then a call is interrupted, loads something, or waits because a queue is full.
+static uint64_t followed(uint64_t mean_ns, uint64_t ns) {
+  enum { MEMORY = 8 };
+  return mean_ns == 0 || ns < mean_ns ? ns : mean_ns + (ns - mean_ns) / MEMORY;
+}
+
+void tsri_timing_cost_add(tsri_lane *lane, uint64_t host_ns) { lane->event_ns = followed(lane->event_ns, host_ns); }
+
+void tsri_reading_cost_add(tsri_lane *lane, uint64_t host_ns, int count) {
+  if (count > 0) lane->reading_ns = followed(lane->reading_ns, host_ns / (uint64_t)count);
 }
 
 // The first time of some work may have the loading of its kernel or library in it, a thousand times its own: it counts no more once there is a second.
@@ -57,8 +62,4 @@ void tsri_work_class_add(tsri_work_class *work, uint64_t ns) {
   else work->mean_ns += ((double)ns - work->mean_ns) / (double)(work->timed < MEMORY ? work->timed : MEMORY);
 }
 
-// A mean of the latest that follows short calls at once: now and then a call is interrupted, or loads something.
-void tsri_work_class_called(tsri_work_class *work, uint64_t ns) {
-  enum { MEMORY = 8 };
-  work->call_ns = work->call_ns == 0 || ns < work->call_ns ? ns : work->call_ns + (ns - work->call_ns) / MEMORY;
-}
+void tsri_work_class_called(tsri_work_class *work, uint64_t ns) { work->call_ns = followed(work->call_ns, ns); }
