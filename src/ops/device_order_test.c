@@ -217,7 +217,10 @@ static void running_sums_are_right(tsr_device *device) {
 }
 
 TEST(long_rows_are_summed_in_one_pass) {
-  setenv("TSR_TUNE", "scan_once=2,scan_rows=1000000", 1);
-  test_on_every_device(running_sums_are_right);
+  static const char *const settings[] = {"scan_once=2,scan_rows=1000000", "scan_once=12,scan_rows=1000000"};
+  for (int i = 0; i < 2; i++) {
+    setenv("TSR_TUNE", settings[i], 1);
+    test_on_every_device(running_sums_are_right);
+  }
   unsetenv("TSR_TUNE");
 }
