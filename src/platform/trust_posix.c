@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,3 +138,21 @@ bool tsri_file_bytes(const char *path, uint64_t *out_bytes) {
 }
 
 void tsri_file_touch(const char *path) { (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); }
+
+// Asks again and again: a process that holds the lock and is stopped must not stop this one.
+int tsri_folder_lock(const char *folder) {
+  enum { TRIES = 1000 };
+  const struct timespec millisecond = {.tv_nsec = 1000000};
+  int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  for (int i = 0; i < TRIES && file >= 0; i++) {
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+    if (errno != EWOULDBLOCK && errno != EINTR) break;
+    (void)nanosleep(&millisecond, NULL);
+  }
+  if (file >= 0) close(file);
+  return -1;
+}
+
+void tsri_folder_unlock(int lock) {
+  if (lock >= 0) close(lock);
+}

@@ -38,3 +38,10 @@ bool tsri_file_bytes(const char *path, uint64_t *out_bytes) {
 }
 
 void tsri_file_touch(const char *path) { (void)path; }
+
+int tsri_folder_lock(const char *folder) {
+  (void)folder;
+  return -1;
+}
+
+void tsri_folder_unlock(int lock) { (void)lock; }

@@ -16,6 +16,7 @@
 #include "core/builder.h"
 #include "core/log.h"
 #include "platform/platform.h"
+#include "platform/trust.h"
 
 #include <tessera/version.h>
 
@@ -198,12 +199,20 @@ bool tsri_choices_is_bad(tsri_choices *choices, const char *work, const char *ch
   return is_bad;
 }
 
+// Adds to the file what this process knows. Others wait meanwhile: what one of them wrote between reading and writing here would be lost.
+static void update_file(tsri_choices *choices) {
+  const char *end = choices->path ? strrchr(choices->path, '/') : NULL;
+  char *folder = end ? tsri_format_text("%.*s", (int)(end - choices->path), choices->path) : NULL;
+  int lock = folder ? tsri_folder_lock(folder) : -1;
+  read_file(choices);  // what other processes have added meanwhile
+  write_file(choices);
+  tsri_folder_unlock(lock);
+  tsri_free(folder);
+}
+
 void tsri_choices_put(tsri_choices *choices, const tsri_choice *choice) {
   tsri_mutex_lock(&choices->lock);
-  if (add_entry(choices, choice, true)) {
-    read_file(choices);  // what other processes have added meanwhile
-    write_file(choices);
-  }
+  if (add_entry(choices, choice, true)) update_file(choices);
   tsri_mutex_unlock(&choices->lock);
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/test.h"
@@ -58,6 +59,39 @@ TEST(the_next_process_knows_what_was_put) {
   CHECK(tsri_choices_find(next, "exp f32 64", &found) && found.choice[0] == 0);
   CHECK(!tsri_choices_find(next, "exp f64 64", &found));
   tsri_choices_close(next);
+  remove_cache();
+}
+
+enum { PROCESSES = 4, WORKS = 50 };
+
+static void put_works(int process) {
+  tsri_choices *choices = open_some();
+  for (int i = 0; i < WORKS; i++) {
+    char work[40];
+    snprintf(work, sizeof work, "work %d of %d", i, process);
+    put(choices, work, "x=1", false);
+  }
+  tsri_choices_close(choices);
+}
+
+TEST(processes_that_write_at_once_lose_nothing) {
+  use_empty_cache();
+  for (int i = 0; i < PROCESSES; i++) {
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      put_works(i);
+      _exit(0);
+    }
+  }
+  for (int i = 0; i < PROCESSES; i++) {
+    int status = 1;
+    CHECK(wait(&status) > 0);
+    CHECK_EQ_INT(status, 0);
+  }
+  tsri_choices *all = open_some();
+  CHECK_EQ_UINT(tsri_choices_count(all), PROCESSES * WORKS);
+  tsri_choices_close(all);
   remove_cache();
 }
 
