@@ -28,14 +28,17 @@ typedef struct operation {
   size_t bytes, count;
   unsigned value;
   cu_event event;
+  unsigned recorded;  // EVENT: the how many-th record of `event` this is
   float scale;
   void (*function)(void *);  // HOST: called with `user`
   void *user;
 } operation;
 
 struct cu_event_tag {
-  int pending;
-  cu_stream stream;
+  int queued;               // times that it is recorded in streams and has not happened
+  unsigned recorded;        // times that it was recorded: the latest counts
+  bool pending;             // the latest has not happened
+  cu_stream stream;         // of the latest
   unsigned long long when;  // number of the operation it was
 };
 
@@ -94,8 +97,11 @@ static bool run_one(cu_stream stream) {
   if (op->kind == HOST) op->function(op->user);
   if (op->kind == CRASH) fake_state()->sticky_code = CU_ILLEGAL_ADDRESS;
   if (op->kind == EVENT) {
-    op->event->pending--;
-    op->event->when = clock_now;
+    op->event->queued--;
+    if (op->recorded == op->event->recorded) {
+      op->event->pending = false;
+      op->event->when = clock_now;
+    }
   }
   free(op->staged);
   free(op);
@@ -307,6 +313,7 @@ EXPORT int cuEventCreate(cu_event *event, unsigned flags) {
 EXPORT int cuEventDestroy_v2(cu_event event) {
   fake_lock();
   if (event->pending && event->stream) fake_run_stream(event->stream);
+  if (event->queued > 0) fake_run_all();
   fake_state()->live_events--;
   fake_unlock();
   free(event);
@@ -317,9 +324,10 @@ EXPORT int cuEventRecord(cu_event event, cu_stream stream) {
   int code = fake_enter();
   if (code) return code;
   fake_lock();
-  event->pending++;
+  event->queued++;
+  event->pending = true;
   event->stream = stream;
-  add(stream, (operation){.kind = EVENT, .event = event});
+  add(stream, (operation){.kind = EVENT, .event = event, .recorded = ++event->recorded});
   fake_unlock();
   return CU_SUCCESS;
 }
