@@ -11,6 +11,7 @@ int *__error(void);
 #define EEXIST 17
 #define EACCES 13
 
-#define ETIMEDOUT 60
+#define ETIMEDOUT   60
+#define EWOULDBLOCK 35
 
 #endif

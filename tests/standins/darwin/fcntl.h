@@ -9,6 +9,7 @@
 #define O_EXCL              0x800
 #define O_NONBLOCK          4
 #define O_NOFOLLOW          0x100
+#define O_DIRECTORY         0x100000
 #define O_CLOEXEC           0x1000000
 #define AT_FDCWD            (-2)
 #define AT_SYMLINK_NOFOLLOW 0x20
