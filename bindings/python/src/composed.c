@@ -25,7 +25,7 @@ static bool read_two(const char *name, PyObject *const *args, Py_ssize_t count, 
   return false;
 }
 
-// log(exp(a) + exp(b)) by logaddexp, whose base is e.
+// log2(2^a + 2^b), by logaddexp, whose base is e.
 static PyObject *logaddexp2(PyObject *module, PyObject *const *args, Py_ssize_t count) {
   static const tsrpy_operator *mul, *div, *logaddexp;
   static PyObject *scale;

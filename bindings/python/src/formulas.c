@@ -11,8 +11,8 @@ typedef enum part { PART_EXP, PART_EXP2, PART_LOG, PART_LOG1P, PART_LOG2, PART_C
 // NULL: the device has no such function.
 static tsr_host_function find_part(const tsr_device *device, part which) {
   static const char *const names[PART_COUNT] = {"exp", "exp2", "log", "log1p", "log2"};
-  static const tsr_device
-      *known_device[PART_COUNT];  // one at the address of a device that is closed has the same functions
+  // Devices are known by their addresses: one that is opened where a closed one was has the same functions.
+  static const tsr_device *known_device[PART_COUNT];
   static tsr_host_function known[PART_COUNT];
   if (known_device[which] != device) {
     known[which] = tsr_device_host_function(device, names[which]);

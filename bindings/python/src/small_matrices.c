@@ -203,7 +203,7 @@ static double product_of(matrix *m, int i, int j) {
 }
 
 // Singular values by rotating the columns of m, which has at least as many rows, until they are orthogonal: then m is u * diag(s), and m * v^T what it was. Values are in
-// descending order. False: it takes too long.
+// the order of the columns. False: it takes too long.
 static bool find_singular(matrix *m, matrix *v, double *values) {
   *v = (matrix){.rows = m->cols, .cols = m->cols};
   for (int i = 0; i < m->cols; i++) *at(v, i, i) = 1;

@@ -263,8 +263,8 @@ bool tsrpy_view_assign(tsrpy_array *array, const tsr_key *items, int item_count,
 static tsr_tensor *view_by_keys(tsr_tensor *parent, const tsrpy_view_key *keys, int count) {
   tsr_key items[TSR_MAX_RANK];
   for (int i = 0; i < count; i++) {
-    const int64_t stop =
-        keys[i].stop < 0 ? TSR_END : keys[i].stop;  // below 0: a range that goes backwards to the first element
+    // A stop below 0 belongs to a range that goes backwards and includes the first element.
+    const int64_t stop = keys[i].stop < 0 ? TSR_END : keys[i].stop;
     items[i] = (tsr_key){(tsr_key_kind)keys[i].kind, keys[i].start, stop, keys[i].step};
   }
   return tsr_view(parent, items, count);
