@@ -51,7 +51,7 @@ static tsr_status go_back(const grad_view *v, grad_range *range, tsr_tensor **le
 }
 
 void tsri_grad_again(const grad_view *v, grad_function function) {
-  size_t room = (size_t)(3 * v->input_count + v->output_count);
+  size_t room = 3 * (size_t)v->input_count + (size_t)v->output_count;
   tsr_tensor **leaves = tsri_calloc(room + 1, sizeof *leaves), **outputs = leaves ? leaves + 3 * v->input_count : NULL;
   grad_range *range = leaves ? tsri_grad_open_inner() : NULL;
   tsr_status status = range ? make_leaves(v, range, leaves) : TSR_ERR_OUT_OF_MEMORY;

@@ -357,7 +357,8 @@ void tsri_grad_forget(grad_range *range) {
                                        .lost_from = 1};
   }
   range->slot_count = kept;
-  if (range->table) memset(range->table, 0, range->table_room * sizeof *range->table);
+  if (!range->table) return;  // there are no slots
+  memset(range->table, 0, range->table_room * sizeof *range->table);
   for (uint32_t i = 0; i < kept; i++) range->table[place_of(range, range->slots[i].value)] = i + 1;
 }
 

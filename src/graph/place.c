@@ -92,15 +92,12 @@ static void add_input(graph *g, const tsri_input *input) {
   tsri_node *node = tsri_pending_node(input->value);
   tsri_layout view = distinct_elements(&input->layout);
   double bytes = bytes_of(input->dtype, view.count);
-  if (!node) g->moved_bytes += bytes;
-  else if (node->op != &tsri_op_move) {
+  if (node && node->op != &tsri_op_move) {
     if (node->mark != g->state->run_mark) add_node(g, node);
     return;
-  } else if (node->inputs[0].value->device == g->placing->cpu) {
-    g->host_bytes += bytes;
-  } else {
-    g->moved_bytes += bytes;
   }
+  bool is_on_host = node && node->inputs[0].value->device == g->placing->cpu;
+  *(is_on_host ? &g->host_bytes : &g->moved_bytes) += bytes;
   g->work.bytes += bytes;  // whatever is not a result of the graph is read from memory
 }
 

@@ -35,7 +35,7 @@ void tsri_record_qr(const char *caller, tsr_tensor *x, bool is_complete, tsr_ten
 // panel: R in the upper triangle of a matrix, v and w (qr.c). rotations: those of the rows of x, and what they make of x; a symmetric x has the first alone.
 void tsri_record_lu(tsr_tensor *x, tsr_tensor *out_parts[3]);
 void tsri_record_panel(tsr_tensor *x, tsr_tensor *out_parts[3]);
-void tsri_record_rotations(tsr_tensor *x, bool is_symmetric, tsr_tensor *out_parts[2]);
+void tsri_record_rotations(tsr_tensor *vectors, bool is_symmetric, tsr_tensor *out_parts[2]);
 
 // The whole of qr by a native operator. Input: the transposed matrix; results: Q transposed, and the transposed input with R in its first columns.
 extern const tsri_op tsri_op_qr_whole;

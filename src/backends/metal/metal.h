@@ -99,7 +99,7 @@ TSRI_DECLARE_DRIVER(metal);
 tsr_status tsri_metal_start(const tsri_host *host);
 void tsri_metal_stop(void);
 void *tsri_metal_buffer_host(tsri_device *device, tsri_buffer *buffer);
-tsr_status tsri_metal_buffer_import(tsri_device *device, void *host_memory, size_t bytes, tsri_buffer **out_buffer);
+tsr_status tsri_metal_buffer_import(tsri_device *opaque, void *host_memory, size_t bytes, tsri_buffer **out_buffer);
 
 // --- error.c --------------------------------------------------------------------------------------------------------
 
@@ -135,8 +135,8 @@ void tsri_metal_dispatch(metal_id encoder, const uint32_t groups[3], const uint3
 
 // --- host.c ---------------------------------------------------------------------------------------------------------
 
-tsr_status tsri_metal_host_alloc(tsri_device *device, size_t bytes, void **out_memory);
-void tsri_metal_host_free(tsri_device *device, void *memory);
+tsr_status tsri_metal_host_alloc(tsri_device *opaque, size_t bytes, void **out_memory);
+void tsri_metal_host_free(tsri_device *opaque, void *memory);
 
 // The buffer of pinned memory in which these bytes are, and their offset in it; NULL: they are in none.
 metal_id tsri_metal_host_find(metal_device *device, const void *memory, size_t bytes, size_t *out_offset);
@@ -151,7 +151,7 @@ void tsri_metal_finish_readbacks(metal_queue *queue, bool copies);
 
 extern const tsri_native_offer tsri_metal_offers[];
 bool tsri_metal_has_op(tsri_device *device, const tsri_native_op *op);
-tsr_status tsri_metal_run_op(tsri_queue *queue, const tsri_native_op *op);
+tsr_status tsri_metal_run_op(tsri_queue *opaque, const tsri_native_op *op);
 // Opens MPS if `native` allows it.
 void tsri_metal_open_mps(metal_device *device, const char *native);
 

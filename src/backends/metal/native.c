@@ -37,9 +37,11 @@ static bool matrix_of(int64_t rows, int64_t columns, const tsri_matrix *m, bool 
     *out = (mps_matrix){rows, columns, rows == 1 ? columns : m->row, 0, false};
   } else if (is_turned) {
     *out = (mps_matrix){columns, rows, columns == 1 ? rows : m->column, 0, true};
+  } else {
+    return false;
   }
   out->batch = has_batch ? m->batch[0] : out->rows * out->row;
-  return (is_straight || is_turned) && out->batch >= (out->rows - 1) * out->row + out->columns;
+  return out->batch >= (out->rows - 1) * out->row + out->columns;
 }
 
 typedef struct mps_product {

@@ -288,8 +288,8 @@ void tsri_vulkan_stage_trim(vulkan_device *device, bool all);
 
 // --- host.c -----------------------------------------------------------------------------------------------------------
 
-tsr_status tsri_vulkan_host_alloc(tsri_device *device, size_t bytes, void **out_memory);
-void tsri_vulkan_host_free(tsri_device *device, void *memory);
+tsr_status tsri_vulkan_host_alloc(tsri_device *opaque, size_t bytes, void **out_memory);
+void tsri_vulkan_host_free(tsri_device *opaque, void *memory);
 
 // The buffer of pinned memory in which these bytes are, and their offset in it; VK_NULL_HANDLE: they are in none. With the lock held.
 VkBuffer tsri_vulkan_host_find(const vulkan_device *device, const void *memory, size_t bytes, size_t *out_offset);

@@ -120,11 +120,11 @@ static node unflushed(tsri_expander *e, node x, const float_parts *parts) {
   return pick(e, parts->is_subnormal, normal, x);
 }
 
-node tsri_expand_round_pair(tsri_expander *e, pair sum, node exponent) {
+node tsri_expand_round_pair(tsri_expander *e, pair number, node exponent) {
   const tsri_expand_consts *k = e->k;
   int w = width(e), extra = w - 2 - k->mantissa_bits;  // bits below the mantissa
-  node zeros = pick(e, is_zero(e, sum.hi), plus(e, clz(e, sum.lo), w), clz(e, sum.hi));
-  pair top = shift_pair_left(e, sum, plus(e, zeros, -1));
+  node zeros = pick(e, is_zero(e, number.hi), plus(e, clz(e, number.lo), w), clz(e, number.hi));
+  pair top = shift_pair_left(e, number, plus(e, zeros, -1));
   node m = iop(e, TSRI_OP_OR, top.hi, one_if(e, ne(e, top.lo, whole(e, 0))));
   exponent = plus(e, minus(e, exponent, zeros), 3);
 

@@ -97,7 +97,7 @@ uint32_t tsri_pair_compare(const pair_writer *p, tsri_ir_op code, pair a, pair b
   return op(w, TSRI_OP_SELECT, bools, is(p, TSRI_OP_EQ, a.high, b.high), is(p, code, a.low, b.low), by_high);
 }
 
-pair tsri_pair_operation(const pair_writer *p, tsri_ir_op code, pair a, pair b, uint32_t places) {
+pair tsri_pair_operation(const pair_writer *p, tsri_ir_op code, pair a, pair b, uint32_t count) {
   switch (code) {
     case TSRI_OP_NEG:
       return tsri_pair_neg(p, a);
@@ -108,9 +108,9 @@ pair tsri_pair_operation(const pair_writer *p, tsri_ir_op code, pair a, pair b, 
     case TSRI_OP_MUL:
       return multiply(p, a, b);
     case TSRI_OP_SHL:
-      return tsri_pair_shl(p, a, places);
+      return tsri_pair_shl(p, a, count);
     case TSRI_OP_SHR:
-      return shift_right(p, a, places);
+      return shift_right(p, a, count);
     case TSRI_OP_MIN:
       return pick_pair(p, tsri_pair_compare(p, TSRI_OP_LT, a, b), a, b);
     case TSRI_OP_MAX:

@@ -116,10 +116,10 @@ void tsri_attention_add_queries(const tsri_attending *w, const tsri_query_block 
 // Jobs, and the bytes of scratch memory that each part needs.
 int64_t tsri_attention_forward_jobs(const tsri_attending *w);
 size_t tsri_attention_forward_bytes(const tsri_attending *w);
-void tsri_attention_forward(const tsri_attending *w, int64_t job, char *scratch);
+void tsri_attention_forward(const tsri_attending *w, int64_t number, char *scratch);
 
 int64_t tsri_attention_backward_jobs(const tsri_attending *w);
 size_t tsri_attention_backward_bytes(const tsri_attending *w);
-void tsri_attention_backward(const tsri_attending *w, int64_t job, char *scratch);
+void tsri_attention_backward(const tsri_attending *w, int64_t number, char *scratch);
 
 #endif

@@ -82,7 +82,7 @@ void tsri_jit_release(struct lane_jit *jit);  // takes NULL
 // Code for this level, compiled when it is first asked for; NULL if there is none. Any thread.
 struct lane_jit *tsri_jit_for(const tsri_lanes_program *program, const char *simd);
 // The same by the number of the level's slot in a program: tsri_jit_slot_of, which gives -1 for a level without a compiler.
-struct lane_jit *tsri_jit_at(const tsri_lanes_program *program, int slot);
+struct lane_jit *tsri_jit_at(const tsri_lanes_program *program, int number);
 int tsri_jit_slot_of(const char *simd);
 void tsri_jit_drop(tsri_lanes_program *program);  // releases what tsri_jit_for made
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which value is in which register. Registers are given out while the code is written.
+#include <assert.h>
+
 #include "backends/cpu/jit/convention.h"
 #include "backends/cpu/jit/target.h"
 #include "core/alloc.h"
@@ -119,6 +121,7 @@ static int evict(jit_emitter *e) {
     chosen = (int)i;
     latest = use;
   }
+  assert(chosen != JIT_NO_PLACE);  // an operation pins fewer registers than there are
   jit_value v = e->owner[chosen];
   jit_place *at = &e->places[v];
   if (!jit_lies_in_memory(e, v) && at->slot == JIT_NO_PLACE) {

@@ -17,7 +17,7 @@ typedef struct tsri_arg_lines {
   bool (*beats)(const void *x, const void *y);
 } tsri_arg_lines;
 
-// NULL: there are none for this dtype. `simd_level` as tsri_cpu_simd_level has it.
-const tsri_arg_lines *tsri_arg_lines_for(const char *simd_level, tsri_reduction kind, tsr_dtype dtype);
+// NULL: there are none for this dtype. `simd` as tsri_cpu_simd_level has it.
+const tsri_arg_lines *tsri_arg_lines_for(const char *simd, tsri_reduction kind, tsr_dtype dtype);
 
 #endif

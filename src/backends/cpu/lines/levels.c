@@ -52,18 +52,18 @@ static const simd_level *level_named(const char *name) {
   return found;
 }
 
-const tsri_arg_lines *tsri_arg_lines_for(const char *name, tsri_reduction kind, tsr_dtype dtype) {
-  return level_named(name)->arg_lines[kind][dtype];
+const tsri_arg_lines *tsri_arg_lines_for(const char *simd, tsri_reduction kind, tsr_dtype dtype) {
+  return level_named(simd)->arg_lines[kind][dtype];
 }
 
-const tsri_softmax_lines *tsri_softmax_lines_for(const char *name, tsr_dtype dtype) {
-  return level_named(name)->softmax_lines[dtype];
+const tsri_softmax_lines *tsri_softmax_lines_for(const char *simd, tsr_dtype dtype) {
+  return level_named(simd)->softmax_lines[dtype];
 }
 
-tsri_norm_lines tsri_norm_lines_for(const char *name, tsr_dtype dtype) { return level_named(name)->norm_lines[dtype]; }
+tsri_norm_lines tsri_norm_lines_for(const char *simd, tsr_dtype dtype) { return level_named(simd)->norm_lines[dtype]; }
 
-tsri_norm_gradient_lines tsri_norm_gradient_lines_for(const char *name) {
-  return *level_named(name)->norm_gradient_lines;
+tsri_norm_gradient_lines tsri_norm_gradient_lines_for(const char *simd) {
+  return *level_named(simd)->norm_gradient_lines;
 }
 
-tsri_network_sort tsri_network_sort_for(const char *name) { return level_named(name)->network_sort; }
+tsri_network_sort tsri_network_sort_for(const char *simd) { return level_named(simd)->network_sort; }

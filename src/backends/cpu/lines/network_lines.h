@@ -10,7 +10,7 @@ enum { TSRI_NETWORK_ROWS = 16 };
 // Sorts the TSRI_NETWORK_ROWS columns of a matrix of `n` rows: keys[i * TSRI_NETWORK_ROWS + r] is key i of array r.
 typedef void (*tsri_network_sort)(uint32_t *keys, int64_t n);
 
-// `simd_level` as tsri_cpu_simd_level has it.
-tsri_network_sort tsri_network_sort_for(const char *simd_level);
+// `simd` as tsri_cpu_simd_level has it.
+tsri_network_sort tsri_network_sort_for(const char *simd);
 
 #endif

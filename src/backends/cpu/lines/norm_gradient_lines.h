@@ -10,7 +10,7 @@
 typedef void (*tsri_norm_gradient_lines)(const tsri_norm_row *row, const float *x, const float *g, float *dx,
                                          float *dweight, float *dbias, int64_t count);
 
-// `simd_level` as tsri_cpu_simd_level has it.
-tsri_norm_gradient_lines tsri_norm_gradient_lines_for(const char *simd_level);
+// `simd` as tsri_cpu_simd_level has it.
+tsri_norm_gradient_lines tsri_norm_gradient_lines_for(const char *simd);
 
 #endif

@@ -16,7 +16,7 @@ typedef struct tsri_norm_row {
 // Normalises `count` rows that lie one after the other. f16 and bf16 are computed in f32 and rounded once.
 typedef void (*tsri_norm_lines)(const tsri_norm_row *row, const void *x, void *y, int64_t count);
 
-// `dtype` is a float. `simd_level` as tsri_cpu_simd_level has it.
-tsri_norm_lines tsri_norm_lines_for(const char *simd_level, tsr_dtype dtype);
+// `dtype` is a float. `simd` as tsri_cpu_simd_level has it.
+tsri_norm_lines tsri_norm_lines_for(const char *simd, tsr_dtype dtype);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct tsri_softmax_lines {
                   const tsri_lane_math *math);
 } tsri_softmax_lines;
 
-// `dtype` is a float. `simd_level` as tsri_cpu_simd_level has it.
-const tsri_softmax_lines *tsri_softmax_lines_for(const char *simd_level, tsr_dtype dtype);
+// `dtype` is a float. `simd` as tsri_cpu_simd_level has it.
+const tsri_softmax_lines *tsri_softmax_lines_for(const char *simd, tsr_dtype dtype);
 
 #endif

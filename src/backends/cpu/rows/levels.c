@@ -40,14 +40,14 @@ static const simd_level *level_named(const char *name) {
   return found;
 }
 
-const tsri_pool_lines *tsri_pool_lines_for(const char *name, tsr_dtype dtype) {
-  return level_named(name)->pool_lines[dtype == TSR_F64];
+const tsri_pool_lines *tsri_pool_lines_for(const char *simd, tsr_dtype dtype) {
+  return level_named(simd)->pool_lines[dtype == TSR_F64];
 }
 
-const tsri_scan_lines *tsri_scan_lines_for(const char *name, tsr_dtype dtype) {
-  return level_named(name)->scan_lines[dtype];
+const tsri_scan_lines *tsri_scan_lines_for(const char *simd, tsr_dtype dtype) {
+  return level_named(simd)->scan_lines[dtype];
 }
 
-const tsri_reduce_lines *tsri_reduce_lines_for(const char *name, tsri_reduction kind, tsr_dtype dtype) {
-  return level_named(name)->reduce_lines[kind][dtype];
+const tsri_reduce_lines *tsri_reduce_lines_for(const char *simd, tsri_reduction kind, tsr_dtype dtype) {
+  return level_named(simd)->reduce_lines[kind][dtype];
 }

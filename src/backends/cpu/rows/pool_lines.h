@@ -30,7 +30,7 @@ typedef struct tsri_pool_lines {
   void (*divide)(void *sums, const void *counts, double factor, int64_t n);
 } tsri_pool_lines;
 
-// `simd_level` as tsri_cpu_simd_level has it; `dtype` is TSR_F32 or TSR_F64.
-const tsri_pool_lines *tsri_pool_lines_for(const char *simd_level, tsr_dtype dtype);
+// `simd` as tsri_cpu_simd_level has it; `dtype` is TSR_F32 or TSR_F64.
+const tsri_pool_lines *tsri_pool_lines_for(const char *simd, tsr_dtype dtype);
 
 #endif

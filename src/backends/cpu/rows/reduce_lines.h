@@ -20,7 +20,7 @@ typedef struct tsri_reduce_lines {
   void (*finish)(const void *sums, int64_t count, void *to);
 } tsri_reduce_lines;
 
-// NULL: there are none for this dtype. `simd_level` as tsri_cpu_simd_level has it.
-const tsri_reduce_lines *tsri_reduce_lines_for(const char *simd_level, tsri_reduction kind, tsr_dtype dtype);
+// NULL: there are none for this dtype. `simd` as tsri_cpu_simd_level has it.
+const tsri_reduce_lines *tsri_reduce_lines_for(const char *simd, tsri_reduction kind, tsr_dtype dtype);
 
 #endif

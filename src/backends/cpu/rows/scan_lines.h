@@ -26,7 +26,7 @@ typedef struct tsri_scan_lines {
   void (*columns)(const void *x, void *y, int64_t n, int64_t step, int64_t columns, bool is_product);
 } tsri_scan_lines;
 
-// NULL: narrower integers are summed in i32. `simd_level` as tsri_cpu_simd_level has it.
-const tsri_scan_lines *tsri_scan_lines_for(const char *simd_level, tsr_dtype dtype);
+// NULL: narrower integers are summed in i32. `simd` as tsri_cpu_simd_level has it.
+const tsri_scan_lines *tsri_scan_lines_for(const char *simd, tsr_dtype dtype);
 
 #endif
