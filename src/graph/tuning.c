@@ -84,6 +84,8 @@ static const struct {
     // which the second-level cache (50 MB) holds, 11.1 for 8.3. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels
     // last. A cumsum of 10^8 f32 takes 226 us in one pass with 12 quads for each item, 240 with 8, and 316 in two passes.
     {"cuda", "gemv_group=32,gemv_unroll=8,gemv_once_mib=56,product_alignment=16,conv_channels_last=1,scan_once=12"},
+    // Not measured on an AMD GPU: larger than the second-level cache of any.
+    {"hip", "gemv_once_mib=56"},
 };
 
 void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {

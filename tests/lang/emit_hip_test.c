@@ -239,11 +239,10 @@ TEST(every_kernel_compiles_for_gfx942) { compile_all_for(&gfx942); }
 TEST(every_kernel_compiles_for_gfx1100) { compile_all_for(&gfx1100); }
 TEST(every_kernel_compiles_for_gfx1201) { compile_all_for(&gfx1201); }
 
-static char *compile_fragments(const gpu *g, const char *args) {
-  char all[64];
-  snprintf(all, sizeof all, "%s SG=%u", args, (unsigned)g->wave);
+// The assembly of one kernel, k, which the caller frees.
+static char *compile_kernel(const gpu *g, const char *text, const char *args) {
   tsri_emit_options options = options_of(g);
-  tsri_kernel *kernel = emit_kernel_of("k.tk", emit_fragments_text, "k", all, false);
+  tsri_kernel *kernel = emit_kernel_of("k.tk", text, "k", args, false);
   tsri_emitted code;
   char path[128];
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("hip"), kernel, &options, &code));
@@ -259,7 +258,9 @@ static char *compile_fragments(const gpu *g, const char *args) {
 
 static void check_instruction(const gpu *g, const char *args, const char *instruction) {
   if (missing_for(g)) SKIP(missing_for(g));
-  char *assembly = compile_fragments(g, args);
+  char all[64];
+  snprintf(all, sizeof all, "%s SG=%u", args, (unsigned)g->wave);
+  char *assembly = compile_kernel(g, emit_fragments_text, all);
   uint32_t count = 0;
   for (const char *at = assembly; (at = strstr(at, instruction)) != NULL; at++) count++;
   CHECK_EQ_UINT(count, 3);
@@ -297,22 +298,36 @@ static void check_arithmetic(const gpu *g) {
   if (missing_for(g)) SKIP(missing_for(g));
   static const char text[] =
       "kernel k<WG = 64>(in f32 a[], out f32 y[]) { u32 i = global.x; y[i] = a[i] * a[i + 1] + a[i] / a[i + 2]; }\n";
-  tsri_kernel *kernel = emit_kernel_of("k.tk", text, "k", "", false);
-  tsri_emit_options options = options_of(g);
-  tsri_emitted code;
-  char path[128];
-  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("hip"), kernel, &options, &code));
-  CHECK(emit_write("k.hip", code.data, path, sizeof path));
-  if (!compile(g, path, "-O3", code.build_options)) test_fail(__FILE__, __LINE__, "%s:\n%s", g->name, emit_log());
-  char *assembly = read_assembly(path);
-  CHECK(assembly);
+  char *assembly = compile_kernel(g, text, "");
   CHECK_STR_HAS(assembly, "v_div_fixup_f32");  // the end of a division that is rounded correctly
   CHECK_STR_HAS(assembly, "v_mul_f32");
   CHECK_STR_HAS(assembly, "v_add_f32");
   free(assembly);
-  tsri_emitted_deinit(&code);
-  tsri_kernel_release(kernel);
 }
 
 TEST(gfx1030_computes_as_the_language_says) { check_arithmetic(&gfx1030); }
 TEST(gfx942_computes_as_the_language_says) { check_arithmetic(&gfx942); }
+
+// `instruction` reads `dtype` four at a time, followed in its line by `policy`: caches need not keep what it read.
+static void check_once(const gpu *g, const char *dtype, const char *instruction, const char *policy) {
+  if (missing_for(g)) SKIP(missing_for(g));
+  char text[160];
+  snprintf(text, sizeof text,
+           "kernel k<WG = 64>(in %s a[], out %s y[]) { u32 i = global.x * 4; store4(y, i, load4_once(a, i)); }\n",
+           dtype, dtype);
+  char *assembly = compile_kernel(g, text, "");
+  const char *load = strstr(assembly, instruction);
+  CHECK(load);
+  const char *found = strstr(load, policy);
+  CHECK(found && found < load + strcspn(load, "\n"));
+  free(assembly);
+}
+
+TEST(what_is_read_once_is_streamed) {
+  check_once(&gfx90a, "f32", "global_load_dwordx4", " slc");
+  if (!tests_all()) return;
+  check_once(&gfx90a, "bf16", "global_load_dwordx2", " slc");
+  check_once(&gfx942, "f64", "global_load_dwordx4", " nt");
+  check_once(&gfx1100, "f16", "global_load_b64", " slc");
+  check_once(&gfx1201, "i64", "global_load_b128", " th:TH_LOAD_NT");
+}

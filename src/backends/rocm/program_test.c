@@ -40,6 +40,31 @@ static void sum_over_waves(const char *words, uint32_t wave) {
 TEST(a_subgroup_is_a_wavefront_of_64_on_gfx90a) { sum_over_waves("gfx=gfx90a", 64); }
 TEST(a_subgroup_is_a_wavefront_of_32_on_gfx1100) { sum_over_waves("gfx=gfx1100", 32); }
 
+TEST(elements_that_are_read_once_arrive) {
+  static const char *const dtypes[] = {"f32", "bf16", "f64", "i64"};
+  static const size_t sizes[] = {4, 2, 8, 8};
+  fixture f = fixture_open();
+  for (int i = 0; i < 4; i++) {
+    char text[200];
+    uint16_t x[64 * 16], y[64 * 16] = {0};  // small bit patterns, which are exact in each dtype
+    for (uint32_t j = 0; j < 64 * 16; j++) x[j] = (uint16_t)(j + 1);
+    snprintf(text, sizeof text,
+             "kernel k<WG = 64>(in %s x[], out %s y[]) { u32 i = global.x * 4; store4(y, i, load4_once(x, i)); }\n",
+             dtypes[i], dtypes[i]);
+    fixture_kernel k = fixture_compile(&f, text, NULL, "", false);
+    CHECK_STR_HAS(k.code.data, "__builtin_nontemporal_load");
+    size_t bytes = 64 * 4 * sizes[i];
+    tsri_buffer *in = fixture_buffer(&f, sizeof x, x), *out = fixture_buffer(&f, sizeof y, y);
+    fixture_launch(&f, &k, 1, 1, 1, (const fixture_bound[]){{in, sizeof x, 0}, {out, sizeof y, 0}}, NULL);
+    fixture_read(&f, out, 0, y, sizeof y);
+    CHECK(memcmp(x, y, bytes) == 0);
+    f.backend->buffer_destroy(f.device, in);
+    f.backend->buffer_destroy(f.device, out);
+    fixture_discard(&f, &k);
+  }
+  fixture_close(&f);
+}
+
 // --- Matrix units ---------------------------------------------------------------------------------------------------
 
 enum { SIDE = 16 };

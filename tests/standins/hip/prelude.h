@@ -4,7 +4,8 @@
 #define TESSERA_STANDIN_HIP_PRELUDE_H
 
 // A wave is a warp of 32. The matrix units of gfx11 (src/lang/emit/c/fragment_hip.c has their layout) are made of exchanges
-// between lanes: right, not fast. The emitter's own definition is left out, because its name is defined already.
+// between lanes: right, not fast. Where the prelude defines a name tsr_has_..., the emitter's own definition is left out. What is read once is read by the
+// instruction that the CUDA dialect has for it (src/lang/emit/c/vectors.c), so that both backends run the same.
 static const char standin_prelude[] =
     "#define __HIPCC_RTC__ 1\n"
     "template <class T, class F> static __device__ __forceinline__ T standin_cast(F x) {\n"
@@ -21,6 +22,21 @@ static const char standin_prelude[] =
     "#define __shfl_xor(v, m) __shfl_xor_sync(0xffffffffu, v, m)\n"
     "static __device__ __forceinline__ unsigned __lane_id() {\n"
     "  unsigned x;\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));\n  return x;\n}\n"
+    "template <int BYTES> struct standin_words;\n"
+    "template <> struct standin_words<8> { typedef uint2 type; };\n"
+    "template <> struct standin_words<16> { typedef uint4 type; };\n"
+    "template <class T, int N> struct standin_lanes;\n"
+    "template <class T> struct standin_lanes<T, 2> { T x, y; };\n"
+    "template <class T> struct standin_lanes<T, 4> { T x, y, z, w; };\n"
+    "static __device__ __forceinline__ void standin_read_once(const void *p, uint2 &v) {\n"
+    "  asm(\"ld.global.nc.L1::no_allocate.v2.b32 {%0, %1}, [%2];\" : \"=r\"(v.x), \"=r\"(v.y) : \"l\"(p));\n}\n"
+    "static __device__ __forceinline__ void standin_read_once(const void *p, uint4 &v) {\n"
+    "  asm(\"ld.global.nc.L1::no_allocate.v4.b32 {%0, %1, %2, %3}, [%4];\" :\n"
+    "      \"=r\"(v.x), \"=r\"(v.y), \"=r\"(v.z), \"=r\"(v.w) : \"l\"(p));\n}\n"
+    "#define tsr_has_read_once\n"
+    "template <int N, class T> static __device__ __forceinline__ standin_lanes<T, N> tsr_read_once(const T *p) {\n"
+    "  typename standin_words<N * sizeof(T)>::type words;\n"
+    "  standin_read_once(p, words);\n  return standin_cast<standin_lanes<T, N>>(words);\n}\n"
     "static __device__ __forceinline__ float standin_f16(unsigned x) {\n"
     "  standin_half h;\n  h.bits = (unsigned short)x;\n  return (float)h;\n}\n"
     "static __device__ __forceinline__ float standin_bf16(unsigned x) { return __uint_as_float(x << 16); }\n"

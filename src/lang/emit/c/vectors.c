@@ -210,14 +210,16 @@ static bool is_vload(const tsri_c_emitter *e, tsri_ir_space space) {
   return tsri_c_is(e, TSRI_C_OPENCL) && e->options->wide_unaligned && space == TSRI_SPACE_BUFFER;
 }
 
-// Whether elements that are read once go past CUDA's first-level cache. The instruction is for memory that the kernel does not write.
-static bool goes_past_cache(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
-  return tsri_c_is(e, TSRI_C_CUDA) && e->options->no_alias && tsr_dtype_bytes(storage) > 1 &&
+// Whether load4_once differs from load4 here. CUDA's instruction is for memory that the kernel does not write.
+static bool has_load_once(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
+  bool is_read_only = tsri_c_is(e, TSRI_C_CUDA) && e->options->no_alias;
+  return (is_read_only || tsri_c_is(e, TSRI_C_HIP)) && tsr_dtype_bytes(storage) > 1 &&
          native_lanes(e, space, storage, lanes) > 1 && space == TSRI_SPACE_BUFFER;
 }
 
-// As put_native_load, for elements that are read once; GPUs and compilers without the instruction read as usual.
-static void put_load_once(tsri_c_emitter *e, tsri_builder *text, tsr_dtype storage, uint32_t first, uint32_t step) {
+// As put_native_load, past the first-level cache; GPUs and compilers without the instruction read as usual.
+static void put_cuda_load_once(tsri_c_emitter *e, tsri_builder *text, tsr_dtype storage, uint32_t first,
+                               uint32_t step) {
   static const char *const words[][2] = {{"h", "b16"}, {"r", "b32"}, {"l", "b64"}}, *const reals[] = {"", "f", "d"};
   const char *element = tsri_c_native_element(e, storage);
   size_t size = tsr_dtype_bytes(storage) / 4;
@@ -232,6 +234,16 @@ static void put_load_once(tsri_c_emitter *e, tsri_builder *text, tsr_dtype stora
   }
   tsri_builder_add(text, " : \"l\"(p + i + %u));\n#else\n  v%u = *(const %s%u *)(p + i + %u);\n#endif\n", first, first,
                    element, step, first);
+}
+
+// As put_native_load, as data that the caches need not keep. The builtin reads vectors of the compiler's own, not HIP's.
+static void put_hip_load_once(tsri_c_emitter *e, tsri_builder *text, uint32_t first, uint32_t step) {
+  static const char helper[] =
+      "template <class T, int N> struct tsr_once {\n  typedef T lanes __attribute__((ext_vector_type(N)));\n};\n"
+      "template <int N, class T> TSR_FN typename tsr_once<T, N>::lanes tsr_read_once(const T *p) {\n"
+      "  return __builtin_nontemporal_load((const typename tsr_once<T, N>::lanes *)p);\n}\n";
+  if (tsri_c_want(e, "tsr_read_once")) tsri_c_define_phrase(e, "tsr_read_once", "%s", helper);
+  tsri_builder_add(text, "  auto v%u = tsr_read_once<%u>(p + i + %u);\n", first, step, first);
 }
 
 // Reads `step` elements at i + first into v<first>.
@@ -275,7 +287,7 @@ static void element_text(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype stora
 }
 
 tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes, bool is_once) {
-  is_once = is_once && goes_past_cache(e, space, storage, lanes);
+  is_once = is_once && has_load_once(e, space, storage, lanes);
   tsri_c_name name = access_name(is_once ? "load_once" : "load", space, storage, lanes);
   if (!tsri_c_want(e, name.text)) return name;
   tsri_ir_type type = {(uint8_t)tsri_ir_compute_dtype(storage), (uint8_t)lanes};
@@ -285,7 +297,8 @@ tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storag
   begin_access(e, &text, &name, type_name, space, storage, true, "", lanes);
   uint32_t step = native_lanes(e, space, storage, lanes);
   for (uint32_t lane = 0; step > 1 && lane < lanes; lane += step) {
-    if (is_once) put_load_once(e, &text, storage, lane, step);
+    if (is_once && tsri_c_is(e, TSRI_C_HIP)) put_hip_load_once(e, &text, lane, step);
+    else if (is_once) put_cuda_load_once(e, &text, storage, lane, step);
     else put_native_load(e, &text, space, storage, lane, step);
   }
   if (lanes == 1) {
