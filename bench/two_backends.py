@@ -10,11 +10,17 @@ several processes for each backend (--processes: so many), all of them alive at 
 time of a backend is the median of its processes' medians; the middle half of these is behind it. Backends whose middle halves overlap are
 not told apart: `--backends cuda,cuda` shows how far that goes for one backend. The exit code is 1 if the second backend takes more than
 1.05 of the first one's time in any row.
+
+The driver is compared, so both backends run the same kernels of the same sizes: without the kernel for Hopper GPUs that only CUDA has
+(TESSERA_NATIVE), and with the sizes that src/graph/tuning.c has for CUDA (TSR_TUNE). A variable that is set in the environment already stays as
+it is. The first line of the output shows both.
 """
 import argparse
 import fnmatch
 import os
+import pathlib
 import random
+import re
 import statistics
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -27,13 +33,20 @@ PRODUCTS = tuple((name, (side, side), 12 if side == 256 else 3) for name in ("ma
 HOST = ("small_add", "queued_add", "hundred", "replayed", "replayed_unfused")
 ROWS = [(name, None, 2) for name in WORK] + list(PRODUCTS) + [(name, None, 12) for name in HOST]
 MOST_RATIO = 1.05
+TUNING = pathlib.Path(__file__).resolve().parent.parent / "src/graph/tuning.c"
 
 
-def time_row(program, backends, name, size, count, samples):
+def same_variables():
+    """The environment in which both backends take the same paths on an NVIDIA GPU."""
+    same = {"TESSERA_NATIVE": "-wgmma", "TSR_TUNE": re.search(r'{"cuda", "([^"]*)"}', TUNING.read_text()).group(1)}
+    return {name: os.environ.get(name, value) for name, value in same.items()}
+
+
+def time_row(program, backends, env, name, size, count, samples):
     """For each backend the medians of its processes, in us; None: the row cannot run."""
     order = [backend for _ in range(count) for backend in (0, 1)]
     with ThreadPoolExecutor(len(order)) as starters:  # starting takes longer than all samples
-        processes = list(starters.map(lambda at: Tessera(program, backends[at], name, size=size), order))
+        processes = list(starters.map(lambda at: Tessera(program, backends[at], name, size=size, env=env), order))
     times = [[] for _ in processes]
     if all(process.is_ready for process in processes):
         turns, core = random.Random(1), max(os.sched_getaffinity(0))
@@ -64,13 +77,14 @@ def main():
     parser.add_argument("--processes", type=int, default=0)
     args = parser.parse_args()
     backends = args.backends.split(",")
-    worst = 0.0
+    worst, env = 0.0, same_variables()
+    print("Both with " + " ".join(f"{name}={value}" for name, value in env.items()) + "\n")
     print(f"| row of `tessera bench` | {backends[0]}, us | {backends[1]}, us | ratio |\n|---|---|---|---|")
     for name, size, usual_count in ROWS:
         title = name + (f", {size[0]} x {size[1]}" if size else "")
         if not any(fnmatch.fnmatch(text, pattern) for pattern in args.op.split(",") for text in (name, title)):
             continue
-        found = time_row(args.program, backends, name, size, args.processes or usual_count, args.samples)
+        found = time_row(args.program, backends, env, name, size, args.processes or usual_count, args.samples)
         if found:
             first, second = (statistics.median(times) for times in found)
             worst = max(worst, second / first)

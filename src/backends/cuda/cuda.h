@@ -49,10 +49,11 @@ typedef struct cuda_device {
       [32];  // the compiler's target: "sm_90" for a cubin, "compute_90" for PTX, which the driver compiles further, "gfx90a"
   char toolset[64];  // target and version of the compiler; part of the keys of the disk cache
   uint64_t timeout_ns;
-  bool has_times;    // opened for profiling
-  bool allows_tf32;  // f32 products may round their inputs to TF32
-  bool allows_blas;  // the setting `native` permits vendor->blas
-  bool allows_dnn;   // and cuDNN
+  bool has_times;     // opened for profiling
+  bool allows_tf32;   // f32 products may round their inputs to TF32
+  bool allows_blas;   // the setting `native` permits vendor->blas
+  bool allows_units;  // and our own kernel for products of f32 (units.h)
+  bool allows_dnn;    // and cuDNN
   atomic_bool is_lost;
   atomic_int pinned_count;       // pieces of pinned memory that the core has (host.c)
   bool allows_timing;            // proposals of these libraries may be timed

@@ -275,6 +275,7 @@ tsr_status tsri_cuda_device_open(int index, const tsri_open_options *options, ts
   device->allows_tf32 = options->tf32;
   device->allows_solver = !options->native || tsri_native_allows(options->native, "cusolver");
   device->allows_blas = !options->native || tsri_native_allows(options->native, "cublaslt");
+  device->allows_units = !options->native || tsri_native_allows(options->native, "wgmma");
   device->allows_dnn = !options->native || tsri_native_allows(options->native, "cudnn");
   status = tsri_cuda_choose_target(device, ask(device->id, CU_CAPABILITY_MAJOR), ask(device->id, CU_CAPABILITY_MINOR));
   if (status == TSR_OK) status = tsri_cuda_open_context(device);

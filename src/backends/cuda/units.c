@@ -71,7 +71,7 @@ static bool is_by_vectors(const cuda_matrix *matrix, uint32_t alignment) {
 
 bool tsri_cuda_units_take(const cuda_device *device, const cuda_product *p) {
   double work = (double)p->batch * (double)p->d.rows * (double)p->d.cols * (double)inner_size(p);
-  return device->vendor == &tsri_cuda_vendor && strcmp(device->target, "sm_90") == 0 && device->cu->FuncSetAttribute &&
+  return device->allows_units && strcmp(device->target, "sm_90") == 0 && device->cu->FuncSetAttribute &&
          p->dtype == TSR_F32 && p->result == TSR_F32 && !device->allows_tf32 && work >= LEAST_WORK &&
          p->d.rows >= LEAST_SIDE && p->d.cols >= LEAST_SIDE && p->d.rows <= INT32_MAX / 2 &&
          p->d.cols <= (int64_t)MOST_TILES_DOWN * 64 && p->batch <= MOST_TILES_DOWN && inner_size(p) <= INT32_MAX / 2 &&

@@ -96,6 +96,18 @@ TEST(a_product_runs_by_the_kernel_which_is_built_once) {
   fixture_remove_cache(folder);
 }
 
+TEST(the_setting_native_keeps_the_kernel_out_and_the_library_multiplies) {
+  fixture f = fixture_open_with(&(tsri_open_options){.native = "-wgmma", .timeout_ns = UINT64_MAX});
+  CHECK(!takes(&f, &usual));
+  run(&f, &usual);
+  CHECK_EQ_INT(fixture_fake->launches, 0);
+  CHECK_EQ_INT(fixture_fake->products, 1);
+  fixture_close(&f);
+  f = fixture_open_with(&(tsri_open_options){.native = "cublaslt,wgmma", .timeout_ns = UINT64_MAX});
+  CHECK(takes(&f, &usual));
+  fixture_close(&f);
+}
+
 TEST(without_the_kernel_the_library_multiplies) {
   fixture f = fixture_open();
   fixture_fake->shared_code = CU_INVALID_VALUE;
