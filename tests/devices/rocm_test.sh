@@ -34,3 +34,6 @@ check_queues rocm
 [[ -z ${TSR_TEST_SAMPLE:-} ]] || check_gradients rocm 7
 # The matrix units, in products and in attention.
 check_sample rocm 100 --op 'matmul/f16/*,attention/f16/*'
+# The script that runs all cases on an NVIDIA GPU, here on the CPU and for one operator.
+[[ -z ${TSR_TEST_SAMPLE:-} ]] || "${BASH_SOURCE[0]%/*}/../../scripts/check-rocm-on-cuda" --driver '' --op neg --processes 2 --seconds 3000 \
+  --build "$TSR_TEST_BUILD_DIR" --results "$work/on-cuda" || fail "scripts/check-rocm-on-cuda exits with $?"
