@@ -9,7 +9,12 @@
 #include "standins/hip/product.h"
 
 enum { INTERNAL_ERROR = 6 };
-enum { MOST_CHOICES = 16 };
+// hipBLASLt is not told how addresses are aligned, but cuBLASLt is, and proposes other algorithms accordingly. So cuBLASLt is asked for addresses that
+// are multiples of FULL_ALIGNMENT, as the CUDA backend asks where a product reads and writes whole tensors, and for one algorithm for each of the loose
+// alignments, which is taken where an address needs it. 0 is the size of an element.
+enum { MOST_CHOICES = 16, FULL_ALIGNMENT = 256 };
+static const uint32_t loose_alignments[] = {16, 0};
+enum { LOOSE_CHOICES = sizeof loose_alignments / sizeof loose_alignments[0] };
 
 static lt_entries cublas;  // cuBLASLt's, on a real GPU
 
@@ -24,9 +29,8 @@ typedef struct operation_record {
   int32_t turn_a, turn_b;
   uint32_t epilogue;
   const void *bias;
-  // cuBLASLt's proposals, to which the 16 bytes of hipBLASLt's algorithms give the number: for addresses that are
-  // multiples of 16 bytes, and behind them one for any address.
-  lt_choice choices[MOST_CHOICES + 1];
+  // cuBLASLt's proposals, to which the 16 bytes of hipBLASLt's algorithms give the number, and behind them one for each of loose_alignments.
+  lt_choice choices[MOST_CHOICES + LOOSE_CHOICES];
 } operation_record;
 
 typedef struct layout_record {
@@ -217,9 +221,9 @@ typedef struct layouts {
 
 static uint32_t bytes_of(int type) { return type == LT_R_8I ? 1 : type == LT_R_16F || type == LT_R_16BF ? 2 : 4; }
 
-// Asks cuBLASLt for up to `wanted` proposals that need addresses to be multiples of 16, or only of an element's size.
+// Asks cuBLASLt for up to `wanted` proposals for addresses that are multiples of `alignment`, of an element's size if that is 0.
 static int ask_cublas(const handle_record *handle, const operation_record *o, const layouts *l, uint64_t workspace,
-                      bool is_aligned, int wanted, lt_choice *choices, int *count) {
+                      uint32_t alignment, int wanted, lt_choice *choices, int *count) {
   lt_preference preference = NULL;
   uint32_t reductions = LT_REDUCE_INPLACE | LT_REDUCE_COMPUTE_TYPE;
   *count = 0;
@@ -227,8 +231,8 @@ static int ask_cublas(const handle_record *handle, const operation_record *o, co
   if (code == LT_SUCCESS) code = cublas.PreferenceSet(preference, LT_MAX_WORKSPACE, &workspace, sizeof workspace);
   if (code == LT_SUCCESS) code = cublas.PreferenceSet(preference, LT_REDUCTION_MASK, &reductions, sizeof reductions);
   for (int i = 0; i < 4 && code == LT_SUCCESS; i++) {
-    uint32_t alignment = is_aligned ? 16 : bytes_of(i < 2 ? l->a->type : l->d->type);
-    code = cublas.PreferenceSet(preference, LT_MIN_ALIGNMENT_A + i, &alignment, sizeof alignment);
+    uint32_t least = alignment ? alignment : bytes_of(i < 2 ? l->a->type : l->d->type);
+    code = cublas.PreferenceSet(preference, LT_MIN_ALIGNMENT_A + i, &least, sizeof least);
   }
   if (code == LT_SUCCESS) {
     code = cublas.GetHeuristic(handle->real, o->real, l->a->real, l->b->real, l->c->real, l->d->real, preference,
@@ -240,12 +244,15 @@ static int ask_cublas(const handle_record *handle, const operation_record *o, co
 
 static int propose_real(const handle_record *handle, operation_record *o, const layouts *l, uint64_t workspace,
                         int wanted, hip_choice *choices, int *count) {
-  int loose = 0;
   if (standin_hip_beside()->enter()) return INTERNAL_ERROR;
-  int code = ask_cublas(handle, o, l, workspace, true, wanted, o->choices, count);
+  int code = ask_cublas(handle, o, l, workspace, FULL_ALIGNMENT, wanted, o->choices, count);
   if (code) return code;
-  (void)ask_cublas(handle, o, l, workspace, false, 1, &o->choices[MOST_CHOICES], &loose);
-  if (loose == 0) o->choices[MOST_CHOICES].state = LT_NOT_SUPPORTED;
+  for (int i = 0; i < LOOSE_CHOICES; i++) {
+    lt_choice *choice = &o->choices[MOST_CHOICES + i];
+    int found = 0;
+    (void)ask_cublas(handle, o, l, workspace, loose_alignments[i], 1, choice, &found);
+    if (found == 0) choice->state = LT_NOT_SUPPORTED;
+  }
   for (int i = 0; i < *count; i++) {
     choices[i] =
         (hip_choice){.workspace_bytes = o->choices[i].workspace_bytes, .state = status_of(o->choices[i].state)};
@@ -279,7 +286,15 @@ HIPLT(hipblasLtMatmulAlgoGetHeuristic,
 
 // --- Products -------------------------------------------------------------------------------------------------------
 
-static bool is_multiple_of_16(const void *address) { return (uintptr_t)address % 16 == 0; }
+// The algorithm for these addresses: the one that was proposed, or the one for what they are multiples of.
+static const lt_choice *choice_for(const operation_record *o, const hiplt_algorithm *algorithm, const void *a,
+                                   const void *b, const void *c, const void *d) {
+  uintptr_t all = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d;
+  int number = 0;
+  memcpy(&number, algorithm->data, sizeof number);
+  if (all % FULL_ALIGNMENT == 0) return &o->choices[number];
+  return &o->choices[MOST_CHOICES + (all % loose_alignments[0] != 0)];
+}
 
 HIPLT(hipblasLtMatmul,
       (handle_record * handle, operation_record *o, const void *alpha, const void *a, layout_record *la, const void *b,
@@ -287,12 +302,8 @@ HIPLT(hipblasLtMatmul,
        const hiplt_algorithm *algorithm, void *workspace, size_t workspace_bytes, cu_stream stream)) {
   if (!algorithm || !a || !b || !c || !d) return HIPLT_INVALID_VALUE;
   if (is_real()) {
-    int number = 0;
-    memcpy(&number, algorithm->data, sizeof number);
-    if (!is_multiple_of_16(a) || !is_multiple_of_16(b) || !is_multiple_of_16(c) || !is_multiple_of_16(d))
-      number = MOST_CHOICES;
-    const lt_choice *choice = &o->choices[number];
-    if (choice->state != LT_SUCCESS || (number == MOST_CHOICES && choice->workspace_bytes > workspace_bytes)) {
+    const lt_choice *choice = choice_for(o, algorithm, a, b, c, d);
+    if (choice->state != LT_SUCCESS || choice->workspace_bytes > workspace_bytes) {
       return HIPLT_NOT_SUPPORTED;
     }
     if (standin_hip_beside()->enter()) return INTERNAL_ERROR;
