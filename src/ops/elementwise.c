@@ -26,9 +26,9 @@ static int kind_of(tsr_dtype dtype) {
   return bodies[dtype];
 }
 
-const tsri_op *tsri_elementwise_op_for(tsri_operator_id id, tsr_dtype computed) {
+const tsri_op *tsri_elementwise_op_for(tsri_operator_id id, tsr_dtype computed, tsr_device_type device_type) {
   const tsri_op *half = &tsri_operators[id].bodies[TSRI_BODY_HALF];
-  if (half->expression && tsri_dtype_is_narrow(computed)) return half;
+  if (half->expression && tsri_dtype_is_narrow(computed) && device_type != TSR_DEVICE_CPU) return half;
   return &tsri_operators[id].bodies[kind_of(computed)];
 }
 
@@ -121,8 +121,8 @@ static tsr_tensor *apply(tsri_operator_id id, tsr_dtype dtype, tsr_tensor *const
   for (int i = 0; i < row->input_count; i++) refs[i] = (tsri_operand_ref){inputs[i], computed};
   if (row->rule == TSRI_DTYPE_RULE_WHERE) refs[0].as = TSR_BOOL;
   if (dtype != TSR_DTYPE_COUNT) result = dtype;
-  return tsri_record_elementwise(tsri_elementwise_op_for(id, computed), result, refs, row->input_count,
-                                 row->scalar_count ? &numbers : NULL);
+  const tsri_op *op = tsri_elementwise_op_for(id, computed, inputs[0]->value->device->info.type);
+  return tsri_record_elementwise(op, result, refs, row->input_count, row->scalar_count ? &numbers : NULL);
 }
 
 tsr_tensor *tsri_elementwise(tsri_operator_id id, tsr_tensor *const *inputs, const double *scalars) {

@@ -13,8 +13,9 @@
 tsr_status tsri_elementwise_dtypes(tsri_operator_id id, const tsr_dtype *inputs, tsr_dtype *out_computed,
                                    tsr_dtype *out_result);
 
-// The operator's record for computing in `computed`, a dtype that the operator accepts.
-const tsri_op *tsri_elementwise_op_for(tsri_operator_id id, tsr_dtype computed);
+// The operator's record for computing in `computed`, a dtype that the operator accepts, on a device of this type. TSRI_BODY_HALF is
+// for GPUs: it has rsqrt in place of quotients, and on a CPU that is a quotient and a square root.
+const tsri_op *tsri_elementwise_op_for(tsri_operator_id id, tsr_dtype computed, tsr_device_type device_type);
 
 // Checks a scalar that is used with a tensor of this dtype: with an integer dtype it must be an integer that the dtype
 // can hold. With `may_exceed` (the limits of clamp) a number outside of the dtype's range is clamped to it.

@@ -53,7 +53,8 @@ static void emit_load(jit_emitter *e, const jit_op *op) {
   tsri_arm64_vector_load(e->code, size_of(op), to, convention->address_reg, disp);
   switch ((jit_element)op->element) {
     case JIT_E32:
-    case JIT_E64:  // never: there are no values of 64 bits here
+    case JIT_E64:    // never: there are no values of 64 bits here
+    case JIT_TRUTH:  // never: only stores have it
       break;
     case JIT_U16:
       put_2(e, ARM64_USHLL, to, to);

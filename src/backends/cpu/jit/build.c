@@ -153,7 +153,10 @@ static jit_value load(builder *b, int stream, jit_element element) {
 
 static held read(builder *b, uint32_t reg) {
   if (reg < b->p->scalar_count) {
-    if (is_constant(b->p, reg)) return (held){.value = jit_bits(b->ir, *constant_of(b->p, reg))};
+    if (is_constant(b->p, reg)) {
+      uint32_t bits = *constant_of(b->p, reg);
+      return (held){.value = jit_bits(b->ir, bits), .is_bf16 = (bits & 0xffffu) == 0};
+    }
     return (held){.value = tsri_jit_in_memory(b->ir, JIT_SCALAR, reg)};
   }
   held *at = &b->regs[reg];
@@ -303,6 +306,7 @@ static void build_select(builder *b, const lane_insn *insn) {
   bool are_masks = yes.is_mask && no.is_mask;
   jit_value left = are_masks ? yes.value : as_number(b, yes), right = are_masks ? no.value : as_number(b, no);
   write(b, insn->dst, jit_select(b->ir, mask, left, right), are_masks);
+  b->regs[insn->dst].is_bf16 = yes.is_bf16 && no.is_bf16;
 }
 
 // Instructions whose operands keep the form they have. False: none of them.
@@ -311,6 +315,7 @@ static bool build_truth(builder *b, const lane_insn *insn) {
   switch (insn->e) {
     case OP(MOVE_32):
       write(b, insn->dst, x.value, x.is_mask);
+      b->regs[insn->dst].is_bf16 = x.is_bf16;
       return true;
     case OP(NOT_BOOL):
       if (x.is_mask) write(b, insn->dst, inverse(b->ir, x.value), true);
@@ -473,6 +478,20 @@ static bool build_more(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit_va
   }
 }
 
+// Does this instruction only choose between its operands, or change their sign? Then its result is a bf16 if they are.
+static bool keeps_bf16(builder *b, const lane_insn *insn) {
+  switch (insn->e) {
+    case OP(ABS_F32):
+    case OP(NEG_F32):
+      return read(b, insn->a).is_bf16;
+    case OP(MIN_F32):
+    case OP(MAX_F32):
+      return read(b, insn->a).is_bf16 && read(b, insn->b).is_bf16;
+    default:
+      return false;
+  }
+}
+
 static void build_arithmetic(builder *b, const lane_insn *insn) {
   if (!can_build_arithmetic(insn->e)) {
     tsri_jit_build_64(b, insn);
@@ -483,7 +502,9 @@ static void build_arithmetic(builder *b, const lane_insn *insn) {
   jit_value z = as_number(b, read(b, insn->c)), out = 0;
   bool is_mask = build_compare(b->ir, insn->e, x, y, &out);
   if (!is_mask && !build_more(b->ir, insn->e, x, y, z, &out)) out = build_unary(b->ir, insn->e, x);
+  bool is_bf16 = keeps_bf16(b, insn);
   write(b, insn->dst, out, is_mask);
+  b->regs[insn->dst].is_bf16 = is_bf16;
 }
 
 static void build_function(builder *b, const lane_insn *insn) {
@@ -520,6 +541,7 @@ static void build_load(builder *b, uint32_t at, bool is_seen) {
   if (array->dtype == TSR_BF16) value = jit_shift(b->ir, JIT_SHIFT_LEFT, value, 16);
   if (array->dtype == TSR_BOOL) value = jit_binary(b->ir, JIT_MIN_U, value, jit_bits(b->ir, 1));
   write(b, insn->dst, value, false);
+  b->regs[insn->dst].is_bf16 = array->dtype == TSR_BF16;
 }
 
 static void store(builder *b, int stream, jit_element element, jit_pair value, bool may_go_past_caches) {
@@ -540,7 +562,7 @@ static jit_value stored_bits(builder *b, tsr_dtype dtype, held from) {
   jit_ir *ir = b->ir;
   jit_value value = as_number(b, from);
   if (dtype == TSR_BOOL) return from.is_mask ? value : jit_binary(ir, JIT_MIN_U, value, jit_bits(ir, 1));
-  if (dtype == TSR_BF16) return bf16_bits(ir, value);
+  if (dtype == TSR_BF16) return from.is_bf16 ? jit_shift(ir, JIT_SHIFT_RIGHT, value, 16) : bf16_bits(ir, value);
   if (dtype == TSR_I16 && ir->target->saturates_stores) return jit_binary(ir, JIT_AND, value, jit_bits(ir, 0xffff));
   if ((dtype == TSR_I8 || dtype == TSR_U8) && ir->target->saturates_stores) {
     return jit_binary(ir, JIT_AND, value, jit_bits(ir, 0xff));
@@ -553,8 +575,11 @@ static void build_store(builder *b, uint32_t at) {
   const lane_array_info *array = &b->p->arrays[insn->a];
   jit_element element = element_of((tsr_dtype)array->dtype);
   jit_pair value = {0, 0};
+  held from = element == JIT_E64 ? (held){0} : read(b, insn->dst);
+  if (array->dtype == TSR_BOOL && from.is_mask && b->ir->target->stores_masks) element = JIT_TRUTH;
   if (element == JIT_E64) value = tsri_jit_read_pair(b, insn->dst);
-  else value.low = stored_bits(b, (tsr_dtype)array->dtype, read(b, insn->dst));
+  else if (element == JIT_TRUTH) value.low = from.value;
+  else value.low = stored_bits(b, (tsr_dtype)array->dtype, from);
   int stream =
       add_stream(b, (jit_stream){.kind = JIT_STREAM_STORE, .element_bytes = array->element_bytes, .number = at});
   add_step(b, at, stream);

@@ -10,6 +10,7 @@
 typedef struct held {
   jit_value value, high;
   bool is_known, is_mask;
+  bool is_bf16;  // an f32 that a bf16 holds exactly: its low 16 bits are 0
 } held;
 
 typedef struct builder {

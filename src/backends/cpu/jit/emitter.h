@@ -17,7 +17,7 @@ typedef struct jit_place {
   int16_t reg;       // JIT_NO_PLACE: none
   int16_t slot;      // on the stack, or in the pool for a constant; JIT_NO_PLACE: none
   uint8_t mask_reg;  // AVX-512: the mask register that holds it; 0: none
-  bool is_plain;     // used by something other than a selection
+  bool is_plain;     // used by something that cannot take it from a mask register
   uint16_t use_count;
   uint32_t last_use;  // number of an operation; 0: never used; UINT32_MAX: keeps its register
 } jit_place;

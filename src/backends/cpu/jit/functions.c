@@ -26,10 +26,12 @@ static exp_parts exp_split(jit_ir *ir, v x) {
   return (exp_parts){.k = k, .r = mad(ir, k, num(ir, -LN2_LO), mad(ir, k, num(ir, -LN2_HI), x)), .biased_k = t};
 }
 
-static v scale(jit_ir *ir, v p, v biased_k) {
-  v half = jit_shift(ir, JIT_SHIFT_RIGHT, biased_k, 1);
+// p * 2^k. JIT_SCALE_F rounds as the second factor of `scale` in f32_exp.h does.
+static v scale(jit_ir *ir, v p, const exp_parts *e) {
+  if (ir->target->scales_by_powers) return jit_binary(ir, JIT_SCALE_F, p, e->k);
+  v half = jit_shift(ir, JIT_SHIFT_RIGHT, e->biased_k, 1);
   v scaled = mul(ir, p, shift_left(ir, half, 23));
-  return mul(ir, scaled, shift_left(ir, sub_bits(ir, biased_k, half), 23));
+  return mul(ir, scaled, shift_left(ir, sub_bits(ir, e->biased_k, half), 23));
 }
 
 static v exp_poly(jit_ir *ir, v r) {
@@ -38,21 +40,21 @@ static v exp_poly(jit_ir *ir, v r) {
 }
 
 static v within(jit_ir *ir, float bound, v x) {
-  v is_beyond = less(ir, num(ir, bound), magnitude(ir, x));
-  return jit_select(ir, is_beyond, with_sign(ir, num(ir, bound), x), x);
+  return at_most(ir, bound, jit_binary(ir, JIT_MAX_F, num(ir, -bound), x));  // x if it is NaN, twice
 }
 
 static v make_exp(jit_ir *ir, v x) {
   exp_parts e = exp_split(ir, within(ir, 104.0f, x));
-  return scale(ir, add(ir, num(ir, 1.0f), exp_poly(ir, e.r)), e.biased_k);
+  return scale(ir, add(ir, num(ir, 1.0f), exp_poly(ir, e.r)), &e);
 }
 
 static v make_exp2(jit_ir *ir, v x) {
   x = within(ir, 151.0f, x);
   v t = add(ir, x, num(ir, EXP_ROUNDER));
-  v r = sub(ir, x, sub(ir, t, num(ir, EXP_ROUNDER)));
+  exp_parts e = {.k = sub(ir, t, num(ir, EXP_ROUNDER)), .biased_k = t};
+  v r = sub(ir, x, e.k);
   v q = POLY(ir, r, 0x1.417be2p-13f, 0x1.5f093ap-10f, 0x1.3b2ddp-7f, 0x1.c6af7ap-5f, 0x1.ebfbdcp-3f, 0x1.62e43p-1f);
-  return scale(ir, mad(ir, r, q, num(ir, 1.0f)), t);
+  return scale(ir, mad(ir, r, q, num(ir, 1.0f)), &e);
 }
 
 static v make_expm1(jit_ir *ir, v x) {
@@ -67,7 +69,7 @@ static v make_expm1(jit_ir *ir, v x) {
 
 static v half_exp(jit_ir *ir, v x) {
   exp_parts e = exp_split(ir, at_most(ir, 90.0f, x));
-  return scale(ir, mad(ir, num(ir, 0.5f), exp_poly(ir, e.r), num(ir, 0.5f)), e.biased_k);
+  return scale(ir, mad(ir, num(ir, 0.5f), exp_poly(ir, e.r), num(ir, 0.5f)), &e);
 }
 
 static v make_sinh(jit_ir *ir, v x) {
@@ -86,8 +88,9 @@ static v make_cosh(jit_ir *ir, v x) {
 
 static v exp_plain(jit_ir *ir, v x) {
   exp_parts e = exp_split(ir, x);
-  v power = shift_left(ir, sub_bits(ir, e.biased_k, jit_bits(ir, 127u)), 23);
-  return mul(ir, power, add(ir, num(ir, 1.0f), exp_poly(ir, e.r)));
+  v p = add(ir, num(ir, 1.0f), exp_poly(ir, e.r));
+  if (ir->target->scales_by_powers) return scale(ir, p, &e);
+  return mul(ir, shift_left(ir, sub_bits(ir, e.biased_k, jit_bits(ir, 127u)), 23), p);
 }
 
 static v make_tanh(jit_ir *ir, v x) {

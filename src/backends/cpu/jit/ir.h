@@ -37,8 +37,9 @@ typedef enum jit_insn {
   JIT_SUB_F,
   JIT_MUL_F,
   JIT_DIV_F,
-  JIT_MIN_F,  // a < b ? a : b, so b if either is NaN
-  JIT_MAX_F,  // a > b ? a : b
+  JIT_MIN_F,    // a < b ? a : b, so b if either is NaN
+  JIT_MAX_F,    // a > b ? a : b
+  JIT_SCALE_F,  // a * 2^b for whole b, rounded once; only where the target scales_by_powers
   JIT_AND,
   JIT_OR,
   JIT_XOR,
@@ -112,8 +113,9 @@ typedef enum jit_insn {
   JIT_INSN_COUNT
 } jit_insn;
 
-// How an element lies in memory. Narrow ones are widened by loads; stores keep their low bits, and round F16.
-typedef enum jit_element { JIT_E32, JIT_U16, JIT_I16, JIT_U8, JIT_I8, JIT_F16, JIT_E64 } jit_element;
+// How an element lies in memory. Narrow ones are widened by loads; stores keep their low bits, and round F16. JIT_TRUTH, only in
+// stores and where the target stores_masks: a byte that is 1 where a mask is set, else 0.
+typedef enum jit_element { JIT_E32, JIT_U16, JIT_I16, JIT_U8, JIT_I8, JIT_F16, JIT_E64, JIT_TRUTH } jit_element;
 
 typedef uint16_t jit_value;
 enum { JIT_MOST_OPS = 4096, JIT_MOST_STREAMS = 32, JIT_BEYOND = 0x377fffff };

@@ -361,6 +361,42 @@ TEST(elements_of_every_narrow_type_are_loaded_and_stored) {
   }
 }
 
+// Comparisons that are stored, selected by and combined; more of them at once than there are mask registers.
+TEST(truth_values_are_stored_as_bytes) {
+  REQUIRE_COMPILER();
+  enum { N = 1003 };
+  static const char *const text =
+      "kernel k<WG = 256>(in f32 x[], out bool y[], out bool z[], out f32 w[], u32 n) {\n  u32 i = global.x;\n"
+      "  if (i < n) {\n    f32 v = x[i];\n"
+      "    bool a = v < 0.5, b = v > -0.5, c = v < 0.25, d = v > 0.75, e = v < -0.75, f = v > 0.1, g = v < 0.9, h = v "
+      "> -0.1;\n"
+      "    y[i] = a;\n    z[i] = (a && b) || (c != d);\n"
+      "    w[i] = select(a, 1.0, 0.0) + select(b, 2.0, 0.0) + select(c, 4.0, 0.0) + select(d, 8.0, 0.0) +\n"
+      "           select(e, 16.0, 0.0) + select(f, 32.0, 0.0) + select(g, 64.0, 0.0) + select(h, 128.0, 0.0);\n  "
+      "}\n}\n";
+  static float x[N], w[N];
+  static unsigned char y[N], z[N];
+  for (int i = 0; i < N; i++) x[i] = i % 50 == 7 ? NAN : (float)(i % 41) / 20.0f - 1.0f;
+  uint32_t n = N;
+  test_buffer buffers[4] = {{x, sizeof x}, {y, sizeof y}, {z, sizeof z}, {w, sizeof w}};
+  check_text(text, NULL, buffers, &n, (uint32_t[]){4, 1, 1}, 0);
+}
+
+// Every bf16 that is no NaN, through operations whose result needs no rounding, and through one whose result does.
+TEST(bf16_numbers_that_are_only_chosen_keep_their_bits) {
+  REQUIRE_COMPILER();
+  enum { N = 65536 };
+  static const char *const text =
+      "kernel k<WG = 256>(in bf16 x[], out bf16 y[], out bf16 z[], u32 n) {\n  u32 i = global.x;\n"
+      "  if (i < n) {\n    f32 v = f32(x[i]);\n"
+      "    y[i] = bf16(select(v < 3.0, -abs(v), max(min(v, 100.0), -0.5)));\n    z[i] = bf16(max(v, 0.1));\n  }\n}\n";
+  static uint16_t x[N], y[N], z[N];
+  for (uint32_t i = 0; i < N; i++) x[i] = (uint16_t)((i & 0x7fffu) > 0x7f80u ? i & 0x807fu : i);
+  uint32_t n = N;
+  test_buffer buffers[3] = {{x, sizeof x}, {y, sizeof y}, {z, sizeof z}};
+  check_text(text, NULL, buffers, &n, (uint32_t[]){256, 1, 1}, 0);
+}
+
 // Large enough that stores go past the caches, whose addresses must then be aligned.
 TEST(stores_past_the_caches_leave_the_same_bits) {
   REQUIRE_COMPILER();

@@ -22,7 +22,8 @@ static void find_last_uses(jit_emitter *e) {
       jit_place *to = &e->places[operands[k]];
       if (to->last_use == 0) to->last_use = i;
       to->use_count++;
-      if (op->kind != JIT_SELECT || k != 0) to->is_plain = true;
+      bool takes_mask = (op->kind == JIT_SELECT && k == 0) || (op->kind == JIT_STORE && op->element == JIT_TRUTH);
+      if (!takes_mask) to->is_plain = true;
     }
   }
 }

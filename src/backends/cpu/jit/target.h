@@ -17,6 +17,8 @@ typedef struct jit_target {
   bool saturates_stores;                    // of elements narrower than 32 bits; else they keep the low bits
   bool stores_past_caches;                  // emitter.past_caches means something
   bool reads_repeated;                      // an instruction's operand may be one element in memory, repeated
+  bool scales_by_powers;                    // has JIT_SCALE_F
+  bool stores_masks;                        // has JIT_TRUTH
   bool has_64_bits;                         // has the operations on lanes of 64 bits
   bool converts_to_i64;                     // has JIT_WHOLE_OF_D
   bool has_fixed_streams;                   // jit_op.is_fixed

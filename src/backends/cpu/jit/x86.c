@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-typedef enum insn_form { FORM_RVM, FORM_RM, FORM_MR, FORM_VM, FORM_KVM, FORM_KM } insn_form;
+typedef enum insn_form { FORM_RVM, FORM_RM, FORM_MR, FORM_VM, FORM_KVM, FORM_KM, FORM_MK } insn_form;
 
 static const struct {
   const char *text;
@@ -78,7 +78,7 @@ static void list_vector(const machine_code *code, x86_insn insn, x86_width width
   tsri_builder_add(out, "  %s ", name_of(code, insn, reg));
   if (form == FORM_MR && rm->is_memory) list_memory(out, rm, (insns[insn].map & X86_E64) != 0);
   else if (form == FORM_MR) list_vector_reg(out, width, rm->reg);
-  else if (form == FORM_KVM) tsri_builder_add(out, "k%d", reg);
+  else if (form == FORM_KVM || form == FORM_MK) tsri_builder_add(out, "k%d", reg);
   else if (form == FORM_VM) list_vector_reg(out, width, second);
   else list_vector_reg(out, width, reg);
   if (rm->mask != 0) tsri_builder_add(out, "{k%d}", rm->mask);

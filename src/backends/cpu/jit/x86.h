@@ -36,7 +36,7 @@ typedef enum x86_width { X86_128, X86_256, X86_512 } x86_width;
 // Forms say what the operands `reg`, `second` and `rm` of tsri_x86_vector are:
 //   RVM  result, first and second source       RM  result, none, source     MR  source, none, result
 //   VM   digit of the opcode, result, source   KVM as RVM with a mask register as the result (AVX-512)
-//   KM   result, none, mask register (AVX-512)
+//   KM   result, none, mask register (AVX-512) MK  mask register as the result, none, source (AVX-512)
 #define X86_VECTOR_INSNS(X)                                   \
   X(VADDPS, "vaddps", RVM, 0, 1, 0x58)                        \
   X(VMULPS, "vmulps", RVM, 0, 1, 0x59)                        \
@@ -55,7 +55,11 @@ typedef enum x86_width { X86_128, X86_256, X86_512 } x86_width;
   X(VPCMPGTD, "vpcmpgtd", RVM, 1, 1, 0x66)                    \
   X(VPCMPD_K, "vpcmpd", KVM, 1, 3, 0x1f)                      \
   X(VPCMPUD_K, "vpcmpud", KVM, 1, 3, 0x1e)                    \
+  X(VSCALEFPS, "vscalefps", RVM, 1, 2, 0x2c)                  \
   X(VPMOVM2D, "vpmovm2d", KM, 2, 2, 0x38)                     \
+  X(VPMOVM2B, "vpmovm2b", KM, 2, 2, 0x28)                     \
+  X(VPMOVD2M, "vpmovd2m", MK, 2, 2, 0x39)                     \
+  X(VPABSB, "vpabsb", RM, 1, 2, 0x1c)                         \
   X(VBLENDVPS, "vblendvps", RVM, 1, 3, 0x4a)                  \
   X(VBLENDMPS, "vblendmps", RVM, 1, 2, 0x65)                  \
   X(VPTERNLOGD, "vpternlogd", RVM, 1, 3, 0x25)                \

@@ -37,6 +37,9 @@ static x86_operand operand(const jit_emitter *e, jit_value v) {
   return jit_has_register(e, v) ? x86_reg(e->places[v].reg) : memory_of(e, v);
 }
 
+// Mask register that nothing is kept in from one operation to the next.
+enum { X86_FREE_MASK = 1 };
+
 static void vector(jit_emitter *e, x86_insn insn, int reg, int second, x86_operand rm, int imm) {
   tsri_x86_vector(e->code, insn, width_of(e), reg, second, rm, imm);
 }
@@ -44,8 +47,8 @@ static void vector(jit_emitter *e, x86_insn insn, int reg, int second, x86_opera
 // --- Memory -----------------------------------------------------------------------------------------------------------
 
 static x86_operand stream_operand(jit_emitter *e, const jit_op *op) {
-  static const uint8_t scales[] = {
-      [JIT_E32] = 2, [JIT_U16] = 1, [JIT_I16] = 1, [JIT_U8] = 0, [JIT_I8] = 0, [JIT_F16] = 1, [JIT_E64] = 3};
+  static const uint8_t scales[] = {[JIT_E32] = 2, [JIT_U16] = 1, [JIT_I16] = 1, [JIT_U8] = 0,
+                                   [JIT_I8] = 0,  [JIT_F16] = 1, [JIT_E64] = 3, [JIT_TRUTH] = 0};
   int base = x86_stream_reg(convention_of(e), op->number);
   if (base == X86_NONE) {
     base = convention_of(e)->address_reg;
@@ -83,7 +86,29 @@ static void pack_and_store(jit_emitter *e, int reg, x86_operand to, bool is_byte
   tsri_jit_give_up(e, (jit_value)e->at);
 }
 
+// A mask as bytes of 0 and 1, for which AVX-512 has no instruction: -1 where it is set, and then the magnitude.
+static void emit_store_truth(jit_emitter *e, const jit_op *op) {
+  jit_place *from = &e->places[op->a];
+  int mask = from->mask_reg;
+  if (mask == 0) {
+    mask = X86_FREE_MASK;
+    tsri_x86_vector(e->code, X86_VPMOVD2M, X86_512, mask, X86_NONE, x86_reg(tsri_jit_in_register(e, op->a)), X86_NONE);
+  } else if (jit_is_last_use(e, op->a)) {
+    e->mask_regs &= ~(1u << mask);
+  }
+  tsri_jit_release_operands(e);
+  int bytes = tsri_jit_take(e, (jit_value)e->at);
+  tsri_x86_vector(e->code, X86_VPMOVM2B, X86_128, bytes, X86_NONE, x86_reg(mask), X86_NONE);
+  tsri_x86_vector(e->code, X86_VPABSB, X86_128, bytes, X86_NONE, x86_reg(bytes), X86_NONE);
+  tsri_x86_vector(e->code, X86_VMOVUPS_STORE, X86_128, bytes, X86_NONE, stream_operand(e, op), X86_NONE);
+  tsri_jit_give_up(e, (jit_value)e->at);
+}
+
 static void emit_store(jit_emitter *e, const jit_op *op) {
+  if (op->element == JIT_TRUTH) {
+    emit_store_truth(e, op);
+    return;
+  }
   jit_element element = (jit_element)op->element;
   int reg = tsri_jit_in_register(e, op->a);
   x86_operand to = stream_operand(e, op);
@@ -144,6 +169,7 @@ static const x86_form forms[JIT_INSN_COUNT] = {
     [JIT_DIV_F] = {X86_VDIVPS, X86_NONE},
     [JIT_MIN_F] = {X86_VMINPS, X86_NONE},
     [JIT_MAX_F] = {X86_VMAXPS, X86_NONE},
+    [JIT_SCALE_F] = {X86_VSCALEFPS, X86_NONE},
     [JIT_AND] = {X86_VPAND, X86_NONE},
     [JIT_OR] = {X86_VPOR, X86_NONE},
     [JIT_XOR] = {X86_VPXOR, X86_NONE},
@@ -222,16 +248,17 @@ static x86_form form_of(const jit_emitter *e, const jit_op *op) {
   return form;
 }
 
-// A comparison of AVX-512 leaves its result in a mask register. It stays there if only selections use it, and lanes have 32 bits.
+// A comparison of AVX-512 leaves its result in a mask register. It stays there if only selections
+// and stores of truth values use it, and lanes have 32 bits.
 static void emit_mask(jit_emitter *e, x86_form form, int reg, x86_operand rm) {
-  enum { FREE_FOR_ANY = 1, FIRST_KEPT = 2, MASK_REGS = 8 };
-  int mask = FREE_FOR_ANY;
+  enum { FIRST_KEPT = X86_FREE_MASK + 1, MASK_REGS = 8 };
+  int mask = X86_FREE_MASK;
   bool is_64 = e->ir->ops[e->at].insn >= JIT_FIRST_64;
-  for (int i = FIRST_KEPT; i < MASK_REGS && mask == FREE_FOR_ANY && !e->places[e->at].is_plain && !is_64; i++) {
+  for (int i = FIRST_KEPT; i < MASK_REGS && mask == X86_FREE_MASK && !e->places[e->at].is_plain && !is_64; i++) {
     if (!(e->mask_regs >> i & 1)) mask = i;
   }
   tsri_x86_vector(e->code, (x86_insn)form.insn, X86_512, mask, reg, rm, form.imm);
-  if (mask != FREE_FOR_ANY) {
+  if (mask != X86_FREE_MASK) {
     e->mask_regs |= 1u << mask;
     e->places[e->at].mask_reg = (uint8_t)mask;
     tsri_jit_release_operands(e);
@@ -498,6 +525,8 @@ const jit_target tsri_jit_avx512 = {.simd = "avx512",
                                     .orders_whole_numbers = true,
                                     .stores_past_caches = true,
                                     .reads_repeated = true,
+                                    .scales_by_powers = true,
+                                    .stores_masks = true,
                                     .has_64_bits = true,
                                     .converts_to_i64 = true,
                                     .has_fixed_streams = true,
