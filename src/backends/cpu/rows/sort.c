@@ -19,6 +19,8 @@ typedef struct sorting {
   int threads, parts;
   char *scratch;
   size_t item, element, result;  // bytes
+  bool is_in_place;              // items lie where the result will
+  size_t row_scratch;            // bytes of scratch memory for a row
   // One long row: its items, and where they are merged to.
   int64_t row, width;  // width: blocks in a sorted run
   int blocks;
@@ -35,11 +37,12 @@ static void sort_part(void *user, int part) {
   const sorting *w = user;
   const tsri_row_sort *s = w->s;
   size_t bytes = (size_t)s->n * w->item;
-  char *items = w->scratch + 2 * bytes * (size_t)part;
+  char *scratch = w->scratch + w->row_scratch * (size_t)part, *spare = scratch + (w->is_in_place ? 0 : bytes);
   int64_t last = s->rows * (part + 1) / w->parts;
   for (int64_t row = s->rows * part / w->parts; row < last; row++) {
+    char *items = w->is_in_place ? result_of(w, row) : scratch;
     w->keys->make(row_of(w, row), s->n, 0, s->is_descending, items);
-    const void *sorted = w->sort(items, items + bytes, s->n, w->keys->first_digit, w->keys->digits);
+    const void *sorted = w->sort(items, spare, s->n, w->keys->first_digit, w->keys->digits);
     w->keys->take(sorted, s->n, row_of(w, row), s->is_descending, result_of(w, row));
   }
 }
@@ -88,6 +91,7 @@ static void sort_long_row(sorting *w) {
 // A power of two, so that runs are merged in pairs; a few for each thread, which evens them out.
 static int blocks_for(int threads, int64_t n) {
   int blocks = 1;
+  if (threads == 1) return blocks;
   while (blocks < 2 * threads && blocks < MOST_BLOCKS && n / (2 * blocks) >= LEAST_BLOCK) blocks *= 2;
   return blocks;
 }
@@ -118,9 +122,11 @@ tsr_status tsri_cpu_sort_rows(cpu_device *device, const tsri_row_sort *s) {
     return TSR_OK;
   }
   w.parts = tsri_cpu_parts(w.threads, (uint64_t)s->rows);
-  if (w.parts > w.threads && bytes * (size_t)w.parts > MOST_SCRATCH) w.parts = w.threads;
-  w.scratch = tsri_cpu_scratch(device, bytes * (size_t)w.parts);
-  if (!w.scratch) return no_memory(bytes * (size_t)w.parts);
+  w.is_in_place = !s->wants_order && w.item == w.result;
+  w.row_scratch = w.is_in_place ? bytes / 2 : bytes;
+  if (w.parts > w.threads && w.row_scratch * (size_t)w.parts > MOST_SCRATCH) w.parts = w.threads;
+  w.scratch = tsri_cpu_scratch(device, w.row_scratch * (size_t)w.parts);
+  if (!w.scratch) return no_memory(w.row_scratch * (size_t)w.parts);
   tsri_parallel(w.threads, w.parts, sort_part, &w);
   return TSR_OK;
 }

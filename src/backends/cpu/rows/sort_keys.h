@@ -16,7 +16,7 @@ typedef struct tsri_sort_keys {
   int first_digit, digits;
   // Makes items of the elements x[0] to x[n - 1]; the first one's index is `index`.
   void (*make)(const void *x, int64_t n, int64_t index, bool is_descending, void *items);
-  // The elements in their order: `items` sorted, `x` what they were made of, all of it.
+  // The elements in their order: `items` sorted, `x` what they were made of, all of it. `out` may be `items` where an element has as many bytes.
   void (*take)(const void *items, int64_t n, const void *x, bool is_descending, void *out);
 } tsri_sort_keys;
 

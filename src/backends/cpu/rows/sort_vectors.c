@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Quicksort by vectors: a pass over the items compares a vector of them with the pivot, and compresses those below it and the others to the
-// ends of two lists. What fits into registers is sorted there, by bitonic merging.
+// Quicksort by vectors, in place: a pass over the items compares a vector of them with the pivot, and compresses those below it and the others
+// to the ends of two parts, which grow from both ends. What fits into registers is sorted there, by bitonic merging.
 //
 // Items that compare as equal have the same bits (sort_items.inc), so that the order of equal ones does not matter. If pivots divide badly, the rest is
 // sorted as the sorter itself does.
@@ -23,6 +23,7 @@
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
 enum { MOST_VECTORS = 16 };  // that are sorted in registers
+enum { AT_A_TIME = 4 };      // vectors that are divided at a time
 
 // SWAP_n exchanges each lane with the one whose number differs by the bit n; UPPER_n are the lanes whose number has that bit.
 enum { UPPER_1 = 0xAAAA, UPPER_2 = 0xCCCC, UPPER_4 = 0xF0F0, UPPER_8 = 0xFF00 };
