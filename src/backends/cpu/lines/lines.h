@@ -20,7 +20,7 @@ tsr_status tsri_cpu_arg(cpu_device *device, tsr_dtype dtype, const tsri_reduce_o
 bool tsri_cpu_has_short_sort(tsr_dtype dtype, const tsri_sort_op *op);
 void tsri_cpu_sort_short(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op);
 
-// The order of a few elements of each sorted row (TSRI_SORT_KEEPS), fewer than tsri_cpu_has_topk agrees to.
+// The order of the first few elements of each sorted row, or of all of a very short one: as many as tsri_cpu_has_topk agrees to.
 bool tsri_cpu_has_topk(const tsri_sort_op *op);
 void tsri_cpu_topk(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op);
 

@@ -3,11 +3,15 @@
 #include "backends/cpu/lines/lines.h"
 #include "backends/cpu/rows/sort_vectors.h"
 
+// Whether the first few elements, or all of very short rows, are found without sorting rows.
+static bool is_topk(const tsri_native_op *op) {
+  return op->kind == TSRI_NATIVE_SORT && tsri_cpu_has_topk(&op->is.sort);
+}
+
 bool tsri_cpu_has_lines(const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_ARG_REDUCE) return tsri_cpu_has_arg(&op->is.reduce);
   if (op->kind == TSRI_NATIVE_SORT) {
-    return op->parts & TSRI_SORT_KEEPS ? tsri_cpu_has_topk(&op->is.sort)
-                                       : tsri_cpu_has_short_sort(op->dtype, &op->is.sort);
+    return is_topk(op) || (!(op->parts & TSRI_SORT_KEEPS) && tsri_cpu_has_short_sort(op->dtype, &op->is.sort));
   }
   return op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM || op->kind == TSRI_NATIVE_NORM_GRADIENT;
 }
@@ -16,10 +20,10 @@ tsr_status tsri_cpu_lines(cpu_device *device, const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_ARG_REDUCE) return tsri_cpu_arg(device, op->dtype, &op->is.reduce);
   if (op->kind == TSRI_NATIVE_NORM) return tsri_cpu_norm(device, op->dtype, &op->is.norm);
   if (op->kind == TSRI_NATIVE_NORM_GRADIENT) return tsri_cpu_norm_gradient(device, &op->is.norm);
-  bool is_sort = op->kind == TSRI_NATIVE_SORT && !(op->parts & TSRI_SORT_KEEPS);
+  bool is_sort = op->kind == TSRI_NATIVE_SORT && !is_topk(op);
   if (is_sort && tsri_sort_has_vectors(device->simd, op->is.sort.n)) return tsri_cpu_rows(device, op);
-  if (op->parts & TSRI_SORT_KEEPS) tsri_cpu_topk(device, op->dtype, &op->is.sort);
-  else if (op->kind == TSRI_NATIVE_SORT) tsri_cpu_sort_short(device, op->dtype, &op->is.sort);
+  if (is_topk(op)) tsri_cpu_topk(device, op->dtype, &op->is.sort);
+  else if (is_sort) tsri_cpu_sort_short(device, op->dtype, &op->is.sort);
   else tsri_cpu_softmax(device, op->dtype, &op->is.softmax);
   return TSR_OK;
 }

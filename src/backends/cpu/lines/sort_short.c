@@ -22,7 +22,7 @@ typedef struct short_sort {
 
 bool tsri_cpu_has_short_sort(tsr_dtype dtype, const tsri_sort_op *op) {
   bool is_short = op->n > 1 && op->n <= LONGEST && op->rows >= FEWEST;
-  return is_short && !op->wants_order && tsri_sort_keys_for(dtype, false)->sorter == &tsri_sorter_u32;
+  return is_short && !op->wants_order && tsri_sort_keys_for("baseline", dtype, false)->sorter == &tsri_sorter_u32;
 }
 
 // `count` rows from `row` on, at most TSRI_NETWORK_ROWS. The lanes of rows that are not there are sorted, too, and not taken.
@@ -53,7 +53,7 @@ static void sort_part(void *user, int part) {
 
 void tsri_cpu_sort_short(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op) {
   short_sort w = {.op = op,
-                  .keys = tsri_sort_keys_for(dtype, false),
+                  .keys = tsri_sort_keys_for(device->simd, dtype, false),
                   .sort = tsri_network_sort_for(device->simd),
                   .from = tsri_cpu_place(op->from),
                   .to = tsri_cpu_place(op->to),

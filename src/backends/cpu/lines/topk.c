@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The order of the first few elements of each sorted row, without sorting the rest: a sorted list of the best ones so far, into which a row's elements are
 // inserted. Blocks of the row are first reduced, without jumps, to the elements that come before the list's last one; of a long row these are few.
+// A list of up to TSRI_TOP_MOST elements stays in a vector of AVX-512 (topk_vectors.h).
 #include "backends/cpu/lines/lines.h"
+#include "backends/cpu/lines/topk_vectors.h"
 #include "backends/cpu/rows/sort_keys.h"
 #include "platform/parallel.h"
 
@@ -40,15 +42,17 @@ DEFINE_TAKE(keyed, tsri_keyed_index, LESS_KEYED)
 
 typedef struct top_rows {
   const tsri_sort_op *op;
-  const tsri_sort_keys *keys;
+  const tsri_sort_keys *keys, *plain;  // with and without an index
   const char *from;
   int32_t *to;
   size_t element;  // bytes
   int parts;
+  bool has_vectors;
 } top_rows;
 
 bool tsri_cpu_has_topk(const tsri_sort_op *op) {
-  return op->wants_order && op->keep > 0 && op->keep <= LONGEST_LIST && op->keep < op->n;
+  bool is_few = op->keep > 0 && op->keep <= LONGEST_LIST;
+  return op->wants_order && is_few && (op->keep < op->n || op->n <= TSRI_TOP_MOST);
 }
 
 static void search_row(const top_rows *w, int64_t row) {
@@ -72,18 +76,48 @@ static void search_row(const top_rows *w, int64_t row) {
   w->keys->take(&list.is, op->keep, NULL, op->is_descending, w->to + row * op->keep);
 }
 
+// As search_row, with the list in a vector. Keys have at most 32 bits.
+static void search_row_by_vectors(const top_rows *w, int64_t row) {
+  const tsri_sort_op *op = w->op;
+  uint32_t keys[BLOCK];
+  uint64_t list[TSRI_TOP_MOST];
+  for (int64_t i = 0; i < TSRI_TOP_MOST; i++) list[i] = UINT64_MAX;
+  for (int64_t i = 0; i < op->n; i += BLOCK) {
+    int64_t count = op->n - i < BLOCK ? op->n - i : BLOCK;
+    w->plain->make(w->from + (size_t)(row * op->n + i) * w->element, count, i, op->is_descending, keys);
+    tsri_top_merge(list, keys, count, (uint32_t)i);
+  }
+  w->keys->take(list, op->keep, NULL, op->is_descending, w->to + row * op->keep);
+}
+
+// Rows `first` to `last` - 1; keys of several short rows are made together.
+static void search_by_vectors(const top_rows *w, int64_t first, int64_t last) {
+  const tsri_sort_op *op = w->op;
+  uint32_t keys[BLOCK];
+  int64_t at_a_time = BLOCK / op->n;
+  for (int64_t row = first; row < last && at_a_time == 0; row++) search_row_by_vectors(w, row);
+  for (int64_t row = first; row < last && at_a_time > 0; row += at_a_time) {
+    int64_t rows = last - row < at_a_time ? last - row : at_a_time;
+    w->plain->make(w->from + (size_t)(row * op->n) * w->element, rows * op->n, 0, op->is_descending, keys);
+    tsri_top_of_rows(keys, rows, op->n, op->keep, w->to + row * op->keep);
+  }
+}
+
 static void search_part(void *user, int part) {
   const top_rows *w = user;
-  int64_t last = w->op->rows * (part + 1) / w->parts;
-  for (int64_t row = w->op->rows * part / w->parts; row < last; row++) search_row(w, row);
+  int64_t first = w->op->rows * part / w->parts, last = w->op->rows * (part + 1) / w->parts;
+  if (w->has_vectors) search_by_vectors(w, first, last);
+  for (int64_t row = first; row < last && !w->has_vectors; row++) search_row(w, row);
 }
 
 void tsri_cpu_topk(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op) {
   top_rows w = {.op = op,
-                .keys = tsri_sort_keys_for(dtype, true),
+                .keys = tsri_sort_keys_for(device->simd, dtype, true),
+                .plain = tsri_sort_keys_for(device->simd, dtype, false),
                 .from = tsri_cpu_place(op->from),
                 .to = (int32_t *)(void *)tsri_cpu_place(op->to),
                 .element = tsr_dtype_bytes(dtype)};
+  w.has_vectors = w.plain->sorter == &tsri_sorter_u32 && tsri_top_has_vectors(device->simd, op->keep);
   int threads = tsri_cpu_threads(device, (uint64_t)(op->rows * op->n / WORTH_A_THREAD));
   w.parts = tsri_cpu_parts(threads, (uint64_t)op->rows);
   tsri_parallel(threads, w.parts, search_part, &w);

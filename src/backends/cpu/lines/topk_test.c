@@ -47,6 +47,10 @@ TEST(the_first_few_of_sorted_rows_of_every_dtype) {
       check(device, dtypes[d], in, out, 1, 2, 1);
       check(device, dtypes[d], in, out, 300, 65, 64);
       check(device, dtypes[d], in, out, 2000, 9, 5);
+      check(device, dtypes[d], in, out, 2000, 9, 8);
+      check(device, dtypes[d], in, out, 2500, 8, 8);
+      check(device, dtypes[d], in, out, 2857, 7, 7);
+      check(device, dtypes[d], in, out, 60, 257, 3);
       check(device, dtypes[d], in, out, 37, 513, 17);
     }
     tsri_cpu_buffer_destroy((tsri_device *)device, in);
@@ -58,6 +62,7 @@ TEST(the_first_few_of_sorted_rows_of_every_dtype) {
 TEST(long_lists_are_left_to_sorting) {
   CHECK(tsri_cpu_has_topk(&(tsri_sort_op){.rows = 1, .n = 100, .keep = 64, .wants_order = true}));
   CHECK(!tsri_cpu_has_topk(&(tsri_sort_op){.rows = 1, .n = 100, .keep = 65, .wants_order = true}));
-  CHECK(!tsri_cpu_has_topk(&(tsri_sort_op){.rows = 1, .n = 5, .keep = 5, .wants_order = true}));
+  CHECK(tsri_cpu_has_topk(&(tsri_sort_op){.rows = 1, .n = 5, .keep = 5, .wants_order = true}));
+  CHECK(!tsri_cpu_has_topk(&(tsri_sort_op){.rows = 1, .n = 9, .keep = 9, .wants_order = true}));
   CHECK(!tsri_cpu_has_topk(&(tsri_sort_op){.rows = 1, .n = 5, .keep = 3}));
 }

@@ -107,7 +107,8 @@ tsr_status tsri_cpu_sort_rows(cpu_device *device, const tsri_row_sort *s) {
     else memcpy(s->out, s->x, (size_t)s->rows * tsr_dtype_bytes(s->dtype));
     return TSR_OK;
   }
-  sorting w = {.s = s, .keys = tsri_sort_keys_for(s->dtype, s->wants_order), .element = tsr_dtype_bytes(s->dtype)};
+  sorting w = {
+      .s = s, .keys = tsri_sort_keys_for(device->simd, s->dtype, s->wants_order), .element = tsr_dtype_bytes(s->dtype)};
   w.sort = tsri_sort_items_for(device->simd, w.keys->sorter);
   w.item = w.keys->sorter->bytes;
   w.result = s->wants_order ? sizeof(int32_t) : w.element;

@@ -20,7 +20,7 @@ typedef struct tsri_sort_keys {
   void (*take)(const void *items, int64_t n, const void *x, bool is_descending, void *out);
 } tsri_sort_keys;
 
-// `wants_order`: `take` writes indices (int32_t) in place of elements. `dtype` is a number.
-const tsri_sort_keys *tsri_sort_keys_for(tsr_dtype dtype, bool wants_order);
+// `wants_order`: `take` writes indices (int32_t) in place of elements. NULL: `dtype` is not a number. `simd_level` as tsri_cpu_simd_level has it.
+const tsri_sort_keys *tsri_sort_keys_for(const char *simd, tsr_dtype dtype, bool wants_order);
 
 #endif

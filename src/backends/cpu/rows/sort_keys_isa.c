@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A float's bits, read as an unsigned number, are in order but for the sign: negative ones are inverted, the others moved above them. Signed
-// integers are moved by half of their range.
+// integers are moved by half of their range. Compiled once per SIMD level (cmake/isa.cmake).
 #include "backends/cpu/rows/sort_keys.h"
 
 #include <stddef.h>
+
+#include "backends/cpu/lanes/isa_parts.h"
 
 // Keys of up to 32 bits.
 #define ITEM          uint32_t
@@ -145,12 +147,9 @@
     }                                                                        \
   }
 
-const tsri_sort_keys *tsri_sort_keys_for(tsr_dtype dtype, bool wants_order) {
-  static const tsri_sort_keys keys[TSR_DTYPE_COUNT][2] = {
-      [TSR_U8] = ROW(u8, 1),     [TSR_I8] = ROW(i8, 1),     [TSR_I16] = ROW(i16, 2), [TSR_F16] = ROW(f16, 2),
-      [TSR_BF16] = ROW(bf16, 2), [TSR_I32] = ROW(i32, 4),   [TSR_U32] = ROW(u32, 4), [TSR_F32] = ROW(f32, 4),
-      [TSR_I64] = WIDE_ROW(i64), [TSR_F64] = WIDE_ROW(f64),
-  };
-  const tsri_sort_keys *found = &keys[dtype][wants_order];
-  return found->sorter ? found : NULL;
-}
+extern const tsri_sort_keys ISA_NAME(tsri_sort_keys_)[TSR_DTYPE_COUNT][2];
+const tsri_sort_keys ISA_NAME(tsri_sort_keys_)[TSR_DTYPE_COUNT][2] = {
+    [TSR_U8] = ROW(u8, 1),     [TSR_I8] = ROW(i8, 1),     [TSR_I16] = ROW(i16, 2), [TSR_F16] = ROW(f16, 2),
+    [TSR_BF16] = ROW(bf16, 2), [TSR_I32] = ROW(i32, 4),   [TSR_U32] = ROW(u32, 4), [TSR_F32] = ROW(f32, 4),
+    [TSR_I64] = WIDE_ROW(i64), [TSR_F64] = WIDE_ROW(f64),
+};
