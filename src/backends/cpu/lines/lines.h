@@ -22,6 +22,7 @@ void tsri_cpu_sort_short(const cpu_device *device, tsr_dtype dtype, const tsri_s
 
 // The order of the first few elements of each sorted row, or of all of a very short one: as many as tsri_cpu_has_topk agrees to.
 bool tsri_cpu_has_topk(const tsri_sort_op *op);
+bool tsri_cpu_topk_has_vectors(const cpu_device *device, tsr_dtype dtype, int64_t keep);  // then it is much faster
 void tsri_cpu_topk(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op);
 
 void tsri_cpu_softmax(cpu_device *device, tsr_dtype dtype, const tsri_softmax_op *op);

@@ -16,14 +16,21 @@ bool tsri_cpu_has_lines(const tsri_native_op *op) {
   return op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM || op->kind == TSRI_NATIVE_NORM_GRADIENT;
 }
 
+// Whether rows are sorted faster one by one: by vectors, or, for the order of all of a very short row, where there are none.
+static bool sorts_rows(const cpu_device *device, const tsri_native_op *op) {
+  if (op->kind != TSRI_NATIVE_SORT || op->parts & TSRI_SORT_KEEPS) return false;
+  const tsri_sort_op *sort = &op->is.sort;
+  return sort->wants_order ? !tsri_cpu_topk_has_vectors(device, op->dtype, sort->keep)
+                           : tsri_sort_has_vectors(device->simd, sort->n);
+}
+
 tsr_status tsri_cpu_lines(cpu_device *device, const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_ARG_REDUCE) return tsri_cpu_arg(device, op->dtype, &op->is.reduce);
   if (op->kind == TSRI_NATIVE_NORM) return tsri_cpu_norm(device, op->dtype, &op->is.norm);
   if (op->kind == TSRI_NATIVE_NORM_GRADIENT) return tsri_cpu_norm_gradient(device, &op->is.norm);
-  bool is_sort = op->kind == TSRI_NATIVE_SORT && !is_topk(op);
-  if (is_sort && tsri_sort_has_vectors(device->simd, op->is.sort.n)) return tsri_cpu_rows(device, op);
+  if (sorts_rows(device, op)) return tsri_cpu_rows(device, op);
   if (is_topk(op)) tsri_cpu_topk(device, op->dtype, &op->is.sort);
-  else if (is_sort) tsri_cpu_sort_short(device, op->dtype, &op->is.sort);
+  else if (op->kind == TSRI_NATIVE_SORT) tsri_cpu_sort_short(device, op->dtype, &op->is.sort);
   else tsri_cpu_softmax(device, op->dtype, &op->is.softmax);
   return TSR_OK;
 }

@@ -110,14 +110,19 @@ static void search_part(void *user, int part) {
   for (int64_t row = first; row < last && !w->has_vectors; row++) search_row(w, row);
 }
 
+bool tsri_cpu_topk_has_vectors(const cpu_device *device, tsr_dtype dtype, int64_t keep) {
+  bool has_short_keys = tsri_sort_keys_for(device->simd, dtype, false)->sorter == &tsri_sorter_u32;
+  return has_short_keys && tsri_top_has_vectors(device->simd, keep);
+}
+
 void tsri_cpu_topk(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op *op) {
   top_rows w = {.op = op,
                 .keys = tsri_sort_keys_for(device->simd, dtype, true),
                 .plain = tsri_sort_keys_for(device->simd, dtype, false),
                 .from = tsri_cpu_place(op->from),
                 .to = (int32_t *)(void *)tsri_cpu_place(op->to),
-                .element = tsr_dtype_bytes(dtype)};
-  w.has_vectors = w.plain->sorter == &tsri_sorter_u32 && tsri_top_has_vectors(device->simd, op->keep);
+                .element = tsr_dtype_bytes(dtype),
+                .has_vectors = tsri_cpu_topk_has_vectors(device, dtype, op->keep)};
   int threads = tsri_cpu_threads(device, (uint64_t)(op->rows * op->n / WORTH_A_THREAD));
   w.parts = tsri_cpu_parts(threads, (uint64_t)op->rows);
   tsri_parallel(threads, w.parts, search_part, &w);
