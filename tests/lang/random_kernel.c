@@ -266,7 +266,7 @@ static void put_vector(generator *g, int type, int depth) {
 
 static void put_wide_load(generator *g, int depth) {
   uint32_t quads = g->kernel->groups * g->kernel->items / 4;
-  put(g, "load4(af, ((");
+  put(g, below(g, 2) ? "load4(af, ((" : "load4_once(af, ((");
   put_expr(g, U32, depth - 1);
   put(g, ") %% %u) * 4).%c", quads, "xyzw"[below(g, 4)]);
 }

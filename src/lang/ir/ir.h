@@ -243,12 +243,15 @@ typedef enum tsri_ir_expr_kind {
 // multiple of the lanes. The index is i32, u32 or i64. Elements of a storage type are widened exactly; a bool is true
 // for any non-zero byte. An index out of range (or, for several lanes, not a multiple of the lanes) is an error in the
 // kernel: undefined behaviour unless `checked`, and then a message with pos, array, index and size.
-// The elements are not read again soon: a device may leave them out of its first-level cache. Emitters may ignore it.
-enum { TSRI_LOAD_ONCE = 1 };
+// Its `op` is 0 or a kind of load:
+typedef enum tsri_ir_load {
+  TSRI_LOAD_ONCE = 1,  // the elements are not read again soon: caches need not keep them. Emitters may ignore it
+  TSRI_LOAD_FOR_ALL,  // gives all items of the work-group the same value, with a barrier before and after it: made by lower/, for WGSL
+} tsri_ir_load;
 
 typedef struct tsri_ir_expr {
   uint8_t kind;     // tsri_ir_expr_kind
-  uint8_t op;       // OP, ID; LOAD: TSRI_LOAD_ONCE, or 0
+  uint8_t op;       // OP, ID; LOAD: tsri_ir_load, or 0
   uint8_t lane;     // EXTRACT, INSERT, ID
   uint8_t space;    // LOAD: tsri_ir_space
   uint8_t dtype;    // CONVERT: target; LOAD: storage of the array; BITCAST: see there

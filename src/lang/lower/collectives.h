@@ -8,9 +8,6 @@
 
 #include "lang/ir/ir.h"
 
-// `op` of a LOAD that gives all items of the work-group the same value: it is a barrier before and after the load, too.
-#define TSRI_LOAD_FOR_ALL 1
-
 typedef struct tsri_collectives_options {
   uint32_t subgroup_size;   // a power of two: this many consecutive items of the work-group form a subgroup
   uint32_t hardware_bytes;  // subgroup collectives exist for values of up to this size; 0: there are none

@@ -10,7 +10,7 @@
 // WGSL refuses a barrier where its own analysis cannot see that all items arrive, and that analysis knows less than ours
 // (ir/uniform.c): what comes from memory that is written counts as varying. The kernel that this makes decides such
 // conditions by item 0: it writes its answer to shared memory, from where one load gives it to all items
-// (TSRI_LOAD_FOR_ALL, lower/collectives.h). The checked form promises that all would have the same.
+// (TSRI_LOAD_FOR_ALL). The checked form promises that all would have the same.
 //
 // `*out_kernel` is NULL if WGSL sees enough. To be the last pass, because it has to see what WGSL sees.
 //

@@ -194,6 +194,12 @@ TEST(a_condition_that_wgsl_can_follow_is_left_alone) {
   check_has(local, "workgroupUniformLoad(&decision_s0[");
 }
 
+TEST(what_is_read_once_is_read_by_each_item) {
+  const char *text = "kernel k(in f32 a[], out f32 c[]) { store4(c, global.x * 4, load4_once(a, global.x * 4)); }";
+  check_lacks(text, "workgroupUniformLoad");
+  check_has(text, "a_b0[at");
+}
+
 // workgroupUniformLoad gives the result of a collective, which WGSL then takes for uniform.
 TEST(a_condition_on_a_collective_is_uniform_as_it_is) {
   const char *group =
