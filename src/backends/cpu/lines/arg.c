@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // argmax and argmin along one axis, where elements along that axis, or along the last kept one, lie side by side.
 //
-// Threads take blocks of results. Where there are few results the axis is cut into parts, whose best elements are compared in their order; how it is
-// cut depends on the shape alone.
+// Threads take blocks of results. Where there are few results the axis is cut into parts, whose best elements are compared in their order. The first best
+// element is the same however the axis is cut, so one thread does not cut it.
 #include "backends/cpu/lines/arg_lines.h"
 #include "backends/cpu/lines/lines.h"
 #include "core/error.h"
 #include "platform/parallel.h"
 
-enum { WORTH_A_THREAD = 1 << 15, LEAST_PART = 1 << 15, PIECES = 64, LEAST_COLUMNS = 256 };
+enum { WORTH_A_THREAD = 1 << 15, LEAST_PART = 1 << 15, PIECES = 64, LEAST_COLUMNS = 256, LEAST_IN_ROWS = 1 << 12 };
 
 typedef struct searching {
   const tsri_reduce_op *op;
@@ -66,14 +66,15 @@ static void join_parts(const searching *w, int32_t *to) {
   }
 }
 
-// Enough pieces for many threads: blocks of results first, and parts of the axis where that is not enough.
-static void cut(searching *w) {
-  int64_t rows = w->kept / w->width, least = w->is_rows ? 1 : LEAST_COLUMNS;
+// Enough pieces for many threads, each with some work: blocks of results first, and parts of the axis where that is not enough.
+static void cut(searching *w, int threads) {
+  int64_t rows = w->kept / w->width, least = w->is_rows ? LEAST_IN_ROWS / w->n : LEAST_COLUMNS;
   w->block = at_most(w->kept / PIECES, TSRI_ARG_BLOCK);
-  if (w->block < least) w->block = least;
+  if (w->block < least) w->block = at_most(least, w->width);
+  if (w->block < 1) w->block = 1;
   w->blocks = (w->width + w->block - 1) / w->block;
   w->parts = at_most(at_most(w->kept * w->n / LEAST_PART, PIECES / (rows * w->blocks)), w->n);
-  if (w->parts < 1) w->parts = 1;
+  if (w->parts < 1 || threads == 1) w->parts = 1;
 }
 
 static int64_t elements(int rank, const int64_t *dims) {
@@ -104,13 +105,13 @@ tsr_status tsri_cpu_arg(cpu_device *device, tsr_dtype dtype, const tsri_reduce_o
                  .width = last >= 0 ? op->kept_dims[last] : 1,
                  .step = last >= 0 ? op->kept_strides[last] : 0};
   if (w.kept == 0) return TSR_OK;
-  cut(&w);
+  int threads = tsri_cpu_threads(device, (uint64_t)(w.kept * w.n / WORTH_A_THREAD));
+  cut(&w, threads);
   if (w.parts > 1) {
     w.to = (int32_t *)(void *)tsri_cpu_scratch(device, (size_t)(w.parts * w.kept) * sizeof *w.to);
     if (!w.to)
       return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for %lld indices", (long long)(w.parts * w.kept));
   }
-  int threads = tsri_cpu_threads(device, (uint64_t)(w.kept * w.n / WORTH_A_THREAD));
   w.tasks = tsri_cpu_parts(threads, (uint64_t)(w.parts * (w.kept / w.width) * w.blocks));
   tsri_parallel(threads, w.tasks, search_task, &w);
   if (w.parts > 1) join_parts(&w, to);
