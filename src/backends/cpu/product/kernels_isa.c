@@ -65,6 +65,15 @@ static inline f64_vec muladd_f64(f64_vec x, f64_vec y, f64_vec z) {
 #endif
 }
 
+// Begins to read the cache line at `at`, which may be outside of any object.
+static inline void isa_fetch(const void *at) {
+#if defined(__GNUC__)
+  __builtin_prefetch(at);
+#else
+  (void)at;
+#endif
+}
+
 typedef uint32_t word_vec ISA_IN_VECTORS;
 
 static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from, const int64_t *places,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Outer products, where k is 1: every row of the result is a row of b times a number. Tiles would write a few lines of many rows at a time; here each row is written from its beginning to
-// its end. Rows shorter than WIDE are made several at once in a stretch, and copied; so are those of f16 and bf16, which are converted.
+// its end. Short rows are made several at once in a stretch, and copied; so are those of f16 and bf16, which are converted.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -28,6 +28,9 @@ typedef union stretch {
 } stretch;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
+
+// Whether rows are made one by one. Those that are converted are long enough to fill a good part of a stretch.
+static bool has_wide_rows(const tsri_product *p) { return p->n >= (p->is_narrow ? STRETCH / 2 : WIDE); }
 
 bool tsri_product_is_outer(const tsri_product *p) { return p->k == 1 && tsri_product_is_bare(p); }
 
@@ -85,7 +88,7 @@ static void run_part(void *user, int part) {
   const outer_product *o = user;
   const tsri_product *p = o->p;
   int64_t first = o->tasks * part / o->parts, last = o->tasks * (part + 1) / o->parts, units = p->n / WIDE;
-  if (p->n < WIDE) {
+  if (!has_wide_rows(p)) {
     fill_short_rows(o, first, last);
     return;
   }
@@ -104,7 +107,7 @@ void tsri_product_run_outer(const tsri_product *p) {
   else tsri_gather_line(p->scratch, p->b.column * (int64_t)p->element, p->b.at, p->n, p->element);
   // What the kernel reads beyond b is multiplied, too: denormal numbers, which memory may hold, would take some processors 50 ns each.
   memset(p->scratch + (size_t)p->n * p->sum_bytes, 0, MOST_LANES * p->sum_bytes);
-  if (p->n >= WIDE && p->m < (int64_t)p->threads * TASKS_PER_THREAD) {
+  if (has_wide_rows(p) && p->m < (int64_t)p->threads * TASKS_PER_THREAD) {
     o.pieces = at_most(p->n / WIDE, (int64_t)p->threads * TASKS_PER_THREAD);
   }
   o.tasks = p->m * o.pieces;

@@ -108,13 +108,15 @@ static void dot_loaded_rows(const vector_product *v, int64_t first, int64_t last
   const tsri_product *p = v->p;
   dot_lines lines;
   int64_t k_count = k_last - k_first, at_once = STRETCH / k_count;
+  bool are_together = v->k_step == 1 && v->output_step == k_count;  // rows without a gap are loaded together
   for (int64_t i = first; i < last && at_once == 0; i++) {
     dot_long_row(v, i, k_first, k_last, sums + (size_t)(i - first) * p->sum_bytes);
   }
   for (int64_t i = first; i < last && at_once > 0; i += at_once) {
     int64_t count = last - i < at_once ? last - i : at_once;
-    for (int64_t r = 0; r < count; r++) {
-      load_line(v, i + r, k_first, k_count, (char *)&lines + (size_t)(r * k_count) * p->sum_bytes);
+    int64_t loads = are_together ? 1 : count, loaded = are_together ? count * k_count : k_count;
+    for (int64_t r = 0; r < loads; r++) {
+      load_line(v, i + r, k_first, loaded, (char *)&lines + (size_t)(r * k_count) * p->sum_bytes);
     }
     p->kernels->dots(&lines, k_count, count, v->x + (size_t)k_first * p->sum_bytes, k_count,
                      sums + (size_t)(i - first) * p->sum_bytes);
