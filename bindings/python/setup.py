@@ -24,15 +24,30 @@ def version():
         return ".".join(re.findall(r"#define TSR_VERSION_(?:MAJOR|MINOR|PATCH) +(\d+)", file.read()))
 
 
+def build_library():
+    """Builds libtessera alone (no tests, no program), on all cores. `pip install -v` shows CMake's and Ninja's output."""
+    lacking = [program for program in ("cmake", "ninja") if not shutil.which(program)]
+    if lacking:
+        raise SystemExit(f"tessera: {' and '.join(lacking)} not found; scripts/setup python installs what is missing")
+    subprocess.check_call(["cmake", "--preset", "release"], cwd=TREE)
+    subprocess.check_call(["cmake", "--build", "--preset", "release", "--target", "tessera_shared", "-j", str(os.cpu_count() or 2)], cwd=TREE)
+
+
 class BuildWithLibrary(build_ext):
+    """Builds the extension module, and puts libtessera beside it."""
+
     def run(self):
         if "TESSERA_BUILD_DIR" not in os.environ:
-            subprocess.check_call(["cmake", "--preset", "release"], cwd=TREE)
-            subprocess.check_call(["cmake", "--build", "--preset", "release", "--target", "tessera_shared", "-j", str(os.cpu_count() or 2)],
-                                  cwd=TREE)
+            build_library()
         super().run()
-        folder = os.path.dirname(self.get_ext_fullpath("tessera._core"))
-        shutil.copyfile(os.path.join(BUILD, "lib", LIBRARY), os.path.join(folder, LIBRARY))
+        shutil.copyfile(os.path.join(BUILD, "lib", LIBRARY), self.library_path())
+
+    def library_path(self):
+        return os.path.join(os.path.dirname(self.get_ext_fullpath("tessera._core")), LIBRARY)
+
+    def get_outputs(self):
+        """What `pip uninstall` removes where the package `wheel` is missing."""
+        return super().get_outputs() + [self.library_path()]
 
 
 os.makedirs(STAGE, exist_ok=True)
@@ -52,7 +67,7 @@ setup(
             depends=sorted(glob.glob("src/*.h") + glob.glob("src/*.inc")),
             include_dirs=[os.path.join(TREE, "include"), os.path.join(TREE, "src")],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
-            extra_compile_args=["-std=c17", "-fvisibility=hidden"],
+            extra_compile_args=["-std=c17", "-O3", "-g0", "-fvisibility=hidden"],  # as in the release build; Python's own flags are -O2 -g
             extra_link_args=["-L" + os.path.join(BUILD, "lib"), "-ltessera", "-Wl,-rpath,$ORIGIN"],
             py_limited_api=True,
         )

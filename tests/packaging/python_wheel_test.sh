@@ -47,4 +47,17 @@ for program in examples/python/03_kernel.py bindings/python/tests/test_arrays.py
     exit 1
   }
 done
+
+# Without the package `wheel`, pip runs `setup.py install` and later uninstalls the files of its record.
+(cd "$TSR_TEST_SOURCE_DIR/bindings/python" &&
+  TESSERA_BUILD_DIR=$TSR_TEST_BUILD_DIR "$python" -W ignore setup.py --quiet install --root "$folder/root" --record "$folder/record") >"$folder/log" 2>&1 ||
+  {
+    echo "FAIL: setup.py install:" >&2
+    cat "$folder/log" >&2
+    exit 1
+  }
+grep -q '/tessera/libtessera.so.0$' "$folder/record" || {
+  echo "FAIL: uninstalling would leave libtessera.so.0 behind" >&2
+  exit 1
+}
 echo "$(basename "${wheels[0]}"): $(stat -c %s "${wheels[0]}") bytes"
