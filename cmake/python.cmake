@@ -49,11 +49,14 @@ target_link_libraries(tessera_python PRIVATE tessera_shared)
 tessera_set_warnings(tessera_python)
 
 # The files in Python beside it.
-file(GLOB python_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/python/tessera/*")
+file(GLOB python_files CONFIGURE_DEPENDS LIST_DIRECTORIES false "${PROJECT_SOURCE_DIR}/bindings/python/tessera/*")
+file(GLOB python_lib_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/python/tessera/lib/*.py")
 set(copied "${PROJECT_BINARY_DIR}/python/copied")
 add_custom_command(OUTPUT "${copied}"
   COMMAND "${CMAKE_COMMAND}" -E copy ${python_files} "${TESSERA_PYTHON_DIR}/tessera"
+  COMMAND "${CMAKE_COMMAND}" -E make_directory "${TESSERA_PYTHON_DIR}/tessera/lib"
+  COMMAND "${CMAKE_COMMAND}" -E copy ${python_lib_files} "${TESSERA_PYTHON_DIR}/tessera/lib"
   COMMAND "${CMAKE_COMMAND}" -E touch "${copied}"
-  DEPENDS ${python_files} tessera_python
+  DEPENDS ${python_files} ${python_lib_files} tessera_python
   VERBATIM)
 add_custom_target(tessera_python_files ALL DEPENDS "${copied}")

@@ -58,7 +58,7 @@ setup(
     description="Tensors on any device, with the names of NumPy and the array API",
     license="MIT",
     python_requires=">=3.11",
-    packages=["tessera"],
+    packages=["tessera", "tessera.lib"],
     package_data={"tessera": ["py.typed", "*.pyi"]},
     ext_modules=[
         Extension(

@@ -534,7 +534,8 @@ static PyMethodDef methods[] = {
     {"squeeze", TSRPY_FAST(tsrpy_squeeze),
      "squeeze($self, /, axis=None)\n--\n\nA view without these axes, whose sizes are 1; None means all of that size."},
     {"take", TSRPY_FAST(tsrpy_take),
-     "take($self, indices, /, axis=None)\n--\n\nThe slices along an axis that the indices name; without an axis, "
+     "take($self, indices, axis=None, out=None, mode='raise')\n--\n\nThe slices along an axis that the indices name; "
+     "without an axis, "
      "elements "
      "in row-major order."},
     {"fill", TSRPY_FAST(tsrpy_fill_all), "fill($self, /, value)\n--\n\nSets every element to a number, in place."},

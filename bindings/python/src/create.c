@@ -191,7 +191,7 @@ static PyMethodDef functions[] = {
      "full_like(x, /, fill_value, dtype=None, *, shape=None, device=None)\n--\n\nOne number in the shape of "
      "x.\n\n>>> tessera.full_like(tessera.zeros(3), 7)"},
     {"arange", TSRPY_FAST(arange),
-     "arange(start, /, stop=None, step=1, dtype=None, *, device=None)\n--\n\nstart, start + step, … before stop; from "
+     "arange(start=0, stop=None, step=1, dtype=None, *, device=None)\n--\n\nstart, start + step, … before stop; from "
      "0 if only one number is given. int64 if all numbers are whole.\n\n>>> tessera.arange(3)"},
     {0},
 };

@@ -8,7 +8,7 @@ typedef struct dtype_object {
 
 typedef struct dtype_name {
   tsr_dtype dtype;
-  const char *name;  // in Python; the library's own, such as "f32", is understood as well
+  const char *name;  // in Python; NumPy's codes ("f4") and the library's names ("f32") are understood as well
 } dtype_name;
 
 static const dtype_name names[] = {
@@ -142,17 +142,41 @@ PyObject *tsrpy_dtype_object(tsr_dtype dtype) {
   return Py_NewRef(by_dtype[dtype]);
 }
 
-static bool parse_name(PyObject *name, tsr_dtype *out_dtype) {
-  for (int i = 0; i < NAME_COUNT; i++) {
-    if (PyUnicode_CompareWithASCIIString(name, names[i].name) == 0 ||
-        PyUnicode_CompareWithASCIIString(name, tsr_dtype_name(names[i].dtype)) == 0) {
-      *out_dtype = names[i].dtype;
-      return true;
-    }
+typedef struct dtype_code {
+  const char *code;
+  tsr_dtype dtype;
+} dtype_code;
+
+// NumPy's other names. Its sizes are in bytes, so "i8" is int64 here although the library calls int8 that.
+// As Python's float, "float" is float32, the default.
+static const dtype_code codes[] = {
+    {"b1", TSR_BOOL},  {"i1", TSR_I8},      {"i2", TSR_I16},     {"i4", TSR_I32},     {"i8", TSR_I64},
+    {"u1", TSR_U8},    {"u2", TSR_U16},     {"u4", TSR_U32},     {"u8", TSR_U64},     {"f2", TSR_F16},
+    {"f4", TSR_F32},   {"f8", TSR_F64},     {"?", TSR_BOOL},     {"b", TSR_I8},       {"h", TSR_I16},
+    {"i", TSR_I32},    {"l", TSR_I64},      {"q", TSR_I64},      {"B", TSR_U8},       {"H", TSR_U16},
+    {"I", TSR_U32},    {"L", TSR_U64},      {"Q", TSR_U64},      {"e", TSR_F16},      {"f", TSR_F32},
+    {"d", TSR_F64},    {"bool_", TSR_BOOL}, {"byte", TSR_I8},    {"ubyte", TSR_U8},   {"short", TSR_I16},
+    {"intc", TSR_I32}, {"int", TSR_I64},    {"int_", TSR_I64},   {"intp", TSR_I64},   {"uint", TSR_U64},
+    {"half", TSR_F16}, {"float", TSR_F32},  {"float_", TSR_F32}, {"single", TSR_F32}, {"double", TSR_F64},
+};
+
+static bool parse_code(const char *code, tsr_dtype *out_dtype) {
+  if (*code == '<' || *code == '=' || *code == '|') code++;  // byte orders; '>' is none of this machine
+  for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+    if (strcmp(codes[i].code, code) == 0) return *out_dtype = codes[i].dtype, true;
   }
-  if (PyUnicode_CompareWithASCIIString(name, "bool_") == 0) {
-    *out_dtype = TSR_BOOL;
-    return true;
+  return false;
+}
+
+static bool parse_name(PyObject *name, tsr_dtype *out_dtype) {
+  const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+  if (!text) return PyErr_Clear(), false;
+  for (int i = 0; i < NAME_COUNT; i++) {
+    if (strcmp(names[i].name, text) == 0) return *out_dtype = names[i].dtype, true;
+  }
+  if (parse_code(text, out_dtype)) return true;
+  for (int i = 0; i < NAME_COUNT; i++) {
+    if (strcmp(tsr_dtype_name(names[i].dtype), text) == 0) return *out_dtype = names[i].dtype, true;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 """Functions that make arrays."""
 from __future__ import annotations
 
+import math as _math
 from typing import Any
 
 from . import _core, ops
@@ -77,7 +78,7 @@ def _full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, shape: Any = No
     return full(x.shape if shape is None else shape, fill_value, dtype or x.dtype, device=device or x.device)
 
 
-def _arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
+def _arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
     if stop is None:
         start, stop = 0, start
     if dtype is None:
@@ -85,22 +86,32 @@ def _arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *
     return ops.arange(start, stop, step, dtype, device)
 
 
-def linspace(start: float, stop: float, /, num: int = 50, *, dtype: Any = None, device: Any = None, endpoint: bool = True) -> Array:
-    """`num` numbers evenly spaced from start to stop, which is the last of them if `endpoint`.
+def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *,
+             device: Any = None) -> Any:
+    """`num` numbers evenly spaced from start to stop, which is the last of them if `endpoint`; with `retstep` also the distance. Arrays as ends give a new axis.
 
     >>> tessera.linspace(0, 1, 5)
     """
+    parts = num - 1 if endpoint else num
+    step = (stop - start) / parts if parts > 0 else _math.nan
     if not endpoint and num > 0:
         stop = start + (stop - start) * (num - 1) / num
-    return ops.linspace(start, stop, num, dtype or _core.float32, device)
+    if isinstance(start, Array) or isinstance(stop, Array):
+        share = ops.linspace(0.0, 1.0, num, _core.float32, device)
+        first, last = asarray(start), asarray(stop)
+        made = ops.unsqueeze(first, -1) + ops.unsqueeze(last - first, -1) * share
+        made = ops.moveaxis(made if dtype is None else ops.cast(made, dtype), -1, axis)
+    else:
+        made = ops.linspace(start, stop, num, dtype or _core.float32, device)
+    return (made, step) if retstep else made
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None, *, device: Any = None) -> Array:
-    """1 on the k-th diagonal, else 0.
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Array:
+    """1 on the k-th diagonal of N rows and M columns, else 0.
 
     >>> tessera.eye(2)
     """
-    return ops.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype or _core.float32, device)
+    return ops.eye(N, N if M is None else M, k, dtype or _core.float32, device)
 
 
 def identity(n: int, dtype: Any = None) -> Array:
@@ -124,14 +135,19 @@ def triu(x: Any, /, k: int = 0) -> Array:
     return ops.triu(x, k)
 
 
-def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
-    """Views of lists, each repeated along the axes of the others.
+def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> list[Array]:
+    """Views of lists, each repeated along the axes of the others, or with `sparse` of size 1 along these.
 
     >>> tessera.meshgrid(tessera.arange(2), tessera.arange(3))
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
-    return ops.meshgrid(arrays, indexing == "xy")
+    if not sparse:
+        return ops.meshgrid(arrays, indexing == "xy")
+    axes = list(range(len(arrays)))
+    if indexing == "xy":
+        axes[:2] = axes[:2][::-1]
+    return [ops.reshape(asarray(x), (1,) * axis + (-1,) + (1,) * (len(arrays) - 1 - axis)) for axis, x in zip(axes, arrays)]
 
 
 def _frombuffer(buffer: Any, dtype: Any = _core.float32, count: int = -1, offset: int = 0) -> Array:

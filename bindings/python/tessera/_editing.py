@@ -8,7 +8,6 @@ from typing import Any, Callable
 from . import _core, ops
 from ._core import Array
 from ._creation import arange, asarray
-from ._dtypes import result_type
 from ._indexing import set as _set
 from ._manipulation import axis_of, concat, expand_dims
 
@@ -126,9 +125,11 @@ def fill_diagonal(x: Array, val: Any, wrap: bool = False) -> None:
     ops.diagonal(x, 0, 0, 1)[...] = val if isinstance(val, (bool, int, float)) else asarray(val, x.dtype, device=x.device)
 
 
-def put(x: Array, ind: Any, v: Any) -> None:
-    """Sets elements by their places in row-major order, in place."""
+def put(x: Array, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Sets elements by their places in row-major order, in place. mode: as of take."""
     indices = ind if isinstance(ind, Array) and ind.device is x.device else asarray(ind, device=x.device)
+    if mode != "raise":
+        indices = ops.mod(indices, x.size) if mode == "wrap" else ops.clip(indices, 0, x.size - 1)
     flat = x if x.ndim == 1 else ops.reshape(x, (-1,))
     if isinstance(v, Array) and v.shape != indices.shape:
         _set(flat, (indices,), v)
@@ -146,7 +147,12 @@ def place(x: Array, mask: Any, vals: Any) -> None:
         x[mask] = resize(asarray(vals, x.dtype, device=x.device), count)
 
 
-putmask = place
+def putmask(x: Array, mask: Any, values: Any) -> None:
+    """Sets the elements where the mask holds to the values that stand at their places, the values over and over, in place."""
+    values = asarray(values, x.dtype, device=x.device)
+    if values.shape != x.shape and values.size != 1:
+        values = resize(values, x.shape)
+    ops.assign(x, ops.where(asarray(mask, _core.bool, device=x.device), values, x))
 
 
 def copyto(dst: Array, src: Any, where: Any = True) -> None:
@@ -174,6 +180,52 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, 
     return ops.moveaxis(shaped, -1, axis) if made.ndim == 2 else shaped
 
 
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Array:
+    """A function of an array and an axis, called for one axis after the other; axes that it takes away are kept with size 1."""
+    x = asarray(a)
+    for axis in [axes] if isinstance(axes, int) else list(axes):
+        made = func(x, axis)
+        x = made if made.ndim == x.ndim else expand_dims(made, axis_of(axis, x.ndim))
+    return x
+
+
+def _bit_weights(bitorder: str, device: Any) -> Array:
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"packbits: bitorder is 'big' or 'little', not {bitorder!r}")
+    shifts = arange(8, dtype=_core.uint8, device=device)
+    return 7 - shifts if bitorder == "big" else shifts
+
+
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Array:
+    """Eight elements along an axis as the bits of a uint8: 1 where they are not 0. Zeros are added to the last.
+
+    >>> tessera.packbits([1, 0, 1, 0, 0, 0, 0, 1])
+    """
+    bits = ops.ne(asarray(a), 0)
+    bits = ops.reshape(bits, (-1,)) if axis is None else ops.moveaxis(bits, axis, -1)
+    padded = ops.pad(bits, (0,) * bits.ndim, (0,) * (bits.ndim - 1) + (-bits.shape[-1] % 8,), 0)
+    rows = ops.reshape(ops.cast(padded, _core.uint8), padded.shape[:-1] + (-1, 8))
+    bytes_ = ops.cast(ops.sum(ops.cast(rows << _bit_weights(bitorder, bits.device), _core.int32), -1), _core.uint8)
+    return bytes_ if axis is None else ops.moveaxis(bytes_, -1, axis)
+
+
+def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
+    """The bits of uint8 elements, each as a 0 or 1, the first `count` of them.
+
+    >>> tessera.unpackbits(tessera.asarray([161], tessera.uint8))
+    """
+    x = asarray(a)
+    if x.dtype != _core.uint8:
+        raise TypeError(f"unpackbits: uint8 is needed, not {x.dtype}")
+    x = ops.reshape(x, (-1,)) if axis is None else ops.moveaxis(x, axis, -1)
+    bits = (x[..., None] >> _bit_weights(bitorder, x.device)) & 1
+    bits = ops.reshape(bits, x.shape[:-1] + (-1,))
+    if count is not None and count > bits.shape[-1]:
+        bits = ops.pad(bits, (0,) * bits.ndim, (0,) * (bits.ndim - 1) + (count - bits.shape[-1],), 0)
+    bits = bits[..., :count]
+    return bits if axis is None else ops.moveaxis(bits, -1, axis)
+
+
 class vectorize:
     """A Python function of numbers, called for each element. Slow; for what cannot be written with arrays. Waits for the elements."""
 
@@ -189,9 +241,12 @@ class vectorize:
         return ops.reshape(asarray([self._function(*row) for row in zip(*lists)], self._dtype), made[0].shape)
 
 
-def ediff1d(x: Any) -> Array:
-    """Each element minus the one before it, of all elements."""
-    return ops.diff(ops.reshape(asarray(x), (-1,)), 1, 0)
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Array:
+    """Each element minus the one before it, of all elements, with other numbers before and behind them."""
+    x = asarray(x)
+    ends = [None if end is None else ops.reshape(asarray(end, x.dtype, device=x.device), (-1,)) for end in (to_begin, to_end)]
+    parts = [ends[0], ops.diff(ops.reshape(x, (-1,)), 1, 0), ends[1]]
+    return ops.concat([part for part in parts if part is not None], 0)
 
 
 def trim_zeros(x: Any, trim: str = "fb") -> Array:
@@ -201,75 +256,6 @@ def trim_zeros(x: Any, trim: str = "fb") -> Array:
     if places.size == 0:
         return x[:0]
     return x[int(places[0]) if "f" in trim else 0:int(places[-1]) + 1 if "b" in trim else None]
-
-
-def histogram(x: Any, bins: Any = 10, range: tuple[float, float] | None = None, density: bool = False, weights: Any = None) -> tuple[Array, Array]:
-    """How many elements lie in each of so many ranges of one width, or between edges that are given, and the edges. Without a range, waits for the extremes.
-
-    >>> tessera.histogram([1.0, 2.0, 2.5, 4.0], bins=3)
-    """
-    from ._creation import linspace
-
-    x = ops.reshape(asarray(x), (-1,))
-    x = x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
-    if isinstance(bins, int):
-        low, high = range or ((float(ops.min(x)), float(ops.max(x))) if x.size else (0.0, 1.0))
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        edges = linspace(low, high, bins + 1, device=x.device)
-        if weights is None and not density:
-            return ops.cast(ops.histogram(x, bins, low, high), _core.int64), edges
-    else:
-        edges = asarray(bins)
-    counts = _counts(x, ops.cast(edges, result_type(x, edges)), weights)
-    if density:
-        counts = counts / (ops.cast(ops.sum(counts), _core.float32) * ops.diff(edges, 1, 0))
-    return counts, edges
-
-
-def _counts(x: Array, edges: Array, weights: Any) -> Array:
-    """Elements, or their weights, between edges; the last range has its upper edge, too."""
-    count = edges.size - 1
-    place = ops.searchsorted(edges, ops.cast(x, edges.dtype), True) - 1
-    place = ops.where(ops.eq(x, edges[-1]), count - 1, place)
-    inside = ops.logical_and(ops.ge(place, 0), ops.lt(place, count))
-    if weights is None:
-        values: Array = ops.cast(inside, _core.int64)
-    else:
-        values = ops.reshape(asarray(weights), (-1,))
-        values = ops.where(inside, values, asarray(0, values.dtype, device=x.device))
-    return ops.scatter_add(ops.zeros((count,), values.dtype, x.device), 0, ops.clip(place, 0, count - 1), values)
-
-
-def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None) -> tuple[Array, Array, Array]:
-    """How many points lie in each rectangle, and the edges along both axes."""
-    first, second = bins if isinstance(bins, (list, tuple)) else (bins, bins)
-    limits = range or (None, None)
-    xs, ys = asarray(x), asarray(y)
-    edges_x, edges_y = histogram(xs, first, limits[0])[1], histogram(ys, second, limits[1])[1]
-    rows, columns = edges_x.size - 1, edges_y.size - 1
-    at = [ops.where(ops.eq(own, edges[-1]), edges.size - 2, ops.searchsorted(edges, own, True) - 1) for own, edges in ((xs, edges_x), (ys, edges_y))]
-    inside = ops.logical_and(ops.logical_and(ops.ge(at[0], 0), ops.lt(at[0], rows)), ops.logical_and(ops.ge(at[1], 0), ops.lt(at[1], columns)))
-    flat = ops.where(inside, at[0] * columns + at[1], 0)
-    counts = ops.scatter_add(ops.zeros((rows * columns,), _core.float32, xs.device), 0, flat, ops.cast(inside, _core.float32))
-    return ops.reshape(counts, (rows, columns)), edges_x, edges_y
-
-
-def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Array:
-    """How often 0, 1, … occur, up to the largest element. Waits for that one.
-
-    >>> tessera.bincount([0, 1, 1, 3])
-    """
-    x = asarray(x)
-    length = int(ops.max(x)) + 1 if x.size else 0
-    if length < minlength:
-        length = minlength
-    if not length:
-        return ops.zeros((0,), _core.int64, x.device)
-    if weights is None:
-        return ops.cast(ops.bincount(x, None, length), _core.int64)
-    weights = asarray(weights)
-    return ops.bincount(x, weights if weights.dtype.kind == "f" else ops.cast(weights, _core.float32), length)
 
 
 def broadcast(*arrays: Any) -> Any:
@@ -305,5 +291,3 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Array:
     x = asarray(x)
     axis, start = axis_of(axis, x.ndim), start + x.ndim if start < 0 else start
     return ops.moveaxis(x, axis, start - 1 if axis < start else start)
-
-

@@ -6,7 +6,7 @@ import ast
 import io
 import os
 import struct
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Dict, Iterable
 
 from . import _core, ops
 from ._core import Array
@@ -49,7 +49,7 @@ def _count(shape: tuple[int, ...]) -> int:
     return count
 
 
-def save(file: Any, arr: Any) -> None:
+def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     """Writes an array to a .npy file, which NumPy reads, too."""
     data = _npy_bytes(arr)
     if hasattr(file, "write"):
@@ -62,18 +62,47 @@ def save(file: Any, arr: Any) -> None:
 
 def savez(file: Any, *arrays: Any, **named: Any) -> None:
     """Writes several arrays to a .npz file, by the names of keywords or as arr_0, arr_1, …"""
+    _write_npz(file, arrays, named, is_compressed=False)
+
+
+def savez_compressed(file: Any, *arrays: Any, **named: Any) -> None:
+    """As savez, into a compressed file."""
+    _write_npz(file, arrays, named, is_compressed=True)
+
+
+def _write_npz(file: Any, arrays: tuple[Any, ...], named: dict[str, Any], is_compressed: bool) -> None:
     import zipfile
 
     if not hasattr(file, "write"):
         file = os.fspath(file)
         file = file if file.endswith(".npz") else file + ".npz"
-    with zipfile.ZipFile(file, "w") as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED if is_compressed else zipfile.ZIP_STORED) as archive:
         for name, x in [(f"arr_{i}", x) for i, x in enumerate(arrays)] + list(named.items()):
             archive.writestr(name + ".npy", _npy_bytes(x))
 
 
-def load(file: Any) -> Any:
-    """Reads a .npy file, or the arrays of a .npz file as a dict."""
+class NpzFile(Dict[str, Array]):
+    """The arrays of a .npz file by their names. All are in memory, so there is nothing to close."""
+
+    @property
+    def files(self) -> list[str]:
+        """The names."""
+        return list(self)
+
+    def __enter__(self) -> NpzFile:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
+def load(file: Any, mmap_mode: None = None, allow_pickle: bool = False) -> Any:
+    """Reads a .npy file, or the arrays of a .npz file as a dict. There are no pickled objects and no memory-mapped files here."""
+    if mmap_mode is not None:
+        raise NotImplementedError("load: there are no memory-mapped files here")
     if hasattr(file, "read"):
         data = file.read()
     else:
@@ -84,33 +113,38 @@ def load(file: Any) -> Any:
     import zipfile
 
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        return {name.removesuffix(".npy"): _from_npy(archive.read(name)) for name in archive.namelist()}
+        return NpzFile({name.removesuffix(".npy"): _from_npy(archive.read(name)) for name in archive.namelist()})
 
 
-def _lines(fname: Any) -> list[str]:
+def _lines(fname: Any, encoding: str | None) -> list[str]:
     if isinstance(fname, (str, os.PathLike)):
-        with open(fname, encoding="utf-8") as opened:
+        with open(fname, encoding=encoding or "utf-8") as opened:
             return opened.read().splitlines()
     return [line.decode() if isinstance(line, bytes) else line for line in fname]
 
 
 def loadtxt(fname: Any, dtype: Any = None, comments: str = "#", delimiter: str | None = None, skiprows: int = 0, usecols: Any = None,
-            unpack: bool = False, converters: dict[int, Callable[[str], float]] | None = None) -> Array:
-    """A table of numbers from a text file, or from lines."""
-    rows = []
-    for line in _lines(fname)[skiprows:]:
+            unpack: bool = False, converters: dict[int, Callable[[str], float]] | None = None, *, ndmin: int = 0, max_rows: int | None = None,
+            encoding: str | None = None) -> Array:
+    """A table of numbers from a text file, or from lines; at most max_rows of them, and with at least ndmin axes."""
+    rows: list[list[str]] = []
+    for line in _lines(fname, encoding)[skiprows:]:
+        if len(rows) == max_rows:
+            break
         words = line.split(comments)[0].strip()
         if words:
             rows.append([word.strip() for word in words.split(delimiter)])
     columns = range(len(rows[0]) if rows else 0) if usecols is None else [usecols] if isinstance(usecols, int) else usecols
     own = converters or {}
     x = asarray([[own.get(i, float)(row[i]) for i in columns] for row in rows], dtype)
-    x = ops.squeeze_all(x) if x.ndim == 2 and 1 in x.shape else x
+    x = ops.squeeze_all(x) if x.ndim == 2 and 1 in x.shape and ndmin < 2 else x
+    x = ops.reshape(x, (1,)) if x.ndim < ndmin else x
     return x.T if unpack else x
 
 
 def genfromtxt(fname: Any, dtype: Any = None, comments: str = "#", delimiter: str | None = None, skip_header: int = 0, usecols: Any = None,
-               filling_values: float = float("nan")) -> Array:
+               filling_values: float = float("nan"), *, skip_footer: int = 0, unpack: bool = False, max_rows: int | None = None,
+               encoding: str | None = None) -> Array:
     """As loadtxt; what is no number becomes NaN, or another number."""
 
     def number(word: str) -> float:
@@ -119,22 +153,25 @@ def genfromtxt(fname: Any, dtype: Any = None, comments: str = "#", delimiter: st
         except ValueError:
             return filling_values
 
-    lines = _lines(fname)
+    lines = _lines(fname, encoding)
+    lines = lines[:len(lines) - skip_footer]
     width = max((len(line.split(delimiter)) for line in lines), default=0)
-    return loadtxt(lines, dtype, comments, delimiter, skip_header, usecols, converters=dict.fromkeys(range(width), number))
+    return loadtxt(lines, dtype, comments, delimiter, skip_header, usecols, unpack, dict.fromkeys(range(width), number), max_rows=max_rows)
 
 
-def savetxt(fname: Any, X: Any, fmt: str = "%.18e", delimiter: str = " ", newline: str = "\n", header: str = "", comments: str = "# ") -> None:
-    """Writes a table of numbers as text."""
+def savetxt(fname: Any, X: Any, fmt: Any = "%.18e", delimiter: str = " ", newline: str = "\n", header: str = "", footer: str = "", comments: str = "# ",
+            encoding: str | None = None) -> None:
+    """Writes a table of numbers as text; fmt is one format, or a list of one for each column."""
     x = asarray(X)
     rows = ops.reshape(x, (-1, 1) if x.ndim < 2 else x.shape).tolist()
-    lines = [comments + header] if header else []
-    lines += [delimiter.join(fmt % number for number in row) for row in rows]
+    lines = [comments + line for line in header.splitlines()]
+    lines += [delimiter.join(form % number for form, number in zip([fmt] * len(row) if isinstance(fmt, str) else fmt, row)) for row in rows]
+    lines += [comments + line for line in footer.splitlines()]
     text = newline.join(lines) + newline
     if hasattr(fname, "write"):
         fname.write(text)
         return
-    with open(fname, "w", encoding="utf-8") as opened:
+    with open(fname, "w", encoding=encoding or "utf-8") as opened:
         opened.write(text)
 
 

@@ -107,6 +107,26 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     return _triangle(ops.triu(ops.ones((n, m or n)), k))
 
 
+def diag_indices_from(arr: Any) -> tuple[Array, ...]:
+    """Index arrays of the main diagonal of an array whose axes have one size."""
+    shape = asarray(arr).shape
+    if len(set(shape)) != 1:
+        raise ValueError(f"diag_indices_from: all axes need one size, not {shape}")
+    return diag_indices(shape[0], len(shape))
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """tril_indices of a matrix."""
+    rows, columns = asarray(arr).shape
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """triu_indices of a matrix."""
+    rows, columns = asarray(arr).shape
+    return triu_indices(rows, k, columns)
+
+
 def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
     """Places in row-major order as an index for each axis."""
     rest: Any = indices if isinstance(indices, int) else asarray(indices)

@@ -11,12 +11,12 @@ from ._core import Array
 from ._creation import _shape, asarray
 
 
-def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
+def reshape(x: Any, /, shape: Any = None, order: str = "C", *, copy: bool | None = None, newshape: Any = None) -> Array:
     """The same elements in row-major order with another shape; one size may be -1. A view where strides allow. With order="F" the first axis goes fastest.
 
     >>> tessera.reshape(tessera.arange(6), (2, -1))
     """
-    x = asarray(x)
+    x, shape = asarray(x), newshape if shape is None else shape
     if order not in ("C", "A", "K"):
         if order != "F":
             raise ValueError(f"reshape: order is 'C' or 'F', not {order!r}")
@@ -76,7 +76,7 @@ def axis_of(axis: int, rank: int) -> int:
     return _axes(axis, rank)[0]
 
 
-def moveaxis(x: Any, source: Any, destination: Any, /) -> Array:
+def moveaxis(x: Any, /, source: Any, destination: Any) -> Array:
     """A view with axes at other places, the others in their order.
 
     >>> tessera.moveaxis(tessera.zeros((2, 3, 4)), 0, -1).shape
@@ -143,7 +143,7 @@ def roll(x: Any, /, shift: Any, axis: Any = None) -> Array:
     return x
 
 
-def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
+def repeat(x: Any, /, repeats: Any, axis: int | None = None) -> Array:
     """Each element several times in a row. Different numbers for each wait for those numbers.
 
     >>> tessera.repeat([1, 2], 2)
@@ -163,7 +163,7 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
     return ops.index_select(x, axis, asarray(chosen, _core.int64, device=x.device))
 
 
-def tile(x: Any, reps: Any, /) -> Array:
+def tile(x: Any, /, reps: Any) -> Array:
     """The whole array several times along its axes.
 
     >>> tessera.tile([1, 2], 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from . import _core, _creation, _dtypes, _elementwise, _manipulation, _searching, _sets, _statistics, linalg, ops
+from . import _core, _creation, _dtypes, _elementwise, _manipulation, _numpy, _searching, _sets, _statistics, linalg, ops
 from ._core import Array
 from ._creation import asarray
 from ._dtypes import astype
@@ -138,11 +138,6 @@ def _diagonal(self: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     return ops.diagonal(self, offset, axis1, axis2)
 
 
-def _trace(self: Array, offset: int = 0) -> Array:
-    """The sum of the diagonal between the first two axes."""
-    return ops.trace(self, offset, 0, 1)
-
-
 def _tofile(self: Array, file: Any) -> None:
     """Writes the elements' bytes to a file."""
     if hasattr(file, "write"):
@@ -218,6 +213,23 @@ def _sort(self: Array, axis: int = -1, kind: Any = None) -> None:
     ops.assign(self, ops.sort(self, axis))
 
 
+def _put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Sets elements by their places in row-major order."""
+    from ._editing import put
+
+    put(self, indices, values, mode)
+
+
+def _compress(self: Array, condition: Any, axis: int | None = None) -> Array:
+    """The slices along an axis where the condition holds."""
+    return _sets.compress(condition, self, axis)
+
+
+def _partition(self: Array, kth: Any, axis: int = -1) -> None:
+    """Sorts in place, which is more than NumPy promises."""
+    _sort(self, axis)
+
+
 def _fill(self: Array, value: Any) -> None:
     self[...] = value
 
@@ -234,8 +246,8 @@ def _dot(self: Array, other: Any) -> Array:
 _METHODS = {
     "__array__": as_numpy, "__array_namespace__": _namespace, "__contains__": _contains, "__copy__": _shallow_copy, "__deepcopy__": _deep_copy,
     "__divmod__": _divmod, "__format__": _format, "__rdivmod__": _rdivmod, "__reduce__": reduce, "__round__": _elementwise.round,
-    "conj": _conj, "conjugate": _conj, "diagonal": _diagonal, "dot": _dot, "nonzero": _nonzero,
-    "resize": _resize, "to_device": _to_device, "tobytes": tobytes, "tofile": _tofile, "trace": _trace,
+    "compress": _compress, "conj": _conj, "conjugate": _conj, "diagonal": _diagonal, "dot": _dot, "nonzero": _nonzero, "partition": _partition,
+    "resize": _resize, "to_device": _to_device, "tobytes": tobytes, "tofile": _tofile, "trace": _numpy.trace, "put": _put,
     "view": _view,
 }
 for _module, _names in {

@@ -10,6 +10,7 @@ from ._core import Array, DType
 from ._creation import asarray, linspace
 from ._dtypes import dtype as _dtype
 from ._dtypes import result_type
+from ._elementwise import store
 from ._manipulation import concat, split
 
 ndarray = Array
@@ -76,6 +77,16 @@ def diagflat(x: Any, k: int = 0) -> Array:
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """A view of a diagonal between two axes."""
     return ops.diagonal(x, offset, axis1, axis2)
+
+
+def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Array:
+    """The sum of a diagonal between two axes.
+
+    >>> tessera.trace([[1, 2], [3, 4]])
+    """
+    if dtype is None:
+        return store(ops.trace(x, offset, axis1, axis2), out)
+    return store(ops.sum(ops.cast(ops.diagonal(x, offset, axis1, axis2), dtype), -1), out)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = _core.float32) -> Array:
@@ -157,9 +168,45 @@ def hsplit(x: Any, indices_or_sections: Any) -> list[Array]:
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
+def dsplit(x: Any, indices_or_sections: Any) -> list[Array]:
+    """As split, along the third axis."""
+    return split(x, indices_or_sections, 2)
+
+
 def vsplit(x: Any, indices_or_sections: Any) -> list[Array]:
     """As split, along the first axis."""
     return split(x, indices_or_sections, 0)
+
+
+def iterable(y: Any) -> bool:
+    """Whether it can be iterated over."""
+    try:
+        iter(y)
+    except TypeError:
+        return False
+    return True
+
+
+def binary_repr(num: int, width: int | None = None) -> str:
+    """A whole number in binary digits, at least `width` of them; negative ones then as two's complement.
+
+    >>> tessera.binary_repr(10, width=6)
+    """
+    number = int(num)
+    if number >= 0 or width is None:
+        return f"{'-' if number < 0 else ''}{abs(number):b}".zfill(width or 1)
+    return f"{number & ((1 << max(width, (-number - 1).bit_length() + 1)) - 1):b}"
+
+
+def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
+    """A whole number in the digits of a base from 2 to 36, after so many zeros."""
+    if not 2 <= base <= 36:
+        raise ValueError(f"base_repr: a base from 2 to 36 is needed, not {base}")
+    rest, digits = abs(int(number)), ""
+    while rest:
+        rest, digit = divmod(rest, base)
+        digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[digit] + digits
+    return ("-" if number < 0 else "") + "0" * padding + (digits or ("" if padding else "0"))
 
 
 def isscalar(x: Any) -> bool:
@@ -193,11 +240,17 @@ def shares_memory(a: Array, b: Array) -> bool:
 may_share_memory = shares_memory
 
 
-def array_repr(x: Any) -> str:
+def array_repr(x: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None) -> str:
     """The text of repr(x)."""
-    return repr(asarray(x))
+    from ._printing import printoptions
+
+    with printoptions(linewidth=max_line_width, precision=precision, suppress=suppress_small):
+        return repr(asarray(x))
 
 
-def array_str(x: Any) -> str:
+def array_str(x: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None) -> str:
     """The text of str(x)."""
-    return str(asarray(x))
+    from ._printing import printoptions
+
+    with printoptions(linewidth=max_line_width, precision=precision, suppress=suppress_small):
+        return str(asarray(x))

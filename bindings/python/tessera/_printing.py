@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 import struct
 from typing import Any, Iterator
 
@@ -13,6 +14,8 @@ from ._core import Array, DType
 _DEFAULTS: dict[str, Any] = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 75, "suppress": False, "nanstr": "nan", "infstr": "inf",
                              "sign": "-", "formatter": None, "floatmode": "maxprec"}
 _options = dict(_DEFAULTS)
+# Which formatter is for a kind of dtypes, the first that is there. Others are of integers.
+_FORMATTERS = {"f": ("float", "float_kind", "all"), "b": ("bool", "all")}
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -20,7 +23,7 @@ def get_printoptions() -> dict[str, Any]:
     return dict(_options)
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, linewidth: int | None = None,
+def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, linewidth: float | None = None,
                      suppress: bool | None = None, nanstr: str | None = None, infstr: str | None = None, formatter: Any = None,
                      sign: str | None = None, floatmode: str | None = None) -> None:
     """How arrays are shown: most digits after the point, how many elements are shown whole, how many at each end of an axis otherwise, characters of a line, and
@@ -28,10 +31,11 @@ def set_printoptions(precision: int | None = None, threshold: float | None = Non
 
     >>> tessera.set_printoptions(precision=3, suppress=True)
     """
-    for name, value in list(locals().items()):
-        if name != "formatter" and value is not None:
-            _options[name] = value
-    _options["formatter"] = formatter
+    given = {name: value for name, value in locals().items() if name != "formatter" and value is not None}
+    for name, value in given.items():
+        if type(value) is not type(_DEFAULTS[name]) and not (name in ("threshold", "linewidth") and isinstance(value, float)):
+            given[name] = operator.index(value)
+    _options.update(given, formatter=formatter)
     _core.set_formatter(None if _options == _DEFAULTS else _shown)
 
 
@@ -67,7 +71,7 @@ class _Layout:
     def __init__(self, shape: tuple[int, ...], cuts: list[bool], words: list[str], indent: int, has_commas: bool) -> None:
         self._shape, self._cuts, self._words, self._indent = shape, cuts, iter(words), indent
         self._gap = ", " if has_commas else " "
-        self._width = int(_options["linewidth"]) - len(shape) - has_commas
+        self._width = _options["linewidth"] - len(shape) - has_commas
 
     def axis(self, axis: int) -> str:
         edge = int(_options["edgeitems"])
@@ -111,10 +115,9 @@ def _shortest(numbers: list[Any], dtype: DType) -> list[Any]:
 
 def _words(numbers: list[Any], kind: str) -> list[str]:
     """Each element, all of one width."""
-    formatter = (_options["formatter"] or {}).get({"f": "float_kind", "b": "bool"}.get(kind, "int_kind")) or (_options["formatter"] or {}).get("all")
-    if formatter:
-        words = [formatter(number) for number in numbers]
-        return words
+    for name in _FORMATTERS.get(kind, ("int", "int_kind", "all")) if _options["formatter"] else ():
+        if name in _options["formatter"]:
+            return [_options["formatter"][name](number) for number in numbers]
     words = _floats(numbers) if kind == "f" else [str(number) for number in numbers]
     width = max(map(len, words))
     return [word.rjust(width) for word in words]
@@ -147,9 +150,11 @@ def _floats(numbers: list[float]) -> list[str]:
     return [word(number) for number in numbers]
 
 
-def array2string(x: Any, precision: int | None = None, separator: str = " ", **options: Any) -> str:
-    """The elements as text; `separator` is " " or ", "."""
+def array2string(x: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None, separator: str = " ",
+                 prefix: str = "", **options: Any) -> str:
+    """The elements as text; `separator` is " " or ", ". Further options are those of set_printoptions."""
     from ._creation import asarray
 
-    with printoptions(precision=precision, **options):
-        return _shown(asarray(x), 0, separator.startswith(","))
+    with printoptions(precision=precision, linewidth=max_line_width, suppress=suppress_small, **options):
+        x = asarray(x)
+        return _words([x.item()], x.dtype.kind)[0] if x.ndim == 0 else _shown(x, len(prefix), separator.startswith(","))

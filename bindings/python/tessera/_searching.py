@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from . import _core, ops
 from ._core import Array, count_nonzero, nonzero  # noqa: F401
 from ._creation import asarray
+from ._elementwise import store
 from ._manipulation import axis_of, broadcast_shapes
 
 
@@ -60,13 +61,19 @@ def argsort(x: Any, /, axis: int | None = -1, kind: Any = None, *, descending: b
     return ops.argsort(ops.reshape(asarray(x), (-1,)) if axis is None else x, -1 if axis is None else axis, descending)
 
 
-def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
-    """The slices of x along an axis that the indices name; without an axis, elements in row-major order.
+def take(x: Any, /, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Array:
+    """The slices of x along an axis that the indices name; without an axis, elements in row-major order. mode: what becomes of indices
+    beyond the end: raise (see "indices out of range" in docs/python.md), wrap (counted from the start again) or clip (the first or the last).
 
     >>> tessera.take([10, 20, 30], [2, 0])
     """
+    if out is not None:
+        return store(take(x, indices, axis, mode=mode), out)
     x = asarray(x)
     indices = asarray(indices, device=x.device)
+    if mode != "raise":
+        size = x.size if axis is None else x.shape[axis]
+        indices = ops.mod(indices, size) if mode == "wrap" else ops.clip(indices, 0, size - 1)
     if axis is None:
         return ops.take(x, indices)
     axis = axis_of(axis, x.ndim)
@@ -74,7 +81,7 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
     return ops.reshape(chosen, x.shape[:axis] + indices.shape + x.shape[axis + 1:])
 
 
-def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Array:
+def take_along_axis(x: Any, /, indices: Any, axis: int = -1) -> Array:
     """Elements along an axis, chosen by indices of the same rank; the other axes are broadcast."""
     x, indices = asarray(x), asarray(indices)
     axis = axis_of(axis, x.ndim)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Along a line: convolution, windows, padding, slopes, polynomials."""
+"""Along a line: convolution, windows, slopes, integrals, interpolation."""
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from . import _core, linalg, ops
+from . import _core, ops
 from ._core import Array
 from ._creation import arange, asarray
 from ._dtypes import result_type
@@ -90,48 +90,23 @@ def bartlett(M: int) -> Array:
     return 1 - ops.abs(arange(M, dtype=_core.float32) * (2 / (M - 1)) - 1)
 
 
-def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
-    if isinstance(pad_width, int):
-        return [(pad_width, pad_width)] * rank
-    listed = asarray(pad_width).tolist()
-    if not isinstance(listed[0], list):
-        return [(listed[0], listed[-1])] * rank
-    if len(listed) == 1:
-        listed = listed * rank
-    return [(own[0], own[-1]) for own in listed]
+def i0(x: Any) -> Array:
+    """The modified Bessel function of order 0, by its power series; for |x| up to 80."""
+    quarter = ops.cast(asarray(x), _core.float64)
+    quarter = quarter * quarter / 4
+    term = found = quarter * 0 + 1
+    for k in range(1, 130):
+        term = term * quarter / (k * k)
+        found = found + term
+    return ops.cast(found, _core.float32)
 
 
-def _pad_places(mode: str, size: int, before: int, after: int, device: Any) -> Array:
-    """Which element of an axis stands at each place of the padded one."""
-    place = arange(-before, size + after, dtype=_core.int64, device=device)
-    if mode == "edge":
-        return ops.clip(place, 0, size - 1)
-    if mode == "wrap":
-        return ops.mod(place, size)
-    period = max(2 * (size - 1), 1) if mode == "reflect" else 2 * size
-    place = ops.mod(place, period)
-    return ops.minimum(place, (period if mode == "reflect" else period - 1) - place)
-
-
-def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0, **options: Any) -> Array:
-    """Elements around the array. mode: constant, edge, reflect, symmetric or wrap.
-
-    >>> tessera.pad([1, 2, 3], (1, 2), mode="edge")
-    """
-    if options:
-        raise NotImplementedError(f"pad: there is no {', '.join(options)} here")
-    x = asarray(array)
-    widths = _widths(pad_width, x.ndim)
-    if mode == "constant":
-        if not isinstance(constant_values, (int, float)):
-            constant_values = asarray(constant_values).item()
-        return ops.pad(x, [before for before, _ in widths], [after for _, after in widths], constant_values)
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise NotImplementedError(f"pad: modes are constant, edge, reflect, symmetric and wrap, not {mode!r}")
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            x = ops.index_select(x, axis, _pad_places(mode, x.shape[axis], before, after, x.device))
-    return x
+def kaiser(M: int, beta: float) -> Array:
+    """Kaiser's window: the larger beta, the narrower."""
+    if M == 1:
+        return ops.ones((1,))
+    place = arange(M, dtype=_core.float64) * (2 / (M - 1)) - 1
+    return i0(beta * ops.sqrt(ops.maximum(1 - place * place, 0.0))) / i0(beta)
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Array:
@@ -153,30 +128,41 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Array:
     return x
 
 
-def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
-    """The slope at each element along each axis, from its neighbours; at the ends from one. Distances are numbers, or the places themselves.
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """The slope at each element along each axis, from its neighbours; at the ends from edge_order of them. Distances are numbers, or the places themselves.
 
     >>> tessera.gradient([1.0, 4.0, 9.0, 16.0])
     """
     f = _float(f)
     axes = list(range(f.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     spaces = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
-    found = [_slope(f, space, axis_of(own, f.ndim)) for own, space in zip(axes, spaces)]
+    found = [_slope(f, space, axis_of(own, f.ndim), edge_order) for own, space in zip(axes, spaces)]
     return found[0] if len(found) == 1 else found
 
 
-def _slope(f: Array, space: Any, axis: int) -> Array:
+def _end_slope(near: Array, middle: Array, far: Array, step: Any, next_step: Any) -> Array:
+    """The slope at `near` of the parabola through three points; `step` goes from the first to the second."""
+    both = step + next_step
+    return (middle * (both / (step * next_step)) - near * ((step + both) / (step * both))) - far * (step / (next_step * both))
+
+
+def _slope(f: Array, space: Any, axis: int, edge_order: int) -> Array:
     def part(start: int | None, stop: int | None) -> Array:
         return f[(slice(None),) * axis + (slice(start, stop),)]
 
     if isinstance(space, (int, float)) or asarray(space).ndim == 0:
+        ends = [space] * 4
         inner = (part(2, None) - part(None, -2)) / (2 * space)
-        first, last = (part(1, 2) - part(0, 1)) / space, (part(-1, None) - part(-2, -1)) / space
     else:
         steps = ops.reshape(ops.diff(_float(space), 1, -1), (-1,) + (1,) * (f.ndim - 1 - axis))
+        ends = [steps[:1], steps[1:2], steps[-1:], steps[-2:-1]]
         before, after = steps[:-1], steps[1:]
         inner = (before**2 * part(2, None) + (after**2 - before**2) * part(1, -1) - after**2 * part(None, -2)) / (before * after * (before + after))
-        first, last = (part(1, 2) - part(0, 1)) / steps[:1], (part(-1, None) - part(-2, -1)) / steps[-1:]
+    if edge_order == 2:
+        first = _end_slope(part(0, 1), part(1, 2), part(2, 3), ends[0], ends[1])
+        last = -_end_slope(part(-1, None), part(-2, -1), part(-3, -2), ends[2], ends[3])
+    else:
+        first, last = (part(1, 2) - part(0, 1)) / ends[0], (part(-1, None) - part(-2, -1)) / ends[2]
     return ops.concat([first, inner, last], axis)
 
 
@@ -196,81 +182,21 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Array:
 trapz = trapezoid
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Array:
-    """The height at each x of the straight lines between points; beyond them that of the first and the last, or `left` and `right`.
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Array:
+    """The height at each x of the straight lines between points; beyond them that of the first and the last, or `left` and `right`. With a period, x goes around.
 
     >>> tessera.interp([0.5, 1.5], [0.0, 1.0, 2.0], [0.0, 10.0, 0.0])
     """
     x, xp, fp = _float(x), _float(xp), _float(fp)
+    if period is not None:
+        order = ops.argsort(ops.mod(xp, period), 0)
+        xp, fp = ops.take(ops.mod(xp, period), order), ops.take(fp, order)
+        xp, fp = ops.concat([xp[-1:] - period, xp, xp[:1] + period], 0), ops.concat([fp[-1:], fp, fp[:1]], 0)
+        return ops.interp(ops.mod(x, period), xp, fp)
     found = ops.interp(x, xp, fp)
     if left is not None:
         found = ops.where(ops.lt(x, xp[0]), left, found)
     return found if right is None else ops.where(ops.gt(x, xp[-1]), right, found)
-
-
-def polyval(p: Any, x: Any) -> Array:
-    """A polynomial at each x; the coefficient of the highest power comes first."""
-    coefficients, x = asarray(p), asarray(x)
-    found = ops.zeros(x.shape, result_type(coefficients, x), x.device)
-    for i in range(coefficients.size):
-        found = found * x + coefficients[i]
-    return found
-
-
-def polyfit(x: Any, y: Any, deg: int) -> Array:
-    """The polynomial of a degree that comes closest to points; the coefficient of the highest power comes first.
-
-    >>> tessera.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1)
-    """
-    x, y = _float(x), _float(y)
-    powers = vander(x, deg + 1)
-    scale = ops.sqrt(ops.sum(powers * powers, 0, True))
-    return linalg.lstsq(powers / scale, y)[0] / (scale[0] if y.ndim == 1 else scale[0][:, None])
-
-
-def polyder(p: Any, m: int = 1) -> Array:
-    """The coefficients of a polynomial's m-th derivative."""
-    p = _float(p)
-    for _ in range(m):
-        p = p[:-1] * arange(p.size - 1, 0, -1, dtype=p.dtype, device=p.device)
-    return p
-
-
-def polyint(p: Any, m: int = 1) -> Array:
-    """The coefficients of a polynomial's m-th integral, 0 at 0."""
-    p = _float(p)
-    for _ in range(m):
-        p = ops.concat([p / arange(p.size, 0, -1, dtype=p.dtype, device=p.device), ops.zeros((1,), p.dtype, p.device)], 0)
-    return p
-
-
-def polyadd(a: Any, b: Any) -> Array:
-    """The sum of two polynomials, given by their coefficients, the highest power first."""
-    first, second = asarray(a), asarray(b)
-    if first.shape == second.shape:
-        return first + second
-    size = max(first.size, second.size)
-    return pad(first, (size - first.size, 0)) + pad(second, (size - second.size, 0))
-
-
-def polysub(a: Any, b: Any) -> Array:
-    """The difference of two polynomials, given by their coefficients, the highest power first."""
-    return polyadd(a, -asarray(b))
-
-
-def polymul(a: Any, b: Any) -> Array:
-    """The coefficients of the product of two polynomials."""
-    return convolve(asarray(a), asarray(b))
-
-
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
-    """Powers of a list as columns, the highest first unless `increasing`."""
-    x = asarray(x)
-    count = x.size if N is None else N
-    columns = [ops.ones(x.shape, x.dtype, x.device)]
-    for _ in range(count - 1):
-        columns.append(columns[-1] * x)
-    return ops.stack(columns if increasing else columns[::-1], 1)
 
 
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> Array:

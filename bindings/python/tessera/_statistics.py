@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import Any, Callable
 
 from . import _core, ops
 from ._core import Array, DType
@@ -105,24 +105,34 @@ def mean(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     return store(ops.sum(_masked(x, where, 0), axis, keepdims) / _counted(x, axis, where, keepdims), out)
 
 
-def var(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, *, correction: float = 0.0, keepdims: bool = False,
-        ddof: float | None = None) -> Array:
+def var(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float | None = None, keepdims: bool = False, *,
+        correction: float = 0.0, where: Any = None) -> Array:
     """The mean square distance from the mean: the sum divided by count - correction, which NumPy calls `ddof`.
 
     >>> tessera.var(tessera.asarray([1.0, 2.0, 4.0]), correction=1)
     """
-    x = asarray(x, dtype)
-    return store(ops.var(x, axis, keepdims, correction if ddof is None else ddof), out)
+    x, correction = asarray(x, dtype), correction if ddof is None else ddof
+    if where is not None and where is not True:
+        return store(_var_where(x, axis, where, correction, keepdims), out)
+    return store(ops.var(x, axis, keepdims, correction), out)
 
 
-def std(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, *, correction: float = 0.0, keepdims: bool = False,
-        ddof: float | None = None) -> Array:
+def _var_where(x: Array, axis: Any, where: Any, correction: float, keepdims: bool) -> Array:
+    """The variance of the elements that count."""
+    away = _masked(x - mean(x, axis, keepdims=True, where=where), where, 0)
+    return ops.sum(away * away, axis, keepdims) / (_counted(x, axis, where, keepdims) - correction)
+
+
+def std(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float | None = None, keepdims: bool = False, *,
+        correction: float = 0.0, where: Any = None) -> Array:
     """The square root of var.
 
     >>> tessera.std(tessera.asarray([1.0, 2.0, 4.0]))
     """
-    x = asarray(x, dtype)
-    return store(ops.std(x, axis, keepdims, correction if ddof is None else ddof), out)
+    x, correction = asarray(x, dtype), correction if ddof is None else ddof
+    if where is not None and where is not True:
+        return store(ops.sqrt(_var_where(x, axis, where, correction, keepdims)), out)
+    return store(ops.std(x, axis, keepdims, correction), out)
 
 
 def _limit(dtype: DType, is_largest: bool) -> Any:
@@ -220,7 +230,7 @@ def _over_axes(function: Any, x: Array, axis: Any, keepdims: bool) -> Array:
     return ops.unsqueeze(found, axis_of(axis, x.ndim)) if keepdims else found
 
 
-def median(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False) -> Array:
+def median(x: Any, /, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Array:
     """The middle one of the sorted elements, or the mean of the two middle ones.
 
     >>> tessera.median(tessera.asarray([3.0, 1.0, 10.0, 4.0]))
@@ -229,23 +239,69 @@ def median(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False)
     return store(_over_axes(lambda own, i: ops.median(own if own.dtype.kind == "f" else ops.cast(own, _core.float32), i), x, axis, keepdims), out)
 
 
-def quantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Array:
-    """What stands at q * (size - 1) of the sorted elements, interpolated; of several q, along a new first axis.
+# Quantiles that interpolate: the place of the quantile q among n sorted elements is n * q + a + q * (1 - a - b) - 1, with these a and b.
+_PLACES = {"interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0), "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (0.375, 0.375)}
+# Those that take one element, by the place q * (n - 1).
+_ROUNDED: dict[str, Callable[[float], float]] = {"lower": math.floor, "higher": math.ceil, "nearest": builtins.round,
+                                                 "midpoint": lambda place: (math.floor(place) + math.ceil(place)) / 2}
+
+
+def _quantile_place(method: str, q: float, count: int) -> float:
+    """Where a quantile stands among so many sorted elements; between two of them if it is no whole number."""
+    if method in _ROUNDED:
+        return _ROUNDED[method](q * (count - 1))
+    if method == "inverted_cdf":
+        place: float = math.ceil(count * q) - 1
+    elif method in _PLACES:
+        a, b = _PLACES[method]
+        place = count * q + a + q * (1 - a - b) - 1
+    else:
+        raise ValueError(f"quantile: there is no method {method!r}; there are linear, inverted_cdf, {', '.join([*_ROUNDED, *_PLACES])}")
+    return builtins.min(builtins.max(place, 0.0), count - 1.0)
+
+
+def _quantile(x: Array, q: float, axis: int, method: str) -> Array:
+    if method == "linear":
+        return ops.quantile(x, q, axis)
+    ordered, last = ops.sort(x, axis), x.shape[axis] - 1
+    place = _quantile_place(method, q, last + 1)
+    low = math.floor(place)
+
+    def at(i: int) -> Array:
+        return ops.squeeze(ops.slice(ordered, axis, i, i + 1), axis)
+
+    found = at(low) if place == low else at(low) + (at(low + 1) - at(low)) * (place - low)
+    return ops.where(ops.ne(at(last), at(last)), at(last), found)  # NaN, which is sorted to the end, if there is one
+
+
+def _each_quantile(function: Callable[[float], Array], q: Any) -> Array:
+    """Of several q, along new first axes."""
+    if isinstance(q, (int, float)):
+        return function(q)
+    listed = asarray(q)
+    found = [function(own) for own in ops.reshape(listed, (-1,)).tolist()]
+    return ops.reshape(ops.stack(found, 0), listed.shape + found[0].shape) if listed.ndim else found[0]
+
+
+def _hundredths(q: Any) -> Any:
+    return q / 100 if isinstance(q, (int, float)) else asarray(q, _core.float64) / 100
+
+
+def quantile(x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+             interpolation: str | None = None) -> Array:
+    """What stands at q * (size - 1) of the sorted elements, interpolated, or by another of NumPy's methods; of several q, along a new first axis.
 
     >>> tessera.quantile(tessera.asarray([1.0, 2.0, 3.0, 4.0]), [0.25, 0.5])
     """
     x = asarray(x)
     x = x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
-    if not isinstance(q, (int, float)):
-        listed = asarray(q)
-        found = [quantile(x, own, axis, keepdims) for own in ops.reshape(listed, (-1,)).tolist()]
-        return ops.reshape(ops.stack(found, 0), listed.shape + found[0].shape) if listed.ndim else found[0]
-    return _over_axes(lambda own, i: ops.quantile(own, q, i), x, axis, keepdims)
+    return store(_each_quantile(lambda own: _over_axes(lambda part, i: _quantile(part, own, i, interpolation or method), x, axis, keepdims), q), out)
 
 
-def percentile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Array:
+def percentile(x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False, *,
+               interpolation: str | None = None) -> Array:
     """quantile(x, q / 100)."""
-    return quantile(x, q / 100 if isinstance(q, (int, float)) else asarray(q, _core.float64) / 100, axis, keepdims)
+    return quantile(x, _hundredths(q), axis, out, overwrite_input, method, keepdims, interpolation=interpolation)
 
 
 def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
@@ -277,7 +333,8 @@ def average(x: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     return (found, total) if returned else found
 
 
-def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None, fweights: Any = None, aweights: Any = None) -> Array:
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None, fweights: Any = None, aweights: Any = None, *,
+        dtype: Any = None) -> Array:
     """The covariance matrix of variables, which are the rows, or with rowvar=False the columns.
 
     >>> tessera.cov(tessera.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
@@ -285,6 +342,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: fl
     rows = _variables(m, rowvar)
     if y is not None:
         rows = ops.concat([rows, _variables(y, rowvar)], 0)
+    rows = rows if dtype is None else ops.cast(rows, dtype)
     count: Any = rows.shape[1]
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights = _weights(fweights, aweights, rows)
@@ -323,12 +381,12 @@ def _without_axes(matrix: Array) -> Array:
     return ops.reshape(matrix, ()) if matrix.shape == (1, 1) else matrix
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Array:
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
     """The correlation of variables, which are the rows, or with rowvar=False the columns.
 
     >>> tessera.corrcoef([1.0, 2.0, 3.0], [2.0, 4.0, 7.0])
     """
-    found = cov(x, y, rowvar)
+    found = cov(x, y, rowvar, dtype=dtype)
     if found.ndim == 0:
         return found / found
     deviation = ops.sqrt(ops.diag(found))
@@ -370,8 +428,7 @@ def nanvar(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: f
     x, known = _known(asarray(x, dtype))
     if known is None:
         return var(x, axis, out=out, ddof=ddof, keepdims=keepdims)
-    away = _masked(x - mean(x, axis, keepdims=True, where=known), known, 0)
-    return store(ops.sum(away * away, axis, keepdims) / (_counted(x, axis, known, keepdims) - ddof), out)
+    return store(_var_where(x, axis, known, ddof, keepdims), out)
 
 
 def nanstd(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False) -> Array:
@@ -398,33 +455,39 @@ def nanmin(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) ->
     return _nan_extreme(x, axis, out, keepdims, False)
 
 
-def nanargmax(x: Any, axis: int | None = None) -> Array:
+def nanargmax(x: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """The index (int32) of the first largest element, NaN left out."""
     x, known = _known(x)
-    return ops.argmax(_masked(x, known, -math.inf), axis)
+    return store(ops.argmax(_masked(x, known, -math.inf), axis, keepdims), out)
 
 
-def nanargmin(x: Any, axis: int | None = None) -> Array:
+def nanargmin(x: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """The index (int32) of the first smallest element, NaN left out."""
     x, known = _known(x)
-    return ops.argmin(_masked(x, known, math.inf), axis)
+    return store(ops.argmin(_masked(x, known, math.inf), axis, keepdims), out)
 
 
-def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Array:
+def nancumsum(x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """Sums of the elements up to each, NaN as 0."""
     x, known = _known(x)
-    return cumsum(_masked(x, known, 0), axis, dtype)
+    return cumsum(_masked(x, known, 0), axis, dtype, out)
 
 
-def nanquantile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The quantile along an axis, NaN left out."""
+def nancumprod(x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    """Products of the elements up to each, NaN as 1."""
+    x, known = _known(x)
+    return cumprod(_masked(x, known, 1), axis, dtype, out)
+
+
+def nanquantile(x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False) -> Array:
+    """The quantile over axes, NaN left out; with NaN the method is "linear"."""
     x, known = _known(x)
     if known is None:
-        return quantile(x, q, axis, keepdims)
-    if not isinstance(q, (int, float)):
-        return ops.stack([nanquantile(x, own, axis, keepdims) for own in asarray(q).tolist()], 0)
+        return quantile(x, q, axis, out, overwrite_input, method, keepdims)
+    if method != "linear":
+        raise NotImplementedError(f"nanquantile: the method is 'linear', not {method!r}")
 
-    def along(own: Array, i: int) -> Array:
+    def along(own: Array, i: int, q: float) -> Array:
         """NaN is sorted to the end, so quantiles are among the first so many elements."""
         ordered, count = ops.sort(own, i), ops.sum(ops.cast(ops.eq(own, own), _core.int32), i, True)
         place = ops.cast(ops.maximum(count - 1, 0), _core.float32) * q
@@ -432,14 +495,14 @@ def nanquantile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False)
         below, above = ops.gather(ordered, i, low), ops.gather(ordered, i, ops.minimum(low + 1, ops.maximum(count - 1, 0)))
         return ops.squeeze(below + (above - below) * ops.cast(place - ops.floor(place), own.dtype), i)
 
-    return _over_axes(along, x, axis, keepdims)
+    return store(_each_quantile(lambda own: _over_axes(lambda part, i: along(part, i, own), x, axis, keepdims), q), out)
 
 
-def nanpercentile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The percentile along an axis, NaN left out."""
-    return nanquantile(x, q / 100 if isinstance(q, (int, float)) else asarray(q, _core.float64) / 100, axis, keepdims)
+def nanpercentile(x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False) -> Array:
+    """The percentile over axes, NaN left out."""
+    return nanquantile(x, _hundredths(q), axis, out, overwrite_input, method, keepdims)
 
 
-def nanmedian(x: Any, axis: int | None = None, keepdims: bool = False) -> Array:
-    """The median along an axis, NaN left out."""
-    return nanquantile(x, 0.5, axis, keepdims)
+def nanmedian(x: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Array:
+    """The median over axes, NaN left out."""
+    return nanquantile(x, 0.5, axis, out, keepdims=keepdims)

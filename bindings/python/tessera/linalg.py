@@ -161,10 +161,14 @@ def outer(x1: Any, x2: Any, /) -> Array:
 
 
 def cross(x1: Any, x2: Any, /, axis: int = -1) -> Array:
-    """The cross product of vectors of 3 along an axis.
+    """The cross product of vectors of 3 along an axis; of vectors of 2 the third component, the only one that is not 0.
 
     >>> tessera.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     """
+    x1, x2 = asarray(x1), asarray(x2)
+    if x1.ndim and x2.ndim and x1.shape[axis] == 2 == x2.shape[axis]:
+        (a, b), (c, d) = (ops.unstack(x, axis, 2) for x in (x1, x2))
+        return a * d - b * c
     return _cross(x1, x2, axis)
 
 
@@ -225,20 +229,28 @@ class svd_result(NamedTuple):
     Vh: Array
 
 
-def eigh(x: Any, /) -> eigh_result:
-    """Eigenvalues, ascending, and eigenvectors of symmetric matrices.
+def _symmetric(x: Any, triangle: str) -> Array:
+    """Symmetric matrices from one triangle; ops.eigh reads the lower one."""
+    if triangle not in ("L", "U"):
+        raise ValueError(f"eigh: UPLO is 'L' or 'U', not {triangle!r}")
+    x = _float(x)
+    return x if triangle == "L" else matrix_transpose(x)
+
+
+def eigh(x: Any, /, UPLO: str = "L") -> eigh_result:
+    """Eigenvalues, ascending, and eigenvectors of symmetric matrices, of which the triangle UPLO counts: "L", the lower one, or "U".
 
     >>> tessera.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
     """
-    return eigh_result(*ops.eigh(_float(x)))
+    return eigh_result(*ops.eigh(_symmetric(x, UPLO)))
 
 
-def eigvalsh(x: Any, /) -> Array:
-    """Eigenvalues of symmetric matrices, ascending.
+def eigvalsh(x: Any, /, UPLO: str = "L") -> Array:
+    """Eigenvalues of symmetric matrices, ascending; see eigh.
 
     >>> tessera.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]])
     """
-    return ops.eigh(_float(x))[0]
+    return ops.eigh(_symmetric(x, UPLO))[0]
 
 
 def qr(x: Any, /, *, mode: str = "reduced") -> qr_result:
@@ -259,7 +271,7 @@ def slogdet(x: Any, /) -> slogdet_result:
     return slogdet_result(*ops.slogdet(_float(x)))
 
 
-def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Singular values, descending, with orthonormal columns U and rows Vh; with compute_uv=False the values alone.
 
     >>> tessera.linalg.svd([[1.0, 2.0], [3.0, 4.0]])
@@ -277,19 +289,21 @@ def svdvals(x: Any, /) -> Array:
     return ops.svd(_float(x), False)[1]
 
 
-def pinv(x: Any, /, *, rtol: float | None = None) -> Array:
+def pinv(x: Any, /, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> Array:
     """The pseudo-inverse, from the singular values above rtol times the largest.
 
     >>> tessera.linalg.pinv([[1.0], [2.0]])
     """
-    return ops.pinv(_float(x), rtol or 0.0)
+    return ops.pinv(_float(x), (rcond if rtol is None else rtol) or 0.0)
 
 
-def matrix_rank(x: Any, /, *, rtol: float | None = None) -> Array:
-    """How many singular values are above rtol times the largest.
+def matrix_rank(x: Any, /, tol: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> Array:
+    """How many singular values are above rtol times the largest, or above tol.
 
     >>> tessera.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
     """
+    if tol is not None:
+        return ops.sum(ops.cast(ops.gt(svdvals(x), tol), _core.int64), -1)
     return ops.matrix_rank(_float(x), rtol or 0.0)
 
 

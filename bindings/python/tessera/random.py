@@ -6,6 +6,7 @@
 """
 from __future__ import annotations
 
+import builtins
 import math
 import os
 from typing import Any
@@ -19,6 +20,15 @@ _MASK = 2**64 - 1
 
 def _sizes(size: Any) -> tuple[int, ...]:
     return () if size is None else _shape(size)
+
+
+def _size_of(size: Any, *parameters: Any) -> Any:
+    """The size asked for; without one, what parameters that are arrays broadcast to: each element then has a number of its own."""
+    if size is not None or builtins.all(isinstance(own, (int, float)) for own in parameters):
+        return size
+    from ._manipulation import broadcast_shapes
+
+    return broadcast_shapes(*(asarray(own).shape for own in parameters)) or None
 
 
 def _mixed(number: int) -> int:
@@ -46,21 +56,25 @@ class Generator:
         """Uniform, 0 included and 1 not."""
         return self._made("rand", size, dtype=dtype)
 
-    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         """Uniform between two numbers, the second not included."""
-        return low + (high - low) * self.random(size)
+        low, high = (own if isinstance(own, (int, float)) else asarray(own) for own in (low, high))
+        return low + (high - low) * self.random(_size_of(size, low, high))
 
     def standard_normal(self, size: Any = None, dtype: Any = _core.float32) -> Any:
         """Normal, mean 0 and deviation 1."""
         return self._made("randn", size, dtype=dtype)
 
-    def normal(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         """Normal, with a mean and a deviation."""
-        return loc + scale * self.standard_normal(size)
+        loc, scale = (own if isinstance(own, (int, float)) else asarray(own) for own in (loc, scale))
+        return loc + scale * self.standard_normal(_size_of(size, loc, scale))
 
-    def exponential(self, scale: float = 1.0, size: Any = None) -> Any:
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
         """Exponential, with a mean."""
-        return self._made("rand_exponential", size, scale)
+        if isinstance(scale, (int, float)):
+            return self._made("rand_exponential", size, scale)
+        return asarray(scale) * self._made("rand_exponential", _size_of(size, scale), 1.0)
 
     def gamma(self, shape: float, scale: float = 1.0, size: Any = None) -> Any:
         """Gamma, with mean shape * scale."""
@@ -78,6 +92,61 @@ class Generator:
     def standard_exponential(self, size: Any = None) -> Any:
         """Exponential, with mean 1."""
         return self.exponential(1.0, size)
+
+    def standard_gamma(self, shape: float, size: Any = None) -> Any:
+        """Gamma, with a mean and scale 1."""
+        return self.gamma(shape, 1.0, size)
+
+    def standard_cauchy(self, size: Any = None) -> Any:
+        """Cauchy's distribution: the quotient of two normal numbers."""
+        below = self.standard_normal(_sizes(size))
+        return self._of(lambda x: x / below, size, self.standard_normal(_sizes(size)))
+
+    def rayleigh(self, scale: float = 1.0, size: Any = None) -> Any:
+        """Rayleigh's distribution: the length of a vector of two normal numbers."""
+        return self._of(lambda x: scale * ops.sqrt(2 * x), size, self.exponential(1.0, _sizes(size)))
+
+    def gumbel(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
+        """Gumbel's distribution, of the largest of many numbers."""
+        return self._of(lambda x: loc - scale * ops.log(x), size, self.exponential(1.0, _sizes(size)))
+
+    def logistic(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
+        """The logistic distribution: the difference of two Gumbel numbers."""
+        other = self.gumbel(0.0, 1.0, _sizes(size))
+        return self._of(lambda x: loc + scale * (x - other), size, self.gumbel(0.0, 1.0, _sizes(size)))
+
+    def pareto(self, a: float, size: Any = None) -> Any:
+        """Pareto's distribution of the second kind, from 0 on."""
+        return self._of(lambda x: ops.expm1(x / a), size, self.exponential(1.0, _sizes(size)))
+
+    def power(self, a: float, size: Any = None) -> Any:
+        """Numbers from 0 to 1 whose density is proportional to a power, a - 1."""
+        return self._of(lambda x: x ** (1 / a), size, self.random(_sizes(size)))
+
+    def triangular(self, left: float, mode: float, right: float, size: Any = None) -> Any:
+        """A density that rises from `left` to `mode` and falls to `right`."""
+        width = right - left
+
+        def of(u: Array) -> Array:
+            rising, falling = left + ops.sqrt(u * (width * (mode - left))), right - ops.sqrt((1 - u) * (width * (right - mode)))
+            return ops.where(ops.lt(u, (mode - left) / width), rising, falling)
+
+        return self._of(of, size, self.random(_sizes(size)))
+
+    def f(self, dfnum: float, dfden: float, size: Any = None) -> Any:
+        """Fisher's distribution: the quotient of two mean squares."""
+        below = self.chisquare(dfden, _sizes(size)) / dfden
+        return self._of(lambda x: x / dfnum / below, size, self.chisquare(dfnum, _sizes(size)))
+
+    def multinomial(self, n: int, pvals: Any, size: Any = None) -> Array:
+        """How often each of several outcomes comes in n tries, along the last axis."""
+        count = asarray(pvals).size
+        drawn = self.choice(count, _sizes(size) + (n,), p=pvals)
+        return ops.sum(ops.cast(ops.eq(ops.unsqueeze(drawn, -1), ops.arange(0, count, 1, _core.int64)), _core.int64), -2)
+
+    def bytes(self, length: int) -> Any:
+        """Random bytes."""
+        return self.integers(0, 256, length, _core.uint8).tobytes()
 
     def lognormal(self, mean: float = 0.0, sigma: float = 1.0, size: Any = None) -> Any:
         """The exponential function of a normal number."""
@@ -138,18 +207,24 @@ class Generator:
 
     def permutation(self, x: Any, axis: int = 0) -> Array:
         """The numbers below x in random order, or the elements of an array along an axis."""
-        if isinstance(x, int):
-            return ops.cast(ops.permutation(x, self._seed()), _core.int64)
+        if isinstance(x, (int, _core.Array)) and not getattr(x, "ndim", 0):
+            return ops.cast(ops.permutation(int(x), self._seed()), _core.int64)
         x = asarray(x)
         return ops.index_select(x, axis, ops.permutation(x.shape[axis], self._seed(), x.device))
 
-    def shuffle(self, x: Array, axis: int = 0) -> None:
-        """The elements of an array in random order, in place."""
-        ops.assign(x, self.permutation(x, axis))
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """The elements of an array, or of a list, in random order, in place."""
+        if isinstance(x, Array):
+            ops.assign(x, self.permutation(x, axis))
+        else:
+            x[:] = [x[i] for i in self.permutation(len(x)).tolist()]
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0) -> Any:
-        """Random elements along an axis of an array, or of the numbers below a; by probabilities p, if they are given."""
-        x = ops.arange(0, a, 1, _core.int64) if isinstance(a, int) else asarray(a)
+        """Random elements along an axis of an array, or of the numbers below a; by probabilities p, if they are given. Of a list of texts: one of them, or a list."""
+        if isinstance(a, (list, tuple)) and a and isinstance(a[0], str):
+            chosen_places = self.choice(len(a), size, replace, p)
+            return a[chosen_places] if size is None else [a[i] for i in chosen_places.tolist()]
+        x = ops.arange(0, int(a), 1, _core.int64) if isinstance(a, int) or getattr(a, "shape", None) == () else asarray(a)
         shape = () if size is None else _shape(size)
         count = 1
         for own in shape:
@@ -164,29 +239,35 @@ def default_rng(seed: int | None = None) -> Generator:
     return Generator(seed)
 
 
-_shared = Generator()
+class RandomState(Generator):
+    """A generator with the names that NumPy's older one has."""
+
+    def seed(self, seed: int | None = None) -> None:
+        """Starts the numbers again."""
+        Generator.__init__(self, seed)
+
+    def rand(self, *shape: int) -> Any:
+        """Uniform, 0 included and 1 not: rand(3, 4)."""
+        return self.random(shape or None)
+
+    def randn(self, *shape: int) -> Any:
+        """Normal, mean 0 and deviation 1: randn(3, 4)."""
+        return self.standard_normal(shape or None)
+
+    randint, random_sample = Generator.integers, Generator.random
 
 
-def seed(seed: int | None = None) -> None:
-    """Starts the numbers of this module's functions again."""
-    _shared.__init__(seed)  # type: ignore[misc]
+_shared = RandomState()
 
 
-random = random_sample = _shared.random
+seed, rand, randn, randint = _shared.seed, _shared.rand, _shared.randn, _shared.randint
+random = random_sample = sample = ranf = _shared.random
 uniform, normal, standard_normal, exponential, gamma, poisson = (_shared.uniform, _shared.normal, _shared.standard_normal, _shared.exponential, _shared.gamma,
                                                                  _shared.poisson)
-randint, permutation, shuffle, choice = _shared.integers, _shared.permutation, _shared.shuffle, _shared.choice
+permutation, shuffle, choice, bytes = _shared.permutation, _shared.shuffle, _shared.choice, _shared.bytes
 binomial, beta, lognormal, laplace, chisquare, standard_t, weibull, geometric, multivariate_normal, dirichlet = (
     _shared.binomial, _shared.beta, _shared.lognormal, _shared.laplace, _shared.chisquare, _shared.standard_t, _shared.weibull, _shared.geometric,
     _shared.multivariate_normal, _shared.dirichlet)
-RandomState = Generator
-
-
-def rand(*shape: int) -> Any:
-    """Uniform, 0 included and 1 not: rand(3, 4)."""
-    return _shared.random(shape or None)
-
-
-def randn(*shape: int) -> Any:
-    """Normal, mean 0 and deviation 1: randn(3, 4)."""
-    return _shared.standard_normal(shape or None)
+standard_exponential, standard_gamma, standard_cauchy, rayleigh, gumbel, logistic, pareto, power, triangular, f, multinomial = (
+    _shared.standard_exponential, _shared.standard_gamma, _shared.standard_cauchy, _shared.rayleigh, _shared.gumbel, _shared.logistic, _shared.pareto, _shared.power,
+    _shared.triangular, _shared.f, _shared.multinomial)
