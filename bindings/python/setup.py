@@ -51,6 +51,8 @@ class BuildWithLibrary(build_ext):
 
 
 os.makedirs(STAGE, exist_ok=True)
+for old in glob.glob(os.path.join(STAGE, "lib*", "tessera", "**", "*.py"), recursive=True):
+    os.remove(old)  # else a module that the tree no longer has would stay in the wheel
 os.chdir(HERE)
 setup(
     name="tessera",

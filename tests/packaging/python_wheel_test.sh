@@ -25,7 +25,7 @@ wheels=("$folder"/tessera-*-cp311-abi3-*.whl)
   exit 1
 }
 "$python" -m zipfile -e "${wheels[0]}" "$folder/installed"
-for file in libtessera.so.0 _core.abi3.so py.typed ops.pyi _core.pyi; do
+for file in libtessera.so.0 _core.abi3.so py.typed ops.pyi _core.pyi lib/stride_tricks.py; do
   [ -f "$folder/installed/tessera/$file" ] || {
     echo "FAIL: the wheel has no tessera/$file" >&2
     exit 1
