@@ -389,6 +389,7 @@ PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t
 // --- composed.c: functions of several operators ---------------------------------------------------------------------------------
 
 bool tsrpy_composed_init(PyObject *module);
+bool tsrpy_few_parts_init(PyObject *module);
 
 // --- methods.c: what small programs call all the time ------------------------------------------------------------------
 

@@ -25,6 +25,11 @@ bool tsrpy_small_read(PyObject *object, tsrpy_small *out) {
   return true;
 }
 
+bool tsrpy_small_is_alike(const tsrpy_small *a, const tsrpy_small *b) {
+  return a->device == b->device && a->shape.rank == b->shape.rank &&
+         memcmp(a->shape.dims, b->shape.dims, (size_t)a->shape.rank * sizeof a->shape.dims[0]) == 0;
+}
+
 PyObject *tsrpy_small_make(const tsrpy_small *s) {
   unsigned char element[TSRPY_ELEMENT_BYTES] = {0};
   if (s->shape.rank > 0) return tsrpy_few_take(s->device, s->dtype, &s->shape, s->count, &s->of);

@@ -24,6 +24,12 @@ typedef struct tsrpy_small {
 // False: it is no Array, or its elements are many, or not there, or operators are recorded.
 bool tsrpy_small_read(PyObject *object, tsrpy_small *out);
 
+// Whether the functions here compute with the dtype as a float.
+static inline bool tsrpy_small_is_float(tsr_dtype dtype) { return dtype == TSR_F32 || dtype == TSR_F64; }
+
+// Whether both are on one device and have one shape.
+bool tsrpy_small_is_alike(const tsrpy_small *a, const tsrpy_small *b);
+
 // A new small array beside another one, without elements yet. False: it would have too many, or none.
 bool tsrpy_small_begin(tsrpy_small *out, const tsrpy_small *like, tsr_dtype dtype, const tsr_shape *shape);
 

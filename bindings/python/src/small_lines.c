@@ -5,8 +5,6 @@
 
 #include "small.h"
 
-static bool is_float(tsr_dtype dtype) { return dtype == TSR_F32 || dtype == TSR_F64; }
-
 // A tuple or list of one whole number from 0 on. False: it is something else.
 static bool read_only_size(PyObject *object, int *out_size) {
   int overflow = 0;
@@ -28,7 +26,7 @@ static PyObject *small_pad(PyObject *const *given) {
     return NULL;
   const tsr_shape shape = {.rank = 1, .dims = {before + x.count + after}};
   if (x.shape.rank != 1 || !tsrpy_small_begin(&out, &x, x.dtype, &shape)) return NULL;
-  if (given[3] && (!is_float(x.dtype) || !tsrpy_number_bits(x.dtype, given[3], value))) {
+  if (given[3] && (!tsrpy_small_is_float(x.dtype) || !tsrpy_number_bits(x.dtype, given[3], value))) {
     // Of integers only 0, which needs no rounding.
     int overflow = 0;
     if (PyErr_Occurred() || !PyLong_Check(given[3]) || PyLong_AsLongAndOverflow(given[3], &overflow) != 0) return NULL;
@@ -60,7 +58,7 @@ static PyObject *small_interp(PyObject *const *given) {
   tsrpy_small x, xs, ys;
   if (!tsrpy_small_read(given[0], &x) || !tsrpy_small_read(given[1], &xs) || !tsrpy_small_read(given[2], &ys))
     return NULL;
-  if (!is_float(x.dtype) || x.dtype != xs.dtype || x.dtype != ys.dtype) return NULL;
+  if (!tsrpy_small_is_float(x.dtype) || x.dtype != xs.dtype || x.dtype != ys.dtype) return NULL;
   if (x.device != xs.device || x.device != ys.device) return NULL;
   if (xs.shape.rank != 1 || ys.shape.rank != 1 || xs.count != ys.count) return NULL;
   for (int i = 0; i < x.count; i++) {
@@ -75,7 +73,8 @@ static PyObject *small_trace(PyObject *const *given) {
   tsrpy_small x, out;
   int a, b;
   const tsr_shape none = {0};
-  if (!tsrpy_small_read(given[0], &x) || x.shape.rank != 2 || (!is_float(x.dtype) && x.dtype != TSR_I64)) return NULL;
+  if (!tsrpy_small_read(given[0], &x) || x.shape.rank != 2 || (!tsrpy_small_is_float(x.dtype) && x.dtype != TSR_I64))
+    return NULL;
   if (!tsrpy_read_axis(given[2], 2, 0, &a) || !tsrpy_read_axis(given[3], 2, 1, &b) || a != 0 || b != 1) return NULL;
   if (given[1] && !(PyLong_Check(given[1]) && PyObject_Not(given[1]) == 1)) return NULL;
   if (!tsrpy_small_begin(&out, &x, x.dtype, &none)) return NULL;
@@ -95,7 +94,7 @@ static PyObject *small_norm(PyObject *const *given) {
   const tsr_shape none = {0};
   const bool is_plain = (!given[2] || given[2] == Py_None) && (!given[3] || given[3] == Py_False);
   if (!is_plain || !given[1] || !PyFloat_Check(given[1]) || PyFloat_AsDouble(given[1]) != 2) return NULL;
-  if (!tsrpy_small_read(given[0], &x) || !is_float(x.dtype) || !tsrpy_small_begin(&out, &x, x.dtype, &none))
+  if (!tsrpy_small_read(given[0], &x) || !tsrpy_small_is_float(x.dtype) || !tsrpy_small_begin(&out, &x, x.dtype, &none))
     return NULL;
   float single = 0;
   double real = 0;
@@ -141,9 +140,8 @@ static PyObject *small_einsum(PyObject *const *given) {
 
 PyObject *tsrpy_few_heaviside(PyObject *a, PyObject *b) {
   tsrpy_small x, other;
-  if (!tsrpy_small_read(a, &x) || !tsrpy_small_read(b, &other) || !is_float(x.dtype)) return NULL;
-  if (x.dtype != other.dtype || x.device != other.device || x.shape.rank != other.shape.rank) return NULL;
-  if (memcmp(x.shape.dims, other.shape.dims, (size_t)x.shape.rank * sizeof x.shape.dims[0]) != 0) return NULL;
+  if (!tsrpy_small_read(a, &x) || !tsrpy_small_read(b, &other) || !tsrpy_small_is_float(x.dtype)) return NULL;
+  if (x.dtype != other.dtype || !tsrpy_small_is_alike(&x, &other)) return NULL;
   for (int i = 0; i < x.count; i++) {
     if (x.dtype == TSR_F32) x.of.f32[i] = x.of.f32[i] == 0 ? other.of.f32[i] : x.of.f32[i] > 0;
     else x.of.f64[i] = x.of.f64[i] == 0 ? other.of.f64[i] : x.of.f64[i] > 0;
@@ -180,7 +178,8 @@ PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t
   int first, shifts;
   (void)module;
   if (count != 4 || !tsrpy_small_read(args[0], &a) || !tsrpy_small_read(args[1], &v)) Py_RETURN_NONE;
-  if (!is_float(a.dtype) || a.dtype != v.dtype || a.device != v.device || a.shape.rank != 1 || v.shape.rank != 1)
+  if (!tsrpy_small_is_float(a.dtype) || a.dtype != v.dtype || a.device != v.device || a.shape.rank != 1 ||
+      v.shape.rank != 1)
     Py_RETURN_NONE;
   if (args[3] == Py_True) reverse(&v);
   const tsrpy_small *large = a.count >= v.count ? &a : &v, *few = large == &a ? &v : &a;

@@ -201,6 +201,9 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Array:
 
     >>> tessera.packbits([1, 0, 1, 0, 0, 0, 0, 1])
     """
+    few = _core.few_packbits(a, bitorder == "little") if axis is None and bitorder in ("big", "little") else None
+    if few is not None:
+        return few
     bits = ops.ne(asarray(a), 0)
     bits = ops.reshape(bits, (-1,)) if axis is None else ops.moveaxis(bits, axis, -1)
     padded = ops.pad(bits, (0,) * bits.ndim, (0,) * (bits.ndim - 1) + (-bits.shape[-1] % 8,), 0)

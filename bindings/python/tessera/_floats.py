@@ -17,6 +17,9 @@ def _float(x: Any) -> Array:
 
 def ldexp(x1: Any, x2: Any, /) -> Array:
     """x1 times 2 to the power x2, in two steps, so that neither overflows before the product does."""
+    few = _core.few_ldexp(x1, x2)
+    if few is not None:
+        return few
     x, power = _float(x1), asarray(x2)
     half = power // 2
     return x * ops.exp2(ops.cast(half, x.dtype)) * ops.exp2(ops.cast(power - half, x.dtype))
@@ -24,6 +27,9 @@ def ldexp(x1: Any, x2: Any, /) -> Array:
 
 def frexp(x: Any, /) -> tuple[Array, Array]:
     """Numbers from 0.5 to 1, and the powers of 2 that give x when multiplied with them."""
+    few = _core.few_frexp(x)
+    if few is not None:
+        return few
     x = _float(x)
     is_plain = ops.logical_and(ops.isfinite(x), ops.ne(x, 0.0))
     size = ops.abs(ops.where(is_plain, x, asarray(0.5, x.dtype, device=x.device)))
@@ -36,5 +42,8 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
 
 def spacing(x: Any, /) -> Array:
     """The distance to the next number that the dtype has, away from 0."""
+    few = _core.few_spacing(x)
+    if few is not None:
+        return few
     x = _float(x)
     return ops.nextafter(x, ops.copysign(asarray(math.inf, x.dtype, device=x.device), x)) - x

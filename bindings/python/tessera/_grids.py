@@ -77,6 +77,8 @@ def ix_(*lists: Any) -> tuple[Array, ...]:
 def indices(dimensions: Sequence[int], dtype: Any = _core.int64, sparse: bool = False) -> Any:
     """The index of every element along each axis; with `sparse` as one array for each axis, to be broadcast."""
     shape = tuple(map(int, dimensions))
+    if 0 in shape and not sparse:
+        return ops.zeros((len(shape),) + shape, dtype)
     ones = (1,) * len(shape)
     lists = tuple(ops.reshape(arange(size) if dtype is _core.int64 else arange(size, dtype=dtype), ones[:i] + (size,) + ones[i + 1:]) for i, size in enumerate(shape))
     return lists if sparse else ops.stack([ops.expand(own, shape) for own in lists], 0)

@@ -61,6 +61,32 @@ class Few(unittest.TestCase):
                     self.assertEqual(found.shape, wanted.shape)
                     np.testing.assert_allclose(np.asarray(found), wanted, rtol=2e-6, atol=1e-6)
 
+    def test_parts_of_floats(self):
+        for x in OPERANDS[:2]:
+            self.check(lambda a: ts.frexp(a)[0], x)
+            self.check(lambda a: ts.frexp(a)[1], x)
+            self.check(ts.spacing, x)
+            self.check(ts.ldexp, x, np.arange(len(x)) * 9 - 120)
+
+    def test_bits(self):
+        for x in OPERANDS:
+            for count in range(1, len(x) + 1):
+                for order in ("big", "little"):
+                    few, many = ts.packbits(ts.asarray(x[:count]), bitorder=order), ts.packbits(ts.asarray(np.pad(x[:count], (0, 64))), bitorder=order)
+                    self.assertEqual(few.tolist(), np.packbits(x[:count] != 0, bitorder=order).tolist())
+                    self.assertEqual(few.tolist(), many.tolist()[:few.size])
+
+    def test_orders_by_several_keys(self):
+        generator = np.random.default_rng(5)
+        for count in [1, 2, 5, 17, 32, 33] * 20:
+            keys = [generator.integers(-2, 3, count).astype(generator.choice(["int64", "int32", "float32", "float64", "bool", "int8"])) for _ in range(generator.integers(1, 5))]
+            for key in keys:
+                if key.dtype.kind == "f":
+                    key[generator.integers(0, count)] = np.nan
+            self.assertEqual(ts.lexsort([ts.asarray(key) for key in keys]).tolist(), np.lexsort(keys).tolist())
+        rows = generator.integers(0, 3, (3, 8))
+        self.assertEqual(ts.lexsort(ts.asarray(rows)).tolist(), np.lexsort(rows).tolist())
+
     def test_they_are_recorded_where_gradients_are(self):
         with ts.device("cpu"):
             x = ts.asarray([0.5, 1.0, 2.0])
