@@ -20,6 +20,24 @@ static const dtype_name names[] = {
 };
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
 
+typedef struct dtype_code {
+  const char *code;
+  tsr_dtype dtype;
+} dtype_code;
+
+// NumPy's other names. Its sizes are in bytes, so "i8" is int64 here although the library calls int8 that.
+// As Python's float, "float" is float32, the default.
+static const dtype_code codes[] = {
+    {"b1", TSR_BOOL},  {"i1", TSR_I8},      {"i2", TSR_I16},     {"i4", TSR_I32},     {"i8", TSR_I64},
+    {"u1", TSR_U8},    {"u2", TSR_U16},     {"u4", TSR_U32},     {"u8", TSR_U64},     {"f2", TSR_F16},
+    {"f4", TSR_F32},   {"f8", TSR_F64},     {"?", TSR_BOOL},     {"b", TSR_I8},       {"h", TSR_I16},
+    {"i", TSR_I32},    {"l", TSR_I64},      {"q", TSR_I64},      {"B", TSR_U8},       {"H", TSR_U16},
+    {"I", TSR_U32},    {"L", TSR_U64},      {"Q", TSR_U64},      {"e", TSR_F16},      {"f", TSR_F32},
+    {"d", TSR_F64},    {"bool_", TSR_BOOL}, {"byte", TSR_I8},    {"ubyte", TSR_U8},   {"short", TSR_I16},
+    {"intc", TSR_I32}, {"int", TSR_I64},    {"int_", TSR_I64},   {"intp", TSR_I64},   {"uint", TSR_U64},
+    {"half", TSR_F16}, {"float", TSR_F32},  {"float_", TSR_F32}, {"single", TSR_F32}, {"double", TSR_F64},
+};
+
 static PyTypeObject *dtype_type;
 static PyObject *objects[NAME_COUNT];
 
@@ -52,6 +70,28 @@ static PyObject *get_kind(PyObject *self, void *unused) {
   static const char *const kinds[] = {"b", "u", "i", "f"};  // by tsr_dtype_kind
   (void)unused;
   return PyUnicode_FromString(kinds[tsr_dtype_kind_of(dtype_of(self))]);
+}
+
+// NumPy's first code of a length for a dtype, after a mark of the byte order if the elements have several bytes.
+static PyObject *code_of(PyObject *self, size_t length, bool has_order) {
+  for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+    if (codes[i].dtype != dtype_of(self) || strlen(codes[i].code) != length) continue;
+    const char *order = !has_order ? "" : tsr_dtype_bytes(dtype_of(self)) > 1 ? "<" : "|";
+    return PyUnicode_FromFormat("%s%s", order, codes[i].code);
+  }
+  return PyErr_Format(PyExc_AttributeError, "NumPy has no code for %s", find(dtype_of(self))->name);
+}
+static PyObject *get_str(PyObject *self, void *unused) {
+  (void)unused;
+  return code_of(self, 2, true);
+}
+static PyObject *get_char(PyObject *self, void *unused) {
+  (void)unused;
+  return code_of(self, 1, false);
+}
+static PyObject *get_type(PyObject *self, void *unused) {
+  (void)unused;
+  return Py_NewRef(self);
 }
 
 // Pickled by its name: tessera._dtype("float32").
@@ -103,9 +143,19 @@ static PyGetSetDef properties[] = {
     {"itemsize", get_itemsize, NULL, "Bytes of an element; 0 for int4 and uint4, of which two share a byte.", NULL},
     {"bits", get_bits, NULL, "Bits of an element.", NULL},
     {"kind", get_kind, NULL, "'b', 'i', 'u' or 'f', as in NumPy.", NULL},
+    {"str", get_str, NULL, "NumPy's code with the byte order, such as '<f4'.", NULL},
+    {"char", get_char, NULL, "NumPy's code of one letter, such as 'f'.", NULL},
+    {"type", get_type, NULL, "The dtype itself, which makes numbers when it is called.", NULL},
     {0},
 };
-static PyMethodDef methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, NULL}, {0}};
+// isinstance(x, tessera.float32): whether x is an Array of this dtype without axes, as NumPy's numbers are.
+static PyObject *dtype_instance_check(PyObject *self, PyObject *object) {
+  const bool is_number = tsrpy_is_array(object) && tsrpy_rank_of(object) == 0;
+  return PyBool_FromLong(is_number && tsrpy_dtype_of(object) == dtype_of(self));
+}
+
+static PyMethodDef methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, NULL}, {"__instancecheck__", dtype_instance_check, METH_O, NULL}, {0}};
 static PyType_Slot slots[] = {
     {Py_tp_doc, "The type of an array's elements."},
     {Py_tp_str, dtype_str},
@@ -141,24 +191,6 @@ PyObject *tsrpy_dtype_object(tsr_dtype dtype) {
   if (!by_dtype[dtype]) by_dtype[dtype] = objects[find(dtype) - names];
   return Py_NewRef(by_dtype[dtype]);
 }
-
-typedef struct dtype_code {
-  const char *code;
-  tsr_dtype dtype;
-} dtype_code;
-
-// NumPy's other names. Its sizes are in bytes, so "i8" is int64 here although the library calls int8 that.
-// As Python's float, "float" is float32, the default.
-static const dtype_code codes[] = {
-    {"b1", TSR_BOOL},  {"i1", TSR_I8},      {"i2", TSR_I16},     {"i4", TSR_I32},     {"i8", TSR_I64},
-    {"u1", TSR_U8},    {"u2", TSR_U16},     {"u4", TSR_U32},     {"u8", TSR_U64},     {"f2", TSR_F16},
-    {"f4", TSR_F32},   {"f8", TSR_F64},     {"?", TSR_BOOL},     {"b", TSR_I8},       {"h", TSR_I16},
-    {"i", TSR_I32},    {"l", TSR_I64},      {"q", TSR_I64},      {"B", TSR_U8},       {"H", TSR_U16},
-    {"I", TSR_U32},    {"L", TSR_U64},      {"Q", TSR_U64},      {"e", TSR_F16},      {"f", TSR_F32},
-    {"d", TSR_F64},    {"bool_", TSR_BOOL}, {"byte", TSR_I8},    {"ubyte", TSR_U8},   {"short", TSR_I16},
-    {"intc", TSR_I32}, {"int", TSR_I64},    {"int_", TSR_I64},   {"intp", TSR_I64},   {"uint", TSR_U64},
-    {"half", TSR_F16}, {"float", TSR_F32},  {"float_", TSR_F32}, {"single", TSR_F32}, {"double", TSR_F64},
-};
 
 static bool parse_code(const char *code, tsr_dtype *out_dtype) {
   if (*code == '<' || *code == '=' || *code == '|') code++;  // byte orders; '>' is none of this machine

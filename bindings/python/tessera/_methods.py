@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from typing import Any
 
 from . import _core, _creation, _dtypes, _elementwise, _manipulation, _numpy, _searching, _sets, _statistics, linalg, ops
@@ -129,8 +130,12 @@ def _view(self: Array, dtype: Any = None) -> Array:
     return self[...] if dtype is None else ops.bit_cast(self, dtype)
 
 
-def _resize(self: Array, *shape: Any) -> None:
-    raise NotImplementedError("an array keeps its size: use tessera.resize")
+def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
+    """Another shape for the same number of elements, in place."""
+    sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    if math.prod(sizes) != self.size:
+        raise NotImplementedError("an array keeps its number of elements: use tessera.resize")
+    self.shape = sizes
 
 
 def _diagonal(self: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:

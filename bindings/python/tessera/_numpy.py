@@ -20,19 +20,62 @@ float_, double, single, half, int_, intp, intc, uint, longlong, short, byte, uby
 euler_gamma, PZERO, NZERO = 0.5772156649015329, 0.0, -0.0
 
 
-class _Kind:
-    """A kind of dtypes for issubdtype: np.integer, np.floating, …"""
+class _Kind(type):
+    """The type of np.integer, np.floating, …: kinds of dtypes, for issubdtype, and of numbers without axes, for isinstance."""
 
-    def __init__(self, name: str, kinds: str) -> None:
-        self._name, self.kinds = name, kinds
+    kinds: str
 
-    def __repr__(self) -> str:
-        return f"tessera.{self._name}"
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Array) and instance.ndim == 0 and instance.dtype.kind in cls.kinds
+
+    def __repr__(cls) -> str:
+        return f"tessera.{cls.__name__}"
 
 
-generic, number, integer = _Kind("generic", "biuf"), _Kind("number", "iuf"), _Kind("integer", "iu")
-signedinteger, unsignedinteger, floating, inexact = _Kind("signedinteger", "i"), _Kind("unsignedinteger", "u"), _Kind("floating", "f"), _Kind("inexact", "f")
-complexfloating = _Kind("complexfloating", "")
+class generic(metaclass=_Kind):
+    """All dtypes."""
+
+    kinds = "biuf"
+
+
+class number(generic):
+    """Dtypes of numbers."""
+
+    kinds = "iuf"
+
+
+class integer(number):
+    """Dtypes of whole numbers."""
+
+    kinds = "iu"
+
+
+class signedinteger(integer):
+    """int8 to int64."""
+
+    kinds = "i"
+
+
+class unsignedinteger(integer):
+    """uint8 to uint64."""
+
+    kinds = "u"
+
+
+class inexact(number):
+    """Dtypes of numbers with a fraction."""
+
+    kinds = "f"
+
+
+class floating(inexact):
+    """Dtypes of numbers with a fraction."""
+
+
+class complexfloating(inexact):
+    """No dtype: there are no complex ones."""
+
+    kinds = ""
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:

@@ -168,6 +168,36 @@ class Functions(unittest.TestCase):
             with self.assertRaises(TypeError):
                 ts.dtype(code)
 
+    def test_dtypes_describe_themselves_as_numpys(self):
+        for name in "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split():
+            ours, numpys = ts.dtype(name), np.dtype(name)
+            self.assertEqual((ours.str, ours.char, ours.kind, ours.itemsize), (numpys.str, numpys.char, numpys.kind, numpys.itemsize))
+            self.assertEqual(ours.type(3).dtype, ours)
+        with self.assertRaises(AttributeError):
+            ts.bfloat16.str
+
+    def test_numbers_are_of_a_kind(self):
+        for module in (np, ts):
+            whole, real = module.asarray([3, 4])[0], module.asarray([1.5], dtype=module.float32)[0]
+            kinds = [module.integer, module.signedinteger, module.floating, module.inexact, module.number, module.generic, module.int64, module.float32, module.float64]
+            found = [[isinstance(x, kind) for kind in kinds] for x in (whole, real, 3, 1.5, "text", None)]
+            self.assertEqual(found[0], [True, True, False, False, True, True, True, False, False])
+            self.assertEqual(found[1], [False, False, True, True, True, True, False, True, False])
+            self.assertEqual(found[2:], [[False] * 9] * 4)
+            self.assertTrue(isinstance(whole, (int, module.integer)))
+            self.assertTrue(module.issubdtype(module.int32, module.signedinteger) and not module.issubdtype(module.uint8, module.signedinteger))
+        self.assertFalse(isinstance(ts.arange(3), ts.integer))
+
+    def test_resize_in_place(self):
+        for module in (np, ts):
+            x = module.arange(6)
+            x.resize((2, 3))
+            self.assertEqual(x.tolist(), [[0, 1, 2], [3, 4, 5]])
+            x.resize(3, 2)
+            self.assertEqual(x.tolist(), [[0, 1], [2, 3], [4, 5]])
+        with self.assertRaises(NotImplementedError):
+            x.resize(4)
+
     def test_views_by_strides(self):
         from tessera.lib.stride_tricks import as_strided, sliding_window_view
 
