@@ -11,10 +11,11 @@
 
 // --- What the kernel uses -------------------------------------------------------------------------------------------
 
-// Of accesses to a shared array; 1 where a vector of them would reach past its end.
+// Elements in a vector of a shared array's declaration: as many as accesses have, if there are any, unless the last vector
+// would reach past the array's end.
 static uint32_t shared_lanes(const tsri_kernel *k, uint32_t object) {
-  uint32_t most = k->shared[object].is_wide ? tsri_ir_access_lanes(k, TSRI_SPACE_SHARED, object) : 1;
-  return k->shared[object].count % most == 0 ? most : 1;
+  uint32_t most = k->shared[object].is_wide ? tsri_ir_access_lanes(k, TSRI_SPACE_SHARED, object) : 0;
+  return most > 0 && k->shared[object].count % most == 0 ? most : 1;
 }
 
 static void plan_arrays(tsri_spv *s) {

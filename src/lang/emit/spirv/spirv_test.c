@@ -123,6 +123,10 @@ TEST(groups_shared_arrays_and_loops_are_valid) {
       "  while (true) { if (n > 3) break; else return; }\n}\n");
 }
 
+TEST(a_shared_array_of_i64_that_nothing_reads_or_writes_is_valid) {
+  emit_text("kernel k<WG = 32>(out u32 y[]) {\n  shared i64 idle[16];\n  barrier();\n  y[global.x] = 1;\n}\n");
+}
+
 TEST(a_kernel_that_needs_what_the_device_lacks_is_refused_by_name) {
   tsri_module *module = NULL;
   tsri_kernel *kernel = NULL;
