@@ -1,5 +1,6 @@
 # Run after a test program is linked: asks it for its tests (--list) and writes one add_test for each to OUTPUT.
 #
+# A test core.shape.NAME is run by core_shape_test, which is the program itself or, where the program has the tests of a folder, a link to it.
 # EMULATOR runs programs that are built for another processor. A program that cannot even list its tests becomes one test, which then fails where people look for failures.
 execute_process(COMMAND ${EMULATOR} "${PROGRAM}" --list OUTPUT_VARIABLE names RESULT_VARIABLE result ERROR_QUIET)
 if(NOT result EQUAL 0)
@@ -10,13 +11,23 @@ string(REPLACE "\n" ";" names "${names}")
 
 set(text "include(\"${ENVIRONMENT_FILE}\")\n")
 string(REPLACE ";" " " emulator "${EMULATOR}")
-function(add_line test arguments)
+get_filename_component(folder "${PROGRAM}" DIRECTORY)
+get_filename_component(program_name "${PROGRAM}" NAME)
+
+# Makes the link under which the program has the tests of one file.
+function(link_for_file name)
+  if(NOT name STREQUAL program_name)
+    file(CREATE_LINK "${program_name}" "${folder}/${name}" SYMBOLIC)
+  endif()
+endfunction()
+
+function(add_line test program arguments)
   set(labels "${LABEL}")
   set(timeout 300)
   if(EMULATOR)
     set(timeout 3600)
   endif()
-  if(NAME MATCHES "^lang\\.(emit_|random)") # with TSR_TEST_SAMPLE=1, compilers get all kernels, or five times as many: minutes each
+  if(test MATCHES "^lang\\.(emit_|random)") # with TSR_TEST_SAMPLE=1, compilers get all kernels, or five times as many: minutes each
     set(timeout 3600)
   endif()
   if(LABEL STREQUAL "attack") # as long as TSR_TEST_ATTACK_SECONDS says
@@ -25,7 +36,7 @@ function(add_line test arguments)
   if(test MATCHES "thread")
     list(APPEND labels threads)
   endif()
-  string(APPEND text "add_test([==[${test}]==] ${emulator} [==[${PROGRAM}]==] ${arguments})\n"
+  string(APPEND text "add_test([==[${test}]==] ${emulator} [==[${program}]==] ${arguments})\n"
     "set_tests_properties([==[${test}]==] PROPERTIES LABELS \"${labels}\" SKIP_RETURN_CODE 77 TIMEOUT ${timeout} "
     "ENVIRONMENT \"\${test_environment}\"")
   if(LABEL STREQUAL "timing")
@@ -35,9 +46,16 @@ function(add_line test arguments)
   set(text "${text}" PARENT_SCOPE)
 endfunction()
 foreach(test ${names})
-  add_line("${NAME}.${test}" "${test}")
+  string(REGEX MATCH "^(.*)\\.([^.]*)$" matched "${test}")
+  set(claim "${CMAKE_MATCH_2}")
+  string(REPLACE "." "_" file_program "${CMAKE_MATCH_1}_test")
+  if(NOT file_program STREQUAL last_program)
+    link_for_file("${file_program}")
+    set(last_program "${file_program}")
+  endif()
+  add_line("${test}" "${folder}/${file_program}" "${claim}")
 endforeach()
 if(NOT names)
-  add_line("${NAME}" "")
+  add_line("${program_name}" "${PROGRAM}" "")
 endif()
 file(WRITE "${OUTPUT}" "${text}")

@@ -1,6 +1,8 @@
 # What a person building Tessera can choose, and the language settings that hold for every target.
 set(TESSERA_TESTS AUTO CACHE STRING "Build the tests: ON, OFF, or AUTO (when cmocka is found)")
 set_property(CACHE TESSERA_TESTS PROPERTY STRINGS AUTO ON OFF)
+set(TESSERA_TEST_PROGRAMS FOLDER CACHE STRING "Test programs: one per FOLDER, linked sooner, or one per FILE, for a few of them")
+set_property(CACHE TESSERA_TEST_PROGRAMS PROPERTY STRINGS FOLDER FILE)
 set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers to build with, as the compiler spells them (address,undefined)")
 option(TESSERA_WERROR "Treat warnings as errors" OFF)
 option(TESSERA_FUZZ "Build tests/fuzz (clang only)" OFF)

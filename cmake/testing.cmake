@@ -110,7 +110,16 @@ include(standins)
 tessera_glob(support_sources tests/support/*.c tests/lang/*.c tests/attack/*.c)
 list(FILTER support_sources EXCLUDE REGEX "/runner_[a-z]*\\.c$")
 list(APPEND support_sources "${PROJECT_SOURCE_DIR}/tests/support/runner_${test_runner}.c")
-add_library(tessera_test_support STATIC ${support_sources})
+# A call of every public function, for tests/attack/garbage_test.c.
+tessera_glob(public_headers include/tessera/*.h)
+set(calls_source "${PROJECT_BINARY_DIR}/tests/garbage_calls.c")
+add_custom_command(OUTPUT "${calls_source}"
+  COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${PROJECT_SOURCE_DIR}/include/tessera" "-DOUTPUT=${calls_source}"
+          -P "${PROJECT_SOURCE_DIR}/cmake/list_calls.cmake"
+  DEPENDS "${PROJECT_SOURCE_DIR}/cmake/list_calls.cmake" ${public_headers}
+  VERBATIM)
+
+add_library(tessera_test_support STATIC ${support_sources} "${calls_source}")
 target_include_directories(tessera_test_support PUBLIC src tests tests/support ${CMOCKA_INCLUDE_DIR})
 target_link_libraries(tessera_test_support PUBLIC
   tessera_static standin_kernels ${CMOCKA_LIBRARY} Threads::Threads ${TESSERA_MATH_LIBRARY})
@@ -119,22 +128,32 @@ tessera_set_warnings(tessera_test_support)
 find_program(VALGRIND valgrind)
 mark_as_advanced(VALGRIND)
 
-# src/core/shape_test.c becomes the program core_shape_test and the tests core.shape.<name>.
-function(tessera_add_test_program source under label)
-  file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}/${under}" "${source}")
-  string(REGEX REPLACE "\\.c$" "" path "${path}")
-  string(REPLACE "/" "_" program "${path}")
-  string(REGEX REPLACE "_test$" "" name "${path}")
-  string(REPLACE "/" "." name "${name}")
+# The name of a test file in front of its tests: core.shape for src/core/shape_test.c.
+function(tessera_name_test_file out source)
+  file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${source}")
+  string(REGEX REPLACE "^[^/]*/(.*)_test\\.c$" "\\1" path "${path}")
+  string(REPLACE "/" "." path "${path}")
+  set(${out} "${path}" PARENT_SCOPE)
+endfunction()
 
-  add_executable(${program} "${source}")
+# A program with the tests of these files. When it is linked, list_tests.cmake asks it for them.
+function(tessera_add_test_program program label)
+  add_executable(${program} ${ARGN})
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_link_libraries(${program} PRIVATE tessera_test_support)
+  if(TESSERA_SANITIZE MATCHES "address" AND TESSERA_LINKER_IS_GNU_LIKE)
+    # This sanitizer's tables are megabytes of addresses. At a fixed place in memory a program starts in two thirds of the time.
+    target_link_options(${program} PRIVATE -no-pie)
+  endif()
   tessera_set_warnings(${program})
+  foreach(source ${ARGN})
+    tessera_name_test_file(name "${source}")
+    set_source_files_properties("${source}" PROPERTIES COMPILE_DEFINITIONS "TEST_FILE=\"${name}\"")
+  endforeach()
 
   set(listed "${PROJECT_BINARY_DIR}/tests/${program}.cmake")
   add_custom_command(TARGET ${program} POST_BUILD
-    COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DNAME=${name}" "-DLABEL=${label}"
+    COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DLABEL=${label}"
             "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
             "-DENVIRONMENT_FILE=${environment_file}" "-DOUTPUT=${listed}"
             -P "${PROJECT_SOURCE_DIR}/cmake/list_tests.cmake"
@@ -144,46 +163,80 @@ function(tessera_add_test_program source under label)
 if(EXISTS "@listed@")
   include("@listed@")
 else()
-  add_test("@name@.not_built" "@program@_is_not_built")
+  add_test("@program@.not_built" "@program@_is_not_built")
 endif()
 ]])
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include_file}")
+endfunction()
 
-  if(VALGRIND AND NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ AND path MATCHES "^core/")
+# Runs the tests of src/core in valgrind, one test for each file.
+function(tessera_add_memcheck source)
+  tessera_name_test_file(name "${source}")
+  string(REPLACE "." "_" program "${name}_test")
+  if(VALGRIND AND NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ AND name MATCHES "^core\\.")
     tessera_add_test(memcheck.${name} memcheck
       "${VALGRIND}" --quiet --leak-check=full --show-leak-kinds=definite,indirect
-      --errors-for-leak-kinds=definite,indirect --error-exitcode=99 $<TARGET_FILE:${program}>)
+      --errors-for-leak-kinds=definite,indirect --error-exitcode=99 "${PROJECT_BINARY_DIR}/tests/${program}")
   endif()
 endfunction()
 
-function(tessera_add_test_programs under label)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${under}/*_test.c")
-  foreach(source ${sources})
-    tessera_add_test_program("${source}" ${ARGV2} ${label})
+# A program for each test file, as src/core/shape_test.c: core_shape_test.
+function(tessera_add_program_per_file label)
+  foreach(source ${ARGN})
+    tessera_name_test_file(name "${source}")
+    string(REPLACE "." "_" program "${name}_test")
+    tessera_add_test_program(${program} ${label} "${source}")
   endforeach()
 endfunction()
 
-tessera_add_test_programs(src unit src)
-tessera_add_test_programs(tools/tessera unit tools)
-tessera_add_test_programs(examples/common unit examples)
-tessera_add_test_programs(tests/conformance conformance tests)
-tessera_add_test_programs(tests/faults faults tests)
-tessera_add_test_programs(tests/lang lang tests)
-tessera_add_test_programs(tests/attack attack tests)
-tessera_add_test_programs(tests/standins standins tests)
-if(NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ)
-  tessera_add_test_programs(tests/timing timing tests)
-endif()
+# A program for each folder of test files, as src/core: core_tests. It is linked once instead of once for each file, and list_tests.cmake
+# makes a link to it for each file; the target of that name builds the folder's program.
+function(tessera_add_program_per_folder label)
+  set(programs)
+  foreach(source ${ARGN})
+    tessera_name_test_file(name "${source}")
+    string(REPLACE "." "_" file_program "${name}_test")
+    string(REGEX REPLACE "\\.[^.]*$" "" folder "${name}")
+    string(REPLACE "." "_" program "${folder}_tests")
+    list(APPEND programs ${program})
+    list(APPEND sources_of_${program} "${source}")
+    add_custom_target(${file_program})
+    list(APPEND names_of_${program} ${file_program})
+  endforeach()
+  list(REMOVE_DUPLICATES programs)
+  foreach(program ${programs})
+    tessera_add_test_program(${program} ${label} ${sources_of_${program}})
+    foreach(file_program ${names_of_${program}})
+      add_dependencies(${file_program} ${program})
+    endforeach()
+  endforeach()
+endfunction()
 
-# A call of every public function, for tests/attack/garbage_test.c.
-tessera_glob(public_headers include/tessera/*.h)
-set(calls_source "${PROJECT_BINARY_DIR}/tests/garbage_calls.c")
-add_custom_command(OUTPUT "${calls_source}"
-  COMMAND "${CMAKE_COMMAND}" "-DFOLDER=${PROJECT_SOURCE_DIR}/include/tessera" "-DOUTPUT=${calls_source}"
-          -P "${PROJECT_SOURCE_DIR}/cmake/list_calls.cmake"
-  DEPENDS "${PROJECT_SOURCE_DIR}/cmake/list_calls.cmake" ${public_headers}
-  VERBATIM)
-target_sources(attack_garbage_test PRIVATE "${calls_source}")
+# Adds the programs of all test files below a folder: one per file, or one per folder.
+function(tessera_add_test_programs under label)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${under}/*_test.c")
+  # Tests of tools/ and examples/ include the files they test, which may be linked once only.
+  if(TESSERA_TEST_PROGRAMS STREQUAL "FILE" OR NOT under MATCHES "^(src|tests)")
+    tessera_add_program_per_file(${label} ${sources})
+  else()
+    tessera_add_program_per_folder(${label} ${sources})
+  endif()
+  foreach(source ${sources})
+    tessera_add_memcheck("${source}")
+  endforeach()
+endfunction()
+
+tessera_add_test_programs(src unit)
+tessera_add_test_programs(tools/tessera unit)
+tessera_add_test_programs(examples/common unit)
+tessera_add_test_programs(tests/conformance conformance)
+tessera_add_test_programs(tests/faults faults)
+tessera_add_test_programs(tests/lang lang)
+tessera_add_test_programs(tests/attack attack)
+tessera_add_test_programs(tests/standins standins)
+if(NOT TESSERA_SANITIZE AND NOT TESSERA_FUZZ)
+  tessera_add_test_programs(tests/timing timing)
+endif()
 
 foreach(example ${TESSERA_EXAMPLES})
   tessera_add_test(example.${example} example $<TARGET_FILE:example_${example}> ${TESSERA_EXAMPLE_ARGUMENTS_${example}})

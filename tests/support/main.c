@@ -3,7 +3,10 @@
 //
 //   program            all tests
 //   program NAME       the test of that name or, if there is none, all tests with NAME in their name
-//   program --list     the names, one a line
+//   program --list     the full names, one a line: core.shape.NAME for a test in src/core/shape_test.c
+//
+// A program has the tests of one file or of a folder. Started under the name of a file's program (core_shape_test, a link to
+// core_tests), it has the tests of that file only.
 //
 // Exit status: 0 all passed, 1 some failed, 2 no such test, 77 all tests that ran were skipped.
 #include <stdarg.h>
@@ -42,8 +45,31 @@ void test_run(const test_case *test) {
   test->run();
 }
 
+// Whether `file` is core.shape and `program` is core_shape_test.
+static bool is_program_of(const char *program, const char *file) {
+  size_t length = strlen(file);
+  for (size_t i = 0; i < length; i++) {
+    if (program[i] != (file[i] == '.' ? '_' : file[i])) return false;
+  }
+  return strcmp(program + length, "_test") == 0;
+}
+
+// Drops the tests of other files if the program was started under the name of a file's program.
+static void keep_tests_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *program = slash ? slash + 1 : path;
+  test_case *kept = NULL, **link = &kept;
+  for (test_case *t = first_test; t; t = t->next) {
+    if (!is_program_of(program, t->file)) continue;
+    *link = t;
+    link = &t->next;
+  }
+  *link = NULL;
+  if (kept) first_test = kept;
+}
+
 static int list_tests(void) {
-  for (const test_case *t = first_test; t; t = t->next) puts(t->name);
+  for (const test_case *t = first_test; t; t = t->next) printf("%s.%s\n", t->file, t->name);
   return 0;
 }
 
@@ -67,6 +93,7 @@ static size_t select_tests(const char *filter, test_case **selected) {
 
 int main(int argc, char **argv) {
   const char *filter = argc > 1 ? argv[1] : NULL;
+  keep_tests_of(argv[0]);
   if (filter && strcmp(filter, "--list") == 0) return list_tests();
 
   size_t registered = 0;

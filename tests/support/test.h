@@ -26,6 +26,7 @@
 #include <tessera/status.h>
 
 typedef struct test_case {
+  const char *file;  // "core.shape" for src/core/shape_test.c; the build defines TEST_FILE for each test file
   const char *name;
   void (*run)(void);
   struct test_case *next;
@@ -48,12 +49,12 @@ void test_check_status(const char *file, int line, const char *what, tsr_status 
 // A long test runs one in this many cases: TSR_TEST_SAMPLE if it is set (1 runs all), otherwise `standard`.
 uint32_t test_sample(uint32_t standard);
 
-#define TEST(claim)                                                  \
-  static void test_##claim(void);                                    \
-  __attribute__((constructor)) static void register_##claim(void) {  \
-    static test_case record = {.name = #claim, .run = test_##claim}; \
-    test_register(&record);                                          \
-  }                                                                  \
+#define TEST(claim)                                                                     \
+  static void test_##claim(void);                                                       \
+  __attribute__((constructor)) static void register_##claim(void) {                     \
+    static test_case record = {.file = TEST_FILE, .name = #claim, .run = test_##claim}; \
+    test_register(&record);                                                             \
+  }                                                                                     \
   static void test_##claim(void)
 
 // Ends the test as skipped; the sentence says what is missing.
