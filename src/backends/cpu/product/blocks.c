@@ -17,7 +17,7 @@ enum {
   NARROW_CHUNK_ROWS = 512,  // the same where sums need memory of their own
   PARTS_PER_THREAD = 4,
   FEW_PANELS = 4,
-  COLUMNS_IN_PLACE = 256,  // of b at most, if a is not to be packed: each row of a is then read a few times only
+  COLUMNS_IN_PLACE = 512,  // of b at most, if a is not to be packed: each row of a is then read a few times only
   LEAST_TILE = 14,         // rows and columns, where panels are of groups
   MOST_PANELS = (CHUNK + LEAST_TILE - 1) / LEAST_TILE
 };
@@ -322,6 +322,26 @@ static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
   }
 }
 
+// Begins to read share `share` of `shares` of the rows of panel `a_panel`, which tiles will read in place. A tile reads its rows side by side and would wait for each cache line.
+static void fetch_rows(const chunk *c, int64_t a_panel, int64_t share, int64_t shares) {
+  const tsri_product *p = c->p;
+  int64_t first = a_panel * tile_rows(p), rows = at_most(c->rows - first, tile_rows(p));
+  int64_t begin = rows * share / shares, end = rows * (share + 1) / shares;
+  p->kernels->fetch(element_at(p, &p->a, c->row + first + begin, c->k), end - begin, (int64_t)c->line_bytes,
+                    p->a.row * (int64_t)p->element);
+}
+
+// While tile number `tile` of the chunk is multiplied, begins to read its share of the elements that the next block of k will be packed from, if its lines lie side by side.
+static void fetch_next(const chunk *c, const packing *in, int64_t tile) {
+  const tsri_product *p = c->p;
+  int64_t tiles = c->a_panel_count * c->b_panel_count, element = (int64_t)p->element;
+  int64_t depth = at_most(p->k + p->k_ahead - c->k - c->depth, c->depth);
+  int64_t begin = depth * tile / tiles, end = depth * (tile + 1) / tiles;
+  if (begin == end || in->line_step != 1 || !p->kernels->fetch) return;
+  p->kernels->fetch(in->from + (c->depth + begin) * in->k_step * element, end - begin, in->lines * element,
+                    in->k_step * element);
+}
+
 // The last block of k is in the sums.
 static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const tsri_product *p = c->p;
@@ -348,14 +368,19 @@ static void multiply_part(void *user, int part) {
   int64_t first_a = c->a_panel_count * band / c->bands, last_a = c->a_panel_count * (band + 1) / c->bands;
   int64_t column = first_b * tile_columns(p);
   int64_t columns = at_most(c->columns, last_b * tile_columns(p)) - column;
-  packing b = packing_of_b(c);
+  packing a = packing_of_a(c), b = packing_of_b(c);
   if (c->is_thin) {
     pack_panels(c, &b, first_b, last_b);
     choose_tiles(c, first_b, last_b);
   }
   if (p->groups && p->groups->begin) p->groups->begin();
   for (int64_t i = first_a; i < last_a; i++) {
-    for (int64_t j = first_b; j < last_b; j++) multiply_tile(c, i, j);
+    for (int64_t j = first_b; j < last_b; j++) {
+      if (c->is_a_in_place && i + 1 < last_a) fetch_rows(c, i + 1, j - first_b, last_b - first_b);
+      multiply_tile(c, i, j);
+      fetch_next(c, &a, i * c->b_panel_count + j);
+      fetch_next(c, &b, i * c->b_panel_count + j);
+    }
     int64_t row = i * tile_rows(p);
     if (c->is_last) finish_rows(c, row, at_most(c->rows - row, tile_rows(p)), column, columns);
   }

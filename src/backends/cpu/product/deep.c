@@ -64,6 +64,7 @@ static void multiply_part(void *user, int part) {
   for (int64_t block = d->blocks * part / d->parts; block < last; block++) {
     tsri_product sub = product_of_block(d, block);
     sub.scratch += d->sums_bytes * (size_t)d->blocks + d->part_bytes * (size_t)part;
+    sub.k_ahead = at_most(d->p->k, last * K_BLOCK) - block * K_BLOCK - sub.k;
     if (tsri_product_is_direct(&sub)) tsri_product_run_direct(&sub);
     else tsri_product_run(&sub);
   }

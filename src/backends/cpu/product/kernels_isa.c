@@ -93,6 +93,13 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
   }
 }
 
+static void fetch(const char *at, int64_t rows, int64_t bytes, int64_t step) {
+  enum { LINE = 64 };
+  for (int64_t i = 0; i < rows; i++, at += step) {
+    for (int64_t byte = 0; byte < bytes; byte += LINE) __builtin_prefetch(at + byte, 0, 2);
+  }
+}
+
 // Tiles for direct.c, and rows of quantised weights, which a web page does without: its module has to stay small.
 #if defined(__wasm__)
 #define HAS_DIRECT 0
@@ -147,6 +154,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
 #if HAS_DIRECT
     .tile_at = tile_at_f32,
     .direct = direct_f32,
+    .fetch = fetch,
     .outer = outer_f32,
     .quant = quant_rows,
 #endif
@@ -164,6 +172,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
 #if HAS_DIRECT
     .tile_at = tile_at_f64,
     .direct = direct_f64,
+    .fetch = fetch,
     .outer = outer_f64,
 #endif
     .pack = pack_f64,

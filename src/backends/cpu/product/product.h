@@ -45,6 +45,9 @@ typedef struct tsri_product_kernels {
   int (*direct)(int rows, int vectors, int64_t k, const void *a, int64_t a_row, int64_t a_column, const void *b,
                 int64_t b_row, void *c, int64_t c_step, bool adds);
 
+  // NULL where direct.c is left out. Begins to read `rows` rows of `bytes` bytes, `step` bytes apart, into the second-level cache. Any address is allowed.
+  void (*fetch)(const char *at, int64_t rows, int64_t bytes, int64_t step);
+
   // Makes panels of `lines` lines, one after the other; lines that the last panel lacks become 0. Element k of line i is
   // from[i * line_step + k * k_step].
   void (*pack)(void *panels, int width, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
@@ -143,6 +146,7 @@ typedef struct tsri_product {
   bool has_integers;  // bytes: sums are i32, and nothing is done to them but keeping their low bytes
   size_t element, sum_bytes;  // bytes of an element and of a sum
   int64_t m, n, k;
+  int64_t k_ahead;  // columns of a and rows of b that follow those of this product, which the caller multiplies next
   tsri_product_matrix a, b;
   char *c;
   const char *bias, *residual;  // NULL: none
