@@ -22,6 +22,12 @@ enum {
   MOST_PANELS = (CHUNK + LEAST_TILE - 1) / LEAST_TILE
 };
 
+#if defined(__wasm__)
+enum { HAS_FETCH = 0 };  // nothing of what fetches is then in the module
+#else
+enum { HAS_FETCH = 1 };
+#endif
+
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
 static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
@@ -337,7 +343,7 @@ static void fetch_next(const chunk *c, const packing *in, int64_t tile) {
   int64_t tiles = c->a_panel_count * c->b_panel_count, element = (int64_t)p->element;
   int64_t depth = at_most(p->k + p->k_ahead - c->k - c->depth, c->depth);
   int64_t begin = depth * tile / tiles, end = depth * (tile + 1) / tiles;
-  if (begin == end || in->line_step != 1 || !p->kernels->fetch) return;
+  if (begin == end || in->line_step != 1) return;
   p->kernels->fetch(in->from + (c->depth + begin) * in->k_step * element, end - begin, in->lines * element,
                     in->k_step * element);
 }
@@ -376,10 +382,10 @@ static void multiply_part(void *user, int part) {
   if (p->groups && p->groups->begin) p->groups->begin();
   for (int64_t i = first_a; i < last_a; i++) {
     for (int64_t j = first_b; j < last_b; j++) {
-      if (c->is_a_in_place && i + 1 < last_a) fetch_rows(c, i + 1, j - first_b, last_b - first_b);
+      if (HAS_FETCH && c->is_a_in_place && i + 1 < last_a) fetch_rows(c, i + 1, j - first_b, last_b - first_b);
       multiply_tile(c, i, j);
-      fetch_next(c, &a, i * c->b_panel_count + j);
-      fetch_next(c, &b, i * c->b_panel_count + j);
+      if (HAS_FETCH) fetch_next(c, &a, i * c->b_panel_count + j);
+      if (HAS_FETCH) fetch_next(c, &b, i * c->b_panel_count + j);
     }
     int64_t row = i * tile_rows(p);
     if (c->is_last) finish_rows(c, row, at_most(c->rows - row, tile_rows(p)), column, columns);

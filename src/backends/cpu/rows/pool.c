@@ -25,6 +25,7 @@ typedef struct pool_job {
       is_even;  // every element of a window is inside of x, and rows of windows are as long as rows of x: several rows are one
   bool has_steps;  // is_even, and rows of x that windows read are evenly apart: a block of them is loaded at once
   bool is_cover;   // has_steps, and every element of a plane is in one window
+  bool has_pairs;  // is_cover by windows two elements wide, and neither x nor y or g has gaps
   const char *x, *g;
   char *y;
   int64_t rows, block, blocks;  // rows of windows of a plane, and those of a block; blocks of a plane
@@ -318,6 +319,21 @@ static void spread_part(void *user, int part) {
   }
 }
 
+// Rows of windows that are two elements wide, of all planes one after the other.
+static void pairs_part(void *user, int part) {
+  const pool_job *job = user;
+  const tsri_pool_op *op = job->op;
+  int64_t n = op->windows[LAST], height = op->kernel[1], first = job->pieces * part / job->parts;
+  int64_t rows = job->pieces * (part + 1) / job->parts - first;
+  size_t window_row = (size_t)n * job->bytes, x_row = window_row * 2 * (size_t)height;
+  const char *x = job->x + (size_t)first * x_row;
+  if (op->kind == TSRI_POOL_LARGEST) {
+    job->lines->largest_pairs(job->y + (size_t)first * window_row, x, n, rows, height);
+  } else {
+    job->lines->spread_pairs(job->y + (size_t)first * x_row, x, job->g + (size_t)first * window_row, n, rows, height);
+  }
+}
+
 // --- The operator -----------------------------------------------------------------------------------------------------
 
 static bool are_rows_even(const tsri_pool_op *op) {
@@ -337,6 +353,13 @@ static bool fills_axis(const tsri_pool_op *op, int axis) {
          op->windows[axis] * op->stride[axis] == op->size[axis];
 }
 
+// Whether planes of x, and of y or g, follow each other without gaps.
+static bool has_planes_together(const tsri_pool_op *op) {
+  int64_t size = op->size[1] * op->size[LAST], windows = op->windows[1] * op->windows[LAST];
+  return op->x_axes[1] == op->size[LAST] && op->x_channel == size && op->x_image == size * op->channels &&
+         has_rows_together(op) && op->y_channel == windows && op->y_image == windows * op->channels;
+}
+
 static void measure(pool_job *job) {
   const tsri_pool_op *op = job->op;
   bool has_plane = op->kind == TSRI_POOL_GRADIENT && !job->is_wide;
@@ -344,6 +367,8 @@ static void measure(pool_job *job) {
   job->is_even = are_rows_even(op);
   job->has_steps = job->is_even && job->is_wide && op->x_axes[LAST] == 1 && op->windows[0] == 1;
   job->is_cover = job->has_steps && fills_axis(op, 0) && fills_axis(op, 1) && fills_axis(op, LAST);
+  job->has_pairs = job->is_cover && op->kernel[LAST] == 2 && has_planes_together(op) && job->lines->spread_pairs &&
+                   (op->kind == TSRI_POOL_LARGEST || op->kind == TSRI_POOL_GRADIENT);
   job->block = job->is_even && op->size[LAST] < BLOCK ? at_most(BLOCK / op->size[LAST], job->rows) : 1;
   job->blocks = (job->rows + job->block - 1) / job->block;
   size_t windows = (size_t)(job->block * op->windows[LAST]), size = (size_t)op->size[LAST];
@@ -385,7 +410,7 @@ tsr_status tsri_cpu_pool(cpu_device *device, tsr_dtype dtype, const tsri_pool_op
                   .g = is_gradient ? tsri_cpu_place(op->g) : NULL,
                   .y = tsri_cpu_place(op->y)};
   measure(&job);
-  job.pieces = is_gradient ? planes : planes * job.blocks;
+  job.pieces = job.has_pairs ? planes * job.rows : is_gradient ? planes : planes * job.blocks;
   double work = (double)planes * (double)job.rows * (double)op->windows[LAST] * (double)taps;
   int threads = tsri_cpu_threads(device, (uint64_t)(work / WORTH_A_THREAD));
   job.parts = tsri_cpu_parts(threads, (uint64_t)job.pieces);
@@ -395,7 +420,7 @@ tsr_status tsri_cpu_pool(cpu_device *device, tsr_dtype dtype, const tsri_pool_op
   job.offsets = (int64_t *)(void *)memory;
   job.scratch = memory + offset_bytes;
   if (finds(op)) list_offsets(&job);
-  tsri_parallel(threads, job.parts, is_gradient ? spread_part : run_part, &job);
+  tsri_parallel(threads, job.parts, job.has_pairs ? pairs_part : is_gradient ? spread_part : run_part, &job);
   return TSR_OK;
 }
 

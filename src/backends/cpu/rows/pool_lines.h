@@ -25,6 +25,11 @@ typedef struct tsri_pool_lines {
   void (*spread_windows)(void *to, const int32_t *taps, const void *values, int64_t n, int32_t tap, int64_t width);
   // Row number i * parts + k of `to` is row i of part k: rows of `n` elements, and parts part_step elements apart. Nothing is written behind the last row, and up to 64 bytes are read there.
   void (*join_rows)(void *to, const void *from, int64_t n, int64_t rows, int64_t parts, int64_t part_step);
+  // Windows that are two elements wide and `height` rows high, side by side without gaps: `rows` rows of `n` windows each, one after the other in memory, as rows of x are. NULL on web
+  // pages, whose module has to stay small, and where the compiler cannot shuffle vectors.
+  void (*largest_pairs)(void *y, const void *x, int64_t n, int64_t rows, int64_t height);
+  // Each element of `to`, which is as large as x, becomes its window's element of g if it is the first of the largest elements in its window, else 0.
+  void (*spread_pairs)(void *to, const void *x, const void *g, int64_t n, int64_t rows, int64_t height);
   void (*fill)(void *to, double value, int64_t n);
   // sums[i] /= factor * counts[i]
   void (*divide)(void *sums, const void *counts, double factor, int64_t n);
