@@ -93,18 +93,20 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
   }
 }
 
+// Tiles for direct.c, and rows of quantised weights, which a web page does without: its module has to stay small.
+#if defined(__wasm__)
+#define HAS_DIRECT 0
+#else
+#define HAS_DIRECT 1
+#endif
+
+#if HAS_DIRECT
 static void fetch(const char *at, int64_t rows, int64_t bytes, int64_t step) {
   enum { LINE = 64 };
   for (int64_t i = 0; i < rows; i++, at += step) {
     for (int64_t byte = 0; byte < bytes; byte += LINE) __builtin_prefetch(at + byte, 0, 2);
   }
 }
-
-// Tiles for direct.c, and rows of quantised weights, which a web page does without: its module has to stay small.
-#if defined(__wasm__)
-#define HAS_DIRECT 0
-#else
-#define HAS_DIRECT 1
 #endif
 
 // TURN_LINES packs lines that lie along k, or is false where pack_panel has to.
