@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Products with few columns, of which a tile would compute a whole vector register. Where rows of a lie along k, each column is a product with a vector (vector.c). Where columns of a lie
-// side by side, the transposed product has few rows (direct.c).
+// Products with few columns, of which a tile would compute a whole vector register. Where rows of a lie along k, a vector holds several elements of each column (few_isa.inc), or, at levels that have no
+// kernel for that, each column is a product with a vector (vector.c). Where columns of a lie side by side, the transposed product has few rows (direct.c).
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
+#include "platform/parallel.h"
 
 enum { MOST_NARROW = 2, LEAST_K = 32 };  // narrow elements are converted once for each column
 
@@ -23,9 +24,17 @@ static bool is_turned(const tsri_product *p) {
          p->m >= kernels->tile_columns;
 }
 
+// Whether columns are grouped. Rows of f16 and bf16 are converted first, several at once: longer ones are multiplied faster as they are, where there are instructions for that.
+static bool is_grouped(const tsri_product *p) {
+  enum { MOST_COLUMNS = 8, MOST_NARROW_K = TSRI_PRODUCT_STRETCH / 4, MOST_K_BEFORE_GROUPS = 64 };
+  int64_t most_narrow = p->groups ? MOST_K_BEFORE_GROUPS : MOST_NARROW_K;
+  bool has_kernel = p->kernels->few_columns && p->sum_bytes == sizeof(float) && p->n <= MOST_COLUMNS;
+  return has_kernel && p->a.column == 1 && (!p->is_narrow || p->k <= most_narrow);
+}
+
 bool tsri_product_has_few_columns(const tsri_product *p) {
   if (!tsri_product_is_bare(p) || p->n < 2 || p->m < 2 || p->k < 2) return false;
-  return is_turned(p) || (p->a.column == 1 && p->n <= most_columns(p) && p->k >= LEAST_K);
+  return is_grouped(p) || is_turned(p) || (p->a.column == 1 && p->n <= most_columns(p) && p->k >= LEAST_K);
 }
 
 static size_t to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -56,8 +65,85 @@ static size_t scratch_of_turned(const tsri_product *t) {
   return t->is_narrow ? tsri_product_scratch_bytes(t) : tsri_product_direct_scratch_bytes(t);
 }
 
+// --- Grouped columns ------------------------------------------------------------------------------------------------------------
+
+typedef struct grouped {
+  const tsri_product *p;
+  const float *b;  // as few_isa.inc has it
+  int parts;
+} grouped;
+
+// Elements of each column in a vector.
+static int64_t group_of(const tsri_product *p) {
+  int64_t columns = p->n > 4 ? 8 : p->n > 2 ? 4 : 2;
+  return p->kernels->tile_columns / 2 / columns;
+}
+
+static size_t grouped_bytes(const tsri_product *p) {
+  int64_t group = group_of(p), vectors = (p->k + group - 1) / group;
+  return (size_t)(vectors * p->kernels->tile_columns / 2) * sizeof(float);
+}
+
+// Column j is made of elements `step` apart.
+static void pack_column(const tsri_product *p, const float *column, int64_t step, int64_t j, float *to) {
+  int64_t group = group_of(p), lanes = p->kernels->tile_columns / 2, k = 0;
+  for (to += j * group; k < p->k; to += lanes) {
+    int64_t end = k + group < p->k ? k + group : p->k;
+    for (int64_t i = 0; k < end; i++, k++) to[i] = column[k * step];
+  }
+}
+
+static void pack_groups(const tsri_product *p, float *to) {
+  float wide[TSRI_PRODUCT_STRETCH / 4];
+  memset(to, 0, grouped_bytes(p));
+  for (int64_t j = 0; j < p->n; j++) {
+    const char *column = p->b.at + j * p->b.column * (int64_t)p->element;
+    if (p->is_narrow) p->storage->load(wide, column, p->b.row, (uint32_t)p->k);
+    pack_column(p, p->is_narrow ? wide : (const float *)(const void *)column, p->is_narrow ? 1 : p->b.row, j, to);
+  }
+}
+
+static void multiply_narrow_rows(const grouped *g, int64_t first, int64_t last) {
+  const tsri_product *p = g->p;
+  float rows[TSRI_PRODUCT_STRETCH], sums[TSRI_PRODUCT_STRETCH];
+  int64_t at_once = TSRI_PRODUCT_STRETCH / (p->k > p->n ? p->k : p->n);
+  bool are_together = p->a.row == p->k;
+  for (int64_t i = first; i < last; i += at_once) {
+    int64_t count = last - i < at_once ? last - i : at_once, loads = are_together ? 1 : count;
+    for (int64_t r = 0; r < loads; r++) {
+      p->storage->load(rows + r * p->k, p->a.at + (i + r) * p->a.row * (int64_t)p->element, 1,
+                       (uint32_t)(are_together ? count * p->k : p->k));
+    }
+    p->kernels->few_columns(rows, p->k, count, p->k, g->b, p->n, sums);
+    p->storage->store(p->c + (size_t)(i * p->n) * p->element, sums, 1, (uint32_t)(count * p->n));
+  }
+}
+
+static void multiply_part(void *user, int part) {
+  const grouped *g = user;
+  const tsri_product *p = g->p;
+  int64_t first = p->m * part / g->parts, last = p->m * (part + 1) / g->parts;
+  if (p->is_narrow) {
+    multiply_narrow_rows(g, first, last);
+    return;
+  }
+  const float *a = (const float *)(const void *)p->a.at + first * p->a.row;
+  p->kernels->few_columns(a, p->a.row, last - first, p->k, g->b, p->n, (float *)(void *)p->c + first * p->n);
+}
+
+static void run_grouped(const tsri_product *p) {
+  enum { LEAST_ROWS = 32 };
+  grouped g = {.p = p, .b = (const float *)(const void *)p->scratch};
+  pack_groups(p, (float *)(void *)p->scratch);
+  g.parts = tsri_cpu_parts(p->threads, (uint64_t)((p->m + LEAST_ROWS - 1) / LEAST_ROWS));
+  tsri_parallel(p->threads, g.parts, multiply_part, &g);
+}
+
+// --- The product ----------------------------------------------------------------------------------------------------------------
+
 // The transposed result, or a column of it, and what its product needs.
 size_t tsri_product_columns_scratch_bytes(const tsri_product *p) {
+  if (is_grouped(p)) return grouped_bytes(p);
   tsri_product t = turned(p), v = column_of(p, 0);
   if (is_turned(p)) return to_line((size_t)(p->m * p->n) * p->element) + scratch_of_turned(&t);
   return to_line((size_t)p->m * p->element) + tsri_product_vector_scratch_bytes(&v);
@@ -80,6 +166,10 @@ static void spread(char *to, int64_t step, const char *from, int64_t count, size
 }
 
 void tsri_product_run_columns(const tsri_product *p) {
+  if (is_grouped(p)) {
+    run_grouped(p);
+    return;
+  }
   tsri_product t = turned(p);
   if (is_turned(p)) (p->is_narrow ? tsri_product_run : tsri_product_run_direct)(&t);
   for (int64_t j = 0; j < p->n; j++) {

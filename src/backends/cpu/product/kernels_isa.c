@@ -131,6 +131,9 @@ static bool turn_lines_f32(float *to, int width, int64_t lines, int64_t k, const
 #include "direct_isa.inc"
 #include "quant_isa.inc"
 #endif
+#if defined(__AVX512F__)
+#include "few_isa.inc"
+#endif
 #undef T
 #undef VEC
 #undef MULADD
@@ -159,6 +162,9 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .fetch = fetch,
     .outer = outer_f32,
     .quant = quant_rows,
+#endif
+#if defined(__AVX512F__)
+    .few_columns = few_columns_f32,
 #endif
     .pack = pack_f32,
     .gather = gather,

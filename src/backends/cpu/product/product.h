@@ -48,6 +48,10 @@ typedef struct tsri_product_kernels {
   // NULL where direct.c is left out. Begins to read `rows` rows of `bytes` bytes, `step` bytes apart, into the second-level cache. Any address is allowed.
   void (*fetch)(const char *at, int64_t rows, int64_t bytes, int64_t step);
 
+  // For columns.c, NULL where the level has no such kernel: c = a b for `rows` rows, which lie along k, and n columns, 2 to 8. A vector of b has `group` elements of each column, side by
+  // side, where `group` is the lanes of a vector by the columns, 2, 4 or 8; what columns and k lack is 0. Rows of c are n apart.
+  void (*few_columns)(const float *a, int64_t a_row, int64_t rows, int64_t k, const float *b, int64_t n, float *c);
+
   // Makes panels of `lines` lines, one after the other; lines that the last panel lacks become 0. Element k of line i is
   // from[i * line_step + k * k_step].
   void (*pack)(void *panels, int width, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
