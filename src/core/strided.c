@@ -59,6 +59,48 @@ static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src
 }
 #undef COPY_RUN
 
+// --- Short runs -----------------------------------------------------------------------------------------------------
+//
+// Runs of a few elements that do not lie side by side: a call for each would take longer than copying it. Web pages do without, as their
+// module has to stay small.
+
+#if defined(__wasm__)
+enum { LONGEST_SHORT_RUN = 0 };
+#else
+enum { LONGEST_SHORT_RUN = 12 };
+#endif
+
+#define COPY_RUNS(bytes)                                            \
+  case bytes:                                                       \
+    for (int64_t r = 0; r < plan->dims[row]; r++) {                 \
+      char *dst = to + r * plan->dst[row];                          \
+      const char *src = from + r * plan->src[row];                  \
+      for (int64_t i = 0; i < plan->dims[inner]; i++) {             \
+        memcpy(dst + i * bytes, src + i * plan->src[inner], bytes); \
+      }                                                             \
+    }                                                               \
+    break;
+
+// The runs of the last two axes, contiguous in the destination.
+static void copy_short_runs(const copy_plan *plan, char *to, const char *from, int64_t element_bytes) {
+  int inner = plan->rank - 1, row = plan->rank - 2;
+  switch (element_bytes) {
+    COPY_RUNS(1)
+    COPY_RUNS(2)
+    COPY_RUNS(4)
+    COPY_RUNS(8)
+    default:
+      break;  // no dtype has another size
+  }
+}
+#undef COPY_RUNS
+
+static bool has_short_runs(const copy_plan *plan, int64_t element_bytes) {
+  int inner = plan->rank - 1;
+  return inner > 0 && plan->dims[inner] <= LONGEST_SHORT_RUN && plan->dst[inner] == element_bytes &&
+         plan->src[inner] != element_bytes;
+}
+
 // --- Transposing ----------------------------------------------------------------------------------------------------
 //
 // Used if the destination is contiguous along one axis and the source nearly so along another. Copies squares, one cache line
@@ -209,9 +251,12 @@ static void copy_planned(const copy_plan *given, char *to, const char *from, int
   copy_plan plan = *given;
   int inner = plan.rank - 1, row = transposed_axis(&plan, element_bytes);
   if (row < 0) avoid_short_runs(&plan, element_bytes);
+  bool is_short = row < 0 && has_short_runs(&plan, element_bytes);
+  if (is_short) row = inner - 1;
   int64_t index[TSR_MAX_RANK] = {0};
   do {
-    if (row >= 0) transpose_plane(&plan, row, to, from, (size_t)element_bytes);
+    if (is_short) copy_short_runs(&plan, to, from, element_bytes);
+    else if (row >= 0) transpose_plane(&plan, row, to, from, (size_t)element_bytes);
     else copy_run(to, plan.dst[inner], from, plan.src[inner], plan.dims[inner], (size_t)element_bytes);
   } while (next_index(&plan, inner, row, index, &to, &from));
 }
