@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backends/cpu/lanes/convert_lane.h"
+#include "backends/cpu/lanes/isa.h"
 #include "backends/cpu/rows/index_planes.h"
 #include "core/error.h"
 #include "platform/parallel.h"
@@ -118,41 +119,53 @@ typedef struct narrow_sums {
   float *sums;
   uint16_t *y;
   int64_t count;
-  bool is_f16;
+  const tsri_lane_storage *storage;  // of y's dtype
   int parts;
 } narrow_sums;
 
+enum { NARROW_STRETCH = 1 << 12 };  // elements that are converted at a time
+
+static int64_t stretch_of(int64_t first, int64_t last) {
+  return last - first < NARROW_STRETCH ? last - first : NARROW_STRETCH;
+}
+
 static void widen_part(void *user, int part) {
   const narrow_sums *n = user;
-  int64_t first = n->count * part / n->parts, last = n->count * (part + 1) / n->parts;
-  if (n->is_f16) {
-    for (int64_t i = first; i < last; i++) n->sums[i] = f32_of_f16(n->y[i]);
-  } else {
-    for (int64_t i = first; i < last; i++) n->sums[i] = f32_of_bf16(n->y[i]);
+  int64_t last = n->count * (part + 1) / n->parts;
+  for (int64_t i = n->count * part / n->parts; i < last; i += NARROW_STRETCH) {
+    n->storage->load(n->sums + i, n->y + i, 1, (uint32_t)stretch_of(i, last));
   }
 }
 
-// Only what was added to is rounded: other elements keep their bits, those of a NaN too.
+static bool has_nan(const float *x, int64_t count) {
+  int32_t found = 0;
+  for (int64_t i = 0; i < count; i++) found |= x[i] != x[i];
+  return found;
+}
+
+// Only what was added to is rounded: other elements keep their bits. That differs for NaN alone, whose bits rounding may change.
+static void round_stretch(const narrow_sums *n, int64_t first, int64_t count) {
+  uint16_t rounded[NARROW_STRETCH];
+  float before[NARROW_STRETCH];
+  const float *sums = n->sums + first;
+  uint16_t *y = n->y + first;
+  bool must_compare = has_nan(sums, count);
+  n->storage->store(must_compare ? rounded : y, sums, 1, (uint32_t)count);
+  if (!must_compare) return;
+  n->storage->load(before, y, 1, (uint32_t)count);
+  for (int64_t i = 0; i < count; i++) y[i] = bits_of_f32(sums[i]) == bits_of_f32(before[i]) ? y[i] : rounded[i];
+}
+
 static void round_part(void *user, int part) {
   const narrow_sums *n = user;
-  int64_t first = n->count * part / n->parts, last = n->count * (part + 1) / n->parts;
-  if (n->is_f16) {
-    for (int64_t i = first; i < last; i++) {
-      bool is_same = bits_of_f32(n->sums[i]) == bits_of_f32(f32_of_f16(n->y[i]));
-      n->y[i] = is_same ? n->y[i] : f16_of_f32(n->sums[i]);
-    }
-  } else {
-    for (int64_t i = first; i < last; i++) {
-      bool is_same = bits_of_f32(n->sums[i]) == bits_of_f32(f32_of_bf16(n->y[i]));
-      n->y[i] = is_same ? n->y[i] : bf16_of_f32(n->sums[i]);
-    }
-  }
+  int64_t last = n->count * (part + 1) / n->parts;
+  for (int64_t i = n->count * part / n->parts; i < last; i += NARROW_STRETCH) round_stretch(n, i, stretch_of(i, last));
 }
 
 static tsr_status add_narrow(cpu_device *device, const tsri_indexing *by, const char *source, uint16_t *y,
                              int64_t count, tsr_dtype dtype) {
   enum { WORTH_A_THREAD = 1 << 16 };
-  narrow_sums n = {.y = y, .count = count, .is_f16 = dtype == TSR_F16};
+  narrow_sums n = {.y = y, .count = count, .storage = &tsri_cpu_engine(device)->isa->storage[dtype]};
   n.sums = (float *)(void *)tsri_cpu_scratch(device, (size_t)count * sizeof *n.sums);
   if (!n.sums) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "scatter_add: no host memory for %lld sums", (long long)count);
   int threads = tsri_cpu_threads(device, (uint64_t)count / WORTH_A_THREAD);
