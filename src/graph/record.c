@@ -108,22 +108,40 @@ static tsri_layout row_major_in_order(const tsri_layout *layout, const tsri_orde
   return tsri_packed_layout(&ordered);
 }
 
-// Whether all inputs are on one device, of one shape, and the layout of the first can be that of the result.
-static bool is_plain_call(tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count) {
+// Whether the layout is that of a whole matrix whose columns lie side by side.
+static bool is_turned(const tsri_layout *layout) {
+  const int64_t *dims = layout->shape.dims;
+  return layout->shape.rank == 2 && dims[0] > 1 && dims[1] > 1 && layout->strides[0] == 1 &&
+         layout->strides[1] == dims[0] && layout->offset == 0;
+}
+
+// The transposed layout of a matrix.
+static tsri_layout turn(const tsri_layout *layout) {
+  tsri_layout turned = *layout;
+  for (int i = 0; i < 2; i++) {
+    turned.shape.dims[i] = layout->shape.dims[1 - i];
+    turned.strides[i] = layout->strides[1 - i];
+  }
+  return turned;
+}
+
+// Whether all inputs are on one device, of one shape, and the layout of the first, or with `are_turned` its transposed one, can be that of the result.
+static bool is_plain_call(tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count, bool are_turned) {
   const tsr_tensor *first = inputs[0].tensor;
-  if (!tsri_layout_is_row_major(&first->layout) || tsri_dtype_bytes(dtype) > tsri_dtype_bytes(first->dtype))
-    return false;
+  if (tsri_dtype_bytes(dtype) > tsri_dtype_bytes(first->dtype)) return false;
+  if (!(are_turned ? is_turned : tsri_layout_is_row_major)(&first->layout)) return false;
   for (int i = 1; i < input_count; i++) {
     const tsr_tensor *input = inputs[i].tensor;
-    if (input->value->device != first->value->device) return false;
+    if (input->value->device != first->value->device || (are_turned && !is_turned(&input->layout))) return false;
     if (!tsri_shape_equal(first->layout.shape, input->layout.shape)) return false;
   }
   return true;
 }
 
-// The short way for most calls, which needs neither broadcasting nor a layout of its own.
+// The short way for most calls, which needs neither broadcasting nor a layout of its own. Transposed matrices are recorded as the general way does: row-major, with a transposed view
+// of the result.
 static tsr_tensor *record_plain(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
-                                const tsri_scalars *scalars) {
+                                const tsri_scalars *scalars, bool are_turned) {
   const tsr_tensor *first = inputs[0].tensor;
   tsri_node *node = tsri_node_create(op, first->value->device, dtype, (uint32_t)input_count, scalars);
   if (!node) return tsri_tensor_fail(no_memory(op));
@@ -131,16 +149,23 @@ static tsr_tensor *record_plain(const tsri_op *op, tsr_dtype dtype, const tsri_o
     const tsr_tensor *tensor = inputs[i].tensor;
     tsri_input *input = &node->inputs[i];
     input->value = tsri_value_now(tensor->value);
-    input->layout = tensor->layout;
+    input->layout = are_turned ? turn(&tensor->layout) : tensor->layout;
     input->dtype = tensor->dtype;
     input->as = inputs[i].as;
   }
-  return tsri_node_record(node, &first->layout);
+  if (!are_turned) return tsri_node_record(node, &first->layout);
+  tsri_layout layout = node->inputs[0].layout;  // afterwards the node may be gone
+  tsr_tensor *result = tsri_node_record(node, &layout);
+  if (result->status == TSR_OK) result->layout = turn(&layout);  // no other thread has the tensor yet
+  return result;
 }
 
 tsr_tensor *tsri_record_elementwise(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
                                     const tsri_scalars *scalars) {
-  if (is_plain_call(dtype, inputs, input_count)) return record_plain(op, dtype, inputs, input_count, scalars);
+  bool are_turned = is_turned(&inputs[0].tensor->layout);
+  if (is_plain_call(dtype, inputs, input_count, are_turned)) {
+    return record_plain(op, dtype, inputs, input_count, scalars, are_turned);
+  }
   tsr_tensor *tensors[TSRI_MAX_LEAVES] = {inputs[0].tensor};
   for (int i = 1; i < input_count; i++) tensors[i] = inputs[i].tensor;
   tsri_layout layout;
