@@ -7,7 +7,6 @@
 
 #include "core/alloc.h"
 #include "graph/node.h"
-#include "graph/ways.h"
 
 // Names of operators, separated by blanks. A text that would become too long ends with an ellipsis.
 typedef struct names {
@@ -41,6 +40,7 @@ uint64_t tsri_node_operations(const tsri_node *node) {
 typedef struct node_list {
   const tsri_planned *planned;  // NULL: a form
   const uint32_t *members;
+  const tsri_node *heavy;  // of a fusion, the one that is not element-wise; NULL: there is none
   const tsri_node *const *reversed;
   uint32_t count;
 } node_list;
@@ -49,49 +49,55 @@ static const tsri_node *node_at(const node_list *nodes, uint32_t i) {
   return nodes->planned ? nodes->planned[nodes->members[i]].node : nodes->reversed[nodes->count - 1 - i];
 }
 
+// A form has to look at the operator, which is seldom in the cache.
+static bool is_elementwise(const node_list *nodes, const tsri_node *node) {
+  return nodes->planned ? node != nodes->heavy : node->op->kind == TSRI_OP_ELEMENTWISE;
+}
+
 static const tsri_node *root_of(const node_list *nodes) { return node_at(nodes, nodes->count - 1); }
 
 // --- Names that are known -----------------------------------------------------------------------------------------------
 
-// What the texts and the operations of a fusion follow from: its operators, the dtype and the shape of its result, and the shapes that its operators read.
-static uint64_t mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
-  return hash ^ hash >> 29;
+// What the texts and the operations of a fusion follow from: its operators, the dtype and the shape of its result, and the shapes that its operators read. All are
+// factors of a sum of products, which do not wait for one another; each place in the sum has a factor of its own.
+typedef struct fusion_sum {
+  uint64_t sum, factor;
+} fusion_sum;
+
+static inline void add_word(fusion_sum *hash, uint64_t word) {
+  hash->sum += (word ^ word >> 32) * hash->factor;
+  hash->factor += UINT64_C(0x9E3779B97F4A7C16);  // even, so that all factors are odd
 }
 
-// A sum of products, which do not wait for one another.
-static uint64_t mix_shape(uint64_t hash, const tsr_shape *shape) {
-  static const uint64_t factors[TSR_MAX_RANK] = {UINT64_C(0xBF58476D1CE4E5B9), UINT64_C(0x94D049BB133111EB),
-                                                 UINT64_C(0xFF51AFD7ED558CCD), UINT64_C(0xC4CEB9FE1A85EC53),
-                                                 UINT64_C(0x9E3779B97F4A7C15), UINT64_C(0xD6E8FEB86659FD93),
-                                                 UINT64_C(0xA0761D6478BD642F), UINT64_C(0xE7037ED1A0B428DB)};
-  uint64_t sum = (uint64_t)shape->rank;
-  for (int i = 0; i < shape->rank; i++) sum += (uint64_t)shape->dims[i] * factors[i];
-  return mix(hash, sum);
+static inline void add_shape(fusion_sum *hash, const tsr_shape *shape) {
+  add_word(hash, (uint64_t)shape->rank);
+  for (int i = 0; i < shape->rank; i++) add_word(hash, (uint64_t)shape->dims[i]);
 }
 
 static uint64_t hash_of(const node_list *nodes) {
   const tsri_node *root = root_of(nodes);
-  uint64_t hash = mix_shape(mix(nodes->count, (uint64_t)root->dtype), &root->shape);
+  fusion_sum hash = {nodes->count, UINT64_C(0xBF58476D1CE4E5B9)};
+  add_word(&hash, (uint64_t)root->dtype);
+  add_shape(&hash, &root->shape);
   for (uint32_t i = 0; i < nodes->count; i++) {
     const tsri_node *node = node_at(nodes, i);
-    hash = mix(hash, (uint64_t)(uintptr_t)node->op);
-    if (node->op->kind == TSRI_OP_ELEMENTWISE) continue;  // it reads as many elements as it writes
-    for (uint32_t k = 0; k < node->input_count; k++) hash = mix_shape(hash, &node->inputs[k].layout.shape);
+    add_word(&hash, (uint64_t)(uintptr_t)node->op);
+    if (is_elementwise(nodes, node)) continue;  // it reads as many elements as it writes
+    for (uint32_t k = 0; k < node->input_count; k++) add_shape(&hash, &node->inputs[k].layout.shape);
   }
-  return hash | 1;
+  uint64_t mixed = (hash.sum ^ hash.sum >> 29) * UINT64_C(0x9FB21C651E98DF25);
+  return (mixed ^ mixed >> 32) | 1;
 }
 
-// Fusions that were described before, by hash: making the texts anew takes longer than a launch. The lower bits of a hash choose one of the tables.
-enum { TABLES = 32 };
+// Fusions that were described before: making the texts anew takes longer than a launch. A hash has two places, in one cache line.
+enum { PAIRS = 1024 };
 struct tsri_known_texts {
-  struct known_table {
-    tsri_ways ways;
-    struct known_fusion {
-      uint64_t operations;
-      uint32_t operators, result;
-    } places[TSRI_WAY_PLACES];
-  } tables[TABLES];
+  struct known_fusion {
+    uint64_t hash;  // 0: the place is free
+    uint64_t operations;
+    uint32_t operators, result;
+    uint64_t unused;  // so that no pair lies in two cache lines
+  } pairs[PAIRS][2];
 };
 
 static uint64_t count_operations(const node_list *nodes) {
@@ -107,20 +113,24 @@ static struct known_fusion make_known(const node_list *nodes) {
   char result[TSR_SHAPE_TEXT_BYTES + 16], shape[TSR_SHAPE_TEXT_BYTES];
   snprintf(result, sizeof result, "%s %s", tsr_dtype_name(root->dtype),
            tsr_shape_format(root->shape, shape, sizeof shape));
-  return (struct known_fusion){count_operations(nodes), tsri_profile_intern(list.text), tsri_profile_intern(result)};
+  return (struct known_fusion){.operations = count_operations(nodes),
+                               .operators = tsri_profile_intern(list.text),
+                               .result = tsri_profile_intern(result)};
 }
 
+// The one that is new takes the place of the one that was found or made less recently.
 static struct known_fusion find_known(tsri_graph_state *state, const node_list *nodes) {
   if (!state->known_texts) state->known_texts = tsri_calloc(1, sizeof *state->known_texts);
   if (!state->known_texts) return make_known(nodes);
   uint64_t hash = hash_of(nodes);
-  struct known_table *table = &state->known_texts->tables[(hash >> 1) % TABLES];
-  uint32_t place = tsri_ways_find(&table->ways, hash);
-  if (place == TSRI_WAY_PLACES) {
-    place = tsri_ways_put(&table->ways, hash);
-    table->places[place] = make_known(nodes);
-  }
-  return table->places[place];
+  struct known_fusion *pair = state->known_texts->pairs[(hash >> 1) % PAIRS];
+  if (pair[0].hash == hash) return pair[0];
+  struct known_fusion found = pair[1];
+  if (found.hash != hash) found = make_known(nodes);
+  found.hash = hash;
+  pair[1] = pair[0];
+  pair[0] = found;
+  return found;
 }
 
 // Called with the graph's lock held.
@@ -128,11 +138,15 @@ static void describe(const node_list *nodes, tsri_profile_context *out) {
   const tsri_node *root = root_of(nodes);
   struct known_fusion known = find_known(tsri_graph_of(root->value.device), nodes);
   *out = (tsri_profile_context){known.operators, known.result, root->label, known.operations};
+  if (!tsri_profile_has_labels()) return;
   for (uint32_t i = 0; i < nodes->count && out->label == 0; i++) out->label = node_at(nodes, i)->label;
 }
 
 void tsri_profile_fusion(const tsri_plan *plan, const tsri_fusion *fusion, tsri_profile_context *out) {
-  describe(&(node_list){.planned = plan->nodes, .members = &plan->members[fusion->first], .count = fusion->node_count},
+  describe(&(node_list){.planned = plan->nodes,
+                        .members = &plan->members[fusion->first],
+                        .heavy = fusion->heavy == TSRI_NONE ? NULL : plan->nodes[fusion->heavy].node,
+                        .count = fusion->node_count},
            out);
 }
 

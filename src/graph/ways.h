@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Places of the launch caches (repeat.h, single.h), of what tuning chose (autotune.c) and of texts for the profiler (profiled.c): where the entry with a hash is, and which entry a new one replaces.
+// Places of the launch caches (repeat.h, single.h) and of what tuning chose (autotune.c): where the entry with a hash is, and which entry a new one replaces.
 //
 // An entry has eight places to choose from, by three bits of its hash; the next three say at which of them the search begins. Hashes are made of addresses, which differ from run to run:
 // with one place for each, two operators of a program shared it in some runs, and were planned anew each time.

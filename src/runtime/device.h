@@ -18,15 +18,6 @@ typedef struct tsri_device_counters {
   atomic_uint_fast64_t launches, uploads, downloads, explicit_moves, implicit_moves, fallbacks, placements;
 } tsri_device_counters;
 
-// What the pool has in use, for the profiler. Written with the pool locked, read with the profiler's lock held, so that taking a block does not take that lock.
-typedef struct tsri_memory_ledger {
-  _Atomic(uint64_t) session;  // number of the session that all of this belongs to
-  _Atomic(uint64_t) in_use_bytes, peak_bytes, taken_count, taken_bytes;
-  _Atomic(uint64_t) most_bytes;                 // in use at a time since it was read
-  _Atomic(uint64_t) change_count, seen_count;   // changes of in_use_bytes, and those of them that were read
-  uint64_t seen_taken_count, seen_taken_bytes;  // guarded by the profiler's lock
-} tsri_memory_ledger;
-
 enum { TSRI_SPARE_EVENTS = 16 };
 
 struct tsr_device {
@@ -62,12 +53,14 @@ struct tsr_device {
   struct tsri_placing *placing;
   bool has_faults;  // `backend` is the fault wrapper (backends/fault)
   tsri_device_counters counters;
-  struct tsri_profiled *profile;  // of the profiler's session with the number profile_session; guarded by its lock
-  uint64_t profile_session;       // 0: the device was never profiled
-  tsri_memory_ledger memory_ledger;
-  _Atomic(void *) graph;                 // a tsri_graph_state; NULL until the graph needs it
-  void (*graph_destroy)(void *graph);    // called before the device closes
-  _Atomic(struct tsri_copier *) copier;  // copier.h; NULL until it is needed
+  // Records of this device in the profiler's session (profile/recorder.h).
+  struct tsri_profiled *profile;           // NULL: none yet; used by the thread that holds queue_lock
+  atomic_bool profile_is_busy;             // which sets this meanwhile
+  struct tsri_memory_curve *memory_curve;  // NULL: none yet; guarded by the pool's lock
+  bool is_leaving_profile;                 // the device is being closed; guarded by tsri_recording.lock
+  _Atomic(void *) graph;                   // a tsri_graph_state; NULL until the graph needs it
+  void (*graph_destroy)(void *graph);      // called before the device closes
+  _Atomic(struct tsri_copier *) copier;    // copier.h; NULL until it is needed
   // Number of shared buffers of this device; guarded by the lock of sharing.c.
   size_t shared_count;
   struct tsr_device *next_sharing;  // link of the list in sharing.c of devices that have shared buffers

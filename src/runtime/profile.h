@@ -2,7 +2,7 @@
 // The profiler's hooks: what the runtime and the graph tell it. docs/profiling.md is for users.
 //
 // Every hook begins with tsri_profiling(), one relaxed load of a global, so that profiling costs nothing while it is off.
-// Order of locks: a graph's, a pool's and a device's queue_lock come before the profiler's own, under which nothing of the
+// Order of locks: a graph's, a pool's and a device's queue_lock come before tsri_recording.lock, under which nothing of the
 // core is locked.
 #ifndef TSRI_RUNTIME_PROFILE_H
 #define TSRI_RUNTIME_PROFILE_H
@@ -44,8 +44,9 @@ typedef struct tsri_span {
   bool is_on;
   struct tsri_profiled_thread *thread;  // the calling one
   struct tsri_lane *lane;
-  struct tsri_timing *timing;  // events around the work; NULL: the host's clock
-  uint64_t host_start_ns;
+  struct tsri_work_class *work;
+  struct tsri_timing *timing;    // events around the work; NULL: it is not timed
+  uint64_t host_start_ns;        // 0: its class tells how long the call takes
   uint64_t event_ns;             // how long the host recorded events
   tsri_profile_context context;  // the calling thread's, for a tape
 } tsri_span;
@@ -88,6 +89,9 @@ const char *tsri_profile_text(uint32_t number);
 
 // The calling thread's innermost label; 0: none. Nodes keep it from when they are recorded.
 uint32_t tsri_profile_label(void);
+
+// Whether any thread has had a label while profiling was on.
+bool tsri_profile_has_labels(void);
 
 // Until it is called again, the calling thread's work belongs to this context. NULL: to none but the thread's label. Returns
 // the context before.

@@ -291,7 +291,8 @@ static const double usual_seconds = 24;
 static const double usual_seconds = 6;
 #endif
 
-TEST(four_threads_on_four_queues_agree_with_the_model) {
+// Four players for so many seconds. Meanwhile this thread calls `beside` again and again; NULL: it waits.
+static void play_on_four_queues(double seconds, void (*beside)(void)) {
   static player players[THREADS];
   const char *backend = getenv("TSR_TEST_BACKEND");
   tsr_device *device = NULL;
@@ -301,7 +302,7 @@ TEST(four_threads_on_four_queues_agree_with_the_model) {
   CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = backend ? backend : "cpu"}, &device));
   for (int i = 0; i < QUEUES; i++) CHECK_OK(tsr_queue_create(device, &queues[i]));
   tsr_tensor *common = tsr_full_int(device, TSR_I32, TSR_SHAPE(ELEMENTS), COMMON);
-  uint64_t until = tsri_clock_ns() + (uint64_t)(number_from("TSR_TEST_ATTACK_SECONDS", usual_seconds) * 1e9);
+  uint64_t until = tsri_clock_ns() + (uint64_t)(seconds * 1e9);
   for (int i = 0; i < THREADS; i++) {
     players[i] = (player){.device = device,
                           .queues = queues,
@@ -312,6 +313,7 @@ TEST(four_threads_on_four_queues_agree_with_the_model) {
     prepare(&players[i]);
   }
   for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, play, &players[i]) == 0);
+  while (beside && atomic_load(&failures) == 0 && tsri_clock_ns() < until) beside();
   for (int i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
   CHECK_OK(tsr_device_synchronize(device));
   for (int i = 0; i < THREADS; i++) {
@@ -322,4 +324,29 @@ TEST(four_threads_on_four_queues_agree_with_the_model) {
   for (int i = 0; i < QUEUES; i++) tsr_queue_release(queues[i]);
   tsr_device_release(device);
   CHECK_EQ_INT(atomic_load(&failures), 0);
+}
+
+TEST(four_threads_on_four_queues_agree_with_the_model) {
+  play_on_four_queues(number_from("TSR_TEST_ATTACK_SECONDS", usual_seconds), NULL);
+}
+
+// A session of some milliseconds, with room for few records, so that some are dropped.
+static void profile_a_while(void) {
+  static int session;
+  tsr_profile *profile = NULL;
+  tsr_profile_summary summary;
+  tsr_profile_record record;
+  CHECK_OK(tsr_profile_begin(&(tsr_profile_desc){.record_limit = 1, .is_full = ++session % 2}));
+  tsr_label_begin("session");
+  tsri_sleep_ns((uint64_t)(session % 5) * 5000000);
+  tsr_label_end();
+  CHECK_OK(tsr_profile_end(&profile));
+  CHECK_OK(tsr_profile_get_summary(profile, &summary));
+  CHECK(summary.record_count > 0);
+  for (int i = 0; i < summary.record_count; i++) CHECK_OK(tsr_profile_get_record(profile, i, &record));
+  tsr_profile_release(profile);
+}
+
+TEST(profiles_begin_and_end_while_four_threads_use_four_queues) {
+  play_on_four_queues(number_from("TSR_TEST_ATTACK_SECONDS", usual_seconds) / 3, profile_a_while);
 }

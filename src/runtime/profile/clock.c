@@ -58,9 +58,8 @@ static void destroy_timing(const tsri_lane *lane, tsri_timing *timing) {
 
 static tsri_timing *create_timing(tsri_lane *lane) {
   tsri_device *handle = lane->owner->device->handle;
-  tsri_timing *timing = tsri_calloc(1, sizeof *timing);
+  tsri_timing *timing = lane->timing_count < TSRI_MOST_TIMINGS ? tsri_calloc(1, sizeof *timing) : NULL;
   if (!timing) return NULL;
-  timing->is_timed = true;
   tsr_status status = backend_of(lane)->event_create(handle, &timing->to);
   if (status == TSR_OK) status = backend_of(lane)->event_create(handle, &timing->from);
   if (status == TSR_OK) {
@@ -71,38 +70,24 @@ static tsri_timing *create_timing(tsri_lane *lane) {
   return NULL;
 }
 
-static tsri_timing *create_untimed(tsri_lane *lane) {
-  tsri_timing *timing = lane->untimed_count < TSRI_MOST_UNTIMED ? tsri_calloc(1, sizeof *timing) : NULL;
-  lane->untimed_count += timing != NULL;
-  return timing;
-}
-
-tsri_timing *tsri_lane_take(tsri_lane *lane, bool is_timed) {
-  if (!lane->base) return NULL;
-  tsri_timing **spare = is_timed ? &lane->spare : &lane->spare_untimed, *timing = *spare;
-  if (timing) *spare = timing->next;
-  else if (!is_timed) timing = create_untimed(lane);
-  else if (lane->timing_count < TSRI_MOST_TIMINGS) timing = create_timing(lane);
-  if (timing) timing->next = NULL;
+tsri_timing *tsri_lane_take(tsri_lane *lane) {
+  tsri_timing *timing = lane->spare;
+  if (timing) lane->spare = timing->next;
+  else timing = create_timing(lane);
+  if (timing) timing->has_failed = false;
   return timing;
 }
 
 void tsri_lane_give(tsri_lane *lane, tsri_timing *timing) {
-  tsri_timing **spare = timing->is_timed ? &lane->spare : &lane->spare_untimed;
-  timing->next = *spare;
-  *spare = timing;
+  timing->next = lane->spare;
+  lane->spare = timing;
 }
 
 void tsri_lane_add(tsri_lane *lane, tsri_timing *timing) {
-  if (lane->last) lane->last->next = timing;
+  timing->next = NULL;
+  if (lane->first) lane->last->next = timing;
   else lane->first = timing;
   lane->last = timing;
-  lane->pending_count++;
-  if (!timing->is_timed) return;
-  timing->next_timed = NULL;
-  if (lane->first_timed) lane->last_timed->next_timed = timing;
-  else lane->first_timed = timing;
-  lane->last_timed = timing;
 }
 
 // --- Reading -----------------------------------------------------------------------------------------------------------------
@@ -115,44 +100,58 @@ static uint64_t queued_ns(const tsri_profile_entry *entry) {
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-static tsri_profile_entry *entry_of(const tsr_profile *session, const tsri_timing *timing) {
-  return timing->number >= session->first_number ? timing->entry : NULL;  // NULL: dropped
+// NULL: the record has been dropped.
+static tsri_profile_entry *entry_of(const tsri_lane *lane, uint64_t number) {
+  return number >= lane->stream->first_number ? tsri_stream_at(lane->stream, number) : NULL;
 }
 
 // The time that untimed work takes; 0: not known yet.
-static double expected_ns(const tsri_timing *timing) { return timing->work ? timing->work->mean_ns : 0; }
+static double expected_ns(const tsri_lane *lane, const tsri_profile_entry *entry) {
+  return entry->work ? lane->owner->work.classes[entry->work - 1].mean_ns : 0;
+}
 
-// Places the untimed work at the head of the list, up to `end` (NULL: all), one after the other between two times. If the expected times are too long for that,
-// all are shortened alike.
-static void place_untimed(tsr_profile *session, tsri_lane *lane, const tsri_timing *end, uint64_t from_ns,
-                          uint64_t limit_ns) {
-  double total = 0, room = limit_ns > from_ns ? (double)(limit_ns - from_ns) : 0;
-  for (const tsri_timing *at = lane->first; at != end; at = at->next) total += expected_ns(at);
-  double scale = total > room ? room / total : 1;
-  while (lane->first != end) {
-    tsri_timing *timing = lane->first;
-    tsri_profile_entry *entry = entry_of(session, timing);
-    double ns = expected_ns(timing) * scale;
-    if (entry && expected_ns(timing) > 0) {
-      // Work that was queued late began then, if there is room left for all that follows.
-      double slack = room - total * scale;
-      uint64_t late_ns = queued_ns(entry), slack_ns = slack > 0 ? (uint64_t)slack : 0;
-      uint64_t wait_ns = late_ns > from_ns ? late_ns - from_ns : 0;
-      if (wait_ns > slack_ns) wait_ns = slack_ns;
-      entry->start_ns = from_ns + wait_ns;
-      entry->duration_ns = ns > 1 ? (uint64_t)ns : 1;
-      entry->clock = TSR_CLOCK_ESTIMATED;
-      from_ns = entry->start_ns + entry->duration_ns;
-      room -= (double)wait_ns + ns;
-      total -= expected_ns(timing);
-    } else if (entry) {
-      session->untimed_count++;
-    }
-    lane->first = timing->next;
-    lane->pending_count--;
-    tsri_lane_give(lane, timing);
+// Whether the record is of work that the queue did. Waits are in the stream, too.
+static bool is_work(const tsri_profile_entry *entry) { return entry->kind <= TSR_PROFILE_REPLAY; }
+
+// How much time the work is expected to take that is yet to be placed, and how much there is for it.
+typedef struct untimed_room {
+  uint64_t from_ns;
+  double left, total, scale;
+} untimed_room;
+
+// Places a piece of work after the one before. Work that was queued late began then, if there is room left for all that follows.
+static void place_next(untimed_room *room, tsri_profile_entry *entry, double expected) {
+  double ns = expected * room->scale, slack = room->left - room->total * room->scale;
+  uint64_t late_ns = queued_ns(entry), slack_ns = slack > 0 ? (uint64_t)slack : 0;
+  uint64_t wait_ns = late_ns > room->from_ns ? late_ns - room->from_ns : 0;
+  if (wait_ns > slack_ns) wait_ns = slack_ns;
+  entry->start_ns = room->from_ns + wait_ns;
+  entry->duration_ns = ns > 1 ? (uint64_t)ns : 1;
+  entry->clock = TSR_CLOCK_ESTIMATED;
+  room->from_ns = entry->start_ns + entry->duration_ns;
+  room->left -= (double)wait_ns + ns;
+  room->total -= expected;
+}
+
+// Places the unread work before the record with the number `end`, none of which is timed, one after the other between the base and `limit_ns`. If the expected
+// times are too long for that, all are shortened alike.
+static void place_untimed(tsri_lane *lane, uint64_t end, uint64_t limit_ns) {
+  const tsri_profile_stream *stream = lane->stream;
+  untimed_room room = {.from_ns = lane->base_ns,
+                       .left = limit_ns > lane->base_ns ? (double)(limit_ns - lane->base_ns) : 0};
+  if (lane->unread < stream->first_number) lane->unread = stream->first_number;
+  for (uint64_t i = lane->unread; i < end; i++) {
+    const tsri_profile_entry *entry = tsri_stream_at(stream, i);
+    if (is_work(entry)) room.total += expected_ns(lane, entry);
   }
-  if (!lane->first) lane->last = NULL;
+  room.scale = room.total > room.left ? room.left / room.total : 1;
+  for (; lane->unread < end; lane->unread++) {
+    tsri_profile_entry *entry = tsri_stream_at(stream, lane->unread);
+    double expected = expected_ns(lane, entry);
+    if (!is_work(entry)) continue;
+    if (expected > 0) place_next(&room, entry, expected);
+    else lane->untimed_count++;
+  }
 }
 
 // When work began that ended at `end_ns` and took `ns` since the event before it (has_from).
@@ -165,14 +164,14 @@ static uint64_t began_ns(const tsri_lane *lane, const tsri_timing *timing, const
 }
 
 // Gives the record its times, unless it has been dropped, places the untimed work before it, and makes the event at its end the base.
-static void read_timing(tsr_profile *session, tsri_lane *lane, tsri_timing *timing) {
+static void read_timing(tsri_lane *lane, tsri_timing *timing) {
   tsri_device *handle = lane->owner->device->handle;
   uint64_t passed_ns = 0, ns = 0;
   tsr_status status = backend_of(lane)->event_elapsed(handle, lane->base, timing->to, &passed_ns);
   if (status == TSR_OK && timing->has_from) {
     status = backend_of(lane)->event_elapsed(handle, timing->from, timing->to, &ns);
   }
-  tsri_profile_entry *entry = entry_of(session, timing);
+  tsri_profile_entry *entry = entry_of(lane, timing->number);
   uint64_t end_ns = lane->base_ns + passed_ns, start_ns = end_ns;
   if (status == TSR_OK && entry) {
     end_ns = larger(end_ns, queued_ns(entry) + 1);  // the clocks drift apart by less than this until they are aligned
@@ -180,11 +179,12 @@ static void read_timing(tsr_profile *session, tsri_lane *lane, tsri_timing *timi
     entry->start_ns = start_ns < end_ns ? start_ns : end_ns - 1;
     entry->duration_ns = end_ns - entry->start_ns;
     entry->clock = TSR_CLOCK_DEVICE;
-    if (timing->work) tsri_work_class_add(timing->work, entry->duration_ns);
+    if (entry->work) tsri_work_class_add(&lane->owner->work.classes[entry->work - 1], entry->duration_ns);
   }
-  place_untimed(session, lane, timing, lane->base_ns, start_ns);
+  place_untimed(lane, timing->number, start_ns);
+  lane->unread = timing->number + 1;
   if (status != TSR_OK) {
-    session->untimed_count++;
+    lane->untimed_count++;
     return;
   }
   tsri_event *old = lane->base;
@@ -198,42 +198,42 @@ void tsri_lane_align(tsri_lane *lane, uint64_t end_ns) {
 }
 
 // Reads the first timed work, and what stands before it.
-static void read_first(tsr_profile *session, tsri_lane *lane) {
-  tsri_timing *timing = lane->first_timed;
-  lane->first_timed = timing->next_timed;
-  read_timing(session, lane, timing);
+static void read_first(tsri_lane *lane) {
+  tsri_timing *timing = lane->first;
   lane->first = timing->next;
-  if (!lane->first) lane->last = NULL;
-  lane->pending_count--;
+  read_timing(lane, timing);
   tsri_lane_give(lane, timing);
 }
 
-int tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle, uint64_t now_ns) {
+int tsri_lane_read(tsri_lane *lane, bool is_idle, uint64_t now_ns) {
   int count = 0;
-  for (; lane->first_timed && (is_idle || wait_for(lane, lane->first_timed->to, 0)); count++) read_first(session, lane);
-  if (is_idle) place_untimed(session, lane, NULL, lane->base_ns, now_ns);
+  if (!lane->base) return 0;
+  for (; lane->first && (is_idle || wait_for(lane, lane->first->to, 0)); count++) read_first(lane);
+  if (is_idle) place_untimed(lane, lane->stream->next_number, now_ns);
   return count;
 }
 
-static void destroy_spares(const tsri_lane *lane, tsri_timing *spares) {
-  for (tsri_timing *timing = spares, *next; timing; timing = next) {
+static void destroy_timings(const tsri_lane *lane, tsri_timing *timings) {
+  for (tsri_timing *timing = timings, *next; timing; timing = next) {
     next = timing->next;
     destroy_timing(lane, timing);
   }
 }
 
-void tsri_lane_finish(tsr_profile *session, tsri_lane *lane, uint64_t deadline_ns) {
-  while (lane->first_timed && wait_for(lane, lane->first_timed->to, deadline_ns)) read_first(session, lane);
-  if (!lane->first_timed) place_untimed(session, lane, NULL, lane->base_ns, tsri_clock_ns() - session->begin_ns);
-  for (tsri_timing *timing = lane->first, *next; timing; timing = next) {
-    next = timing->next;
-    session->untimed_count++;
-    destroy_timing(lane, timing);
+void tsri_lane_finish(tsri_lane *lane, uint64_t deadline_ns) {
+  if (!lane->base) return;
+  while (lane->first && wait_for(lane, lane->first->to, deadline_ns)) read_first(lane);
+  if (!lane->first) {
+    place_untimed(lane, lane->stream->next_number, tsri_since(lane->owner->session->begin_ns, tsri_clock_ns()));
   }
-  destroy_spares(lane, lane->spare);
-  destroy_spares(lane, lane->spare_untimed);
-  tsr_device *device = lane->owner->device;
-  if (lane->base) device->backend->event_destroy(device->handle, lane->base);
-  lane->first = lane->last = lane->first_timed = lane->spare = lane->spare_untimed = NULL;
+  for (uint64_t i = lane->unread; i < lane->stream->next_number; i++) {
+    const tsri_profile_entry *entry = entry_of(lane, i);
+    lane->untimed_count += entry && is_work(entry);
+  }
+  destroy_timings(lane, lane->first);
+  destroy_timings(lane, lane->spare);
+  lane->first = lane->last = lane->spare = NULL;
+  lane->timing_count = 0;
+  backend_of(lane)->event_destroy(lane->owner->device->handle, lane->base);
   lane->base = NULL;
 }

@@ -30,8 +30,7 @@ const tsri_profiled *tsri_profile_device_at(const tsr_profile *profile, int inde
 }
 
 // Only work whose time on the device is known: the time that queueing takes says nothing about the device.
-double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *entry) {
-  const tsri_profiled *device = tsri_profile_device_at(profile, entry->device);
+double tsri_profiled_share(const tsri_profiled *device, const tsri_profile_entry *entry) {
   bool is_work = entry->kind <= TSR_PROFILE_REPLAY && entry->clock != TSR_CLOCK_HOST;
   if (!device || !is_work || entry->duration_ns == 0) return 0;
   double seconds = (double)entry->duration_ns * 1e-9, bytes = 0, operations = 0;
@@ -41,6 +40,10 @@ double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *
     operations = (double)entry->operations / seconds / device->operations_per_second;
   }
   return bytes > operations ? bytes : operations;
+}
+
+double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *entry) {
+  return tsri_profiled_share(tsri_profile_device_at(profile, entry->device), entry);
 }
 
 // --- What is in it -----------------------------------------------------------------------------------------------------------
@@ -56,10 +59,10 @@ tsr_status tsr_profile_get_summary(const tsr_profile *profile, tsr_profile_summa
   tsr_status status = check("profile_get_summary", profile, out_summary);
   if (status != TSR_OK) return status;
   *out_summary = (tsr_profile_summary){
-      .record_count = (int)(profile->next_number - profile->first_number),
+      .record_count = (int)profile->record_count,
       .device_count = profile->device_count,
       .duration_ns = profile->duration_ns,
-      .dropped_count = profile->first_number,
+      .dropped_count = profile->dropped_count,
       .lost_count = profile->lost_count,
       .untimed_count = profile->untimed_count,
   };
@@ -69,12 +72,11 @@ tsr_status tsr_profile_get_summary(const tsr_profile *profile, tsr_profile_summa
 tsr_status tsr_profile_get_record(const tsr_profile *profile, int index, tsr_profile_record *out_record) {
   tsr_status status = check("profile_get_record", profile, out_record);
   if (status != TSR_OK) return status;
-  uint64_t count = profile->next_number - profile->first_number;
-  if (index < 0 || (uint64_t)index >= count) {
+  if (index < 0 || (uint64_t)index >= profile->record_count) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "profile_get_record: index %d, there are %llu records", index,
-                     (unsigned long long)count);
+                     (unsigned long long)profile->record_count);
   }
-  const tsri_profile_entry *entry = tsri_profile_at(profile, profile->first_number + (uint64_t)index);
+  const tsri_profile_entry *entry = profile->records[index];
   *out_record = (tsr_profile_record){
       .kind = (tsr_profile_kind)entry->kind,
       .clock = (tsr_profile_clock)entry->clock,
@@ -110,9 +112,9 @@ tsr_status tsr_profile_get_device(const tsr_profile *profile, int index, tsr_pro
       .has_clock = device->has_clock,
       .bytes_per_second = device->bytes_per_second,
       .operations_per_second = device->operations_per_second,
-      .peak_bytes = device->peak_bytes,
-      .taken_count = device->taken_count,
-      .taken_bytes = device->taken_bytes,
+      .peak_bytes = device->curve.peak_bytes,
+      .taken_count = device->curve.taken_count,
+      .taken_bytes = device->curve.taken_bytes,
       .rejected = tsri_profile_text(device->rejected),
   };
   return TSR_OK;
@@ -121,15 +123,14 @@ tsr_status tsr_profile_get_device(const tsr_profile *profile, int index, tsr_pro
 void tsr_profile_release(tsr_profile *profile) {
   if (!profile || tsri_object_check(profile, TSRI_OBJECT_PROFILE, "profile_release", "profile") != TSR_OK) return;
   if (!tsri_object_release(&profile->object)) return;
-  for (size_t i = 0; profile->chunks && i < profile->chunk_count; i++) tsri_free(profile->chunks[i]);
-  tsri_free(profile->chunks);
+  tsri_streams_release(profile);
   for (tsri_profiled *at = profile->devices, *next; at; at = next) {
     next = at->next;
-    tsri_free(at->samples);
+    tsri_free(at->curve.samples);
+    tsri_work_classes_deinit(&at->work);
     tsri_free(at);
   }
   tsri_totals_deinit(&profile->dropped);
-  tsri_free(profile->classes);
   tsri_object_destroy(&profile->object, sizeof *profile);
 }
 

@@ -395,9 +395,9 @@ TEST(memory_is_noted_before_the_work_that_takes_it) {
   const tsri_profiled *seen = tsri_profile_device_at(profile, 0);
   int last = count_records(profile) - 1, i = 0;
   while (last > 0 && strcmp(record_at(profile, last).operators, "exp") != 0) last--;
-  while (i < seen->sample_count && seen->samples[i].bytes < 2 * (uint64_t)BYTES) i++;
-  CHECK(i < seen->sample_count);
-  CHECK(seen->samples[i].at_ns <= record_at(profile, last).start_ns);
+  while (i < seen->curve.sample_count && seen->curve.samples[i].bytes < 2 * (uint64_t)BYTES) i++;
+  CHECK(i < seen->curve.sample_count);
+  CHECK(seen->curve.samples[i].at_ns <= record_at(profile, last).start_ns);
   tsr_profile_release(profile);
   tsr_device_release(device);
 }
@@ -414,14 +414,14 @@ TEST(many_memory_samples_are_thinned_and_keep_the_peak) {
   tsr_profile *profile = end_profile();
   const tsri_profiled *seen = tsri_profile_device_at(profile, 0);
   uint64_t most = 0;
-  for (int i = 0; i < seen->sample_count; i++) {
-    if (seen->samples[i].bytes > most) most = seen->samples[i].bytes;
-    CHECK(i == 0 || seen->samples[i].at_ns >= seen->samples[i - 1].at_ns);
+  for (int i = 0; i < seen->curve.sample_count; i++) {
+    if (seen->curve.samples[i].bytes > most) most = seen->curve.samples[i].bytes;
+    CHECK(i == 0 || seen->curve.samples[i].at_ns >= seen->curve.samples[i - 1].at_ns);
   }
-  CHECK(seen->sample_count <= TSRI_MEMORY_SAMPLES && seen->sample_count > TSRI_MEMORY_SAMPLES / 4);
+  CHECK(seen->curve.sample_count <= TSRI_MEMORY_SAMPLES && seen->curve.sample_count > TSRI_MEMORY_SAMPLES / 4);
   CHECK(most >= PEAK);
-  CHECK_EQ_UINT(most, seen->peak_bytes);
-  CHECK_EQ_UINT(seen->taken_count, TIMES);
+  CHECK_EQ_UINT(most, seen->curve.peak_bytes);
+  CHECK_EQ_UINT(seen->curve.taken_count, TIMES);
   tsr_profile_release(profile);
   tsr_device_release(device);
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The profiler's data: a session that is being recorded, and the profile it becomes.
 //
-// recorder.c adds records, clock.c times work by the device's events, sample.c chooses the work that is timed, strings.c keeps texts, totals.c adds records up,
-// and write_*.c are the outputs. One lock guards everything but the strings.
+// Recording takes no lock of the profiler. What belongs to a device is written by the thread that has locked the device's queues, which the callers of the hooks
+// have done anyway; device->profile_is_busy tells tsri_profile_stop to wait for it. The memory curve is written by the thread that has locked the
+// device's pool. Everything else (builds, allocations, moves, labels, new devices) is rare, and guarded by tsri_recording.lock.
+//
+// recorder.c has the hooks, profiled.c the devices of a session, stream.c keeps records, clock.c times work by the device's events, sample.c chooses the work that is timed,
+// memory.c keeps the memory curve, thread.c the contexts of threads, strings.c texts; session.c begins and ends, totals.c adds records up, and write_*.c are the outputs.
 #ifndef TSRI_PROFILE_RECORDER_H
 #define TSRI_PROFILE_RECORDER_H
 
@@ -10,12 +14,15 @@
 #include "core/object.h"
 #include "runtime/profile.h"
 
+// --- Records -----------------------------------------------------------------------------------------------------------
+
 // A record as it is stored.
 typedef struct tsri_profile_entry {
   uint64_t start_ns, duration_ns, host_start_ns, host_ns;  // since the beginning of the session
   uint64_t bytes, operations;
   uint32_t name, operators, result, label;  // interned texts
   uint32_t thread;
+  uint16_t work;    // number of its class among those of the device, from 1; 0: none
   uint16_t device;  // index, NO_DEVICE: none
   uint8_t kind, clock;
   uint8_t queue;
@@ -23,101 +30,6 @@ typedef struct tsri_profile_entry {
 } tsri_profile_entry;
 
 enum { TSRI_PROFILE_NO_DEVICE = UINT16_MAX, TSRI_PROFILE_CHUNK = 1024 };
-
-// --- Timing ------------------------------------------------------------------------------------------------------------
-
-// Work that is alike: the same kernel or native operator, for the same operators and the same result.
-typedef struct tsri_work_class {
-  uint64_t hash;        // 0: the place is free
-  uint64_t seen, next;  // how often it was queued, and at which of these it is timed next
-  uint64_t chosen;      // how often it was chosen to be timed, and how many of these times are known
-  uint64_t timed;
-  double mean_ns;         // of the times
-  uint64_t call_ns;       // how long the host is in the call that queues it
-  uint32_t name;          // of its newest record
-  const char *name_text;  // the same; NULL: there was none
-} tsri_work_class;
-
-// The class of work with this key (tsri_span_begin). NULL: each such work is timed, since the session asks for it, or there are too many classes.
-tsri_work_class *tsri_work_class_find(tsr_profile *session, uint64_t key, const tsri_profile_context *context);
-
-// Counts a piece of work that is about to be queued. True if it is to be timed, which takes `cost_ns` (tsri_timing_cost_ns).
-bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns);
-
-// Adds a time that was measured: of the work on the device, and of the host's call.
-void tsri_work_class_add(tsri_work_class *work, uint64_t ns);
-void tsri_work_class_called(tsri_work_class *work, uint64_t ns);
-
-// Queued work, with the events around it. Work that is not timed has none.
-typedef struct tsri_timing {
-  tsri_event *from, *to;
-  bool is_timed;  // `to` is recorded after the work; otherwise its time is that of its class
-  bool
-      has_from;  // `from` is recorded before it; otherwise it began when the work before it had ended, or when it was queued
-  tsri_work_class *work;      // NULL: the work has none
-  uint64_t number;            // of the record
-  tsri_profile_entry *entry;  // the record, unless it has been dropped
-  bool has_failed;            // an event could not be recorded
-  struct tsri_timing *next, *next_timed;
-} tsri_timing;
-
-enum { TSRI_LANES = 16, TSRI_MOST_TIMINGS = 1024, TSRI_MOST_UNTIMED = 1 << 14 };
-
-// A queue of a device, with its work that has not been timed yet.
-typedef struct tsri_lane {
-  struct tsri_profiled *owner;
-  tsri_queue *queue;
-  uint8_t number;
-  bool is_ready;     // `base` has happened
-  tsri_event *base;  // an event of the past, and when it happened, on the host's clock since the session's beginning
-  uint64_t base_ns;
-  tsri_timing *first, *last;              // work in the order in which it was queued
-  tsri_timing *first_timed, *last_timed;  // of it, that which is timed
-  tsri_timing *spare, *spare_untimed;
-  int timing_count, untimed_count, pending_count;
-  bool ends_timed;  // the newest work has an event at its end
-  // How long the host takes to record the events around a piece of work, and to read them: means of the latest.
-  uint64_t event_ns, reading_ns;
-  bool
-      runs_at_once;  // work has ended when the call returns: of the first queue of a device that says so, not of queues with threads
-} tsri_lane;
-
-// How long timing a piece of work of this queue delays the host or the device, at most.
-uint64_t tsri_timing_cost_ns(const tsri_lane *lane);
-
-// Adds the host's time for recording the events around a piece of work.
-void tsri_timing_cost_add(tsri_lane *lane, uint64_t host_ns);
-
-// Adds the host's time for reading the events of so many pieces of work.
-void tsri_reading_cost_add(tsri_lane *lane, uint64_t host_ns, int count);
-
-// How much memory was in use at a time. Where there are too many samples, each stands for several and has their largest.
-typedef struct tsri_memory_sample {
-  uint64_t at_ns, bytes;
-} tsri_memory_sample;
-
-enum { TSRI_MEMORY_SAMPLES = 4096 };
-
-// A device that a session has seen.
-typedef struct tsri_profiled {
-  tsr_device *device;  // NULL once it is closed, and in a finished profile
-  uint16_t index;
-  int number;      // of the device in its backend
-  bool has_clock;  // is known when its first lane is ready
-  bool runs_at_once;
-  uint32_t backend, name, rejected;  // interned
-  uint32_t title;                    // "cpu", or "cpu 2" for the second device of that backend
-  double bytes_per_second, operations_per_second;
-  uint64_t peak_bytes, taken_count, taken_bytes;
-  tsri_lane lanes[TSRI_LANES];
-  int lane_count;
-  tsri_memory_sample *samples;
-  int sample_count, sample_stride, samples_merged;
-  uint64_t sampled_count;  // of all samples, also merged ones
-  struct tsri_profiled *next;
-} tsri_profiled;
-
-// --- Records that were dropped -----------------------------------------------------------------------------------------
 
 // Sums of records that are alike.
 typedef struct tsri_profile_total {
@@ -138,58 +50,260 @@ typedef struct tsri_profile_totals {
 enum { TSRI_MOST_TOTALS = 1 << 16 };
 
 void tsri_totals_add(tsri_profile_totals *totals, const tsri_profile_entry *entry, double share);
-void tsri_totals_merge(tsri_profile_totals *totals, const tsri_profile_total *row);
+void tsri_totals_merge(tsri_profile_totals *totals, const tsri_profile_totals *from);
 void tsri_totals_deinit(tsri_profile_totals *totals);
+
+// The records of one writer at a time, in the order of their ends on the host: those of a queue, or those of the host. Records have numbers from 0; those from
+// first_number on are there, the others have been added to `dropped`.
+typedef struct tsri_profile_stream {
+  tsr_profile *session;
+  const struct tsri_profiled *owner;  // NULL: the host's
+  tsri_profile_entry **chunks;        // a ring of session->chunk_limit places
+  tsri_profile_entry *newest;         // the chunk of the newest record
+  uint64_t first_number, next_number;
+  tsri_profile_totals dropped;
+  struct tsri_profile_stream *next;
+} tsri_profile_stream;
+
+// Adds a stream to the session. NULL when host memory is out. Call with tsri_recording.lock held.
+tsri_profile_stream *tsri_stream_create(tsr_profile *session, const struct tsri_profiled *owner);
+
+// Room for the next record; NULL when host memory is out. When the session has as many records as it may have, the oldest of the stream are dropped.
+tsri_profile_entry *tsri_stream_add(tsri_profile_stream *stream);
+
+static inline tsri_profile_entry *tsri_stream_at(const tsri_profile_stream *stream, uint64_t number);
+
+// Makes one list of the records of all streams, by the end of the host's calls, when none is added any more. Without memory for the list all are dropped.
+void tsri_streams_join(tsr_profile *session);
+void tsri_streams_release(tsr_profile *session);
+
+// --- The host's clock ----------------------------------------------------------------------------------------------------
+
+// The host's clock, continued by the processor's counter, which is read in a few nanoseconds. Zero-initialise it.
+typedef struct tsri_fast_clock {
+  uint64_t ns, ticks;              // when the clock was read last, and the counter at that time
+  uint64_t first_ns, first_ticks;  // when it was read first
+  double ns_per_tick;              // 0: not known
+  uint64_t latest_ns;              // the latest time that was returned
+} tsri_fast_clock;
+
+// The time now, as tsri_clock_ns to about a microsecond, and never earlier than what it returned before.
+uint64_t tsri_fast_clock_ns(tsri_fast_clock *clock);
+
+// --- Timing ------------------------------------------------------------------------------------------------------------
+
+// Work that is alike: the same kernel or native operator, for the same operators and the same result. A cache line.
+typedef struct tsri_work_class {
+  uint64_t hash;
+  uint64_t seen, next;     // how often it was queued, and at which of these it is timed next
+  uint32_t chosen, timed;  // how often it was chosen to be timed, and how many of these times are known
+  double mean_ns;          // of the times
+  uint64_t call_ns;        // how long the host is in the call that queues it
+  const char *name_text;   // of its newest record; NULL: there was none
+  uint32_t name;           // the same
+} tsri_work_class;
+
+enum { TSRI_WORK_CLASSES = 4096 };
+
+// The classes of a device, in the order in which they came, and a hash table of their numbers from 1. NULL: there are none yet.
+typedef struct tsri_work_classes {
+  tsri_work_class *classes;
+  uint16_t *numbers;  // 0: the place is free
+  int count;
+} tsri_work_classes;
+
+// The class of work with this key (tsri_span_begin). NULL: there are too many, or host memory is out.
+tsri_work_class *tsri_work_class_find(tsri_work_classes *classes, uint64_t key, const tsri_profile_context *context);
+void tsri_work_classes_deinit(tsri_work_classes *classes);
+
+// Counts a piece of work that is about to be queued. True if it is to be timed, which takes `cost_ns` (tsri_timing_cost_ns).
+bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns);
+
+// Adds a time that was measured: of the work on the device, and of the host's call.
+void tsri_work_class_add(tsri_work_class *work, uint64_t ns);
+void tsri_work_class_called(tsri_work_class *work, uint64_t ns);
+
+// The events around work that is timed. Work that is not timed has none: it is a record of the lane's stream, with a class.
+typedef struct tsri_timing {
+  tsri_event *from, *to;
+  // `from` is recorded before the work; otherwise it began when the work before it had ended, or when it was queued.
+  bool has_from;
+  bool has_failed;  // an event could not be recorded
+  uint64_t number;  // of the record in the lane's stream
+  struct tsri_timing *next;
+} tsri_timing;
+
+enum { TSRI_LANES = 16, TSRI_MOST_TIMINGS = 1024 };
+
+// A queue of a device, with its records. Those from `unread` on do not have the device's times yet.
+typedef struct tsri_lane {
+  struct tsri_profiled *owner;
+  tsri_profile_stream *stream;
+  tsri_queue *queue;
+  uint8_t number;
+  bool is_ready;     // `base` has happened
+  tsri_event *base;  // an event of the past, and when it happened, on the host's clock since the session's beginning
+  uint64_t base_ns;
+  uint64_t unread;
+  tsri_timing *first, *last;  // events of unread work, in the order in which it was queued
+  tsri_timing *spare;
+  int timing_count;
+  bool ends_timed;  // the newest work has an event at its end
+  uint64_t untimed_count;
+  // How long the host takes to record the events around a piece of work, and to read them: means of the latest.
+  uint64_t event_ns, reading_ns;
+  // Work has ended when the call returns: of the first queue of a device that says so, not of queues with threads.
+  bool runs_at_once;
+} tsri_lane;
+
+// How long timing a piece of work of this queue delays the host or the device, at most.
+uint64_t tsri_timing_cost_ns(const tsri_lane *lane);
+
+// Adds the host's time for recording the events around a piece of work.
+void tsri_timing_cost_add(tsri_lane *lane, uint64_t host_ns);
+
+// Adds the host's time for reading the events of so many pieces of work.
+void tsri_reading_cost_add(tsri_lane *lane, uint64_t host_ns, int count);
+
+// How much memory was in use at a time. Where there are too many samples, each stands for several and has their largest.
+typedef struct tsri_memory_sample {
+  uint64_t at_ns, bytes;
+} tsri_memory_sample;
+
+enum { TSRI_MEMORY_SAMPLES = 4096 };
+
+// Memory in use over time. Guarded by the lock of the device's pool, but for worked_ns.
+typedef struct tsri_memory_curve {
+  uint64_t begin_ns;            // of the session
+  _Atomic(uint64_t) worked_ns;  // when the device's newest work was queued
+  uint64_t at_ns;               // time of the newest sample, and how many changes it stands for
+  int changes;
+  uint64_t peak_bytes, taken_count, taken_bytes;
+  tsri_memory_sample *samples;
+  int sample_count, sample_stride, samples_merged;
+} tsri_memory_curve;
+
+bool tsri_memory_curve_init(tsri_memory_curve *curve, uint64_t begin_ns);
+
+// From now on, changes of the pool are not added to the device's curve.
+void tsri_memory_curve_detach(tsr_device *device);
+
+// A device that a session has seen. What is above `index` is guarded by tsri_recording.lock; the lanes and the classes as the head of this file says.
+typedef struct tsri_profiled {
+  tsr_device *device;  // NULL once it is closed, and in a finished profile
+  struct tsri_profiled *next;
+  uint32_t backend, name, rejected;  // interned
+  uint32_t title;                    // "cpu", or "cpu 2" for the second device of that backend
+  double bytes_per_second, operations_per_second;
+  uint16_t index;
+  int number;  // of the device in its backend
+  tsr_profile *session;
+  bool has_clock;  // is known when its first lane is ready
+  bool runs_at_once;
+  tsri_lane lanes[TSRI_LANES];
+  int lane_count;
+  tsri_work_classes work;
+  tsri_fast_clock clock;
+  tsri_memory_curve curve;
+} tsri_profiled;
+
+// The device in the session that is on; it is added if it is new. NULL: none is on, or host memory is out. The second form is called with tsri_recording.lock held.
+tsri_profiled *tsri_profiled_find(tsr_device *device);
+tsri_profiled *tsri_profiled_find_locked(tsr_device *device);
+
+// The lane of a queue. NULL: it has too many queues, whose work is then timed by the host, or host memory is out.
+tsri_lane *tsri_profiled_lane(tsri_profiled *profiled, tsri_queue *queue);
+
+// The work of the device is over, or nobody records it any more: reads its times and frees its events.
+void tsri_profiled_finish(tsri_profiled *profiled);
+
+// --- Threads -----------------------------------------------------------------------------------------------------------
+
+enum { TSRI_LABEL_DEPTH = 32 };
+
+// One variable, since finding those of a thread is a call in a shared library.
+typedef struct tsri_profiled_thread {
+  tsri_profile_context *current;
+  uint32_t number;  // from 1; 0: not given yet
+  bool is_mute;
+  int range_count;  // may be above TSRI_LABEL_DEPTH: those are not kept
+  struct {
+    uint32_t label;
+    uint64_t start_ns;
+  } ranges[TSRI_LABEL_DEPTH];  // those opened while profiling is off have an empty label
+} tsri_profiled_thread;
+
+extern TSRI_THREAD_LOCAL tsri_profiled_thread tsri_profiled_here;
+
+uint32_t tsri_thread_number(tsri_profiled_thread *thread);  // from 0
+tsri_profile_context tsri_thread_context(const tsri_profiled_thread *thread);
+
+// Whether the calling thread's work is left out.
+bool tsri_thread_is_mute(void);
 
 // --- Sessions and profiles -----------------------------------------------------------------------------------------------
 
-// A finished profile is its session. Records have numbers from 0; those from first_number on are there.
+// A finished profile is its session.
 struct tsr_profile {
   tsri_object object;
   uint64_t begin_ns, duration_ns;  // begin_ns: on the host's clock
-  uint64_t latest_ns;              // the latest time that is known, since begin_ns
   bool is_full;
-  tsri_profile_entry **chunks;  // a ring of chunk_count chunks
-  size_t chunk_count;
-  uint64_t first_number, next_number;
-  tsri_profile_entry *newest;  // the chunk of the newest record
-  tsri_profiled *devices;      // the newest first
+  size_t chunk_limit;  // of all streams, unless a stream would have none
+  _Atomic(size_t) chunk_count;
+  tsri_profile_stream *streams;  // all of them
+  tsri_profile_stream *host;     // of records that belong to no queue
+  tsri_profiled *devices;        // the newest first
   int device_count;
+  _Atomic(uint64_t) lost_count;
+  // Of a finished profile.
+  tsri_profile_entry **records;
+  uint64_t record_count, dropped_count, untimed_count;
   tsri_profile_totals dropped;
-  uint64_t lost_count, untimed_count;
-  tsri_work_class *classes;  // a hash table; NULL: there are none yet
 };
 
-static inline tsri_profile_entry *tsri_profile_at(const tsr_profile *profile, uint64_t number) {
-  uint64_t chunk = number / TSRI_PROFILE_CHUNK % profile->chunk_count;
-  return &profile->chunks[chunk][number % TSRI_PROFILE_CHUNK];
+// The session that is on, and its lists of devices and streams, and the host's stream.
+typedef struct tsri_recording_state {
+  tsri_mutex lock;
+  tsr_profile *session;  // NULL: none
+} tsri_recording_state;
+extern tsri_recording_state tsri_recording;
+
+static inline tsri_profile_entry *tsri_stream_at(const tsri_profile_stream *stream, uint64_t number) {
+  uint64_t chunk = number / TSRI_PROFILE_CHUNK % stream->session->chunk_limit;
+  return &stream->chunks[chunk][number % TSRI_PROFILE_CHUNK];
 }
+
+// A time of the host's clock since the beginning of the session.
+static inline uint64_t tsri_since(uint64_t begin_ns, uint64_t ns) { return ns > begin_ns ? ns - begin_ns : 0; }
 
 const tsri_profiled *tsri_profile_device_at(const tsr_profile *profile, int index);  // NULL: there is none
 const char *tsri_profile_clock_word(tsr_profile_clock clock);
 double tsri_profile_share(const tsr_profile *profile, const tsri_profile_entry *entry);
 
-// --- Clocks of devices: clock.c. Called with the profiler's lock held, except tsri_lane_calibrate. -------------------------
+// The part of the device's limit that the work of a record reached; `device` may be NULL.
+double tsri_profiled_share(const tsri_profiled *device, const tsri_profile_entry *entry);
+
+// --- Clocks of devices: clock.c ------------------------------------------------------------------------------------------
 
 // Creates the lane's base, an event that happens now. Waits for the queue, which is locked by the caller. False if the
 // device has no clock.
 bool tsri_lane_calibrate(tsri_lane *lane, tsri_queue *queue, uint64_t begin_ns);
 
-// A record for work that is about to be queued, with two events if it is timed; NULL: the lane has none left, or there is no memory.
-tsri_timing *tsri_lane_take(tsri_lane *lane, bool is_timed);
+// Events for work that is about to be queued; NULL: the lane has none left, or there is no memory.
+tsri_timing *tsri_lane_take(tsri_lane *lane);
 void tsri_lane_give(tsri_lane *lane, tsri_timing *timing);
 void tsri_lane_add(tsri_lane *lane, tsri_timing *timing);
 
 // Reads the times of work that has ended, or of all work if `is_idle`, at `now_ns` since the session's beginning. Returns how many pieces of work had
 // events.
-int tsri_lane_read(tsr_profile *session, tsri_lane *lane, bool is_idle, uint64_t now_ns);
+int tsri_lane_read(tsri_lane *lane, bool is_idle, uint64_t now_ns);
 
 // The host was released at this time from a wait that it had to spend: the last work ended just before. Corrects clocks that
 // drift apart.
 void tsri_lane_align(tsri_lane *lane, uint64_t end_ns);
 
 // As tsri_lane_read, waiting for the work until `deadline_ns`. Then frees the lane's events.
-void tsri_lane_finish(tsr_profile *session, tsri_lane *lane, uint64_t deadline_ns);
+void tsri_lane_finish(tsri_lane *lane, uint64_t deadline_ns);
 
 // Measures the device's limits: bytes and operations per second.
 void tsri_profile_measure(tsr_device *device, double *out_bytes, double *out_operations);

@@ -4,24 +4,41 @@
 #include "core/alloc.h"
 #include "runtime/profile/recorder.h"
 
-enum { CLASSES = 4096, PROBES = 16 };
+enum { PLACES = 2 * TSRI_WORK_CLASSES };
 
 static uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * UINT64_C(0x9FB21C651E98DF25);
   return hash ^ hash >> 29;
 }
 
-tsri_work_class *tsri_work_class_find(tsr_profile *session, uint64_t key, const tsri_profile_context *context) {
-  if (session->is_full) return NULL;
-  if (!session->classes) session->classes = tsri_calloc(CLASSES, sizeof *session->classes);
-  if (!session->classes) return NULL;
-  uint64_t hash = mix(mix(1, key), (uint64_t)context->operators << 32 | context->result) | 1;  // 0 is a free place
-  for (uint64_t i = 0; i < PROBES; i++) {
-    tsri_work_class *work = &session->classes[(hash + i) % CLASSES];
-    if (work->hash == 0) work->hash = hash;
-    if (work->hash == hash) return work;
+static bool prepare(tsri_work_classes *all) {
+  if (!all->classes) all->classes = tsri_calloc(TSRI_WORK_CLASSES, sizeof *all->classes);
+  if (!all->numbers) all->numbers = tsri_calloc(PLACES, sizeof *all->numbers);
+  return all->classes && all->numbers;
+}
+
+static tsri_work_class *add_class(tsri_work_classes *all, uint16_t *place, uint64_t hash) {
+  if (all->count == TSRI_WORK_CLASSES) return NULL;
+  tsri_work_class *added = &all->classes[all->count++];
+  added->hash = hash;
+  *place = (uint16_t)all->count;
+  return added;
+}
+
+// At least half of the places are free, so the search ends.
+tsri_work_class *tsri_work_class_find(tsri_work_classes *all, uint64_t key, const tsri_profile_context *context) {
+  if (!(all->classes && all->numbers) && !prepare(all)) return NULL;
+  uint64_t hash = mix(mix(1, key), (uint64_t)context->operators << 32 | context->result);
+  for (uint64_t i = hash;; i++) {
+    uint16_t *place = &all->numbers[i % PLACES];
+    if (*place == 0) return add_class(all, place, hash);
+    if (all->classes[*place - 1].hash == hash) return &all->classes[*place - 1];
   }
-  return NULL;
+}
+
+void tsri_work_classes_deinit(tsri_work_classes *all) {
+  tsri_free(all->classes);
+  tsri_free(all->numbers);
 }
 
 bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {

@@ -39,7 +39,7 @@ static bool grow(tsri_profile_totals *totals) {
   return true;
 }
 
-void tsri_totals_merge(tsri_profile_totals *totals, const tsri_profile_total *row) {
+static void merge_row(tsri_profile_totals *totals, const tsri_profile_total *row) {
   if (!grow(totals) && totals->row_count + 1 >= totals->capacity) {
     totals->has_failed = true;
     return;
@@ -66,19 +66,26 @@ void tsri_totals_merge(tsri_profile_totals *totals, const tsri_profile_total *ro
 
 void tsri_totals_add(tsri_profile_totals *totals, const tsri_profile_entry *entry, double share) {
   double ns = (double)entry->duration_ns;
-  tsri_totals_merge(totals, &(tsri_profile_total){.name = entry->name,
-                                                  .operators = entry->operators,
-                                                  .label = entry->label,
-                                                  .device = entry->device,
-                                                  .kind = entry->kind,
-                                                  .count = 1,
-                                                  .ns = entry->duration_ns,
-                                                  .least_ns = entry->duration_ns,
-                                                  .most_ns = entry->duration_ns,
-                                                  .bytes = entry->bytes,
-                                                  .operations = entry->operations,
-                                                  .share_ns = share * ns,
-                                                  .known_ns = share > 0 ? ns : 0});
+  merge_row(totals, &(tsri_profile_total){.name = entry->name,
+                                          .operators = entry->operators,
+                                          .label = entry->label,
+                                          .device = entry->device,
+                                          .kind = entry->kind,
+                                          .count = 1,
+                                          .ns = entry->duration_ns,
+                                          .least_ns = entry->duration_ns,
+                                          .most_ns = entry->duration_ns,
+                                          .bytes = entry->bytes,
+                                          .operations = entry->operations,
+                                          .share_ns = share * ns,
+                                          .known_ns = share > 0 ? ns : 0});
+}
+
+void tsri_totals_merge(tsri_profile_totals *totals, const tsri_profile_totals *from) {
+  for (size_t i = 0; i < from->capacity; i++) {
+    if (from->rows[i].count > 0) merge_row(totals, &from->rows[i]);
+  }
+  totals->has_failed |= from->has_failed;
 }
 
 void tsri_totals_deinit(tsri_profile_totals *totals) {
@@ -105,13 +112,10 @@ static void sort_rows(tsri_profile_totals *totals, tsri_profile_total **out_rows
 
 bool tsri_profile_sum(const tsr_profile *profile, tsri_profile_total **out_rows, size_t *out_count) {
   tsri_profile_totals totals = {0};
-  for (uint64_t i = profile->first_number; i < profile->next_number; i++) {
-    const tsri_profile_entry *entry = tsri_profile_at(profile, i);
-    tsri_totals_add(&totals, entry, tsri_profile_share(profile, entry));
+  for (uint64_t i = 0; i < profile->record_count; i++) {
+    tsri_totals_add(&totals, profile->records[i], tsri_profile_share(profile, profile->records[i]));
   }
-  for (size_t i = 0; i < profile->dropped.capacity; i++) {
-    if (profile->dropped.rows[i].count > 0) tsri_totals_merge(&totals, &profile->dropped.rows[i]);
-  }
+  tsri_totals_merge(&totals, &profile->dropped);
   bool is_good = !totals.has_failed || totals.row_count == TSRI_MOST_TOTALS;
   if (is_good) sort_rows(&totals, out_rows, out_count);
   else tsri_totals_deinit(&totals);

@@ -36,10 +36,10 @@ static int by_length(const void *a, const void *b) {
 
 // The shortest duration that a record on the timeline may have, so that there are not too many.
 static uint64_t shortest_shown(const tsr_profile *profile) {
-  uint64_t count = profile->next_number - profile->first_number, least = 0;
+  uint64_t count = profile->record_count, least = 0;
   uint64_t *durations = count > MOST_RECORDS ? tsri_malloc((size_t)count * sizeof *durations) : NULL;
   if (!durations) return 0;
-  for (uint64_t i = 0; i < count; i++) durations[i] = tsri_profile_at(profile, profile->first_number + i)->duration_ns;
+  for (uint64_t i = 0; i < count; i++) durations[i] = profile->records[i]->duration_ns;
   qsort(durations, (size_t)count, sizeof *durations, by_length);
   least = durations[MOST_RECORDS - 1] + 1;
   tsri_free(durations);
@@ -50,8 +50,8 @@ static void add_records(const tsr_profile *profile, text_list *texts, tsri_build
   uint64_t least_ns = shortest_shown(profile);
   const char *before = "";
   tsri_builder_add(out, "\"records\":[");
-  for (uint64_t i = profile->first_number; i < profile->next_number; i++) {
-    const tsri_profile_entry *entry = tsri_profile_at(profile, i);
+  for (uint64_t i = 0; i < profile->record_count; i++) {
+    const tsri_profile_entry *entry = profile->records[i];
     if (entry->duration_ns < least_ns) continue;
     tsri_builder_add(out, "%s[%d,%d,%d,%u,%llu,%llu,%u,%u,%u,%u,%llu,%llu,%.4f]", before, entry->kind,
                      device_of(entry->device), entry->queue, entry->thread, (unsigned long long)entry->start_ns,
@@ -93,20 +93,19 @@ static void add_device(const tsri_profiled *device, tsri_builder *out) {
   tsri_json_string(out, tsri_profile_text(device->rejected));
   tsri_builder_add(
       out, ",\"clock\":%s,\"peak\":%llu,\"taken\":%llu,\"limitBytes\":%.6g,\"limitOperations\":%.6g,\"samples\":[",
-      device->has_clock ? "true" : "false", (unsigned long long)device->peak_bytes,
-      (unsigned long long)device->taken_count, device->bytes_per_second, device->operations_per_second);
-  for (int i = 0; i < device->sample_count; i++) {
-    tsri_builder_add(out, "%s[%llu,%llu]", i ? "," : "", (unsigned long long)device->samples[i].at_ns,
-                     (unsigned long long)device->samples[i].bytes);
+      device->has_clock ? "true" : "false", (unsigned long long)device->curve.peak_bytes,
+      (unsigned long long)device->curve.taken_count, device->bytes_per_second, device->operations_per_second);
+  for (int i = 0; i < device->curve.sample_count; i++) {
+    tsri_builder_add(out, "%s[%llu,%llu]", i ? "," : "", (unsigned long long)device->curve.samples[i].at_ns,
+                     (unsigned long long)device->curve.samples[i].bytes);
   }
   tsri_builder_add(out, "]}");
 }
 
 static void add_data(const tsr_profile *profile, text_list *texts, tsri_builder *out) {
   tsri_builder_add(out, "{\"duration\":%llu,\"recordCount\":%llu,\"dropped\":%llu,\"lost\":%llu,\"untimed\":%llu,\n",
-                   (unsigned long long)profile->duration_ns,
-                   (unsigned long long)(profile->next_number - profile->first_number),
-                   (unsigned long long)profile->first_number, (unsigned long long)profile->lost_count,
+                   (unsigned long long)profile->duration_ns, (unsigned long long)profile->record_count,
+                   (unsigned long long)profile->dropped_count, (unsigned long long)profile->lost_count,
                    (unsigned long long)profile->untimed_count);
   tsri_builder_add(out, "\"kinds\":[");
   for (int i = 0; i < TSR_PROFILE_KIND_COUNT; i++) {

@@ -126,7 +126,7 @@ static void add_device(const tsr_profile *profile, const tsri_profiled *device, 
     tsri_builder_add(out, "; %llu build%s took %s", (unsigned long long)builds.count, builds.count == 1 ? "" : "s",
                      format_time((double)builds.ns, cell));
   }
-  tsri_builder_add(out, "\n  memory: %s at most", tsri_format_bytes(device->peak_bytes).text);
+  tsri_builder_add(out, "\n  memory: %s at most", tsri_format_bytes(device->curve.peak_bytes).text);
   static const int moved[] = {TSR_PROFILE_UPLOAD, TSR_PROFILE_DOWNLOAD, TSR_PROFILE_MOVE};
   static const char *const words[] = {"uploaded", "downloaded", "moved here because operators mix devices"};
   for (int i = 0; i < 3; i++) {
@@ -155,9 +155,9 @@ static void add_fallbacks(const tsr_profile *profile, const tsri_profile_total *
 }
 
 static void add_gaps(const tsr_profile *profile, tsri_builder *out) {
-  if (profile->first_number > 0) {
+  if (profile->dropped_count > 0) {
     tsri_builder_add(out, "the oldest %llu records have no place on the timeline, but count below\n",
-                     (unsigned long long)profile->first_number);
+                     (unsigned long long)profile->dropped_count);
   }
   if (profile->lost_count > 0) {
     tsri_builder_add(out, "%llu records are missing: there was no host memory for them\n",

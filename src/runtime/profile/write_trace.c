@@ -66,24 +66,22 @@ static void add_record(const tsr_profile *profile, const tsri_profile_entry *ent
 }
 
 static void add_memory(const tsri_profiled *device, tsri_builder *out) {
-  for (int i = 0; i < device->sample_count; i++) {
+  for (int i = 0; i < device->curve.sample_count; i++) {
     tsri_builder_add(out,
                      "{\"ph\":\"C\",\"name\":\"memory\",\"pid\":%d,\"tid\":0,\"ts\":%.3f,\"args\":{\"bytes\":%llu}},\n",
-                     FIRST_DEVICE_PROCESS + device->index, (double)device->samples[i].at_ns / 1e3,
-                     (unsigned long long)device->samples[i].bytes);
+                     FIRST_DEVICE_PROCESS + device->index, (double)device->curve.samples[i].at_ns / 1e3,
+                     (unsigned long long)device->curve.samples[i].bytes);
   }
 }
 
 void tsri_profile_write_trace(const tsr_profile *profile, tsri_builder *out) {
   tsri_builder_add(out,
                    "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"dropped\":%llu,\"lost\":%llu,\"untimed\":%llu},\n",
-                   (unsigned long long)profile->first_number, (unsigned long long)profile->lost_count,
+                   (unsigned long long)profile->dropped_count, (unsigned long long)profile->lost_count,
                    (unsigned long long)profile->untimed_count);
   tsri_builder_add(out, "\"traceEvents\":[\n");
   add_names(profile, out);
-  for (uint64_t i = profile->first_number; i < profile->next_number; i++) {
-    add_record(profile, tsri_profile_at(profile, i), out);
-  }
+  for (uint64_t i = 0; i < profile->record_count; i++) add_record(profile, profile->records[i], out);
   for (int i = 0; i < profile->device_count; i++) add_memory(tsri_profile_device_at(profile, i), out);
   // Closes the list with an event that marks the end, since every other one ends with a comma.
   tsri_builder_add(out, "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"end\",\"pid\":%d,\"tid\":0,\"ts\":%.3f}\n]}\n",
