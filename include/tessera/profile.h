@@ -97,7 +97,7 @@ typedef struct tsr_profile_summary {
 
 // Options; the zero value is the default.
 typedef struct tsr_profile_desc {
-  // Most records to keep, 80 bytes each; then the oldest make room. 0: 262,144. At least 1,024.
+  // Most records to keep, 80 bytes each; then the oldest of a queue make room for its new ones. 0: 262,144. At least 1,024, and as many for each queue.
   uint64_t record_limit;
   // Runs captures step by step, so that each of their kernels is timed, also where the device would run them as one graph.
   bool is_full;

@@ -88,6 +88,8 @@ void tsri_profile_host(tsr_device *device, uint64_t start_ns, const tsri_profile
   add_host_record(device, start_ns ? start_ns : end_ns, end_ns, work);
 }
 
+enum { POLL_EVERY_NS = 2000000 };
+
 // --- Work of a queue -----------------------------------------------------------------------------------------------------
 
 // Aligns the clock of a queue that is new to the session.
@@ -149,16 +151,29 @@ static uint64_t call_began_ns(const tsri_span *span, uint64_t end_ns) {
   return span->host_start_ns;
 }
 
+// Asks whether work has ended that nobody waits for. Drivers may submit what they had collected for one submission, or wait for the device before they read times,
+// so that is done seldom: after some milliseconds, and so that it takes a 64th of the time.
+static void poll_lane(tsri_lane *lane, uint64_t now_ns) {
+  enum { SHARE = 64 };
+  uint64_t start_ns = tsri_clock_ns();
+  int count = tsri_lane_read(lane, false, now_ns);
+  uint64_t took_ns = tsri_clock_ns() - start_ns;
+  tsri_reading_cost_add(lane, took_ns, count);
+  lane->poll_ns = now_ns + (took_ns * SHARE > POLL_EVERY_NS ? took_ns * SHARE : POLL_EVERY_NS);
+}
+
 // Adds the events of the record that was added last, and reads those of earlier work now and then.
 static void add_timing(tsri_lane *lane, tsri_timing *timing, const tsri_profile_entry *entry, uint64_t end_ns) {
-  enum { READ_EVERY = 64 };
-  uint64_t count = lane->stream->next_number;
   bool is_good = timing && entry && !timing->has_failed;
-  if (is_good) timing->number = count - 1;
-  if (is_good) tsri_lane_add(lane, timing);
-  else if (timing) tsri_lane_give(lane, timing);
+  if (lane->first && end_ns > lane->poll_ns) poll_lane(lane, end_ns);
+  if (is_good) {
+    if (!lane->first && lane->poll_ns < end_ns + POLL_EVERY_NS) lane->poll_ns = end_ns + POLL_EVERY_NS;
+    timing->number = lane->stream->next_number - 1;
+    tsri_lane_add(lane, timing);
+  } else if (timing) {
+    tsri_lane_give(lane, timing);
+  }
   if (entry && !lane->base && lane->owner->has_clock && !lane->runs_at_once) lane->untimed_count++;
-  if (lane->first && count % READ_EVERY == 0) (void)tsri_lane_read(lane, false, end_ns);
   lane->ends_timed = is_good;
 }
 
@@ -193,7 +208,7 @@ static void read_ended(tsri_lane *lane, uint64_t start_ns, uint64_t end_ns) {
   bool had_to_wait = lane->unread < lane->stream->next_number && end_ns - start_ns > BLOCKED_NS;
   uint64_t since_ns = tsri_since(lane->owner->session->begin_ns, end_ns);
   int count = tsri_lane_read(lane, true, since_ns);
-  if (count > 0) tsri_reading_cost_add(lane, tsri_clock_ns() - end_ns, count);
+  tsri_reading_cost_add(lane, count > 0 ? tsri_clock_ns() - end_ns : 0, count);
   if (had_to_wait) tsri_lane_align(lane, since_ns);
 }
 

@@ -152,6 +152,8 @@ typedef struct tsri_lane {
   uint64_t untimed_count;
   // How long the host takes to record the events around a piece of work, and to read them: means of the latest.
   uint64_t event_ns, reading_ns;
+  uint64_t busy_ns;  // how long an event keeps the queue busy
+  uint64_t poll_ns;  // not before this time since the session's beginning is it asked whether work has ended
   // Work has ended when the call returns: of the first queue of a device that says so, not of queues with threads.
   bool runs_at_once;
 } tsri_lane;

@@ -41,22 +41,33 @@ void tsri_work_classes_deinit(tsri_work_classes *all) {
   tsri_free(all->numbers);
 }
 
-bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {
-  enum { ALWAYS = 2, UNREAD = 8, MOST = 1024, SHARE = 64 };
-  if (++work->seen < work->next) return false;
+// As long as the first times are not known, since the device is behind, the pauses double.
+static double pause_of(const tsri_work_class *work, uint64_t cost_ns) {
+  enum { ALWAYS = 2, UNREAD = 8, MOST_DOUBLED = 10, MOST = 1 << 16, SHARE = 64 };
   const double least_ns = (double)(cost_ns * SHARE);
-  double every = work->mean_ns * MOST < least_ns ? MOST : least_ns / work->mean_ns;
-  if (work->timed < ALWAYS) every = UNREAD;  // the device is behind: the times will be known later
-  if (++work->chosen < ALWAYS) every = 1;
-  work->next = work->seen + (every > 1 ? (uint64_t)(every + 0.99) : 1);
+  if (work->chosen < ALWAYS) return 1;
+  if (work->timed < ALWAYS) {
+    uint32_t doubled = work->chosen - ALWAYS;
+    return UNREAD << (doubled < MOST_DOUBLED ? doubled : MOST_DOUBLED);
+  }
+  return work->mean_ns * MOST < least_ns ? MOST : least_ns / work->mean_ns;
+}
+
+bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {
+  if (++work->seen < work->next) return false;
+  work->chosen++;
+  double pause = pause_of(work, cost_ns);
+  work->next = work->seen + (pause > 1 ? (uint64_t)(pause + 0.99) : 1);
   return true;
 }
 
 uint64_t tsri_timing_cost_ns(const tsri_lane *lane) {
   enum {
-    DEVICE_NS = 12000
+    DELAY_NS = 12000,
+    EVENTS = 2
   };  // how long two events between small kernels, or around a graph, delay a GPU (measured with CUDA)
-  return DEVICE_NS + lane->event_ns + lane->reading_ns;
+  uint64_t busy_ns = EVENTS * lane->busy_ns;
+  return (busy_ns > DELAY_NS ? busy_ns : DELAY_NS) + lane->event_ns + lane->reading_ns;
 }
 
 // A mean of the latest that follows short calls at once: now and then a call is interrupted, loads something, or waits because a queue is full.
