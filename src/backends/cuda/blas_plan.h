@@ -3,6 +3,7 @@
 #ifndef TSRI_CUDA_BLAS_PLAN_H
 #define TSRI_CUDA_BLAS_PLAN_H
 
+#include "backends/common/disk_cache.h"
 #include "backends/cuda/blas.h"
 #include "backends/cuda/blas_api.h"
 #include "backends/cuda/units.h"
@@ -43,6 +44,9 @@ static inline int blas_way_count(const blas_plan *plan) { return plan->has_units
 // Queues the product in one of the ways. Returns the library's status code, not_supported if our own kernel does not run.
 int tsri_cuda_blas_launch(cuda_queue *queue, cuda_blas *blas, const blas_plan *plan, const cuda_product_memory *memory,
                           int way);
+
+// Under which the fastest way for a plan is stored. `units_text` is the text of our own kernel: once it changes, ways are timed again.
+tsri_cache_key tsri_cuda_blas_key(const cuda_device *device, const blas_plan *plan, const char *units_text);
 
 // Chooses the fastest way for a product that is large enough: from the result stored by an earlier run of the
 // program, or by running each way, which waits for the queue. It chooses nothing yet while a graph is being

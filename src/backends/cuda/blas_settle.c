@@ -5,6 +5,7 @@
 // of the first eight, for 16-bit products from 2048^3 on.
 #include "backends/cuda/blas_plan.h"
 #include "backends/cuda/settle.h"
+#include "backends/cuda/units_text.h"
 
 #include <stdio.h>
 
@@ -19,13 +20,14 @@ static bool is_worth_it(const blas_plan *plan) {
   return blas_way_count(plan) > 1 && work >= (double)least;
 }
 
-static tsri_cache_key key_of(const cuda_device *device, const blas_plan *plan) {
+tsri_cache_key tsri_cuda_blas_key(const cuda_device *device, const blas_plan *plan, const char *units_text) {
   tsri_cache_key key;
   tsri_cache_key_init(&key);
   tsri_cache_key_add_text(&key, device->name);
   tsri_cache_key_add(&key, &plan->product, sizeof plan->product);
   tsri_cache_key_add(&key, &device->allows_tf32, sizeof device->allows_tf32);
   tsri_cache_key_add(&key, &plan->has_units, sizeof plan->has_units);
+  if (plan->has_units) tsri_cache_key_add_text(&key, units_text);
   for (int i = 0; i < plan->proposal_count; i++) {
     tsri_cache_key_add(&key, &plan->proposals[i].algorithm, sizeof plan->proposals[i].algorithm);
   }
@@ -57,7 +59,7 @@ void tsri_cuda_blas_settle(cuda_queue *queue, cuda_blas *blas, blas_plan *plan, 
   snprintf(operation, sizeof operation, "%s product of %lld x %lld x %lld, batch %lld", blas->library->title,
            (long long)p->d.rows, (long long)p->d.cols, (long long)(p->a.is_transposed ? p->a.rows : p->a.cols),
            (long long)p->batch);
-  tsri_cache_key key = key_of(queue->device, plan);
+  tsri_cache_key key = tsri_cuda_blas_key(queue->device, plan, (const char *)tsri_cuda_units_text);
   bool adds_to_itself = plan->product.has_c && memory->c == memory->d;
   plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, !adds_to_itself, &plan->chosen);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Tests which of cuBLASLt's proposals runs. The fake library makes three, and the second one is the fastest.
+#include <string.h>
+
 #include "backends/common/contest.h"
+#include "backends/cuda/blas_plan.h"
 #include "backends/cuda/fixture.h"
 #include "backends/cuda/settle.h"
 #include "ops/product.h"
@@ -102,4 +105,21 @@ TEST(nothing_is_timed_while_a_graph_is_recorded) {
   setup.f.backend->graph_destroy(setup.f.device, graph);
   fixture_wait(&setup.f);
   end(&setup);
+}
+
+static bool has_one_key(const cuda_device *device, const blas_plan *plan, const char *text, const char *other) {
+  tsri_cache_key a = tsri_cuda_blas_key(device, plan, text), b = tsri_cuda_blas_key(device, plan, other);
+  return memcmp(&a, &b, sizeof a) == 0;
+}
+
+TEST(a_new_text_of_our_kernel_is_timed_anew_where_it_is_one_of_the_ways) {
+  fixture f = fixture_open();
+  const cuda_device *device = cuda_device_of(f.device);
+  blas_plan plan;
+  memset(&plan, 0, sizeof plan);
+  CHECK(has_one_key(device, &plan, "old", "new"));
+  plan.has_units = true;
+  CHECK(has_one_key(device, &plan, "old", "old"));
+  CHECK(!has_one_key(device, &plan, "old", "new"));
+  fixture_close(&f);
 }
