@@ -70,6 +70,8 @@ cc -std=c17 -Wall -Wextra -Werror -fsyntax-only -I "$TSR_TEST_SOURCE_DIR/include
 builds "training.md" "$PWD/bare" "$(block "$training" sh '^cc train.c')" train
 [ "$(grep -c '^step ' output)" = 5 ] || fail "training.md: the program does not print five losses: $(cat output)"
 last=$(sed -n 's/^step 1000  loss //p' output)
+first=$(awk '/^step +1 / {print $4}' output) page=$(awk '/^step +1 / {print $4; exit}' "$training")
+[ "${first%?}" = "${page%?}" ] || fail "training.md: the first loss is $first, and the page says $page"
 awk -v last="$last" 'BEGIN {exit !(last > 0 && last < 0.004)}' || fail "training.md: the network has not learned, its loss is ${last:-missing}"
 awk '/^at / {d = $6 - $9; found = 1; if (d < 0) d = -d; far = d > 0.05} END {exit !found || far}' output || fail "training.md: $(tail -n 1 output)"
 
