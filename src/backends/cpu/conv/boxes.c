@@ -75,9 +75,7 @@ static void fill_row(const tsri_conv_windows *w, const tsri_conv_block *block, c
     end = x ? tsri_conv_at_most(end, block->pitch) : 0;
     if (end < begin) end = begin;
     memset(to, 0, (size_t)begin * bytes);
-    if (end > begin && stride * step == 1 && w->element == bytes) {
-      memcpy(to + (size_t)begin * bytes, x + (first + begin) * (int64_t)bytes, (size_t)(end - begin) * bytes);
-    } else if (end > begin) {
+    if (end > begin) {
       w->storage->load(to + (size_t)begin * bytes, x + (first + begin * stride) * step * (int64_t)w->element,
                        stride * step, (uint32_t)(end - begin));
     }
@@ -85,17 +83,50 @@ static void fill_row(const tsri_conv_windows *w, const tsri_conv_block *block, c
   }
 }
 
+// Copies and clears without a call of a function where there are few bytes, as in rows of small images.
+static inline void copy_bytes(char *to, const char *from, size_t bytes) {
+  enum { PIECE = 32 };
+  if (bytes < PIECE) {
+    memcpy(to, from, bytes);
+    return;
+  }
+  for (size_t at = 0; at + PIECE < bytes; at += PIECE) memcpy(to + at, from + at, PIECE);
+  memcpy(to + bytes - PIECE, from + bytes - PIECE, PIECE);
+}
+
+static inline void clear_bytes(char *to, size_t bytes) {
+  if (bytes == sizeof(float)) memset(to, 0, sizeof(float));
+  else if (bytes == sizeof(double)) memset(to, 0, sizeof(double));
+  else if (bytes > 0) memset(to, 0, bytes);
+}
+
+// As fill_row without strides, where elements of x are neighbours and stay as they are.
+static inline void copy_row(const tsri_conv_windows *w, const tsri_conv_block *block, const char *x, int64_t from,
+                            char *to) {
+  const int64_t pitch = block->pitch, bytes = (int64_t)w->sum_bytes;
+  int64_t begin = tsri_conv_at_most(from < 0 ? -from : 0, pitch);
+  int64_t end = x ? tsri_conv_at_most(w->size[TSRI_CONV_AXES - 1] - from, pitch) : begin;
+  if (end < begin) end = begin;
+  clear_bytes(to, (size_t)(begin * bytes));
+  if (end > begin) copy_bytes(to + begin * bytes, x + (from + begin) * bytes, (size_t)((end - begin) * bytes));
+  clear_bytes(to + end * bytes, (size_t)((pitch - end) * bytes));
+}
+
 // Row (e0, e1) of a box that begins at `from`; rows between windows are left alone.
 static void fill_rows(const tsri_conv_windows *w, const tsri_conv_block *block, const char *x, const int64_t *from,
                       char *to) {
   size_t row_bytes = (size_t)(block->phases * block->pitch) * w->sum_bytes;
+  const int last = TSRI_CONV_AXES - 1;
+  bool is_copied = w->stride[last] == 1 && w->step[last] == 1 && w->element == w->sum_bytes;
   bool has_gaps = w->stride[0] > w->span[0] || w->stride[1] > w->span[1];
   for (int64_t e0 = 0; e0 < block->extent[0]; e0++) {
     for (int64_t e1 = 0; e1 < block->extent[1]; e1++, to += row_bytes) {
       if (has_gaps && (e0 % w->stride[0] >= w->span[0] || e1 % w->stride[1] >= w->span[1])) continue;
       int64_t i0 = from[0] + e0, i1 = from[1] + e1;
       bool is_inside = i0 >= 0 && i0 < w->size[0] && i1 >= 0 && i1 < w->size[1];
-      fill_row(w, block, is_inside ? x + (i0 * w->step[0] + i1 * w->step[1]) * (int64_t)w->element : NULL, from[2], to);
+      const char *row = is_inside ? x + (i0 * w->step[0] + i1 * w->step[1]) * (int64_t)w->element : NULL;
+      if (is_copied) copy_row(w, block, row, from[last], to);
+      else fill_row(w, block, row, from[last], to);
     }
   }
 }
