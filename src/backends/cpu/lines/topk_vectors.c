@@ -5,37 +5,28 @@
 
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(_WIN32)
-#include <immintrin.h>
+#include "backends/cpu/rows/exchange_avx512.h"
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
-#define INLINE static inline __attribute__((always_inline)) TARGET
-
-// SWAP_n exchanges each lane with the one whose number differs by the bit n; UPPER_n are the lanes whose number has that bit.
-enum { UPPER_1 = 0xAA, UPPER_2 = 0xCC, UPPER_4 = 0xF0 };
-#define SWAP_1(x) _mm512_shuffle_epi32(x, 0x4E)
-#define SWAP_2(x) _mm512_shuffle_i64x2(x, x, 0xB1)
-#define SWAP_4(x) _mm512_shuffle_i64x2(x, x, 0x4E)
-
+#if HAS_EXCHANGE
 // Each lane and the one with which SWAP exchanges it: the smaller item goes to the lane where `is_upper` has no bit.
 #define EXCHANGE(x, SWAP, is_upper) \
   _mm512_mask_max_epu64(_mm512_min_epu64(x, SWAP(x)), (__mmask8)(is_upper), x, SWAP(x))
 
 // Sorts lanes that first rise and then fall, or the other way round.
 INLINE __m512i merge_lanes(__m512i x) {
-  x = EXCHANGE(x, SWAP_4, UPPER_4);
-  x = EXCHANGE(x, SWAP_2, UPPER_2);
-  return EXCHANGE(x, SWAP_1, UPPER_1);
+  x = EXCHANGE(x, SWAP_4_OF_64, UPPER_4);
+  x = EXCHANGE(x, SWAP_2_OF_64, UPPER_2);
+  return EXCHANGE(x, SWAP_1_OF_64, UPPER_1);
 }
 
 // Sorts lanes so that they fall.
 INLINE __m512i sort_falling(__m512i x) {
-  x = EXCHANGE(x, SWAP_1, UPPER_1 ^ UPPER_2);
-  x = EXCHANGE(x, SWAP_2, UPPER_2 ^ UPPER_4);
-  x = EXCHANGE(x, SWAP_1, UPPER_1 ^ UPPER_4);
-  x = EXCHANGE(x, SWAP_4, ~UPPER_4);
-  x = EXCHANGE(x, SWAP_2, ~UPPER_2);
-  return EXCHANGE(x, SWAP_1, ~UPPER_1);
+  x = EXCHANGE(x, SWAP_1_OF_64, UPPER_1 ^ UPPER_2);
+  x = EXCHANGE(x, SWAP_2_OF_64, UPPER_2 ^ UPPER_4);
+  x = EXCHANGE(x, SWAP_1_OF_64, UPPER_1 ^ UPPER_4);
+  x = EXCHANGE(x, SWAP_4_OF_64, ~UPPER_4);
+  x = EXCHANGE(x, SWAP_2_OF_64, ~UPPER_2);
+  return EXCHANGE(x, SWAP_1_OF_64, ~UPPER_1);
 }
 
 INLINE __m512i items_of(__m256i keys, __m256i indices) {
