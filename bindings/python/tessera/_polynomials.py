@@ -65,7 +65,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     p = _float(p)
     constants = [0.0] * m if k is None else [k] * m if isinstance(k, (int, float)) else list(k)
     for constant in constants[:m]:
-        p = ops.concat([p / arange(p.size, 0, -1, dtype=p.dtype, device=p.device), asarray([constant], p.dtype, device=p.device)], 0)
+        p = ops.concat([p / arange(p.size, 0, -1, dtype=p.dtype, device=p.device), ops.full((1,), constant, p.dtype, p.device)], 0)
     return p
 
 
