@@ -194,7 +194,10 @@ static void read_timing(tsri_lane *lane, tsri_timing *timing) {
     status = backend_of(lane)->event_elapsed(handle, timing->from, timing->to, &ns);
   }
   tsri_profile_entry *entry = entry_of(lane, timing->number);
-  uint64_t end_ns = lane->base_ns + passed_ns, start_ns = end_ns;
+  uint64_t end_ns = lane->base_ns + passed_ns, now_ns = tsri_since(lane->owner->session->begin_ns, tsri_clock_ns());
+  if (end_ns > now_ns)
+    end_ns = now_ns;  // it has ended: the clocks have drifted apart, or were aligned while the host was interrupted
+  uint64_t start_ns = end_ns;
   if (status == TSR_OK && entry) {
     end_ns = larger(end_ns, queued_ns(entry) + 1);  // the clocks drift apart by less than this until they are aligned
     start_ns = began_ns(lane, timing, entry, end_ns, ns);

@@ -97,7 +97,9 @@ void tsri_streams_join(tsr_profile *session) {
   }
   for (uint64_t i = 0; i < session->record_count; i++) {
     tsri_profile_stream *stream = earliest(session);
-    session->records[i] = tsri_stream_at(stream, stream->first_number++);
+    const tsri_profile_entry *entry = session->records[i] = tsri_stream_at(stream, stream->first_number++);
+    uint64_t end_ns = entry->start_ns + entry->duration_ns;  // of many short pieces of work that is estimated, too
+    if (end_ns > session->duration_ns) session->duration_ns = end_ns;
   }
 }
 
