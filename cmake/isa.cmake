@@ -10,7 +10,10 @@
 function(tessera_isa_levels out)
   set(levels baseline)
   if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
-    set(common -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off)
+    set(common -fno-math-errno -fno-trapping-math -ffp-contract=off)
+    if(NOT TESSERA_SANITIZE)
+      list(APPEND common -O3) # with a sanitizer's checks in the loops, compiling at this level takes over twice as long
+    endif()
     if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND (TESSERA_SANITIZE OR TESSERA_FUZZ))
       list(APPEND common -Wno-pass-failed) # a loop with checks in it is not made vector code, as asked; no harm here
     endif()
