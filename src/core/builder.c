@@ -38,6 +38,12 @@ void tsri_builder_put(tsri_builder *builder, const char *text, size_t bytes) {
 
 void tsri_builder_string(tsri_builder *builder, const char *text) { tsri_builder_put(builder, text, strlen(text)); }
 
+void tsri_builder_append(tsri_builder *builder, const tsri_builder *other) {
+  if (other->text) tsri_builder_put(builder, other->text, other->bytes);
+  builder->has_failed |= other->has_failed;
+  builder->is_full |= other->is_full;
+}
+
 void tsri_builder_repeat(tsri_builder *builder, char c, size_t count) {
   if (!reserve(builder, count)) return;
   memset(builder->text + builder->bytes, c, count);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/builder.h"
 #include "core/error.h"
 #include "lang/ir/index_fault.h"
 #include "lang/lang.h"
@@ -218,6 +219,19 @@ tsr_status tsri_emit_verdict(const tsri_emitter *emitter, const tsri_kernel *ker
   }
   if (!trouble.is_out_of_memory) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its %s", kernel->name, emitter->title);
+}
+
+tsr_status tsri_emit_finish(const tsri_emitter *emitter, const tsri_kernel *kernel, int depth, tsri_builder *text,
+                            tsri_emitted *out) {
+  tsri_emit_trouble trouble = {depth, text->is_full, text->has_failed};
+  tsr_status status = tsri_emit_verdict(emitter, kernel, trouble);
+  if (status != TSR_OK) {
+    tsri_builder_deinit(text);
+    return status;
+  }
+  out->data = text->text;
+  out->data_bytes = text->bytes;
+  return TSR_OK;
 }
 
 void tsri_emit_params(const tsri_kernel *kernel, const tsri_emitted *emitted, const void *params,

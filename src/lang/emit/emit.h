@@ -29,6 +29,7 @@
 #include <tessera/device.h>
 #include <tessera/status.h>
 
+#include "core/builder.h"
 #include "lang/ir/ir.h"
 
 // The dialects. name, as people write it, form of the code, file suffix. One line here and one file that defines
@@ -159,6 +160,10 @@ typedef struct tsri_emit_trouble {
 
 // That as a status with a message; TSR_OK if there was none.
 tsr_status tsri_emit_verdict(const tsri_emitter *emitter, const tsri_kernel *kernel, tsri_emit_trouble trouble);
+
+// The same for a dialect that is text, which moves to `out` or, after trouble, is freed. `depth` as above.
+tsr_status tsri_emit_finish(const tsri_emitter *emitter, const tsri_kernel *kernel, int depth, tsri_builder *text,
+                            tsri_emitted *out);
 
 // --- Checked mode ---------------------------------------------------------------------------------------------------
 

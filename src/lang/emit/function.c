@@ -13,8 +13,9 @@ typedef struct writer {
 } writer;
 
 static bool is_in_place(const writer *w, const tsri_ir_expr *n) {
-  if (n->kind == TSRI_EXPR_CONST) return w->dialect->is_constant_in_place((tsr_dtype)n->type.dtype);
-  return n->kind == TSRI_EXPR_VAR;
+  bool (*is_constant_in_place)(tsr_dtype dtype) = w->dialect->is_constant_in_place;
+  if (n->kind != TSRI_EXPR_CONST) return n->kind == TSRI_EXPR_VAR;
+  return !is_constant_in_place || is_constant_in_place((tsr_dtype)n->type.dtype);
 }
 
 static void put_operand(writer *w, uint32_t index) {

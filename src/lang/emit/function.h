@@ -9,7 +9,7 @@
 
 // `emitter` is the dialect's own state.
 typedef struct tsri_function_dialect {
-  // Whether a constant stands where it is used; otherwise it has a name, too.
+  // Whether a constant stands where it is used; otherwise it has a name, too. NULL: all do.
   bool (*is_constant_in_place)(tsr_dtype dtype);
   // "fn name(a: f32, b: f32) -> f32 {", with the line's end.
   void (*put_head)(void *emitter, tsri_builder *out, const char *name, const tsri_expand_signature *of,

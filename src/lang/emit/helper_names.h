@@ -14,6 +14,7 @@ typedef struct tsri_helper_names {
   uint32_t count, capacity;
 } tsri_helper_names;
 
+bool tsri_helper_names_has(const tsri_helper_names *names, const char *name);
 // Adds a name, which is cut to fit. False if it is there already, or if memory is out.
 bool tsri_helper_names_add(tsri_helper_names *names, const char *name, bool *out_is_out_of_memory);
 

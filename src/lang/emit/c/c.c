@@ -21,15 +21,16 @@ void tsri_c_put_name(tsri_builder *out, const char *name, const char *kind, uint
   tsri_builder_add(out, "%.*s_%s%" PRIu32, TSRI_C_MAX_NAME, name, kind, index);
 }
 
-void tsri_c_put_array(tsri_c_emitter *e, tsri_builder *out, tsri_ir_space space, uint32_t object) {
+void tsri_c_put_array(void *emitter, tsri_builder *out, tsri_ir_space space, uint32_t object) {
   static const char *const kinds[] = {"b", "s", "l"};
-  bool is_plain = tsri_c_is(e, TSRI_C_PLAIN);
-  if (is_plain && space == TSRI_SPACE_SHARED) tsri_builder_string(out, "tsr_state->");
+  const tsri_c_emitter *e = emitter;
+  if (tsri_c_is(e, TSRI_C_PLAIN) && space == TSRI_SPACE_SHARED) tsri_builder_string(out, "tsr_state->");
   if (e->has_groups && space == TSRI_SPACE_LOCAL) tsri_builder_string(out, "tsr_item->");
   tsri_c_put_name(out, tsri_ir_array_of(e->kernel, space, object)->name, kinds[space], object);
 }
 
-void tsri_c_put_var(tsri_c_emitter *e, tsri_builder *out, uint32_t var) {
+void tsri_c_put_var(void *emitter, tsri_builder *out, uint32_t var) {
+  tsri_c_emitter *e = emitter;
   e->vars_used[var] = 1;
   if (e->has_groups) tsri_builder_string(out, "tsr_item->");
   tsri_c_put_name(out, e->kernel->vars[var].name, "", var);
@@ -37,79 +38,72 @@ void tsri_c_put_var(tsri_c_emitter *e, tsri_builder *out, uint32_t var) {
 
 // --- Declarations ---------------------------------------------------------------------------------------------------
 
-// A member or a variable: "  f32 sum_7;".
-static void put_declarations(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
-  const tsri_kernel *kernel = e->kernel;
-  for (uint32_t i = 1; i < kernel->var_count; i++) {
-    if (!e->vars_used[i]) continue;
-    tsri_builder_add(out, "%s%s ", indent, tsri_c_type(e, kernel->vars[i].type));
-    tsri_c_put_name(out, kernel->vars[i].name, "", i);
-    tsri_builder_string(out, ";\n");
-  }
-  for (uint32_t i = 0; i < kernel->local_count; i++) {
-    const tsri_ir_array *array = &kernel->locals[i];
-    tsri_builder_add(out, "%s%s ", indent, tsri_c_mem_type((tsr_dtype)array->storage));
-    tsri_c_put_name(out, array->name, "l", i);
-    tsri_builder_add(out, "[%" PRIu32 "];\n", array->count ? array->count : 1);
+// Members or variables, "  f32 tile_s0[64];"; `words` stand before the type.
+static void put_arrays(tsri_builder *out, const tsri_ir_array *arrays, uint32_t count, const char *indent,
+                       const char *words, const char *kind) {
+  for (uint32_t i = 0; i < count; i++) {
+    tsri_builder_add(out, "%s%s%s ", indent, words, tsri_c_elements[arrays[i].storage].type);
+    tsri_c_put_name(out, arrays[i].name, kind, i);
+    tsri_builder_add(out, "[%" PRIu32 "];\n", arrays[i].count ? arrays[i].count : 1);
   }
 }
 
 static void put_shared(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
-  const tsri_kernel *kernel = e->kernel;
-  for (uint32_t i = 0; i < kernel->shared_count; i++) {
-    const tsri_ir_array *array = &kernel->shared[i];
-    tsri_builder_add(out, "%s%s%s ", indent, e->spell->shared, tsri_c_mem_type((tsr_dtype)array->storage));
-    tsri_c_put_name(out, array->name, "s", i);
-    tsri_builder_add(out, "[%" PRIu32 "];\n", array->count ? array->count : 1);
-  }
+  put_arrays(out, e->kernel->shared, e->kernel->shared_count, indent, e->spell->shared, "s");
 }
 
-static const char *words_name(const tsri_c_emitter *e) { return tsri_c_is(e, TSRI_C_PLAIN) ? "tsr_w" : "tsr_p.w"; }
+static void put_declarations(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
+  const tsri_kernel *kernel = e->kernel;
+  for (uint32_t i = 1; i < kernel->var_count; i++) {
+    if (!e->vars_used[i]) continue;
+    tsri_builder_add(out, "%s%s ", indent, tsri_c_type(e, kernel->vars[i].type).text);
+    tsri_c_put_name(out, kernel->vars[i].name, "", i);
+    tsri_builder_string(out, ";\n");
+  }
+  put_arrays(out, kernel->locals, kernel->local_count, indent, "", "l");
+}
 
-// Scalars, read from the words of the parameter block.
+// Scalars, read from the words of the parameter block: $0 is one, $1 two of them.
 static void put_scalars(tsri_c_emitter *e, tsri_builder *out) {
-  const char *words = words_name(e);
+  static const char *const values[TSR_DTYPE_COUNT] = {
+      [TSR_BOOL] = "$0 != 0u",        [TSR_U32] = "$0",      [TSR_I32] = "(i32)$0",
+      [TSR_F32] = "tsr_from_f32($0)", [TSR_I64] = "(i64)$1", [TSR_F64] = "tsr_from_f64($1)"};
+  const char *words = tsri_c_is(e, TSRI_C_PLAIN) ? "tsr_w" : "tsr_p.w";
   for (uint32_t i = 0; i < e->kernel->param_count; i++) {
     const tsri_ir_param *param = &e->kernel->params[i];
     if (!e->params_used[i]) continue;
-    tsr_dtype dtype = (tsr_dtype)param->type.dtype;
-    char word[64], wide[160];
     uint32_t at = param->offset / 4;
-    snprintf(word, sizeof word, "%s[%" PRIu32 "]", words, at);
-    snprintf(wide, sizeof wide, "((u64)%s | (u64)%s[%" PRIu32 "] << 32)", word, words, at + 1);
-    tsri_builder_add(out, "  const %s ", tsr_dtype_name(dtype));
+    tsri_c_name word = tsri_c_named("%s[%" PRIu32 "]", words, at);
+    tsri_c_name wide = tsri_c_named("((u64)%s | (u64)%s[%" PRIu32 "] << 32)", word.text, words, at + 1);
+    tsri_builder_add(out, "  const %s ", tsr_dtype_name((tsr_dtype)param->type.dtype));
     tsri_c_put_name(out, param->name, "p", i);
     tsri_builder_string(out, " = ");
-    if (dtype == TSR_F32 || dtype == TSR_F64) tsri_c_expand(e, out, "tsr_from_$t", dtype);
-    if (dtype == TSR_I32 || dtype == TSR_I64) tsri_builder_add(out, "(%s)", tsr_dtype_name(dtype));
-    const char *value = tsr_dtype_bytes(dtype) == 8 ? wide : word;
-    if (dtype == TSR_F32 || dtype == TSR_F64) {
-      tsri_builder_add(out, "(%s);\n", value);
-    } else {
-      tsri_builder_add(out, "%s%s;\n", value, dtype == TSR_BOOL ? " != 0u" : "");
-    }
+    const tsri_hole holes[] = {{"$0", word.text}, {"$1", wide.text}, {NULL, NULL}};
+    tsri_c_expand(e, out, values[param->type.dtype], param->type, holes);
+    tsri_builder_string(out, ";\n");
   }
+}
+
+void tsri_c_put_id(const tsri_c_emitter *e, tsri_builder *out, tsri_ir_id id, uint32_t axis) {
+  static const char *const letters[] = {"x", "y", "z"};
+  const uint32_t *size = e->kernel->group_size, steps[] = {1, size[0], size[0] * size[1]};
+  const char place[] = {e->spell->axes[axis], '\0'};
+  tsri_c_name below = tsri_c_named("%" PRIu32 "u", steps[axis]), items = tsri_c_named("%" PRIu32 "u", size[axis]);
+  const tsri_hole holes[] = {
+      {"$#", place}, {"$l", letters[axis]}, {"$below", below.text}, {"$size", items.text}, {NULL, NULL}};
+  tsri_template_put(out, e->spell->ids[id], holes, 1);
 }
 
 // The ids that the body names, as constants.
 static void put_ids(tsri_c_emitter *e, tsri_builder *out) {
-  static const char letters[] = "xyz";
-  const char *const spellings[] = {e->spell->group, e->spell->groups, e->spell->local};
-  const uint32_t *size = e->kernel->group_size;
   if (e->uses_lid) e->ids_used |= 7u << (3 * TSRI_ID_LOCAL);
-  for (uint32_t id = TSRI_ID_GROUP; id <= TSRI_ID_LOCAL; id++) {
-    for (uint32_t axis = 0; axis < 3; axis++) {
-      if (!(e->ids_used >> (3 * id + axis) & 1)) continue;
-      tsri_builder_add(out, "  const u32 %s_%c = ", tsri_ir_id_infos[id].spelling, letters[axis]);
-      for (const char *p = spellings[id]; *p; p++) tsri_builder_put(out, *p == '#' ? &e->spell->axes[axis] : p, 1);
-      tsri_builder_string(out, ";\n");
-    }
+  for (uint32_t i = 0; i < 3 * (TSRI_ID_GLOBAL + 1); i++) {
+    if (!(e->ids_used >> i & 1)) continue;
+    tsri_builder_add(out, "  const u32 %s_%c = ", tsri_ir_id_infos[i / 3].spelling, "xyz"[i % 3]);
+    tsri_c_put_id(e, out, (tsri_ir_id)(i / 3), i % 3);
+    tsri_builder_string(out, ";\n");
   }
-  for (uint32_t axis = 0; axis < 3; axis++) {
-    if (!(e->ids_used >> (3 * TSRI_ID_GLOBAL + axis) & 1)) continue;
-    tsri_builder_add(out, "  const u32 global_%c = group_%c * %" PRIu32 "u + local_%c;\n", letters[axis], letters[axis],
-                     size[axis], letters[axis]);
-  }
+  const uint32_t *size = e->kernel->group_size;
   if (e->uses_lid) {
     tsri_builder_add(out, "  const u32 tsr_lid = local_x + %" PRIu32 "u * (local_y + %" PRIu32 "u * local_z);\n",
                      size[0], size[1]);
@@ -118,69 +112,51 @@ static void put_ids(tsri_c_emitter *e, tsri_builder *out) {
 
 // --- The function on a device ---------------------------------------------------------------------------------------
 
-static void put_attributes(tsri_c_emitter *e, tsri_builder *out) {
-  const uint32_t *size = e->kernel->group_size;
-  switch (e->spell->bit) {
-    case TSRI_C_OPENCL:
-      tsri_builder_add(out,
-                       "__kernel __attribute__((reqd_work_group_size(%" PRIu32 ", %" PRIu32 ", %" PRIu32 "))) void ",
-                       size[0], size[1], size[2]);
-      break;
-    case TSRI_C_METAL:
-      tsri_builder_add(out, "[[kernel, max_total_threads_per_threadgroup(%" PRIu32 ")]] void ", e->items);
-      break;
-    default:
-      tsri_builder_add(out, "extern \"C\" __global__ void __launch_bounds__(%" PRIu32 ") ", e->items);
-      break;
-  }
-}
-
-static void put_parameter(tsri_c_emitter *e, tsri_builder *out, uint32_t *number, const char *declaration) {
-  tsri_builder_string(out, *number ? ",\n    " : "\n    ");
-  tsri_builder_string(out, declaration);
-  if (tsri_c_is(e, TSRI_C_METAL)) tsri_builder_add(out, " [[buffer(%" PRIu32 ")]]", *number);
-  ++*number;
+// "const f32 *restrict x_b0", with the space's word before it or, in plain C, without.
+static void put_buffer(const tsri_c_emitter *e, tsri_builder *out, uint32_t index) {
+  const tsri_ir_array *buffer = &e->kernel->buffers[index];
+  tsri_builder_add(out, "%s%s%s *%s", e->spell->space[TSRI_SPACE_BUFFER], buffer->is_stored ? "" : "const ",
+                   tsri_c_elements[buffer->storage].type, e->options->no_alias ? e->spell->no_alias : "");
+  tsri_c_put_name(out, buffer->name, "b", index);
 }
 
 static void put_parameters(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *emitted) {
-  const tsri_kernel *kernel = e->kernel;
-  const char *space = e->spell->space[TSRI_SPACE_BUFFER];
-  uint32_t number = 0;
-  for (uint32_t i = 0; i < kernel->buffer_count; i++) {
-    const tsri_ir_array *buffer = &kernel->buffers[i];
-    char text[160];
-    snprintf(text, sizeof text, "%s%s%s *%s%.*s_b%" PRIu32, space, buffer->is_stored ? "" : "const ",
-             tsri_c_mem_type((tsr_dtype)buffer->storage), e->options->no_alias ? e->spell->no_alias : "",
-             TSRI_C_MAX_NAME, buffer->name, i);
-    put_parameter(e, out, &number, text);
+  bool is_metal = tsri_c_is(e, TSRI_C_METAL);
+  uint32_t buffers = e->kernel->buffer_count, count = buffers + (emitted->params_bytes > 0);
+  for (uint32_t i = 0; i < count; i++) {
+    tsri_builder_string(out, i ? ",\n    " : "\n    ");
+    if (i < buffers) put_buffer(e, out, i);
+    else tsri_template_put(out, e->spell->params, (const tsri_hole[]){{"$entry", emitted->entry}, {NULL, NULL}}, 1);
+    if (is_metal) tsri_builder_add(out, " [[buffer(%" PRIu32 ")]]", i);
   }
-  char text[TSRI_EMIT_ENTRY_BYTES + 64];
-  if (emitted->params_bytes > 0) {
-    bool is_metal = tsri_c_is(e, TSRI_C_METAL);
-    snprintf(text, sizeof text, "%s%s_params %stsr_p", is_metal ? "constant " : "", emitted->entry,
-             is_metal ? "&" : "");
-    put_parameter(e, out, &number, text);
-  }
-  if (tsri_c_is(e, TSRI_C_METAL)) {
-    tsri_builder_string(out, number ? ",\n" : "\n");
-    tsri_builder_string(out,
-                        "    uint3 tsr_group [[threadgroup_position_in_grid]],\n"
-                        "    uint3 tsr_groups [[threadgroups_per_grid]],\n"
-                        "    uint3 tsr_local [[thread_position_in_threadgroup]]");
-  }
+  if (!is_metal) return;
+  tsri_builder_string(out, count ? ",\n" : "\n");
+  tsri_builder_string(out,
+                      "    uint3 tsr_group [[threadgroup_position_in_grid]],\n"
+                      "    uint3 tsr_groups [[threadgroups_per_grid]],\n"
+                      "    uint3 tsr_local [[thread_position_in_threadgroup]]");
+}
+
+static void put_head(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *emitted) {
+  tsri_c_name sizes[4];
+  for (int i = 0; i < 3; i++) sizes[i] = tsri_c_named("%" PRIu32, e->kernel->group_size[i]);
+  sizes[3] = tsri_c_named("%" PRIu32, e->items);
+  const tsri_hole holes[] = {
+      {"$0", sizes[0].text}, {"$1", sizes[1].text}, {"$2", sizes[2].text}, {"$n", sizes[3].text}, {NULL, NULL}};
+  tsri_template_put(out, e->spell->head, holes, 1);
+  tsri_builder_add(out, "%s(", emitted->entry);
 }
 
 static void put_device_function(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *emitted) {
-  put_attributes(e, out);
-  tsri_builder_add(out, "%s(", emitted->entry);
+  put_head(e, out, emitted);
   put_parameters(e, out, emitted);
   tsri_builder_string(out, ") {\n");
   put_shared(e, out, "  ");
   put_ids(e, out);
   put_scalars(e, out);
   put_declarations(e, out, "  ");
-  tsri_c_put_fragments(e, out, "  ");
-  tsri_builder_put(out, e->body.text ? e->body.text : "", e->body.bytes);
+  tsri_c_put_fragments(e, out);
+  tsri_builder_append(out, &e->body);
   tsri_builder_string(out, "}\n");
 }
 
@@ -201,10 +177,10 @@ static void put_plain_types(tsri_c_emitter *e, tsri_builder *out) {
 static void put_plain_buffers(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *emitted) {
   for (uint32_t i = 0; i < e->kernel->buffer_count; i++) {
     const tsri_ir_array *buffer = &e->kernel->buffers[i];
-    const char *constant = buffer->is_stored ? "" : "const ", *type = tsri_c_mem_type((tsr_dtype)buffer->storage);
-    tsri_builder_add(out, "  %s%s *%s", constant, type, e->options->no_alias ? e->spell->no_alias : "");
-    tsri_c_put_name(out, buffer->name, "b", i);
-    tsri_builder_add(out, " = (%s%s *)tsr_run->buffers[%" PRIu32 "];\n  (void)", constant, type, i);
+    tsri_builder_string(out, "  ");
+    put_buffer(e, out, i);
+    tsri_builder_add(out, " = (%s%s *)tsr_run->buffers[%" PRIu32 "];\n  (void)", buffer->is_stored ? "" : "const ",
+                     tsri_c_elements[buffer->storage].type, i);
     tsri_c_put_name(out, buffer->name, "b", i);
     tsri_builder_string(out, ";\n");
   }
@@ -227,26 +203,24 @@ static void put_plain_function(tsri_c_emitter *e, tsri_builder *out, const tsri_
                       "                           (u32)(tsr_g / tsr_run->groups[0] % tsr_run->groups[1]),\n"
                       "                           (u32)(tsr_g / tsr_run->groups[0] / tsr_run->groups[1])};\n"
                       "    (void)tsr_at;\n");
-  tsri_builder_put(out, e->body.text ? e->body.text : "", e->body.bytes);
+  tsri_builder_append(out, &e->body);
   tsri_builder_string(out, "  }\n  free(tsr_state);\n  return 0;\n}\n");
 }
 
 // --- Putting it together --------------------------------------------------------------------------------------------
 
 static void put_prelude(tsri_c_emitter *e, tsri_builder *out) {
+  bool is_opencl = tsri_c_is(e, TSRI_C_OPENCL), has_f64 = is_opencl && e->uses_f64;
   tsri_builder_add(out, "// %.200s (%.200s), written by Tessera for %s\n", e->kernel->variant, e->kernel->file,
                    e->emitter->title);
-  if (e->uses_f64 && tsri_c_is(e, TSRI_C_OPENCL))
-    tsri_builder_string(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-  if (e->uses_subgroups && tsri_c_is(e, TSRI_C_OPENCL)) {
+  if (has_f64) tsri_builder_string(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
+  if (is_opencl && e->uses_subgroups) {
     tsri_builder_string(out,
                         "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
                         "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n");
   }
   tsri_builder_string(out, e->spell->prelude);
-  if (e->uses_f64 && tsri_c_is(e, TSRI_C_OPENCL)) {
-    tsri_builder_string(out, "#ifndef tsr_has_f64\n#define tsr_has_f64\ntypedef double f64;\n#endif\n");
-  }
+  if (has_f64) tsri_builder_string(out, "#ifndef tsr_has_f64\n#define tsr_has_f64\ntypedef double f64;\n#endif\n");
 }
 
 static void put_build_options(const tsri_c_emitter *e, tsri_emitted *out) {
@@ -254,6 +228,17 @@ static void put_build_options(const tsri_c_emitter *e, tsri_emitted *out) {
   if (!tsri_c_is(e, TSRI_C_OPENCL)) return;
   snprintf(out->build_options, sizeof out->build_options, "-cl-std=%s%s", e->uses_subgroups ? "CL3.0" : "CL1.2",
            e->options->exact_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
+}
+
+// Marks statements. False: no memory.
+static bool analyse(tsri_c_emitter *e) {
+  e->stmt_flags = tsri_calloc(e->kernel->stmt_count + 1, 1);
+  e->vars_used = tsri_calloc(e->kernel->var_count + 1, 1);
+  e->params_used = tsri_calloc(e->kernel->param_count + 1, 1);
+  if (!e->stmt_flags || !e->vars_used || !e->params_used) return false;
+  bool is_collected = tsri_ir_mark(e->kernel, TSRI_C_MAX_DEPTH, e->stmt_flags);
+  e->has_groups = tsri_c_is(e, TSRI_C_PLAIN) && is_collected;
+  return true;
 }
 
 static void put_all(tsri_c_emitter *e, tsri_emitted *out, tsri_builder *text, tsri_builder *function) {
@@ -266,21 +251,11 @@ static void put_all(tsri_c_emitter *e, tsri_emitted *out, tsri_builder *text, ts
     put_device_function(e, function, out);
   }
   put_prelude(e, text);
-  tsri_builder_put(text, e->helpers.text ? e->helpers.text : "", e->helpers.bytes);
+  tsri_builder_append(text, &e->helpers);
   if (out->params_bytes > 0 && !tsri_c_is(e, TSRI_C_PLAIN)) {
     tsri_builder_add(text, "typedef struct { u32 w[%" PRIu32 "]; } %s_params;\n", out->params_bytes / 4, out->entry);
   }
-  tsri_builder_put(text, function->text ? function->text : "", function->bytes);
-}
-
-static tsr_status check_texts(const tsri_c_emitter *e, const tsri_builder *text, const tsri_builder *function) {
-  const tsri_builder *const texts[] = {text, function, &e->body, &e->helpers};
-  tsri_emit_trouble trouble = {.depth = e->is_too_deep ? TSRI_C_MAX_DEPTH : 0};
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-    trouble.is_out_of_memory |= texts[i]->has_failed;
-    trouble.is_too_long |= texts[i]->is_full;
-  }
-  return tsri_emit_verdict(e->emitter, e->kernel, trouble);
+  tsri_builder_append(text, function);
 }
 
 static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *emitter, const tsri_kernel *kernel,
@@ -290,32 +265,23 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
   tsri_lacks_add(&e.lacks, true, options->exact_divide);  // fma always rounds once
   if (options->f16) e.lacks.rounding &= ~(1u << TSR_F16);
   e.items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
+  e.subgroup = tsri_c_named("%" PRIu32 "u", options->subgroup_size);
   e.uses_f64 = (kernel->needs & TSRI_NEEDS_F64) != 0;
   snprintf(out->entry, sizeof out->entry, "tsrk_%s", kernel->name);
 
   tsri_builder text = {.most_bytes = TSRI_EMIT_MAX_BYTES}, function = text;
   e.body = e.helpers = text;
-  if (tsri_c_analyse(&e)) {
-    put_all(&e, out, &text, &function);
-  } else {
-    text.has_failed = true;
-  }
-  tsr_status status = check_texts(&e, &text, &function);
-  if (status == TSR_OK) {
-    out->data = text.text;
-    out->data_bytes = text.bytes;
-    put_build_options(&e, out);
-    text.text = NULL;
-  }
-  tsri_free(text.text);
-  tsri_free(function.text);
-  tsri_free(e.helpers.text);
-  tsri_free(e.body.text);
+  if (analyse(&e)) put_all(&e, out, &text, &function);
+  else text.has_failed = true;
+  tsri_builder_deinit(&function);
+  tsri_builder_deinit(&e.helpers);
+  tsri_builder_deinit(&e.body);
   tsri_free(e.names.items);
   tsri_free(e.stmt_flags);
   tsri_free(e.vars_used);
   tsri_free(e.params_used);
-  return status;
+  put_build_options(&e, out);
+  return tsri_emit_finish(emitter, kernel, e.is_too_deep ? TSRI_C_MAX_DEPTH : 0, &text, out);
 }
 
 // --- The emitters ---------------------------------------------------------------------------------------------------

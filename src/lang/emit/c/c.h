@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Inside the C-family emitter: what its files share.
 //
-//   emit/c/c.c          the emitters, the function's head and declarations
+//   emit/c/c.c        the emitters, the function's head and declarations
 //   emit/c/spell.c    the table of spellings, one entry per dialect
 //   emit/c/helpers.c  small functions the text may need, written once for all dialects
 //   emit/c/expansion.c  functions written from expansions (with emit/function.c)
 //   emit/c/ops.c      templates of operations and conversions
-//   emit/c/vectors.c    helpers made on demand: vectors, loads, stores, atomics
+//   emit/c/memory.c   loads, stores and atomics, with helpers made on demand
 //   emit/c/expr.c     expressions
 //   emit/c/stmt.c     statements
 //   emit/c/group.c    statements in which a group acts as one: barriers and collectives
-//   emit/c/fragment.c  fragments, as CUDA has them
+//   emit/c/fragment.c fragments
 //
 // Names in the text: a variable "sum" with index 7 is sum_7; buffers end in _b0, shared arrays in _s0, local ones in
 // _l0, scalars in _p0; everything else begins with tsr_. So nothing meets a keyword or another name.
@@ -22,6 +22,7 @@
 #include "lang/emit/emit.h"
 #include "lang/emit/helper_names.h"
 #include "lang/emit/phrase.h"
+#include "lang/emit/template.h"
 #include "lang/ir/marks.h"
 #include "lang/lower/lacks.h"
 
@@ -40,20 +41,24 @@ typedef enum tsri_c_dialect_bit {
 // Words are written with the blank that follows them, so that an empty one leaves none behind.
 typedef struct tsri_c_spelling {
   uint32_t bit;
-  const char *prelude;                 // types u8 to f64 and TSR_FN, which stands before a helper
-  const char *space[3];                // before a pointer's type, by tsri_ir_space
-  const char *shared;                  // before the declaration of a shared array, which is aligned to 16
-  const char *no_alias;                // after the * of a pointer parameter
-  const char *build_options;           // for the device's compiler; OpenCL's depend on the kernel
-  const char *barrier;                 // for shared memory and buffers
-  const char *shared_barrier;          // for shared memory alone
-  const char *group, *groups, *local;  // ids; # stands for the axis
-  const char *axes;                    // what # becomes for the three axes
-  const char *math_prefix;             // of sqrt and its like
-  const char *f32_suffix;              // after them for f32
-  const char *long_suffix;             // of a 64-bit literal
-  const char *native_i64;              // element name of the built-in vector types for i64
-  uint32_t max_native_bytes;           // of one native vector load; 0: none
+  const char *prelude;         // types u8 to f64 and TSR_FN, which stands before a helper
+  const char *head;            // of the function, up to its name; $0 $1 $2: items per group by axis, $n: all of them
+  const char *params;          // declares tsr_p, the parameters in a struct $entry_params
+  const char *space[3];        // before a pointer's type, by tsri_ir_space
+  const char *shared;          // before the declaration of a shared array, which is aligned to 16
+  const char *no_alias;        // after the * of a pointer parameter
+  const char *build_options;   // for the device's compiler; OpenCL's depend on the kernel
+  const char *barrier;         // for shared memory and buffers
+  const char *shared_barrier;  // for shared memory alone
+  // By tsri_ir_id up to GLOBAL. $# is the axis as the dialect writes it, $l its letter, $size the items of a group along it, $below
+  // the items of a group for one step along it.
+  const char *ids[TSRI_ID_GLOBAL + 1];
+  const char *axes;           // what $# becomes for the three axes
+  const char *math_prefix;    // of sqrt and its like
+  const char *f32_suffix;     // after them for f32
+  const char *long_suffix;    // of a 64-bit literal
+  const char *native_i64;     // element name of the built-in vector types for i64
+  uint32_t max_native_bytes;  // of one native vector load; 0: none
 
   const struct tsri_c_fragments *fragments;  // helpers for matrix units (fragment.h); NULL: none
 } tsri_c_spelling;
@@ -69,6 +74,10 @@ extern const tsri_c_spelling tsri_c_opencl, tsri_c_cuda, tsri_c_hip, tsri_c_meta
 // Flag of a statement, beside those of ir/marks.h.
 #define TSRI_C_FLAGGED 4u  // LOOP: its BREAKs set tsr_leave_<index> (the body stands in a do … while)
 
+typedef struct tsri_c_name {
+  char text[TSRI_HELPER_NAME_BYTES];
+} tsri_c_name;
+
 typedef struct tsri_c_emitter {
   const tsri_emitter *emitter;
   const tsri_kernel *kernel;
@@ -82,12 +91,13 @@ typedef struct tsri_c_emitter {
 
   uint8_t *stmt_flags;  // plain C: a statement that is TSRI_MARK_COLLECTED runs once for the group, not once per item
 
-  uint32_t items;       // per group
-  bool has_groups;      // plain C: barriers, so variables live in an array of items
-  bool uses_subgroups;  // the body has collectives of subgroups
-  bool uses_lid;        // the body names tsr_lid
-  bool uses_f64;        // the kernel or a helper does
-  uint32_t ids_used;    // bit 3 * tsri_ir_id + axis
+  uint32_t items;        // per group
+  tsri_c_name subgroup;  // its size, "32u"
+  bool has_groups;       // plain C: barriers, so variables live in an array of items
+  bool uses_subgroups;   // the body has collectives of subgroups
+  bool uses_lid;         // the body names tsr_lid
+  bool uses_f64;         // the kernel or a helper does
+  uint32_t ids_used;     // bit 3 * tsri_ir_id + axis
   uint8_t *params_used;
   uint8_t *vars_used;
 
@@ -101,83 +111,81 @@ static inline bool tsri_c_is(const tsri_c_emitter *e, uint32_t bits) { return (e
 
 // --- Names and types ------------------------------------------------------------------------------------------------
 
+tsri_c_name tsri_c_named(const char *format, ...) TSRI_PRINTF(1, 2);  // cut to fit
 // "f32", "tsr_f32x4"; asks for the helper that declares the vector.
-const char *tsri_c_type(tsri_c_emitter *e, tsri_ir_type type);
-const char *tsri_c_mem_type(tsr_dtype storage);  // C type of an element in memory: f16 is u16
+tsri_c_name tsri_c_type(tsri_c_emitter *e, tsri_ir_type type);
 // "x_b0"; with "tsr_group->" or so before it where it lies there.
-void tsri_c_put_array(tsri_c_emitter *e, tsri_builder *out, tsri_ir_space space, uint32_t object);
-void tsri_c_put_var(tsri_c_emitter *e, tsri_builder *out, uint32_t var);
+void tsri_c_put_array(void *emitter, tsri_builder *out, tsri_ir_space space, uint32_t object);
+void tsri_c_put_var(void *emitter, tsri_builder *out, uint32_t var);
 void tsri_c_put_name(tsri_builder *out, const char *name, const char *kind, uint32_t index);
 
 // --- Helpers --------------------------------------------------------------------------------------------------------
 
-// Replaces $t and so on in a template (emit/c/helpers.c lists them), asks for each tsr_ helper it names, and adds the
-// result to `out`. Operands $a, $b, $c stay.
-void tsri_c_expand(tsri_c_emitter *e, tsri_builder *out, const char *pattern, tsr_dtype dtype);
+// Fills the holes of a template (emit/c/helpers.c lists them) and those of `more`, NULL or a list; asks for each tsr_ helper it
+// names; and adds the result to `out`. Operands $a, $b, $c stay.
+void tsri_c_expand(tsri_c_emitter *e, tsri_builder *out, const char *pattern, tsri_ir_type type, const tsri_hole *more);
 
 // True the first time a helper of this name is asked for: the caller then writes it. `name` is cut to fit.
-bool tsri_c_want(tsri_c_emitter *e, const char *name);
+bool tsri_c_want(void *emitter, const char *name);
 // Adds a helper that the caller wrote for tsri_c_want.
-void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_builder *text);
-void tsri_c_define_phrase(tsri_c_emitter *e, const char *name, const char *format, ...);  // emit/phrase.h: %s and %u
-
+void tsri_c_define(void *emitter, const char *name, const tsri_builder *text);
+// Both, for a helper that is a template.
+void tsri_c_define_once(tsri_c_emitter *e, const char *name, const char *pattern, tsri_ir_type type,
+                        const tsri_hole *more);
+// Adds the helper of this name, if the list in helpers.c or an expansion has it, unless it is there. Returns the name.
+tsri_c_name tsri_c_need(tsri_c_emitter *e, tsri_c_name name);
 // Adds the function of this name that is written from an expansion (lang/lower/expand.h), if there is one and it was not
 // asked for before.
 void tsri_c_define_expansion(tsri_c_emitter *e, const char *name);
 
-// Template of an operation on one lane; `dtype` is that of its (last) operand. `is_loose`: with the freedom that an
-// expansion may give (lower/expand.h).
-const char *tsri_c_op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
-const char *tsri_c_convert_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dtype from, bool is_loose);
-const char *tsri_c_bitcast_pattern(tsr_dtype to, tsr_dtype from);
-const char *tsri_c_native_element(const tsri_c_emitter *e, tsr_dtype storage);  // of the dialect's vectors: "uchar"
-const char *tsri_c_decode_pattern(tsr_dtype storage);                           // memory to value
-const char *tsri_c_encode_pattern(tsr_dtype storage);                           // value to memory
+// --- Templates of operations ----------------------------------------------------------------------------------------
 
-// --- Helpers made on demand. Each writes the name of the helper to `name`. ---
+typedef struct tsri_c_pattern {
+  const char *text;
+  tsr_dtype dtype;        // that $t stands for
+  const char *operator_;  // that $o stands for
+} tsri_c_pattern;
 
-typedef struct tsri_c_name {
-  char text[TSRI_HELPER_NAME_BYTES];
-} tsri_c_name;
+// An OP, CONVERT or BITCAST on one lane; `from` is the dtype of its operand, for SELECT of the values selected. `is_loose`: with the
+// freedom that an expansion may give (lower/expand.h).
+tsri_c_pattern tsri_c_pattern_of(const tsri_c_emitter *e, const tsri_ir_expr *x, tsr_dtype from, bool is_loose);
+// As tsri_c_expand. `operands`: texts of $a, $b and $c, which stay if it is NULL.
+void tsri_c_expand_pattern(tsri_c_emitter *e, tsri_builder *out, tsri_c_pattern pattern, const char *const operands[3]);
 
-tsri_c_name tsri_c_vector_op(tsri_c_emitter *e, tsri_ir_op op, tsri_ir_type operand, tsri_ir_type result);
-tsri_c_name tsri_c_vector_convert(tsri_c_emitter *e, tsr_dtype to, tsri_ir_type from);
-tsri_c_name tsri_c_vector_bitcast(tsri_c_emitter *e, tsri_ir_type to, tsri_ir_type from);
-tsri_c_name tsri_c_vector_make(tsri_c_emitter *e, tsri_ir_type type);
-tsri_c_name tsri_c_vector_splat(tsri_c_emitter *e, tsri_ir_type type);
-tsri_c_name tsri_c_vector_insert(tsri_c_emitter *e, tsri_ir_type type, uint32_t lane);
-// is_once: elements that nobody writes, and that are read once (TSRI_LOAD_ONCE).
-tsri_c_name tsri_c_load(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes, bool is_once);
-tsri_c_name tsri_c_store(tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes);
-tsri_c_name tsri_c_atomic(tsri_c_emitter *e, tsri_ir_atomic op, tsri_ir_space space, tsr_dtype dtype);
+// An element in memory, by tsr_dtype.
+typedef struct tsri_c_element {
+  const char *type;             // in C: f16 is u16
+  const char *native;           // in the dialects' own vectors: "uchar" of uchar4; i64: tsri_c_spelling.native_i64
+  const char *decode, *encode;  // templates: memory to value, value to memory
+} tsri_c_element;
+extern const tsri_c_element tsri_c_elements[TSR_DTYPE_COUNT];
 
-// OpenCL without cl_khr_fp16 reads and writes f16 in memory by vload_half and vstore_half_rte.
-bool tsri_c_is_half_pointer(const tsri_c_emitter *e, tsr_dtype storage);
+// --- Memory ---------------------------------------------------------------------------------------------------------
+
+void tsri_c_put_load(tsri_c_emitter *e, const tsri_ir_expr *x);
+void tsri_c_put_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt);
+void tsri_c_put_atomic(tsri_c_emitter *e, const tsri_ir_stmt *stmt);
 
 // --- Expressions and statements -------------------------------------------------------------------------------------
 
-// Marks statements. False: no memory.
-bool tsri_c_analyse(tsri_c_emitter *e);
-
-void tsri_c_put_const(tsri_c_emitter *e, tsri_builder *out, tsr_dtype dtype, uint64_t bits);
+// A whole id as an expression of the dialect: "(u32)get_group_id(0)".
+void tsri_c_put_id(const tsri_c_emitter *e, tsri_builder *out, tsri_ir_id id, uint32_t axis);
+void tsri_c_put_const(void *emitter, tsri_builder *out, tsr_dtype dtype, uint64_t bits);
 void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr, bool is_bare);  // is_bare: no outer brackets
 // A template with expressions as operands $a, $b, $c; `is_bare`: no outer brackets.
-void tsri_c_put_pattern(tsri_c_emitter *e, const char *pattern, tsr_dtype dtype, const uint32_t *args, bool is_bare);
+void tsri_c_put_pattern(tsri_c_emitter *e, tsri_c_pattern pattern, const uint32_t *args, bool is_bare);
 
 void tsri_c_put(tsri_c_emitter *e, const char *format, ...);  // to the body; emit/phrase.h has the letters
+void tsri_c_put_block(tsri_c_emitter *e, uint32_t first);     // statements of each item
+void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index);
+void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // plain C: statements of a whole group
+void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt);  // on a device
 // True unless nested too deep; then call tsri_c_leave.
 bool tsri_c_enter(tsri_c_emitter *e);
 void tsri_c_leave(tsri_c_emitter *e);
-void tsri_c_put_block(tsri_c_emitter *e, uint32_t first);  // statements of each item
-void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index);
-void tsri_c_put_loop(tsri_c_emitter *e, uint32_t index);
-void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // plain C: statements of a whole group
-void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt);  // on a device
 
 // Fragments, where the dialect has them: declarations, and a statement.
-void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent);
+void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out);
 void tsri_c_put_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt);
-
-static inline tsri_ir_type tsri_c_lane(tsri_ir_type type) { return (tsri_ir_type){type.dtype, 1}; }
 
 #endif

@@ -13,9 +13,7 @@ enum { TSRI_C_FRAGMENT_SIDE = 16 };
 struct tsri_c_fragments {
   const char *factor_words, *sum_count;  // lengths of those arrays, as text
   const char *wide_words;                // length of a factor of f32; NULL: there are no units for f32
-  const char *split;      // for f32: defines tsr_fragment_split(u32 *f, u32 i, u32 bits), which sets element i
-  const char *lane;       // defines tsr_fragment_lane(), and whatever the other helpers share
-  const char *sum_place;  // declares row and col of element i of a sum, of the item `lane`
+  const char *sum_place;                 // declares row and col of element i of a sum, of the item `lane`
 
   // Defines `void name(u32 *f, const void *base, u32 at, u32 stride)`, which loads a factor.
   void (*define_load)(tsri_c_emitter *e, const char *name, tsr_dtype dtype, bool is_left, bool by_columns,
@@ -24,18 +22,15 @@ struct tsri_c_fragments {
   void (*define_multiply)(tsri_c_emitter *e, const char *name, const char *dtype);
 };
 
-typedef struct tsri_c_replacement {
-  const char *word, *text;  // "$name"; a NULL word ends a list
-} tsri_c_replacement;
-
-// Defines the helper `name` by a template with replacements, after the dialect's `lane`, unless it is there.
-void tsri_c_define_fragment(tsri_c_emitter *e, const char *name, const char *pattern, const tsri_c_replacement *list);
+// In the list of helpers.c, which writes them where they are named: tsr_fragment_lane(), with whatever the other helpers of
+// the dialect share, and for f32 tsr_fragment_split(u32 *f, u32 i, u32 bits), which sets element i.
+extern const char tsri_c_cuda_lane[], tsri_c_cuda_split[], tsri_c_hip_lane[];
 
 // "left_f0"
 tsri_c_name tsri_c_fragment_name(const tsri_c_emitter *e, uint32_t fragment);
 
 // Metal has matrices as objects, with functions of its own in place of the helpers above (fragment_metal.c).
-void tsri_c_put_metal_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent);
+void tsri_c_put_metal_fragment(const tsri_ir_fragment *f, tsri_builder *out, const char *name);
 void tsri_c_put_metal_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt);
 
 #endif

@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-static const char lane_text[] =
+const char tsri_c_cuda_lane[] =
     "TSR_FN u32 tsr_fragment_lane() {\n  u32 x;\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));\n  return x;\n}\n";
 
 // A factor's four matrices of 8 x 8, each line of which one item points to.
@@ -26,7 +26,7 @@ static const char shared_text[] =
     "TSR_FN void $name(u32 *f, $space const void *base, u32 at, u32 stride) {\n"
     "  const u32 lane = tsr_fragment_lane();\n"
     "  $space const u16 *line = ($space const u16 *)base + at + $line * stride + $column * 8u;\n"
-    "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x4$trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
+    "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x4$transposed.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
     "               : \"=r\"(f[0]), \"=r\"(f[1]), \"=r\"(f[2]), \"=r\"(f[3])\n"
     "               : \"r\"((u32)$address(line)) : \"memory\");\n}\n";
 
@@ -48,7 +48,7 @@ static const char multiply_text[] =
     "                 : \"r\"(l[0]), \"r\"(l[1]), \"r\"(l[2]), \"r\"(l[3]), \"r\"(r[2u * i]), \"r\"(r[2u * i + 1u]));\n"
     "  }\n}\n";
 
-static const char split_text[] =
+const char tsri_c_cuda_split[] =
     "TSR_FN void tsr_fragment_split(u32 *f, u32 i, u32 bits) {\n"
     "  asm(\"{ .reg .b32 t; add.u32 t, %2, 4096; and.b32 %0, t, 0xffffe000; sub.rn.f32 %1, %2, %0; }\"\n"
     "      : \"=&r\"(f[i]), \"=r\"(f[i + 8u]) : \"r\"(bits));\n}\n";
@@ -90,75 +90,49 @@ static const char wide_multiply_text[] =
     "    for (u32 j = 0; j < 8u; j += 4u) {\n" WIDE_MMA("l", "high") "    }\n"
     "    for (u32 j = 0; j < 4u; j++) s[4u * i + j] += t[j];\n  }\n}\n";
 
-static void define_wide_load(tsri_c_emitter *e, const char *name, bool is_left, bool by_columns, bool is_shared) {
-  bool runs_along_k = is_left != by_columns, has_spaces = tsri_c_is(e, TSRI_C_OPENCL);
-  const char *space = !has_spaces ? "" : is_shared ? "__local " : "__global ";
-  if (is_shared && runs_along_k) {
-    tsri_c_define_fragment(
-        e, name, wide_shared_text,
-        (const tsri_c_replacement[]){{"$name", name},
-                                     {"$space ", space},
-                                     {"$address", has_spaces ? "(size_t)" : "__cvta_generic_to_shared"},
-                                     {"$line", is_left ? "lane % 16u" : "lane % 8u + 8u * i"},
-                                     {"$column", is_left ? "lane / 16u * 4u + 8u * i" : "lane / 8u * 4u"},
-                                     {NULL, NULL}});
-    return;
-  }
-  tsri_c_define_fragment(e, name, wide_text,
-                         (const tsri_c_replacement[]){
-                             {"$name", name},
-                             {"$space ", space},
-                             {"$outer", is_left ? "i % 2u" : "i / 4u"},
-                             {"$inner", is_left ? "i / 2u" : "i % 4u"},
-                             {"$element", runs_along_k ? "p[outer * stride + inner]" : "p[inner * stride + outer]"},
-                             {NULL, NULL}});
-}
-
+// Left by rows and right by columns have k along their lines, as the registers do. Out of shared memory whole matrices are loaded, those
+// of 16 bits also transposed; otherwise each item loads its own elements.
 static void define_load(tsri_c_emitter *e, const char *name, tsr_dtype dtype, bool is_left, bool by_columns,
                         bool is_shared) {
-  if (dtype == TSR_F32) {
-    define_wide_load(e, name, is_left, by_columns, is_shared);
-    return;
-  }
-  // Left by rows and right by columns have k along their lines, as the registers do.
-  bool runs_along_k = is_left != by_columns, has_spaces = tsri_c_is(e, TSRI_C_OPENCL);
+  bool along_k = is_left != by_columns, is_wide = dtype == TSR_F32, has_spaces = tsri_c_is(e, TSRI_C_OPENCL);
   const char *space = !has_spaces ? "" : is_shared ? "__local " : "__global ";
-  if (is_shared) {
-    const char *half = by_columns ? "(lane % 8u + lane / 16u * 8u)" : "lane % 16u";
-    tsri_c_define_fragment(
-        e, name, shared_text,
-        (const tsri_c_replacement[]){{"$name", name},
-                                     {"$space ", space},
-                                     {"$address", has_spaces ? "(size_t)" : "__cvta_generic_to_shared"},
-                                     {"$line", half},
-                                     {"$column", by_columns ? "(lane / 8u % 2u)" : "(lane / 16u)"},
-                                     {"$trans", runs_along_k ? "" : ".trans"},
-                                     {NULL, NULL}});
-    return;
-  }
-  const char *along =
-      has_spaces ? "*(__global const u32 *)(p + outer * stride + inner)" : "*(const u32 *)(p + outer * stride + inner)";
-  const char *across = "(u32)p[inner * stride + outer] | (u32)p[(inner + 1u) * stride + outer] << 16";
-  tsri_c_define_fragment(e, name, buffer_text,
-                         (const tsri_c_replacement[]){{"$name", name},
-                                                      {"$space ", space},
-                                                      {"$outer", is_left ? "i % 2u" : "i / 2u"},
-                                                      {"$inner", is_left ? "i / 2u" : "i % 2u"},
-                                                      {"$pair", runs_along_k ? along : across},
-                                                      {NULL, NULL}});
+  const char *line = by_columns ? "(lane % 8u + lane / 16u * 8u)" : "lane % 16u";
+  const char *wide_line = is_left ? "lane % 16u" : "lane % 8u + 8u * i";
+  const char *wide_column = is_left ? "lane / 16u * 4u + 8u * i" : "lane / 8u * 4u";
+  tsri_c_name word = tsri_c_named("*(%sconst u32 *)(p + outer * stride + inner)", space);
+  const char *two_halves = "(u32)p[inner * stride + outer] | (u32)p[(inner + 1u) * stride + outer] << 16";
+  const tsri_hole holes[] = {{"$name", name},
+                             {"$space ", space},
+                             {"$address", has_spaces ? "(size_t)" : "__cvta_generic_to_shared"},
+                             {"$line", is_wide ? wide_line : line},
+                             {"$column", is_wide      ? wide_column
+                                         : by_columns ? "(lane / 8u % 2u)"
+                                                      : "(lane / 16u)"},
+                             {"$transposed", along_k ? "" : ".trans"},
+                             {"$outer", is_left   ? "i % 2u"
+                                        : is_wide ? "i / 4u"
+                                                  : "i / 2u"},
+                             {"$inner", is_left   ? "i / 2u"
+                                        : is_wide ? "i % 4u"
+                                                  : "i % 2u"},
+                             {"$element", along_k ? "p[outer * stride + inner]" : "p[inner * stride + outer]"},
+                             {"$pair", along_k ? word.text : two_halves},
+                             {NULL, NULL}};
+  const char *whole = is_wide ? wide_shared_text : shared_text, *single = is_wide ? wide_text : buffer_text;
+  bool by_matrix = is_shared && (along_k || !is_wide);
+  tsri_c_define_once(e, name, by_matrix ? whole : single, (tsri_ir_type){TSR_F32, 1}, holes);
 }
 
 static void define_multiply(tsri_c_emitter *e, const char *name, const char *dtype) {
-  tsri_c_define_fragment(e, name, strcmp(dtype, "f32") == 0 ? wide_multiply_text : multiply_text,
-                         (const tsri_c_replacement[]){{"$name", name}, {"$dtype", dtype}, {NULL, NULL}});
+  const tsri_hole holes[] = {{"$name", name}, {"$dtype", dtype}, {NULL, NULL}};
+  const char *pattern = strcmp(dtype, "f32") == 0 ? wide_multiply_text : multiply_text;
+  tsri_c_define_once(e, name, pattern, (tsri_ir_type){TSR_F32, 1}, holes);
 }
 
 const struct tsri_c_fragments tsri_c_fragments_cuda = {
     .factor_words = "4u",
     .wide_words = "16u",
-    .split = split_text,
     .sum_count = "8u",
-    .lane = lane_text,
     .sum_place = "const u32 row = lane / 4u + 8u * (i / 2u % 2u), col = lane % 4u * 2u + i % 2u + 8u * (i / 4u);",
     .define_load = define_load,
     .define_multiply = define_multiply,

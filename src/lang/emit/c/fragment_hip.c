@@ -10,7 +10,7 @@
 //   WMMA of gfx12 (of 32)            8 from 8 * (lane / 16)   8      8 * (lane / 16) + i
 #include "lang/emit/c/fragment.h"
 
-static const char lane_text[] =
+const char tsri_c_hip_lane[] =
     "#if defined(__GFX11__)\n"
     "#define TSR_FACTOR_WORDS 8u\n#define TSR_SUM_COUNT 8u\n#define TSR_FIRST_K(lane) 0u\n"
     "#define TSR_SUM_ROW(lane, i) (2u * (i) + (lane) / 16u)\n"
@@ -58,21 +58,19 @@ static void define_load(tsri_c_emitter *e, const char *name, tsr_dtype dtype, bo
                         bool is_shared) {
   (void)dtype, (void)is_shared;  // both have 16 bits, and addresses are generic
   bool runs_along_k = is_left != by_columns;
-  tsri_c_define_fragment(e, name, runs_along_k ? along_text : across_text,
-                         (const tsri_c_replacement[]){{"$name", name}, {NULL, NULL}});
+  const tsri_hole holes[] = {{"$name", name}, {NULL, NULL}};
+  tsri_c_define_once(e, name, runs_along_k ? along_text : across_text, (tsri_ir_type){TSR_F32, 1}, holes);
 }
 
 static void define_multiply(tsri_c_emitter *e, const char *name, const char *dtype) {
-  tsri_c_define_fragment(
-      e, name, multiply_text,
-      (const tsri_c_replacement[]){
-          {"$name", name}, {"$element", dtype[0] == 'f' ? "_Float16" : "short"}, {"$dtype", dtype}, {NULL, NULL}});
+  const tsri_hole holes[] = {
+      {"$name", name}, {"$element", dtype[0] == 'f' ? "_Float16" : "short"}, {"$dtype", dtype}, {NULL, NULL}};
+  tsri_c_define_once(e, name, multiply_text, (tsri_ir_type){TSR_F32, 1}, holes);
 }
 
 const struct tsri_c_fragments tsri_c_fragments_hip = {
     .factor_words = "TSR_FACTOR_WORDS",
     .sum_count = "TSR_SUM_COUNT",
-    .lane = lane_text,
     .sum_place = "const u32 row = TSR_SUM_ROW(lane, i), col = lane % 16u;",
     .define_load = define_load,
     .define_multiply = define_multiply,

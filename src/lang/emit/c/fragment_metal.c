@@ -18,11 +18,8 @@ static const char *element_of(const tsri_ir_fragment *f) {
   return f->dtype == TSR_F16 ? "half" : "bfloat";
 }
 
-void tsri_c_put_metal_fragments(tsri_c_emitter *e, tsri_builder *out, const char *indent) {
-  for (uint32_t i = 0; i < e->kernel->fragment_count; i++) {
-    tsri_builder_add(out, "%ssimdgroup_matrix<%s, 8, 8> %s;\n", indent, element_of(&e->kernel->fragments[i]),
-                     tsri_c_fragment_name(e, i).text);
-  }
+void tsri_c_put_metal_fragment(const tsri_ir_fragment *f, tsri_builder *out, const char *name) {
+  tsri_builder_add(out, "  simdgroup_matrix<%s, 8, 8> %s;\n", element_of(f), name);
 }
 
 // simdgroup_load(f, (const device half *)x + at, stride, ulong2(0), is_transposed): a matrix by columns is a transposed one by rows.
@@ -48,14 +45,7 @@ static void put_multiply(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
 }
 
 void tsri_c_put_metal_fragment_stmt(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
-  switch (stmt->kind) {
-    case TSRI_STMT_FRAGMENT_FILL:
-      put_fill(e, stmt);
-      break;
-    case TSRI_STMT_FRAGMENT_MULTIPLY_ADD:
-      put_multiply(e, stmt);
-      break;
-    default:
-      put_memory(e, stmt);
-  }
+  if (stmt->kind == TSRI_STMT_FRAGMENT_FILL) put_fill(e, stmt);
+  else if (stmt->kind == TSRI_STMT_FRAGMENT_MULTIPLY_ADD) put_multiply(e, stmt);
+  else put_memory(e, stmt);
 }

@@ -5,13 +5,15 @@
 // Templates:  $t  value type, "f32"                 $u  unsigned type of its width, "u32"
 //             $w  width less one, "31u"             $i  bits of infinity
 //             $f  suffix of math functions          $p  their prefix
-//             $Z  subgroup size
-// A name that begins with tsr_ is a helper: tsr_<name>_<type>, or tsr_<name>.
+//             $x  end of a vector's name, "f32x4"   $Z  subgroup size
+// and what stands there for each lane (emit/template.h). A name that begins with tsr_ is a helper: tsr_<name>_<type>, or
+// tsr_<name>.
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
-#include "lang/emit/c/c.h"
+#include "lang/emit/c/fragment.h"
 
 // --- The list -------------------------------------------------------------------------------------------------------
 
@@ -21,12 +23,18 @@
 typedef struct helper {
   uint32_t dialects;  // tsri_c_dialect_bit
   const char *name;
-  const char *classes;  // for which types: i i32 i64, u u32, f f32 f64, s f32 only, b bool; "" if there is no type
+  const char
+      *classes;  // for which types: i i32 i64, u u32, f f32 f64, s f32 only, b bool, v vectors; "": there is no type
   const char *text;
 } helper;
 
-#define FN2(name, body) "TSR_FN $t tsr_" name "_$t($t a, $t b) { " body " }\n"
-#define FN1(name, body) "TSR_FN $t tsr_" name "_$t($t a) { " body " }\n"
+#define FN2(name, body)      "TSR_FN $t tsr_" name "_$t($t a, $t b) { " body " }\n"
+#define FN1(name, body)      "TSR_FN $t tsr_" name "_$t($t a) { " body " }\n"
+#define SUBGROUP(name, body) "TSR_FN $t tsr_subgroup_" name "_$t($t v) {" body "}\n"
+#define UNLESS_NAN(value)    "\n  return sub_group_any(tsr_isnan_$t(v)) ? tsr_from_$t($i | ($i >> 1)) : " value ";\n"
+#define BUTTERFLY(name) \
+  "\n  for (u32 m = $Z / 2u; m > 0u; m >>= 1) v = tsr_" name "_$t(v, tsr_swap_$t(v, m));\n  return v;\n"
+#define INSERT(lane) "TSR_FN tsr_$x tsr_with_" lane "_$x(tsr_$x v, $t a) {\n  v." lane " = a;\n  return v;\n}\n"
 
 // Before compute capability 8.0.
 #define F32_TO_BF16                                                         \
@@ -85,6 +93,19 @@ static const helper helpers[] = {
 
     {TSRI_C_ALL, "select", "iufb", "TSR_FN $t tsr_select_$t(bool c, $t a, $t b) { return c ? a : b; }\n"},
 
+    // Vectors are plain structs in every dialect, since CUDA and C have no operators on theirs and the others disagree
+    // about comparisons. Compilers keep them in registers. Only memory sees the dialect's own vectors.
+    {TSRI_C_ALL, "", "v", "typedef struct { $t $[, $:$l$]; } tsr_$x;\n"},
+    {TSRI_C_ALL, "make", "v",
+     "TSR_FN tsr_$x tsr_make_$x($[, $:$t $l$]) {\n  tsr_$x r;\n$[$:  r.$l = $l;\n$]  return r;\n}\n"},
+    {TSRI_C_ALL, "splat", "v", "TSR_FN tsr_$x tsr_splat_$x($t a) {\n  tsr_$x r;\n$[$:  r.$l = a;\n$]  return r;\n}\n"},
+    {TSRI_C_ALL, "with_x", "v", INSERT("x")},
+    {TSRI_C_ALL, "with_y", "v", INSERT("y")},
+    {TSRI_C_ALL, "with_z", "v", INSERT("z")},
+    {TSRI_C_ALL, "with_w", "v", INSERT("w")},
+    {TSRI_C_ALL, "any", "v", "TSR_FN bool tsr_any_$x(tsr_$x a) { return $[ || $:a.$l$]; }\n"},
+    {TSRI_C_ALL, "all", "v", "TSR_FN bool tsr_all_$x(tsr_$x a) { return $[ && $:a.$l$]; }\n"},
+
     // Conversions in hardware; the others are expansions.
     {OPENCL_F16, "f16_to_f32", "",
      "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#define tsr_f16_to_f32(h) convert_float(as_half((ushort)(h)))\n"},
@@ -110,6 +131,12 @@ static const helper helpers[] = {
      "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u16 h;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
      "  return h;\n}\n#else\n" F32_TO_BF16 "#endif\n"},
 
+    // What is read once. The builtin reads vectors of the compiler's own, not HIP's.
+    {TSRI_C_HIP, "read_once", "",
+     "template <class T, int N> struct tsr_once {\n  typedef T lanes __attribute__((ext_vector_type(N)));\n};\n"
+     "template <int N, class T> TSR_FN typename tsr_once<T, N>::lanes tsr_read_once(const T *p) {\n"
+     "  return __builtin_nontemporal_load((const typename tsr_once<T, N>::lanes *)p);\n}\n"},
+
     // A step of a butterfly over the subgroup, and the value of any lane.
     {TSRI_C_CUDA, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor_sync(0xffffffffu, v, (int)(m))\n"},
     {TSRI_C_HIP, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor(v, (int)(m))\n"},
@@ -119,15 +146,35 @@ static const helper helpers[] = {
     {TSRI_C_HIP, "lane", "iuf", "#define tsr_lane_$t(v, l) __shfl(v, (int)(l))\n"},
     {TSRI_C_METAL, "lane", "ius", "#define tsr_lane_$t(v, l) simd_shuffle(v, (ushort)(l))\n"},
     {TSRI_C_OPENCL, "lane", "iuf", "#define tsr_lane_$t(v, l) sub_group_shuffle(v, (u32)(l))\n"},
+
+    // Over a subgroup. OpenCL's min and max drop NaN.
+    {TSRI_C_METAL, "subgroup_add", "ius", SUBGROUP("add", " return simd_sum(v); ")},
+    {TSRI_C_OPENCL, "subgroup_add", "iuf", SUBGROUP("add", " return sub_group_reduce_add(v); ")},
+    {TSRI_C_OPENCL, "subgroup_min", "iu", SUBGROUP("min", " return sub_group_reduce_min(v); ")},
+    {TSRI_C_OPENCL, "subgroup_max", "iu", SUBGROUP("max", " return sub_group_reduce_max(v); ")},
+    {TSRI_C_OPENCL, "subgroup_min", "f", SUBGROUP("min", UNLESS_NAN("sub_group_reduce_min(v)"))},
+    {TSRI_C_OPENCL, "subgroup_max", "f", SUBGROUP("max", UNLESS_NAN("sub_group_reduce_max(v)"))},
+    {TSRI_C_GPU, "subgroup_add", "iuf", SUBGROUP("add", BUTTERFLY("add"))},
+    {TSRI_C_GPU, "subgroup_min", "iuf", SUBGROUP("min", BUTTERFLY("min"))},
+    {TSRI_C_GPU, "subgroup_max", "iuf", SUBGROUP("max", BUTTERFLY("max"))},
+    {TSRI_C_GPU, "subgroup_shuffle", "iuf",
+     "TSR_FN $t tsr_subgroup_shuffle_$t($t v, u32 lane) { return tsr_lane_$t(v, lane & ($Z - 1u)); }\n"},
+
+    // Matrix units. OpenCL's are NVIDIA's.
+    {TSRI_C_CUDA | TSRI_C_OPENCL, "fragment_lane", "", tsri_c_cuda_lane},
+    {TSRI_C_CUDA | TSRI_C_OPENCL, "fragment_split", "", tsri_c_cuda_split},
+    {TSRI_C_HIP, "fragment_lane", "", tsri_c_hip_lane},
 };
 
 // --- Writing them ---------------------------------------------------------------------------------------------------
 
-bool tsri_c_want(tsri_c_emitter *e, const char *name) {
+bool tsri_c_want(void *emitter, const char *name) {
+  tsri_c_emitter *e = emitter;
   return tsri_helper_names_add(&e->names, name, &e->helpers.has_failed);
 }
 
-void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_builder *text) {
+void tsri_c_define(void *emitter, const char *name, const tsri_builder *text) {
+  tsri_c_emitter *e = emitter;
   e->helpers.has_failed |= text->has_failed;
   if (!text->text) return;
   tsri_builder_add(&e->helpers, "#ifndef tsr_has_%s\n#define tsr_has_%s\n", name + 4, name + 4);  // without tsr_
@@ -135,120 +182,102 @@ void tsri_c_define(tsri_c_emitter *e, const char *name, const tsri_builder *text
   tsri_builder_string(&e->helpers, "#endif\n");
 }
 
-static bool has_class(const char *classes, tsr_dtype dtype) {
-  if (dtype == TSR_F32 && strchr(classes, 's')) return true;
-  char letter = 'b';
-  if (dtype == TSR_I32 || dtype == TSR_I64) letter = 'i';
-  if (dtype == TSR_U32) letter = 'u';
-  if (dtype == TSR_F32 || dtype == TSR_F64) letter = 'f';
-  return strchr(classes, letter) != NULL;
+void tsri_c_define_once(tsri_c_emitter *e, const char *name, const char *pattern, tsri_ir_type type,
+                        const tsri_hole *more) {
+  tsri_builder text = {0};
+  if (!tsri_c_want(e, name)) return;
+  tsri_c_expand(e, &text, pattern, type, more);
+  tsri_c_define(e, name, &text);
+  tsri_builder_deinit(&text);
 }
 
-// Value type at the end of a helper's name ("add_i32"); false if there is none.
-static bool type_suffix(const char *name, size_t bytes, tsr_dtype *out_dtype, size_t *out_base_bytes) {
-  static const tsr_dtype types[] = {TSR_BOOL, TSR_I32, TSR_U32, TSR_I64, TSR_F32, TSR_F64};
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-    const char *type = tsr_dtype_name(types[i]);
-    size_t length = strlen(type);
-    if (bytes > length + 1 && name[bytes - length - 1] == '_' && memcmp(name + bytes - length, type, length) == 0) {
-      *out_dtype = types[i];
-      *out_base_bytes = bytes - length - 1;
-      return true;
-    }
+static bool has_class(const char *classes, tsri_ir_type type) {
+  static const char letters[TSR_DTYPE_COUNT] = {
+      [TSR_BOOL] = 'b', [TSR_I32] = 'i', [TSR_I64] = 'i', [TSR_U32] = 'u', [TSR_F32] = 'f', [TSR_F64] = 'f'};
+  if (type.lanes > 1) return classes[0] == 'v';
+  return strchr(classes, letters[type.dtype]) || (type.dtype == TSR_F32 && strchr(classes, 's'));
+}
+
+// Takes the type off the end of a helper's name, without tsr_: "add" and i32 of "add_i32", "" of a type alone. The result has
+// no lanes if there is none.
+static tsri_ir_type take_type(tsri_c_name *name) {
+  static const tsr_dtype dtypes[] = {TSR_BOOL, TSR_I32, TSR_U32, TSR_I64, TSR_F32, TSR_F64};
+  char *last = strrchr(name->text, '_'), *end = last ? last + 1 : name->text;
+  for (size_t i = 0; i < 3 * sizeof dtypes / sizeof *dtypes; i++) {
+    tsri_ir_type type = {(uint8_t)dtypes[i / 3], (uint8_t)(1u << i % 3)};
+    if (strcmp(end, tsri_ir_type_name(type)) != 0) continue;
+    *(last ? last : end) = '\0';
+    return type;
   }
-  return false;
+  return (tsri_ir_type){TSR_F32, 0};
 }
 
-static bool is_named(const helper *h, const char *name, size_t bytes) {
-  return strlen(h->name) == bytes && memcmp(h->name, name, bytes) == 0;
-}
-
-// `name` without tsr_. NULL: it is one made on demand, which was written before.
-static const helper *find_helper(const tsri_c_emitter *e, const char *name, size_t bytes, tsr_dtype *out_dtype) {
+// NULL: it is one made on demand, which was written before, or an expansion.
+static const helper *find_helper(const tsri_c_emitter *e, const char *name, tsri_ir_type *out_type) {
   uint32_t bits = e->spell->bit | (tsri_c_is(e, TSRI_C_OPENCL) && e->options->f16 ? OPENCL_F16 : 0);
-  tsr_dtype dtype = TSR_F32;
-  size_t base = 0;
-  bool has_type = type_suffix(name, bytes, &dtype, &base);
-  for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
-    const helper *h = &helpers[i];
-    if (!(h->dialects & bits)) continue;
-    bool fits =
-        h->classes[0] ? has_type && is_named(h, name, base) && has_class(h->classes, dtype) : is_named(h, name, bytes);
-    if (fits) {
-      *out_dtype = dtype;
-      return h;
-    }
+  tsri_c_name base = tsri_c_named("%s", name + 4);  // without tsr_
+  *out_type = take_type(&base);
+  for (const helper *h = helpers; h < helpers + sizeof helpers / sizeof *helpers; h++) {
+    bool is_typed = h->classes[0] != '\0';
+    if (!(h->dialects & bits) || strcmp(h->name, is_typed ? base.text : name + 4) != 0) continue;
+    if (!is_typed || (out_type->lanes > 0 && has_class(h->classes, *out_type))) return h;
   }
   return NULL;
+}
+
+tsri_c_name tsri_c_named(const char *format, ...) {
+  tsri_c_name name;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(name.text, sizeof name.text, format, args);
+  va_end(args);
+  return name;
+}
+
+// Recursion is bounded by how helpers use each other, which is in the list above.
+tsri_c_name tsri_c_need(tsri_c_emitter *e, tsri_c_name name) {
+  tsri_ir_type type;
+  if (tsri_helper_names_has(&e->names, name.text)) return name;
+  const helper *h = find_helper(e, name.text, &type);
+  if (h) tsri_c_define_once(e, name.text, h->text, type, NULL);
+  else tsri_c_define_expansion(e, name.text);
+  return name;
 }
 
 static bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Recursion is bounded by how helpers use each other, which is in the list above.
-static void need_named(tsri_c_emitter *e, const char *name, size_t bytes) {
-  tsr_dtype dtype = TSR_F32;
-  const helper *h = find_helper(e, name + 4, bytes - 4, &dtype);
-  tsri_c_name full;
-  if (bytes >= sizeof full.text) return;
-  memcpy(full.text, name, bytes);
-  full.text[bytes] = '\0';
-  if (!h) {
-    tsri_c_define_expansion(e, full.text);
-    return;
-  }
-  if (!tsri_c_want(e, full.text)) return;
-  tsri_builder text = {0};
-  tsri_c_expand(e, &text, h->text, dtype);
-  tsri_c_define(e, full.text, &text);
-  tsri_free(text.text);
-}
-
-static void need_all(tsri_c_emitter *e, const char *text, size_t bytes) {
-  for (size_t i = 0; i + 4 < bytes;) {
-    size_t end = i;
-    while (end < bytes && is_name_char(text[end])) end++;
-    if (end - i > 4 && memcmp(text + i, "tsr_", 4) == 0) need_named(e, text + i, end - i);
-    if (end - i == 3 && memcmp(text + i, "f64", 3) == 0) e->uses_f64 = true;
-    i = end == i ? i + 1 : end;
-  }
-}
-
-static const char *placeholder(const tsri_c_emitter *e, char letter, tsr_dtype dtype, char *number) {
-  bool is_64 = tsr_dtype_bytes(dtype) == 8, is_long = e->spell->long_suffix[1] != '\0';
-  switch (letter) {
-    case 't':
-      return tsr_dtype_name(dtype);
-    case 'u':
-      return is_64 ? "u64" : "u32";
-    case 'w':
-      return is_64 ? "63u" : "31u";
-    case 'i':
-      return !is_64 ? "0x7f800000u" : is_long ? "0x7ff0000000000000ULL" : "0x7ff0000000000000UL";
-    case 'f':
-      return dtype == TSR_F32 ? e->spell->f32_suffix : "";
-    case 'p':
-      return e->spell->math_prefix;
-    case 'Z':
-      snprintf(number, 16, "%uu", (unsigned)e->options->subgroup_size);
-      return number;
-    default:
-      return NULL;  // an operand: stays
-  }
-}
-
-void tsri_c_expand(tsri_c_emitter *e, tsri_builder *out, const char *pattern, tsr_dtype dtype) {
-  size_t start = out->bytes;
-  for (const char *p = pattern; *p; p++) {
-    char number[16];
-    const char *value = *p == '$' ? placeholder(e, p[1], dtype, number) : NULL;
-    if (value) {
-      tsri_builder_string(out, value);
-      p++;
-    } else {
-      tsri_builder_put(out, p, 1);
+static void need_all(tsri_c_emitter *e, const char *text) {
+  while (*text) {
+    size_t bytes = 0;
+    while (is_name_char(text[bytes])) bytes++;
+    if (bytes > 4 && bytes < TSRI_HELPER_NAME_BYTES && memcmp(text, "tsr_", 4) == 0) {
+      (void)tsri_c_need(e, tsri_c_named("%.*s", (int)bytes, text));
     }
+    if (bytes == 3 && memcmp(text, "f64", 3) == 0) e->uses_f64 = true;
+    text += bytes ? bytes : 1;
   }
-  if (out->bytes > start) need_all(e, out->text + start, out->bytes - start);
+}
+
+void tsri_c_expand(tsri_c_emitter *e, tsri_builder *out, const char *pattern, tsri_ir_type type,
+                   const tsri_hole *more) {
+  enum { MOST_HOLES = 24 };
+  bool is_64 = tsr_dtype_bytes((tsr_dtype)type.dtype) == 8, is_long = e->spell->long_suffix[1] != '\0';
+  const char *wide_infinity = is_long ? "0x7ff0000000000000ULL" : "0x7ff0000000000000UL";
+  const tsri_hole always[] = {{"$t", tsr_dtype_name((tsr_dtype)type.dtype)},
+                              {"$u", is_64 ? "u64" : "u32"},
+                              {"$w", is_64 ? "63u" : "31u"},
+                              {"$i", is_64 ? wide_infinity : "0x7f800000u"},
+                              {"$f", type.dtype == TSR_F32 ? e->spell->f32_suffix : ""},
+                              {"$p", e->spell->math_prefix},
+                              {"$x", tsri_ir_type_name(type)},
+                              {"$Z", e->subgroup.text},
+                              {NULL, NULL}};
+  tsri_hole holes[MOST_HOLES];
+  size_t count = 0, start = out->bytes;
+  for (; more && more->word; more++) holes[count++] = *more;  // first, since their words are longer
+  memcpy(holes + count, always, sizeof always);
+  tsri_template_put(out, pattern, holes, type.lanes);
+  if (out->bytes > start) need_all(e, out->text + start);
 }

@@ -5,6 +5,9 @@
 // Several kernels may share a program, so everything that could stand there twice is guarded.
 #define ONCE(what, text) "#ifndef tsr_has_" what "\n#define tsr_has_" what "\n" text "#endif\n"
 
+// Where ids are constants of the function.
+#define GLOBAL "group_$l * $size + local_$l"
+
 const tsri_c_spelling tsri_c_opencl = {
     .bit = TSRI_C_OPENCL,
     .prelude = "#pragma OPENCL FP_CONTRACT OFF\n" ONCE(
@@ -12,15 +15,15 @@ const tsri_c_spelling tsri_c_opencl = {
         "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
         "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
         "#define TSR_FN static\n"),
+    .head = "__kernel __attribute__((reqd_work_group_size($0, $1, $2))) void ",
+    .params = "$entry_params tsr_p",
     .space = {"__global ", "__local ", ""},
     .shared = "__local __attribute__((aligned(16))) ",
     .no_alias = "restrict ",
     .build_options = "",
     .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
     .shared_barrier = "barrier(CLK_LOCAL_MEM_FENCE)",
-    .group = "(u32)get_group_id(#)",
-    .groups = "(u32)get_num_groups(#)",
-    .local = "(u32)get_local_id(#)",
+    .ids = {"(u32)get_group_id($#)", "(u32)get_num_groups($#)", "(u32)get_local_id($#)", GLOBAL},
     .axes = "012",
     .math_prefix = "",
     .f32_suffix = "",
@@ -36,11 +39,12 @@ const tsri_c_spelling tsri_c_opencl = {
   "typedef float f32;\ntypedef double f64;\n#define TSR_FN static __device__ __forceinline__\n"
 
 // What CUDA and HIP share; `word` stands before an id.
-#define CUDA_WORDS(word)                                                                                        \
-  .space = {"", "", ""}, .shared = "__shared__ __align__(16) ", .no_alias = "__restrict__ ",                    \
-  .barrier = "__syncthreads()", .shared_barrier = "__syncthreads()", .group = word "blockIdx.#",                \
-  .groups = word "gridDim.#", .local = word "threadIdx.#", .axes = "xyz", .math_prefix = "", .f32_suffix = "f", \
-  .long_suffix = "LL", .native_i64 = "longlong", .max_native_bytes = 16
+#define CUDA_WORDS(word)                                                                                         \
+  .head = "extern \"C\" __global__ void __launch_bounds__($n) ", .params = "$entry_params tsr_p",                \
+  .space = {"", "", ""}, .shared = "__shared__ __align__(16) ", .no_alias = "__restrict__ ",                     \
+  .barrier = "__syncthreads()", .shared_barrier = "__syncthreads()",                                             \
+  .ids = {word "blockIdx.$#", word "gridDim.$#", word "threadIdx.$#", GLOBAL}, .axes = "xyz", .math_prefix = "", \
+  .f32_suffix = "f", .long_suffix = "LL", .native_i64 = "longlong", .max_native_bytes = 16
 
 const tsri_c_spelling tsri_c_cuda = {
     .bit = TSRI_C_CUDA,
@@ -69,15 +73,15 @@ const tsri_c_spelling tsri_c_metal = {
             "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
             "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
             "#define TSR_FN static inline\n"),
+    .head = "[[kernel, max_total_threads_per_threadgroup($n)]] void ",
+    .params = "constant $entry_params &tsr_p",
     .space = {"device ", "threadgroup ", "thread "},
     .shared = "alignas(16) threadgroup ",
     .no_alias = "",
     .build_options = "-fno-fast-math",
     .barrier = "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)",
     .shared_barrier = "threadgroup_barrier(mem_flags::mem_threadgroup)",
-    .group = "tsr_group.#",
-    .groups = "tsr_groups.#",
-    .local = "tsr_local.#",
+    .ids = {"tsr_group.$#", "tsr_groups.$#", "tsr_local.$#", GLOBAL},
     .axes = "xyz",
     .math_prefix = "precise::",
     .f32_suffix = "",
@@ -99,8 +103,8 @@ const tsri_c_spelling tsri_c_plain = {
     .shared = "_Alignas(16) ",
     .no_alias = "restrict ",
     .build_options = "-ffp-contract=off",
-    .barrier = "",
-    .shared_barrier = "",
+    .ids = {"tsr_at[$#]", "tsr_run->groups[$#]", "(tsr_lid / $below % $size)",
+            "(tsr_at[$#] * $size + (tsr_lid / $below % $size))"},
     .axes = "012",
     .math_prefix = "",
     .f32_suffix = "f",

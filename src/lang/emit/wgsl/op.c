@@ -172,8 +172,7 @@ static bool want(void *emitter, const char *name) { return tsri_wgsl_want(emitte
 static void define(void *emitter, const char *name, const tsri_builder *text) {
   (void)name;
   tsri_wgsl *w = emitter;
-  if (text->text) tsri_builder_put(&w->helpers, text->text, text->bytes);
-  w->is_out_of_memory |= text->has_failed;
+  tsri_builder_append(&w->helpers, text);
 }
 
 static const tsri_function_dialect dialect = {is_constant_in_place,  put_head, put_declaration, put_constant,

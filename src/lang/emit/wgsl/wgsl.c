@@ -143,11 +143,7 @@ static void assemble(tsri_wgsl *w, tsri_builder *out, const char *entry) {
   put_head(w, &function, entry);
   put_variables(w, &function);
   const tsri_builder *parts[] = {&declarations, &w->helpers, &function, &w->body};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (parts[i]->text) tsri_builder_put(out, parts[i]->text, parts[i]->bytes);
-    out->has_failed |= parts[i]->has_failed;
-    out->is_full |= parts[i]->is_full;
-  }
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) tsri_builder_append(out, parts[i]);
   tsri_builder_string(out, "}\n");
   tsri_free(declarations.text);
   tsri_free(function.text);
@@ -181,23 +177,11 @@ tsr_status tsri_emit_wgsl(const tsri_emitter *emitter, const tsri_kernel *kernel
   snprintf(out->entry, sizeof out->entry, "tsrk_%.*s", (int)sizeof out->entry - 6, kernel->name);
   for (uint32_t i = 0; i < kernel->buffer_count; i++) read_only |= (uint64_t)is_read_only(kernel, i) << i;
   snprintf(out->build_options, sizeof out->build_options, "read_only=0x%" PRIx64, read_only);
-  if (init(&w, kernel, options)) {
-    assemble(&w, &text, out->entry);
-  } else {
-    w.is_out_of_memory = true;
-  }
-  tsri_emit_trouble trouble = {.depth = w.is_too_deep ? TSRI_WGSL_MAX_DEPTH : 0,
-                               .is_too_long = text.is_full,
-                               .is_out_of_memory = w.is_out_of_memory || text.has_failed};
-  tsr_status status = tsri_emit_verdict(emitter, kernel, trouble);
+  bool is_ready = init(&w, kernel, options);
+  if (is_ready) assemble(&w, &text, out->entry);
+  text.has_failed |= !is_ready || w.is_out_of_memory;
   deinit(&w);
-  if (status != TSR_OK) {
-    tsri_free(text.text);
-    return status;
-  }
-  out->data = text.text;
-  out->data_bytes = text.bytes;
-  return TSR_OK;
+  return tsri_emit_finish(emitter, kernel, w.is_too_deep ? TSRI_WGSL_MAX_DEPTH : 0, &text, out);
 }
 
 // What every WebGPU device has.
