@@ -193,8 +193,8 @@ static void put_made(tsri_c_emitter *e, const tsri_ir_expr *x) {
   put_call(e, tsri_c_need(e, name), x->args, tsri_ir_plain_operands(x));
 }
 
-void tsri_c_put_expr(tsri_c_emitter *e, uint32_t index, bool is_bare) {
-  const tsri_ir_expr *x = &e->kernel->exprs[index];
+void tsri_c_put_expr(tsri_c_emitter *e, uint32_t expr, bool is_bare) {
+  const tsri_ir_expr *x = &e->kernel->exprs[expr];
   uint8_t kind = x->kind;
   bool is_operation = kind == TSRI_EXPR_OP || kind == TSRI_EXPR_CONVERT || kind == TSRI_EXPR_BITCAST;
   bool is_lazy = kind == TSRI_EXPR_AND_THEN || kind == TSRI_EXPR_OR_ELSE || kind == TSRI_EXPR_COND;

@@ -47,8 +47,8 @@ tsri_spv_id tsri_spv_ir_id(tsri_spv *s, tsri_ir_id id, uint32_t axis) {
       return tsri_spv_builtin_value(s, SPV_BUILTIN_LOCAL, axis);
     case TSRI_ID_GLOBAL: {
       tsri_spv_id group = tsri_spv_builtin_value(s, SPV_BUILTIN_GROUP, axis);
-      tsri_spv_id first = tsri_spv_op2(s, SPV_OP_I_MUL, word, group, tsri_spv_u32(s, s->kernel->group_size[axis]));
-      return tsri_spv_op2(s, SPV_OP_I_ADD, word, first, tsri_spv_builtin_value(s, SPV_BUILTIN_LOCAL, axis));
+      tsri_spv_id first = SPV_OP(s, SPV_OP_I_MUL, word, group, tsri_spv_u32(s, s->kernel->group_size[axis]));
+      return SPV_OP(s, SPV_OP_I_ADD, word, first, tsri_spv_builtin_value(s, SPV_BUILTIN_LOCAL, axis));
     }
     case TSRI_ID_SUBGROUP_SIZE:
       return tsri_spv_u32(s, s->options->subgroup_size);
@@ -57,7 +57,7 @@ tsri_spv_id tsri_spv_ir_id(tsri_spv *s, tsri_ir_id id, uint32_t axis) {
   }
   if (s->native_subgroups) return tsri_spv_builtin_value(s, SPV_BUILTIN_SUBGROUP_LANE, 0);
   tsri_spv_id mask = tsri_spv_u32(s, s->options->subgroup_size - 1);
-  return tsri_spv_op2(s, SPV_OP_BITWISE_AND, word, tsri_spv_local_index(s), mask);
+  return SPV_OP(s, SPV_OP_BITWISE_AND, word, tsri_spv_local_index(s), mask);
 }
 
 tsri_spv_id tsri_spv_var(tsri_spv *s, uint32_t var) {
@@ -88,13 +88,14 @@ static tsri_spv_id compose(tsri_spv *s, const tsri_ir_expr *x, bool is_splat) {
 // No item's number has bit 31.
 tsri_spv_id tsri_spv_hidden_zero(tsri_spv *s) {
   tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
-  return tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, word, tsri_spv_local_index(s), tsri_spv_u32(s, 31));
+  tsri_spv_id count = tsri_spv_u32(s, 31);
+  return SPV_OP(s, SPV_OP_SHIFT_RIGHT_LOGICAL, word, tsri_spv_local_index(s), count);
 }
 
 static tsri_spv_id hidden_float_zero(tsri_spv *s, tsri_spv_type type, bool is_negative) {
   tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1), two = tsri_spv_make_type(SPV_U32, 2);
   tsri_spv_id bits = tsri_spv_hidden_zero(s);
-  if (is_negative) bits = tsri_spv_op2(s, SPV_OP_BITWISE_OR, word, bits, tsri_spv_u32(s, 0x80000000));
+  if (is_negative) bits = SPV_OP(s, SPV_OP_BITWISE_OR, word, bits, tsri_spv_u32(s, 0x80000000));
   if (type.kind == SPV_F32) return tsri_spv_bitcast(s, type, word, bits);
   tsri_spv_id words[2] = {tsri_spv_u32(s, 0), bits};
   return tsri_spv_bitcast(s, type, two, tsri_spv_compose(s, two, words));
@@ -135,7 +136,7 @@ static tsri_spv_id node(tsri_spv *s, const tsri_ir_expr *x) {
     case TSRI_EXPR_EXTRACT:
       return tsri_spv_extract(s, tsri_spv_value_type(exprs[x->a].type), s->ids[x->a], x->lane);
     case TSRI_EXPR_INSERT:
-      return tsri_spv_op3(s, SPV_OP_COMPOSITE_INSERT, type, s->ids[x->b], s->ids[x->a], x->lane);
+      return SPV_OP(s, SPV_OP_COMPOSITE_INSERT, type, s->ids[x->b], s->ids[x->a], x->lane);
     case TSRI_EXPR_LOAD:
       return tsri_spv_load_place(s, tsri_spv_place_of(s, x->space, x->object, x->a, x->type.lanes));
     default:

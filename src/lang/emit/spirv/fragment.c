@@ -100,16 +100,17 @@ static tsri_spv_id divided(tsri_spv *s, uint32_t expr, uint32_t unit) {
   bool by_a = is_op && is_multiple(s->kernel, x->a, unit), by_b = is_op && is_multiple(s->kernel, x->b, unit);
   if (is_op && x->op == TSRI_OP_ADD && (by_a || by_b)) {
     tsri_spv_id a = divided(s, x->a, unit), b = divided(s, x->b, unit);
-    return tsri_spv_op2(s, SPV_OP_I_ADD, u32_type, a, b);
+    return SPV_OP(s, SPV_OP_I_ADD, u32_type, a, b);
   }
   if (is_op && x->op == TSRI_OP_MUL && (by_a || by_b)) {
     tsri_spv_id a = by_a ? divided(s, x->a, unit) : tsri_spv_expr(s, x->a);
     tsri_spv_id b = by_a ? tsri_spv_expr(s, x->b) : divided(s, x->b, unit);
-    return tsri_spv_op2(s, SPV_OP_I_MUL, u32_type, a, b);
+    return SPV_OP(s, SPV_OP_I_MUL, u32_type, a, b);
   }
   uint32_t shift = 0;
   while (1u << shift < unit) shift++;
-  return tsri_spv_op2(s, SPV_OP_SHIFT_RIGHT_LOGICAL, u32_type, tsri_spv_expr(s, expr), tsri_spv_u32(s, shift));
+  tsri_spv_id count = tsri_spv_u32(s, shift);
+  return SPV_OP(s, SPV_OP_SHIFT_RIGHT_LOGICAL, u32_type, tsri_spv_expr(s, expr), count);
 }
 
 // --- Statements -----------------------------------------------------------------------------------------------------
@@ -120,47 +121,35 @@ static tsri_spv_id load_matrix(tsri_spv *s, uint32_t fragment) {
   return id;
 }
 
-// The operands of an access: pointer, layout, stride, and what the memory model wants to know.
-typedef struct access {
-  tsri_spv_id pointer, layout, stride, scope;
-  bool is_common;
-} access;
-
-static access access_of(tsri_spv *s, const tsri_ir_stmt *stmt) {
+// The operands of an access after its first ones: layout, stride, and what the memory model wants to know. Returns how many there are.
+static size_t put_access(tsri_spv *s, const tsri_ir_stmt *stmt, tsri_spv_id *out_pointer, uint32_t *words) {
   tsri_ir_space space = (tsri_ir_space)stmt->space;
   const tsri_spv_array *array = tsri_spv_held(s, space, stmt->object);
   uint32_t element = (uint32_t)tsr_dtype_bytes((tsr_dtype)s->kernel->fragments[stmt->fragments[0]].dtype);
   uint32_t unit = tsri_spv_kind_bytes((tsri_spv_kind)array->kind) * array->lanes / element;
-  tsri_spv_id index = divided(s, stmt->index, unit);
-  return (access){.pointer = tsri_spv_entry_pointer(s, space, stmt->object, index),
-                  .layout = tsri_spv_u32(s, stmt->op ? SPV_MATRIX_COLUMNS : SPV_MATRIX_ROWS),
-                  .stride = divided(s, stmt->value, unit),
-                  .scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP),
-                  .is_common = tsri_spv_is_common(s, space, stmt->object)};
+  uint32_t make = stmt->kind == TSRI_STMT_FRAGMENT_LOAD ? SPV_MEMORY_MAKE_VISIBLE : SPV_MEMORY_MAKE_AVAILABLE;
+  *out_pointer = tsri_spv_entry_pointer(s, space, stmt->object, divided(s, stmt->index, unit));
+  words[0] = tsri_spv_u32(s, stmt->op ? SPV_MATRIX_COLUMNS : SPV_MATRIX_ROWS);
+  words[1] = divided(s, stmt->value, unit);
+  words[2] = make | SPV_MEMORY_NON_PRIVATE;
+  words[3] = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP);
+  return tsri_spv_is_common(s, space, stmt->object) ? 4 : 2;
 }
 
 static void load(tsri_spv *s, const tsri_ir_stmt *stmt) {
   const tsri_spv_fragment *to = &s->fragments[stmt->fragments[0]];
-  access a = access_of(s, stmt);
-  tsri_spv_id id = tsri_spv_new_id(s);
-  if (a.is_common) {
-    SPV_PUT(&s->code, SPV_OP_COOPERATIVE_MATRIX_LOAD, to->type, id, a.pointer, a.layout, a.stride,
-            SPV_MEMORY_MAKE_VISIBLE | SPV_MEMORY_NON_PRIVATE, a.scope);
-  } else {
-    SPV_PUT(&s->code, SPV_OP_COOPERATIVE_MATRIX_LOAD, to->type, id, a.pointer, a.layout, a.stride);
-  }
-  tsri_spv_store(s, to->variable, id);
+  uint32_t words[7] = {to->type};
+  size_t count = put_access(s, stmt, &words[2], words + 3);
+  words[1] = tsri_spv_new_id(s);
+  tsri_spv_put_op(&s->code, SPV_OP_COOPERATIVE_MATRIX_LOAD, words, 3 + count);
+  tsri_spv_store(s, to->variable, words[1]);
 }
 
 static void store(tsri_spv *s, const tsri_ir_stmt *stmt) {
-  access a = access_of(s, stmt);
-  tsri_spv_id value = load_matrix(s, stmt->fragments[0]);
-  if (a.is_common) {
-    SPV_PUT(&s->code, SPV_OP_COOPERATIVE_MATRIX_STORE, a.pointer, value, a.layout, a.stride,
-            SPV_MEMORY_MAKE_AVAILABLE | SPV_MEMORY_NON_PRIVATE, a.scope);
-  } else {
-    SPV_PUT(&s->code, SPV_OP_COOPERATIVE_MATRIX_STORE, a.pointer, value, a.layout, a.stride);
-  }
+  uint32_t words[6];
+  size_t count = put_access(s, stmt, &words[0], words + 2);
+  words[1] = load_matrix(s, stmt->fragments[0]);
+  tsri_spv_put_op(&s->code, SPV_OP_COOPERATIVE_MATRIX_STORE, words, 2 + count);
 }
 
 static void fill(tsri_spv *s, const tsri_ir_stmt *stmt) {
@@ -170,7 +159,7 @@ static void fill(tsri_spv *s, const tsri_ir_stmt *stmt) {
   if (dtype != TSR_F32) {
     tsri_spv_need(s, SPV_CAPABILITY_INT16);
     tsri_spv_id bits = tsri_spv_encode(s, dtype, 1, value), half = tsri_spv_new_id(s);
-    bits = tsri_spv_op1(s, SPV_OP_U_CONVERT, tsri_spv_make_type(SPV_U16, 1), bits);
+    bits = SPV_OP(s, SPV_OP_U_CONVERT, tsri_spv_make_type(SPV_U16, 1), bits);
     SPV_PUT(&s->code, SPV_OP_BITCAST, component_type(s, dtype), half, bits);
     value = half;
   }
@@ -187,18 +176,8 @@ static void multiply_add(tsri_spv *s, const tsri_ir_stmt *stmt) {
 }
 
 void tsri_spv_fragment_stmt(tsri_spv *s, const tsri_ir_stmt *stmt) {
-  switch (stmt->kind) {
-    case TSRI_STMT_FRAGMENT_FILL:
-      fill(s, stmt);
-      break;
-    case TSRI_STMT_FRAGMENT_LOAD:
-      load(s, stmt);
-      break;
-    case TSRI_STMT_FRAGMENT_STORE:
-      store(s, stmt);
-      break;
-    default:
-      multiply_add(s, stmt);
-      break;
-  }
+  if (stmt->kind == TSRI_STMT_FRAGMENT_FILL) fill(s, stmt);
+  else if (stmt->kind == TSRI_STMT_FRAGMENT_LOAD) load(s, stmt);
+  else if (stmt->kind == TSRI_STMT_FRAGMENT_STORE) store(s, stmt);
+  else multiply_add(s, stmt);
 }

@@ -28,19 +28,19 @@ static tsri_spv_id combine(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, tsri_s
 static tsri_spv_id shuffle(tsri_spv *s, uint32_t code, tsri_spv_type type, tsri_spv_id value, tsri_spv_id lane) {
   tsri_spv_need(s, SPV_CAPABILITY_GROUP_NON_UNIFORM_SHUFFLE);
   tsri_spv_id bits = to_carrier(s, type, value), scope = tsri_spv_u32(s, SPV_SCOPE_SUBGROUP);
-  return from_carrier(s, type, tsri_spv_op3(s, code, carrier(type), scope, bits, lane));
+  return from_carrier(s, type, SPV_OP(s, code, carrier(type), scope, bits, lane));
 }
 
 static tsri_spv_id native_sum(tsri_spv *s, tsri_spv_type type, tsri_spv_id value) {
   tsri_spv_need(s, SPV_CAPABILITY_GROUP_NON_UNIFORM_ARITHMETIC);
   uint32_t code = tsri_spv_is_float(type) ? SPV_OP_GROUP_NON_UNIFORM_F_ADD : SPV_OP_GROUP_NON_UNIFORM_I_ADD;
-  return tsri_spv_op3(s, code, type, tsri_spv_u32(s, SPV_SCOPE_SUBGROUP), SPV_GROUP_REDUCE, value);
+  return SPV_OP(s, code, type, tsri_spv_u32(s, SPV_SCOPE_SUBGROUP), SPV_GROUP_REDUCE, value);
 }
 
 static tsri_spv_id native_vote(tsri_spv *s, tsri_ir_op op, tsri_spv_id value) {
   tsri_spv_need(s, SPV_CAPABILITY_GROUP_NON_UNIFORM_VOTE);
   uint32_t code = op == TSRI_OP_OR ? SPV_OP_GROUP_NON_UNIFORM_ANY : SPV_OP_GROUP_NON_UNIFORM_ALL;
-  return tsri_spv_op2(s, code, tsri_spv_make_type(SPV_BOOL, 1), tsri_spv_u32(s, SPV_SCOPE_SUBGROUP), value);
+  return SPV_OP(s, code, tsri_spv_make_type(SPV_BOOL, 1), tsri_spv_u32(s, SPV_SCOPE_SUBGROUP), value);
 }
 
 // The result over the subgroup, in each of its items.
@@ -60,9 +60,9 @@ static tsri_spv_id subgroup_reduce(tsri_spv *s, tsri_ir_op op, tsri_ir_type ir_t
 static tsri_spv_id any_shuffle(tsri_spv *s, tsri_ir_collective op, tsri_spv_type type, tsri_spv_id value,
                                tsri_spv_id lane) {
   if (op == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR) {
-    lane = tsri_spv_op2(s, SPV_OP_BITWISE_XOR, word_type(), lane, tsri_spv_ir_id(s, TSRI_ID_SUBGROUP_LANE, 0));
+    lane = SPV_OP(s, SPV_OP_BITWISE_XOR, word_type(), lane, tsri_spv_ir_id(s, TSRI_ID_SUBGROUP_LANE, 0));
   }
-  lane = tsri_spv_op2(s, SPV_OP_BITWISE_AND, word_type(), lane, tsri_spv_u32(s, s->options->subgroup_size - 1));
+  lane = SPV_OP(s, SPV_OP_BITWISE_AND, word_type(), lane, tsri_spv_u32(s, s->options->subgroup_size - 1));
   return shuffle(s, SPV_OP_GROUP_NON_UNIFORM_SHUFFLE, type, value, lane);
 }
 

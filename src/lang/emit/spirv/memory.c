@@ -52,7 +52,7 @@ tsri_spv_place tsri_spv_place_of(const tsri_spv *s, uint32_t space, uint32_t obj
 // --- Places ---------------------------------------------------------------------------------------------------------
 
 static tsri_spv_id u_op(tsri_spv *s, uint32_t op, tsri_spv_id a, uint32_t b) {
-  return tsri_spv_op2(s, op, tsri_spv_make_type(SPV_U32, 1), a, tsri_spv_u32(s, b));
+  return SPV_OP(s, op, tsri_spv_make_type(SPV_U32, 1), a, tsri_spv_u32(s, b));
 }
 
 static tsri_spv_id and_bits(tsri_spv *s, tsri_spv_id a, uint32_t mask) { return u_op(s, SPV_OP_BITWISE_AND, a, mask); }
@@ -63,7 +63,7 @@ static uint32_t log2_of(uint32_t n) { return n == 4 ? 2 : n == 2 ? 1 : 0; }
 static tsri_spv_id first_index(tsri_spv *s, const tsri_spv_place *place) {
   tsri_spv_id index = place->index;
   if (place->index_type.dtype == TSR_I64) {
-    index = tsri_spv_op1(s, SPV_OP_U_CONVERT, tsri_spv_make_type(SPV_U32, 1), index);
+    index = SPV_OP(s, SPV_OP_U_CONVERT, tsri_spv_make_type(SPV_U32, 1), index);
   }
   return place->lanes > 1 ? and_bits(s, index, ~(place->lanes - 1)) : index;
 }
@@ -111,22 +111,31 @@ static tsri_spv_type widened_type(tsri_spv_kind kind, uint32_t lanes) {
   return tsri_spv_make_type(kind == SPV_U8 || kind == SPV_U16 ? SPV_U32 : kind, lanes);
 }
 
+// Whether an access has to say that other items write or read there: Vulkan's memory model wants that.
+static bool says_common(const tsri_spv *s, const tsri_spv_place *place) {
+  return s->is_vulkan_model && tsri_spv_is_common(s, place->space, place->object);
+}
+
 static tsri_spv_id load_at(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type type, tsri_spv_id pointer) {
   tsri_spv_type wide = widened_type((tsri_spv_kind)type.kind, type.lanes);
-  bool is_common = tsri_spv_is_common(s, place->space, place->object);
-  tsri_spv_id raw = is_common ? tsri_spv_load_common(s, type, pointer) : tsri_spv_load(s, type, pointer);
+  bool is_common = says_common(s, place);
+  tsri_spv_id scope = is_common ? tsri_spv_u32(s, SPV_SCOPE_WORKGROUP) : 0;
+  const uint32_t operands[] = {pointer, SPV_MEMORY_MAKE_VISIBLE | SPV_MEMORY_NON_PRIVATE, scope};
+  tsri_spv_id raw = tsri_spv_op(s, SPV_OP_LOAD, type, operands, is_common ? 3 : 1);
   if (wide.kind == type.kind) return raw;
-  return tsri_spv_op1(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, wide, raw);
+  return SPV_OP(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, wide, raw);
 }
 
 static void store_at(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type type, tsri_spv_id pointer,
                      tsri_spv_id value) {
   tsri_spv_type wide = widened_type((tsri_spv_kind)type.kind, type.lanes);
   if (wide.kind != type.kind) {
-    value = tsri_spv_op1(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, type, value);
+    value = SPV_OP(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, type, value);
   }
-  if (tsri_spv_is_common(s, place->space, place->object)) tsri_spv_store_common(s, pointer, value);
-  else tsri_spv_store(s, pointer, value);
+  bool is_common = says_common(s, place);
+  tsri_spv_id scope = is_common ? tsri_spv_u32(s, SPV_SCOPE_WORKGROUP) : 0;
+  const uint32_t operands[] = {pointer, value, SPV_MEMORY_MAKE_AVAILABLE | SPV_MEMORY_NON_PRIVATE, scope};
+  tsri_spv_put_op(&s->code, SPV_OP_STORE, operands, is_common ? 4 : 2);
 }
 
 // The place as one vector, where the array is declared so; 0 if it is not.

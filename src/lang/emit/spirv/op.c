@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Operations on values as SPIR-V instructions, or as their expansions where it lacks them (lower/lacks.h). All work on vectors
 // as on scalars.
+#include <string.h>
+
 #include "lang/emit/spirv/spirv.h"
 
 // --- Instructions that mean what the language means -----------------------------------------------------------------
@@ -32,6 +34,7 @@ static const op_codes codes[TSRI_OP_COUNT] = {
     [TSRI_OP_LE] = {SPV_OP_F_ORD_LESS_THAN_EQUAL, SPV_OP_S_LESS_THAN_EQUAL, SPV_OP_U_LESS_THAN_EQUAL, 0, 0},
     [TSRI_OP_GT] = {SPV_OP_F_ORD_GREATER_THAN, SPV_OP_S_GREATER_THAN, SPV_OP_U_GREATER_THAN, 0, 0},
     [TSRI_OP_GE] = {SPV_OP_F_ORD_GREATER_THAN_EQUAL, SPV_OP_S_GREATER_THAN_EQUAL, SPV_OP_U_GREATER_THAN_EQUAL, 0, 0},
+    [TSRI_OP_POPCOUNT] = {SAME(SPV_OP_BIT_COUNT)},
     [TSRI_OP_ANY] = {.b = SPV_OP_ANY},
     [TSRI_OP_ALL] = {.b = SPV_OP_ALL},
     [TSRI_OP_ABS] = {.glsl = SPV_GLSL_F_ABS},
@@ -56,19 +59,17 @@ static uint32_t code_for(tsri_ir_op op, tsr_dtype dtype) {
 static tsri_spv_id shift(tsri_spv *s, uint32_t code, tsri_spv_type type, tsri_spv_id a, tsri_spv_id count) {
   tsri_spv_type counts = tsri_spv_make_type(SPV_U32, type.lanes);
   tsri_spv_id mask = tsri_spv_const(s, counts, tsri_spv_is_64(type) ? 63 : 31);
-  return tsri_spv_op2(s, code, type, a, tsri_spv_op2(s, SPV_OP_BITWISE_AND, counts, count, mask));
+  return SPV_OP(s, code, type, a, SPV_OP(s, SPV_OP_BITWISE_AND, counts, count, mask));
 }
 
-// popcount, clz or ctz.
-static tsri_spv_id count_word(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a) {
-  if (op == TSRI_OP_POPCOUNT) return tsri_spv_op1(s, SPV_OP_BIT_COUNT, type, a);
+static tsri_spv_id count_zeros(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a) {
   if (op == TSRI_OP_CLZ) {  // 31 less the place of the highest 1, which is -1 for 0
-    tsri_spv_id place = tsri_spv_ext(s, SPV_GLSL_FIND_U_MSB, type, a, 0, 0);
-    return tsri_spv_op2(s, SPV_OP_I_SUB, type, tsri_spv_number(s, type, 31), place);
+    tsri_spv_id place = SPV_GLSL(s, SPV_GLSL_FIND_U_MSB, type, a);
+    return SPV_OP(s, SPV_OP_I_SUB, type, tsri_spv_number(s, type, 31), place);
   }
-  tsri_spv_id is_zero = tsri_spv_op2(s, SPV_OP_I_EQUAL, tsri_spv_bool_type(type), a, tsri_spv_number(s, type, 0));
-  tsri_spv_id place = tsri_spv_ext(s, SPV_GLSL_FIND_I_LSB, type, a, 0, 0);
-  return tsri_spv_select(s, type, is_zero, tsri_spv_number(s, type, 32), place);
+  tsri_spv_id is_zero = SPV_OP(s, SPV_OP_I_EQUAL, tsri_spv_bool_type(type), a, tsri_spv_number(s, type, 0));
+  tsri_spv_id place = SPV_GLSL(s, SPV_GLSL_FIND_I_LSB, type, a);
+  return SPV_OP(s, SPV_OP_SELECT, type, is_zero, tsri_spv_number(s, type, 32), place);
 }
 
 static tsri_spv_id multiply_high(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
@@ -80,7 +81,7 @@ static tsri_spv_id multiply_high(tsri_spv *s, tsri_spv_type type, tsri_spv_id a,
   }
   tsri_spv_id product = tsri_spv_new_id(s);
   SPV_PUT(&s->code, SPV_OP_U_MUL_EXTENDED, *record, product, a, b);
-  return tsri_spv_op2(s, SPV_OP_COMPOSITE_EXTRACT, type, product, 1);
+  return SPV_OP(s, SPV_OP_COMPOSITE_EXTRACT, type, product, 1);
 }
 
 // --- Expansions -----------------------------------------------------------------------------------------------------
@@ -135,11 +136,11 @@ static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const
   tsri_spv_id near = put_function(s, op, type, args, false);
   if (!tsri_expand_has_far(op, (tsr_dtype)type.dtype)) return near;
   tsri_spv_id is_far = put_is_far(s, op, type, args), any_is_far = is_far;
-  if (type.lanes > 1) any_is_far = tsri_spv_op1(s, SPV_OP_ANY, tsri_spv_make_type(SPV_BOOL, 1), is_far);
+  if (type.lanes > 1) any_is_far = SPV_OP(s, SPV_OP_ANY, tsri_spv_make_type(SPV_BOOL, 1), is_far);
   tsri_spv_id from = s->block, far_block = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
   tsri_spv_branch_if(s, any_is_far, far_block, merge, merge);
   tsri_spv_begin_block(s, far_block);
-  tsri_spv_id chosen = tsri_spv_select(s, floats, is_far, put_function(s, op, type, args, true), near);
+  tsri_spv_id chosen = SPV_OP(s, SPV_OP_SELECT, floats, is_far, put_function(s, op, type, args, true), near);
   tsri_spv_id from_far = s->block;
   tsri_spv_branch(s, merge);
   tsri_spv_begin_block(s, merge);
@@ -148,40 +149,20 @@ static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const
 
 // --- All of them ----------------------------------------------------------------------------------------------------
 
-static tsri_spv_id integer_operation(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, bool is_signed,
-                                     const tsri_spv_id *args, bool is_loose) {
-  tsri_spv_id a = args[0];
-  switch (op) {
-    case TSRI_OP_SHL:
-    case TSRI_OP_SHR: {
-      if (is_loose) return 0;
-      uint32_t right = is_signed ? SPV_OP_SHIFT_RIGHT_ARITHMETIC : SPV_OP_SHIFT_RIGHT_LOGICAL;
-      return shift(s, op == TSRI_OP_SHL ? (uint32_t)SPV_OP_SHIFT_LEFT_LOGICAL : right, type, a, args[1]);
-    }
-    case TSRI_OP_POPCOUNT:
-    case TSRI_OP_CLZ:
-    case TSRI_OP_CTZ:
-      return count_word(s, op, type, a);
-    case TSRI_OP_MULHI:
-      return multiply_high(s, type, a, args[1]);
-    default:
-      return 0;
-  }
-}
-
 tsri_spv_id tsri_spv_operation(tsri_spv *s, tsri_ir_op op, tsri_ir_type operand, tsri_ir_type result,
                                const tsri_spv_id *args, bool is_loose) {
   tsri_spv_type type = tsri_spv_value_type(operand), out = tsri_spv_value_type(result);
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
-  if (op == TSRI_OP_SELECT) return tsri_spv_select(s, out, args[0], args[1], args[2]);
-  if (!is_loose && tsri_lacks_op(&s->lacks, op, dtype)) return expanded(s, op, operand, args);
   uint32_t code = code_for(op, dtype), arity = tsri_ir_op_infos[op].arity;
+  if (op == TSRI_OP_SELECT) return tsri_spv_op(s, SPV_OP_SELECT, out, args, 3);
+  if (!is_loose && tsri_lacks_op(&s->lacks, op, dtype)) return expanded(s, op, operand, args);
   if (tsri_spv_is_float(type) && codes[op].glsl) {
-    return tsri_spv_ext(s, codes[op].glsl, type, args[0], arity > 1 ? args[1] : 0, arity > 2 ? args[2] : 0);
+    uint32_t words[5] = {s->glsl, codes[op].glsl};
+    memcpy(words + 2, args, arity * sizeof *args);
+    return tsri_spv_op(s, SPV_OP_EXT_INST, type, words, 2 + arity);
   }
-  bool is_integer = !tsri_spv_is_float(type) && dtype != TSR_BOOL;
-  tsri_spv_id special = is_integer ? integer_operation(s, op, type, dtype != TSR_U32, args, is_loose) : 0;
-  if (special) return special;
-  if (arity == 1) return tsri_spv_op1(s, code, out, args[0]);
-  return tsri_spv_op2(s, code, out, args[0], args[1]);
+  if ((op == TSRI_OP_SHL || op == TSRI_OP_SHR) && !is_loose) return shift(s, code, type, args[0], args[1]);
+  if (op == TSRI_OP_CLZ || op == TSRI_OP_CTZ) return count_zeros(s, op, type, args[0]);
+  if (op == TSRI_OP_MULHI) return multiply_high(s, type, args[0], args[1]);
+  return tsri_spv_op(s, code, out, args, arity);
 }

@@ -162,19 +162,14 @@ tsri_spv_id tsri_spv_number(tsri_spv *s, tsri_spv_type type, int64_t value);
 
 // --- Instructions into the code -------------------------------------------------------------------------------------
 
-tsri_spv_id tsri_spv_op1(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a);
-tsri_spv_id tsri_spv_op2(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b);
-tsri_spv_id tsri_spv_op3(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, tsri_spv_id c);
-// A function of GLSL.std.450 with one to three operands; 0: not there.
-tsri_spv_id tsri_spv_ext(tsri_spv *s, uint32_t function, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b,
-                         tsri_spv_id c);
-tsri_spv_id tsri_spv_select(tsri_spv *s, tsri_spv_type type, tsri_spv_id condition, tsri_spv_id yes, tsri_spv_id no);
+// An instruction that gives a value of `type`, with up to 6 operands: SPV_OP(s, SPV_OP_I_ADD, type, a, b).
+tsri_spv_id tsri_spv_op(tsri_spv *s, uint32_t op, tsri_spv_type type, const uint32_t *operands, size_t count);
+#define SPV_OP(s, op, type, ...) tsri_spv_op((s), (op), (type), SPV_WORDS(__VA_ARGS__))
+// A function of GLSL.std.450.
+#define SPV_GLSL(s, function, type, ...) SPV_OP(s, SPV_OP_EXT_INST, type, (s)->glsl, function, __VA_ARGS__)
 tsri_spv_id tsri_spv_bitcast(tsri_spv *s, tsri_spv_type to, tsri_spv_type from, tsri_spv_id a);
 tsri_spv_id tsri_spv_load(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer);
 void tsri_spv_store(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value);
-// The same from memory that other items write, and to memory that they read. Vulkan's memory model wants that said.
-tsri_spv_id tsri_spv_load_common(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer);
-void tsri_spv_store_common(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value);
 tsri_spv_id tsri_spv_extract(tsri_spv *s, tsri_spv_type vector, tsri_spv_id a, uint32_t lane);  // a itself if scalar
 tsri_spv_id tsri_spv_compose(tsri_spv *s, tsri_spv_type vector, const tsri_spv_id *lanes);      // lanes[0] if scalar
 
@@ -185,7 +180,6 @@ void tsri_spv_branch(tsri_spv *s, tsri_spv_id to);  // nothing if the block has 
 void tsri_spv_branch_if(tsri_spv *s, tsri_spv_id condition, tsri_spv_id yes, tsri_spv_id no, tsri_spv_id merge);
 tsri_spv_id tsri_spv_phi(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id from_a, tsri_spv_id b,
                          tsri_spv_id from_b);
-void tsri_spv_barrier(tsri_spv *s);
 
 // --- Values ---------------------------------------------------------------------------------------------------------
 
@@ -243,7 +237,5 @@ tsri_spv_id tsri_spv_collective(tsri_spv *s, tsri_ir_collective op, tsri_ir_type
 // Types and variables of the kernel's fragments, and a statement on them.
 void tsri_spv_declare_fragments(tsri_spv *s);
 void tsri_spv_fragment_stmt(tsri_spv *s, const tsri_ir_stmt *stmt);
-// True unless nested too deep; then followed by `s->depth--`.
-bool tsri_spv_enter(tsri_spv *s);
 
 #endif

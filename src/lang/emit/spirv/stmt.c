@@ -9,6 +9,15 @@ static tsri_spv_place place_of(tsri_spv *s, const tsri_ir_stmt *stmt, uint32_t l
   return tsri_spv_place_of(s, stmt->space, stmt->object, stmt->index, lanes);
 }
 
+// Nothing if there is no variable.
+static void assign(tsri_spv *s, uint32_t var, tsri_spv_id value) {
+  if (var) tsri_spv_store(s, tsri_spv_var(s, var), value);
+}
+
+static void clear(tsri_spv *s, uint32_t object) {
+  tsri_spv_store(s, s->locals_held[object].variable, s->local_zeros[object]);
+}
+
 static void store(tsri_spv *s, const tsri_ir_stmt *stmt) {
   tsri_spv_place place = place_of(s, stmt, s->kernel->exprs[stmt->value].type.lanes);
   tsri_spv_store_place(s, place, tsri_spv_expr(s, stmt->value));
@@ -19,7 +28,7 @@ static void atomic(tsri_spv *s, const tsri_ir_stmt *stmt) {
   tsri_spv_id compare = stmt->compare ? tsri_spv_expr(s, stmt->compare) : 0;
   tsri_spv_id value = tsri_spv_expr(s, stmt->value);
   tsri_spv_id old = tsri_spv_atomic_place(s, place, (tsri_ir_atomic)stmt->op, value, compare);
-  if (stmt->var) tsri_spv_store(s, tsri_spv_var(s, stmt->var), old);
+  assign(s, stmt->var, old);
 }
 
 static void collective(tsri_spv *s, const tsri_ir_stmt *stmt) {
@@ -27,7 +36,14 @@ static void collective(tsri_spv *s, const tsri_ir_stmt *stmt) {
   tsri_spv_id value = tsri_spv_expr(s, stmt->value);
   tsri_spv_id lane = stmt->compare ? tsri_spv_expr(s, stmt->compare) : 0;
   tsri_spv_id result = tsri_spv_collective(s, (tsri_ir_collective)stmt->op, type, value, lane);
-  if (stmt->var) tsri_spv_store(s, tsri_spv_var(s, stmt->var), result);
+  assign(s, stmt->var, result);
+}
+
+static void barrier(tsri_spv *s) {
+  bool is_shared_only = !tsri_ir_shares_buffers(s->kernel);
+  tsri_spv_id scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP);
+  tsri_spv_id semantics = tsri_spv_u32(s, is_shared_only ? SPV_SEMANTICS_SHARED : SPV_SEMANTICS_BARRIER);
+  SPV_PUT(&s->code, SPV_OP_CONTROL_BARRIER, scope, scope, semantics);
 }
 
 static void branch(tsri_spv *s, const tsri_ir_stmt *stmt) {
@@ -77,56 +93,25 @@ static void loop(tsri_spv *s, const tsri_ir_stmt *stmt) {
 }
 
 static void statement(tsri_spv *s, const tsri_ir_stmt *stmt) {
-  switch (stmt->kind) {
-    case TSRI_STMT_ASSIGN: {
-      tsri_spv_id value = tsri_spv_expr(s, stmt->value);
-      tsri_spv_store(s, tsri_spv_var(s, stmt->var), value);
-      break;
-    }
-    case TSRI_STMT_STORE:
-      store(s, stmt);
-      break;
-    case TSRI_STMT_CLEAR:
-      tsri_spv_store(s, s->locals_held[stmt->object].variable, s->local_zeros[stmt->object]);
-      break;
-    case TSRI_STMT_IF:
-      branch(s, stmt);
-      break;
-    case TSRI_STMT_LOOP:
-      loop(s, stmt);
-      break;
-    case TSRI_STMT_BREAK:
-      tsri_spv_branch(s, s->loop.merge);
-      break;
-    case TSRI_STMT_CONTINUE:
-      tsri_spv_branch(s, s->loop.step);
-      break;
-    case TSRI_STMT_BARRIER:
-      tsri_spv_barrier(s);
-      break;
-    case TSRI_STMT_ATOMIC:
-      atomic(s, stmt);
-      break;
-    case TSRI_STMT_COLLECTIVE:
-      collective(s, stmt);
-      break;
-    case TSRI_STMT_FRAGMENT_FILL:
-    case TSRI_STMT_FRAGMENT_LOAD:
-    case TSRI_STMT_FRAGMENT_STORE:
-    case TSRI_STMT_FRAGMENT_MULTIPLY_ADD:
-      tsri_spv_fragment_stmt(s, stmt);
-      break;
-    default:
-      break;
-  }
+  uint8_t kind = stmt->kind;
+  if (kind == TSRI_STMT_ASSIGN) assign(s, stmt->var, tsri_spv_expr(s, stmt->value));
+  else if (kind == TSRI_STMT_STORE) store(s, stmt);
+  else if (kind == TSRI_STMT_CLEAR) clear(s, stmt->object);
+  else if (kind == TSRI_STMT_IF) branch(s, stmt);
+  else if (kind == TSRI_STMT_LOOP) loop(s, stmt);
+  else if (kind == TSRI_STMT_BREAK) tsri_spv_branch(s, s->loop.merge);
+  else if (kind == TSRI_STMT_CONTINUE) tsri_spv_branch(s, s->loop.step);
+  else if (kind == TSRI_STMT_BARRIER) barrier(s);
+  else if (kind == TSRI_STMT_ATOMIC) atomic(s, stmt);
+  else if (kind == TSRI_STMT_COLLECTIVE) collective(s, stmt);
+  else if (kind >= TSRI_STMT_FRAGMENT_FIRST) tsri_spv_fragment_stmt(s, stmt);
 }
 
 // What follows a BREAK or CONTINUE in its block is never reached, and left out.
 void tsri_spv_stmts(tsri_spv *s, uint32_t first) {
-  if (tsri_spv_enter(s)) {
-    for (uint32_t i = first; i && !s->is_ended && !s->is_too_deep; i = s->kernel->stmts[i].next) {
-      statement(s, &s->kernel->stmts[i]);
-    }
+  s->is_too_deep |= ++s->depth > TSRI_SPV_MAX_DEPTH;
+  for (uint32_t i = first; i && !s->is_ended && !s->is_too_deep; i = s->kernel->stmts[i].next) {
+    statement(s, &s->kernel->stmts[i]);
   }
   s->depth--;
 }

@@ -212,78 +212,34 @@ static bool is_arithmetic(uint32_t op) {
   return op == SPV_OP_F_ADD || op == SPV_OP_F_SUB || op == SPV_OP_F_MUL || op == SPV_OP_F_DIV;
 }
 
-tsri_spv_id tsri_spv_op1(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a) {
-  tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
-  SPV_PUT(&s->code, op, type_id, id, a);
-  return id;
-}
-
-tsri_spv_id tsri_spv_op2(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
-  tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
-  SPV_PUT(&s->code, op, type_id, id, a, b);
-  if (is_arithmetic(op)) SPV_DECORATE(s, id, SPV_DECORATION_NO_CONTRACTION);
-  return id;
-}
-
-tsri_spv_id tsri_spv_op3(tsri_spv *s, uint32_t op, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b, tsri_spv_id c) {
-  tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
-  SPV_PUT(&s->code, op, type_id, id, a, b, c);
-  return id;
-}
-
-tsri_spv_id tsri_spv_ext(tsri_spv *s, uint32_t function, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b,
-                         tsri_spv_id c) {
-  tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
-  uint32_t words[7] = {type_id, id, s->glsl, function, a, b, c};
-  tsri_spv_put_op(&s->code, SPV_OP_EXT_INST, words, c ? 7 : b ? 6 : 5);
-  return id;
-}
-
-tsri_spv_id tsri_spv_select(tsri_spv *s, tsri_spv_type type, tsri_spv_id condition, tsri_spv_id yes, tsri_spv_id no) {
-  return tsri_spv_op3(s, SPV_OP_SELECT, type, condition, yes, no);
+tsri_spv_id tsri_spv_op(tsri_spv *s, uint32_t op, tsri_spv_type type, const uint32_t *operands, size_t count) {
+  uint32_t words[8] = {tsri_spv_type_id(s, type), tsri_spv_new_id(s)};
+  memcpy(words + 2, operands, count * sizeof *operands);
+  tsri_spv_put_op(&s->code, op, words, 2 + count);
+  if (is_arithmetic(op)) SPV_DECORATE(s, words[1], SPV_DECORATION_NO_CONTRACTION);
+  return words[1];
 }
 
 tsri_spv_id tsri_spv_bitcast(tsri_spv *s, tsri_spv_type to, tsri_spv_type from, tsri_spv_id a) {
   if (to.kind == from.kind && to.lanes == from.lanes) return a;
-  return tsri_spv_op1(s, SPV_OP_BITCAST, to, a);
+  return SPV_OP(s, SPV_OP_BITCAST, to, a);
 }
 
 tsri_spv_id tsri_spv_load(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer) {
-  return tsri_spv_op1(s, SPV_OP_LOAD, type, pointer);
+  return SPV_OP(s, SPV_OP_LOAD, type, pointer);
 }
 
 void tsri_spv_store(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value) {
   SPV_PUT(&s->code, SPV_OP_STORE, pointer, value);
 }
 
-tsri_spv_id tsri_spv_load_common(tsri_spv *s, tsri_spv_type type, tsri_spv_id pointer) {
-  if (!s->is_vulkan_model) return tsri_spv_load(s, type, pointer);
-  tsri_spv_id id = tsri_spv_new_id(s), type_id = tsri_spv_type_id(s, type),
-              scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP);
-  SPV_PUT(&s->code, SPV_OP_LOAD, type_id, id, pointer, SPV_MEMORY_MAKE_VISIBLE | SPV_MEMORY_NON_PRIVATE, scope);
-  return id;
-}
-
-void tsri_spv_store_common(tsri_spv *s, tsri_spv_id pointer, tsri_spv_id value) {
-  if (!s->is_vulkan_model) {
-    tsri_spv_store(s, pointer, value);
-    return;
-  }
-  tsri_spv_id scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP);
-  SPV_PUT(&s->code, SPV_OP_STORE, pointer, value, SPV_MEMORY_MAKE_AVAILABLE | SPV_MEMORY_NON_PRIVATE, scope);
-}
-
 tsri_spv_id tsri_spv_extract(tsri_spv *s, tsri_spv_type vector, tsri_spv_id a, uint32_t lane) {
   if (vector.lanes == 1) return a;
-  return tsri_spv_op2(s, SPV_OP_COMPOSITE_EXTRACT, tsri_spv_make_type((tsri_spv_kind)vector.kind, 1), a, lane);
+  return SPV_OP(s, SPV_OP_COMPOSITE_EXTRACT, tsri_spv_make_type((tsri_spv_kind)vector.kind, 1), a, lane);
 }
 
 tsri_spv_id tsri_spv_compose(tsri_spv *s, tsri_spv_type vector, const tsri_spv_id *lanes) {
-  if (vector.lanes == 1) return lanes[0];
-  uint32_t words[6] = {tsri_spv_type_id(s, vector), tsri_spv_new_id(s)};
-  memcpy(words + 2, lanes, vector.lanes * sizeof *lanes);
-  tsri_spv_put_op(&s->code, SPV_OP_COMPOSITE_CONSTRUCT, words, 2 + vector.lanes);
-  return words[1];
+  return vector.lanes == 1 ? lanes[0] : tsri_spv_op(s, SPV_OP_COMPOSITE_CONSTRUCT, vector, lanes, vector.lanes);
 }
 
 // --- Blocks ---------------------------------------------------------------------------------------------------------
@@ -310,17 +266,4 @@ tsri_spv_id tsri_spv_phi(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_sp
   tsri_spv_id type_id = tsri_spv_type_id(s, type), id = tsri_spv_new_id(s);
   SPV_PUT(&s->code, SPV_OP_PHI, type_id, id, a, from_a, b, from_b);
   return id;
-}
-
-void tsri_spv_barrier(tsri_spv *s) {
-  bool is_shared_only = !tsri_ir_shares_buffers(s->kernel);
-  tsri_spv_id scope = tsri_spv_u32(s, SPV_SCOPE_WORKGROUP);
-  tsri_spv_id semantics = tsri_spv_u32(s, is_shared_only ? SPV_SEMANTICS_SHARED : SPV_SEMANTICS_BARRIER);
-  SPV_PUT(&s->code, SPV_OP_CONTROL_BARRIER, scope, scope, semantics);
-}
-
-bool tsri_spv_enter(tsri_spv *s) {
-  s->depth++;
-  if (s->depth > TSRI_SPV_MAX_DEPTH) s->is_too_deep = true;
-  return !s->is_too_deep;
 }
