@@ -75,8 +75,9 @@ static tsri_spv_id hidden_zeros(tsri_spv *s, tsri_spv_type ints) {
 static tsri_spv_id bool_to_number(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
   tsri_spv_type bits = tsri_spv_bits_type(type);
   bool is_hidden = tsri_spv_is_float(type) && s->options->quirks;
-  tsri_spv_id zero = is_hidden ? tsri_spv_bitcast(s, type, bits, hidden_zeros(s, bits)) : tsri_spv_number(s, type, 0);
-  return SPV_OP(s, SPV_OP_SELECT, type, a, tsri_spv_number(s, type, 1), zero);
+  uint64_t one = type.kind == SPV_F32 ? 0x3F800000 : type.kind == SPV_F64 ? UINT64_C(0x3FF) << 52 : 1;
+  tsri_spv_id zero = is_hidden ? tsri_spv_bitcast(s, type, bits, hidden_zeros(s, bits)) : tsri_spv_const(s, type, 0);
+  return SPV_OP(s, SPV_OP_SELECT, type, a, tsri_spv_const(s, type, one), zero);
 }
 
 static tsri_spv_id expanded(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a) {

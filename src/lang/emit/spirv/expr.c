@@ -107,41 +107,31 @@ static tsri_spv_id constant(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
   return is_hidden ? hidden_float_zero(s, type, bits == sign) : tsri_spv_const(s, type, bits);
 }
 
+// Between f32 and the bits of f16 or bf16, or the bits of a value as another type.
+static tsri_spv_id bitcast(tsri_spv *s, const tsri_ir_expr *x) {
+  tsri_spv_type type = tsri_spv_value_type(x->type), from = tsri_spv_value_type(s->kernel->exprs[x->a].type);
+  tsr_dtype storage = (tsr_dtype)x->dtype;
+  if (storage != TSR_F16 && storage != TSR_BF16) return tsri_spv_bitcast(s, type, from, s->ids[x->a]);
+  return (type.kind == SPV_F32 ? tsri_spv_decode : tsri_spv_encode)(s, storage, type.lanes, s->ids[x->a]);
+}
+
 static tsri_spv_id node(tsri_spv *s, const tsri_ir_expr *x) {
-  const tsri_ir_expr *exprs = s->kernel->exprs;
   tsri_spv_type type = tsri_spv_value_type(x->type);
-  switch (x->kind) {
-    case TSRI_EXPR_CONST:
-      return constant(s, type, x->bits);
-    case TSRI_EXPR_VAR:
-      return tsri_spv_load(s, type, tsri_spv_var(s, x->object));
-    case TSRI_EXPR_SCALAR:
-      return tsri_spv_param(s, x->type, s->kernel->params[x->object].offset);
-    case TSRI_EXPR_ID:
-      return tsri_spv_ir_id(s, (tsri_ir_id)x->op, x->lane);
-    case TSRI_EXPR_OP:
-      return operation(s, x);
-    case TSRI_EXPR_CONVERT:
-      return tsri_spv_convert(s, (tsr_dtype)x->dtype, exprs[x->a].type, s->ids[x->a], false);
-    case TSRI_EXPR_BITCAST:
-      if (x->dtype == TSR_F16 || x->dtype == TSR_BF16) {
-        return (x->type.dtype == TSR_F32 ? tsri_spv_decode : tsri_spv_encode)(s, (tsr_dtype)x->dtype, type.lanes,
-                                                                              s->ids[x->a]);
-      }
-      return tsri_spv_bitcast(s, type, tsri_spv_value_type(exprs[x->a].type), s->ids[x->a]);
-    case TSRI_EXPR_SPLAT:
-      return compose(s, x, true);
-    case TSRI_EXPR_VECTOR:
-      return compose(s, x, false);
-    case TSRI_EXPR_EXTRACT:
-      return tsri_spv_extract(s, tsri_spv_value_type(exprs[x->a].type), s->ids[x->a], x->lane);
-    case TSRI_EXPR_INSERT:
-      return SPV_OP(s, SPV_OP_COMPOSITE_INSERT, type, s->ids[x->b], s->ids[x->a], x->lane);
-    case TSRI_EXPR_LOAD:
-      return tsri_spv_load_place(s, tsri_spv_place_of(s, x->space, x->object, x->a, x->type.lanes));
-    default:
-      return 0;
-  }
+  uint8_t kind = x->kind;
+  if (kind == TSRI_EXPR_CONST) return constant(s, type, x->bits);
+  if (kind == TSRI_EXPR_VAR) return tsri_spv_load(s, type, tsri_spv_var(s, x->object));
+  if (kind == TSRI_EXPR_SCALAR) return tsri_spv_param(s, x->type, s->kernel->params[x->object].offset);
+  if (kind == TSRI_EXPR_ID) return tsri_spv_ir_id(s, (tsri_ir_id)x->op, x->lane);
+  // From here on there are operands.
+  tsri_ir_type operand = s->kernel->exprs[x->a].type;
+  tsri_spv_id a = s->ids[x->a];
+  if (kind == TSRI_EXPR_OP) return operation(s, x);
+  if (kind == TSRI_EXPR_CONVERT) return tsri_spv_convert(s, (tsr_dtype)x->dtype, operand, a, false);
+  if (kind == TSRI_EXPR_BITCAST) return bitcast(s, x);
+  if (kind == TSRI_EXPR_EXTRACT) return tsri_spv_extract(s, tsri_spv_value_type(operand), a, x->lane);
+  if (kind == TSRI_EXPR_INSERT) return SPV_OP(s, SPV_OP_COMPOSITE_INSERT, type, s->ids[x->b], a, x->lane);
+  if (kind != TSRI_EXPR_LOAD) return compose(s, x, kind == TSRI_EXPR_SPLAT);
+  return tsri_spv_load_place(s, tsri_spv_place_of(s, x->space, x->object, x->a, x->type.lanes));
 }
 
 static void visit(void *emitter, uint32_t expr) {

@@ -65,11 +65,11 @@ static tsri_spv_id shift(tsri_spv *s, uint32_t code, tsri_spv_type type, tsri_sp
 static tsri_spv_id count_zeros(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a) {
   if (op == TSRI_OP_CLZ) {  // 31 less the place of the highest 1, which is -1 for 0
     tsri_spv_id place = SPV_GLSL(s, SPV_GLSL_FIND_U_MSB, type, a);
-    return SPV_OP(s, SPV_OP_I_SUB, type, tsri_spv_number(s, type, 31), place);
+    return SPV_OP(s, SPV_OP_I_SUB, type, tsri_spv_const(s, type, 31), place);
   }
-  tsri_spv_id is_zero = SPV_OP(s, SPV_OP_I_EQUAL, tsri_spv_bool_type(type), a, tsri_spv_number(s, type, 0));
+  tsri_spv_id is_zero = SPV_OP(s, SPV_OP_I_EQUAL, tsri_spv_bool_type(type), a, tsri_spv_const(s, type, 0));
   tsri_spv_id place = SPV_GLSL(s, SPV_GLSL_FIND_I_LSB, type, a);
-  return SPV_OP(s, SPV_OP_SELECT, type, is_zero, tsri_spv_number(s, type, 32), place);
+  return SPV_OP(s, SPV_OP_SELECT, type, is_zero, tsri_spv_const(s, type, 32), place);
 }
 
 static tsri_spv_id multiply_high(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {

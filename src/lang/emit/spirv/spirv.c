@@ -126,75 +126,85 @@ static const capability_info capabilities[SPV_CAPABILITY_COUNT] = {
 #undef TSRI_X
 };
 
-static void put_capabilities(tsri_spv *s, tsri_spv_words *out) {
+static void put_capabilities(tsri_spv *s, tsri_builder *out) {
+  enum { MOST_WORDS = 16 };
   const char *last = "";
   for (uint32_t i = 0; i < SPV_CAPABILITY_COUNT; i++) {
     if (s->capabilities & 1u << i) SPV_PUT(out, SPV_OP_CAPABILITY, capabilities[i].number);
   }
   for (uint32_t i = 0; i < SPV_CAPABILITY_COUNT; i++) {
     const char *extension = capabilities[i].extension;
+    uint32_t words[MOST_WORDS];
     if (!(s->capabilities & 1u << i) || !extension[0] || strcmp(extension, last) == 0) continue;
-    tsri_spv_put_text(out, SPV_OP_EXTENSION, NULL, 0, extension);
+    tsri_spv_put_op(out, SPV_OP_EXTENSION, words, tsri_spv_pack_text(extension, words, MOST_WORDS));
     last = extension;
   }
 }
 
-static void put_entry_point(const tsri_spv *s, tsri_spv_words *out, tsri_spv_id main, const char *name) {
-  tsri_spv_words words = {0};
-  tsri_spv_put_text(&words, SPV_OP_ENTRY_POINT, SPV_WORDS(SPV_EXECUTION_MODEL_COMPUTE, main), name);
+static void put_entry_point(const tsri_spv *s, tsri_builder *out, tsri_spv_id main, const char *name) {
+  enum { MOST_NAME = 64 };
+  uint32_t words[2 + MOST_NAME + SPV_BUILTIN_COUNT] = {SPV_EXECUTION_MODEL_COMPUTE, main};
+  size_t count = 2 + tsri_spv_pack_text(name, words + 2, MOST_NAME);
   for (uint32_t i = 0; i < SPV_BUILTIN_COUNT; i++) {
-    if (s->builtins[i]) tsri_spv_put(&words, &s->builtins[i], 1);
+    if (s->builtins[i]) words[count++] = s->builtins[i];
   }
-  if (!words.has_failed) words.data[0] = (uint32_t)words.count << 16 | SPV_OP_ENTRY_POINT;
-  tsri_spv_put(out, words.data, words.count);
-  out->has_failed |= words.has_failed;
-  tsri_free(words.data);
+  tsri_spv_put_op(out, SPV_OP_ENTRY_POINT, words, count);
 }
 
-// Which modes the device can promise, for 16, 32 and 64 bits.
-static void put_modes(const tsri_spv *s, tsri_spv_words *out, tsri_spv_id main) {
+// Modes that a device can promise, for floats of 16, 32 and 64 bits.
+typedef struct promise {
+  uint32_t mode;
+  tsri_spv_capability capability;
+  uint8_t widths;  // bit 0 for 16 bits, 1 for 32, 2 for 64
+} promise;
+
+enum { PROMISES = 3 };
+
+static promise promise_of(const tsri_emit_options *options, int index) {
+  const promise all[PROMISES] = {
+      {SPV_MODE_DENORM_PRESERVE, SPV_CAPABILITY_DENORM_PRESERVE, options->keeps_denormals},
+      {SPV_MODE_SIGNED_ZERO_INF_NAN_PRESERVE, SPV_CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE, options->keeps_nan},
+      {SPV_MODE_ROUNDING_RTE, SPV_CAPABILITY_ROUNDING_MODE_RTE, options->rounds_to_even}};
+  return all[index];
+}
+
+static void put_modes(const tsri_spv *s, tsri_builder *out, tsri_spv_id main) {
   const uint32_t *local = s->kernel->group_size;
   SPV_PUT(out, SPV_OP_EXECUTION_MODE, main, SPV_MODE_LOCAL_SIZE, local[0], local[1], local[2]);
-  for (uint32_t i = 0; i < 3; i++) {
-    uint32_t bit = 1u << i, width = 16u << i;
-    if (s->options->keeps_denormals & bit) SPV_PUT(out, SPV_OP_EXECUTION_MODE, main, SPV_MODE_DENORM_PRESERVE, width);
-    if (s->options->keeps_nan & bit) {
-      SPV_PUT(out, SPV_OP_EXECUTION_MODE, main, SPV_MODE_SIGNED_ZERO_INF_NAN_PRESERVE, width);
-    }
-    if (s->options->rounds_to_even & bit) SPV_PUT(out, SPV_OP_EXECUTION_MODE, main, SPV_MODE_ROUNDING_RTE, width);
+  for (int i = 0; i < 3 * PROMISES; i++) {
+    promise p = promise_of(s->options, i % PROMISES);
+    uint32_t width = (uint32_t)i / PROMISES;
+    if (p.widths >> width & 1) SPV_PUT(out, SPV_OP_EXECUTION_MODE, main, p.mode, 16u << width);
   }
 }
 
-static void put_function(tsri_spv *s, tsri_spv_words *out, tsri_spv_id main, tsri_spv_id type) {
-  SPV_PUT(out, SPV_OP_FUNCTION, s->void_type, main, 0, type);
-  SPV_PUT(out, SPV_OP_LABEL, s->first_block);
-  tsri_spv_put(out, s->locals.data, s->locals.count);
-  tsri_spv_put(out, s->code.data, s->code.count);
-  tsri_spv_put_op(out, SPV_OP_FUNCTION_END, NULL, 0);
-}
-
-static void assemble(tsri_spv *s, const char *entry, tsri_spv_words *out) {
+static void assemble(tsri_spv *s, const char *entry, tsri_builder *out) {
   enum { LOGICAL = 0, GLSL450 = 1, VULKAN = 3 };
   tsri_spv_id main = tsri_spv_new_id(s), type = tsri_spv_new_id(s);
-  bool is_vulkan = (s->capabilities & 1u << SPV_CAPABILITY_VULKAN_MEMORY_MODEL) != 0;
+  uint32_t library[1 + 4] = {s->glsl};
   if (!s->is_ended) tsri_spv_put_op(&s->code, SPV_OP_RETURN, NULL, 0);
   tsri_spv_put(out, SPV_WORDS(SPV_MAGIC, SPV_VERSION_1_3, 0, s->next_id, 0));
   put_capabilities(s, out);
-  tsri_spv_put_text(out, SPV_OP_EXT_INST_IMPORT, &s->glsl, 1, "GLSL.std.450");
-  SPV_PUT(out, SPV_OP_MEMORY_MODEL, LOGICAL, is_vulkan ? VULKAN : GLSL450);
+  tsri_spv_put_op(out, SPV_OP_EXT_INST_IMPORT, library, 1 + tsri_spv_pack_text("GLSL.std.450", library + 1, 4));
+  SPV_PUT(out, SPV_OP_MEMORY_MODEL, LOGICAL, s->is_vulkan_model ? VULKAN : GLSL450);
   put_entry_point(s, out, main, entry);
   put_modes(s, out, main);
-  tsri_spv_put(out, s->decorations.data, s->decorations.count);
+  tsri_builder_append(out, &s->decorations);
   SPV_PUT(out, SPV_OP_TYPE_VOID, s->void_type);
   SPV_PUT(out, SPV_OP_TYPE_FUNCTION, type, s->void_type);
-  tsri_spv_put(out, s->globals.data, s->globals.count);
-  put_function(s, out, main, type);
+  tsri_builder_append(out, &s->globals);
+  SPV_PUT(out, SPV_OP_FUNCTION, s->void_type, main, 0, type);
+  SPV_PUT(out, SPV_OP_LABEL, s->first_block);
+  tsri_builder_append(out, &s->locals);
+  tsri_builder_append(out, &s->code);
+  tsri_spv_put_op(out, SPV_OP_FUNCTION_END, NULL, 0);
 }
 
 // --- The emitter ----------------------------------------------------------------------------------------------------
 
 static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options) {
   *s = (tsri_spv){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("spirv"), .next_id = 1, .items = 1};
+  s->decorations.most_bytes = s->globals.most_bytes = s->locals.most_bytes = s->code.most_bytes = TSRI_EMIT_MAX_BYTES;
   tsri_lacks_add(&s->lacks, options->exact_fma, options->exact_divide);
   for (int i = 0; i < 3; i++) s->items *= kernel->group_size[i];
   s->is_vulkan_model = kernel->fragment_count > 0;
@@ -203,9 +213,9 @@ static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options
   s->void_type = tsri_spv_new_id(s);
   s->first_block = s->block = tsri_spv_new_id(s);
   tsri_spv_need(s, SPV_CAPABILITY_SHADER);
-  if (options->keeps_denormals) tsri_spv_need(s, SPV_CAPABILITY_DENORM_PRESERVE);
-  if (options->keeps_nan) tsri_spv_need(s, SPV_CAPABILITY_SIGNED_ZERO_INF_NAN_PRESERVE);
-  if (options->rounds_to_even) tsri_spv_need(s, SPV_CAPABILITY_ROUNDING_MODE_RTE);
+  for (int i = 0; i < PROMISES; i++) {
+    if (promise_of(options, i).widths) tsri_spv_need(s, promise_of(options, i).capability);
+  }
   s->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *s->buffers);
   s->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *s->shared);
   s->locals_held = tsri_calloc(kernel->local_count + 1u, sizeof *s->locals_held);
@@ -218,8 +228,8 @@ static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options
 }
 
 static void deinit(tsri_spv *s) {
-  tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->locals, &s->code};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) tsri_free(lists[i]->data);
+  tsri_builder *lists[] = {&s->decorations, &s->globals, &s->locals, &s->code};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) tsri_builder_deinit(lists[i]);
   tsri_free(s->known);
   tsri_free(s->buffers);
   tsri_free(s->shared);
@@ -231,18 +241,6 @@ static void deinit(tsri_spv *s) {
   tsri_tree_deinit(&s->tree);
 }
 
-static tsri_emit_trouble trouble_of(const tsri_spv *s, const tsri_spv_words *out) {
-  const tsri_spv_words *lists[] = {&s->decorations, &s->globals, &s->locals, &s->code, out};
-  tsri_emit_trouble trouble = {.depth = s->is_too_deep ? TSRI_SPV_MAX_DEPTH : 0,
-                               .is_out_of_memory = s->is_out_of_memory};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-    bool is_large = lists[i]->capacity * 2 * sizeof(uint32_t) > TSRI_EMIT_MAX_BYTES;
-    trouble.is_out_of_memory |= lists[i]->has_failed;
-    trouble.is_too_long |= lists[i]->has_failed && is_large;
-  }
-  return trouble;
-}
-
 static tsr_status lacks(const tsri_kernel *kernel, const char *what) {
   return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "kernel %s needs %s, which this device does not have in SPIR-V", kernel->name,
                    what);
@@ -252,7 +250,7 @@ tsr_status tsri_emit_spirv(const tsri_emitter *emitter, const tsri_kernel *kerne
                            tsri_emitted *out) {
   if ((kernel->needs & TSRI_NEEDS_I64) && !options->i64) return lacks(kernel, "i64");
   tsri_spv s;
-  tsri_spv_words words = {0};
+  tsri_builder words = {.most_bytes = TSRI_EMIT_MAX_BYTES};
   snprintf(out->entry, sizeof out->entry, "%s", kernel->name);
   if (init(&s, kernel, options)) {
     plan_arrays(&s);
@@ -266,17 +264,11 @@ tsr_status tsri_emit_spirv(const tsri_emitter *emitter, const tsri_kernel *kerne
   } else {
     s.is_out_of_memory = true;
   }
-  tsr_status status = tsri_emit_verdict(emitter, kernel, trouble_of(&s, &words));
-  if (status == TSR_OK && s.missing) status = lacks(kernel, s.missing);
-  out->shared_bytes = s.shared_bytes;
   deinit(&s);
-  if (status != TSR_OK) {
-    tsri_free(words.data);
-    return status;
-  }
-  out->data = words.data;
-  out->data_bytes = words.count * sizeof *words.data;
-  return TSR_OK;
+  out->shared_bytes = s.shared_bytes;
+  words.has_failed |= s.is_out_of_memory;
+  tsr_status status = tsri_emit_finish(emitter, kernel, s.is_too_deep ? TSRI_SPV_MAX_DEPTH : 0, &words, out);
+  return status == TSR_OK && s.missing ? lacks(kernel, s.missing) : status;
 }
 
 // What every Vulkan 1.1 device has: no small or 64-bit types, no promises about floats beyond IEEE's + - *.

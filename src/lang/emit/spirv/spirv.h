@@ -19,6 +19,7 @@
 #ifndef TSRI_LANG_EMIT_SPIRV_H
 #define TSRI_LANG_EMIT_SPIRV_H
 
+#include "core/builder.h"
 #include "lang/emit/emit.h"
 #include "lang/emit/spirv/names.h"
 #include "lang/emit/tree.h"
@@ -30,13 +31,6 @@
 #define TSRI_SPV_MAX_DEPTH  600  // of nested blocks and conditional operands
 
 typedef uint32_t tsri_spv_id;
-
-// After a failure (no memory, too long) it takes nothing more, and the emitter finds out at the end.
-typedef struct tsri_spv_words {
-  uint32_t *data;
-  size_t count, capacity;
-  bool has_failed;
-} tsri_spv_words;
 
 // What values and memory are made of.
 typedef enum tsri_spv_kind {
@@ -86,7 +80,7 @@ typedef struct tsri_spv {
   const tsri_emit_options *options;
   tsri_lacks lacks;
 
-  tsri_spv_words decorations, globals, locals, code;
+  tsri_builder decorations, globals, locals, code;  // words
   tsri_spv_id next_id, glsl;
   tsri_spv_id types[SPV_KIND_COUNT][3];  // by lanes 1, 2, 4
   tsri_spv_id void_type, uvec3, mulhi_struct[3], bf16_type;
@@ -119,11 +113,12 @@ typedef struct tsri_spv {
 
 // --- Words, types, constants (emit/spirv/words.c) -------------------------------------------------------------------
 
-void tsri_spv_put(tsri_spv_words *words, const uint32_t *data, size_t count);
+// Lists of words are builders: after a failure they take nothing more, and the emitter finds out at the end.
+void tsri_spv_put(tsri_builder *list, const uint32_t *words, size_t count);
 // An instruction with `count` operand words.
-void tsri_spv_put_op(tsri_spv_words *words, uint32_t op, const uint32_t *operands, size_t count);
-// Operands followed by a string.
-void tsri_spv_put_text(tsri_spv_words *words, uint32_t op, const uint32_t *operands, size_t count, const char *text);
+void tsri_spv_put_op(tsri_builder *list, uint32_t op, const uint32_t *operands, size_t count);
+// A string as operands, cut to fit. Returns how many words it takes.
+size_t tsri_spv_pack_text(const char *text, uint32_t *words, size_t most_words);
 
 tsri_spv_id tsri_spv_new_id(tsri_spv *s);
 
@@ -157,8 +152,6 @@ tsri_spv_id tsri_spv_const(tsri_spv *s, tsri_spv_type type, uint64_t bits);
 static inline tsri_spv_id tsri_spv_u32(tsri_spv *s, uint32_t value) {
   return tsri_spv_const(s, (tsri_spv_type){SPV_U32, 1}, value);
 }
-// A whole number as a constant of the type, float types too.
-tsri_spv_id tsri_spv_number(tsri_spv *s, tsri_spv_type type, int64_t value);
 
 // --- Instructions into the code -------------------------------------------------------------------------------------
 

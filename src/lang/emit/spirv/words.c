@@ -7,47 +7,23 @@
 
 // --- Lists ----------------------------------------------------------------------------------------------------------
 
-static bool grow(tsri_spv_words *words, size_t more) {
-  if (words->has_failed) return false;
-  size_t needed = words->count + more;
-  if (needed <= words->capacity) return true;
-  size_t capacity = words->capacity ? words->capacity : 256;
-  while (capacity < needed) capacity *= 2;
-  uint32_t *grown =
-      capacity * sizeof *grown <= TSRI_EMIT_MAX_BYTES ? tsri_realloc(words->data, capacity * sizeof *grown) : NULL;
-  if (!grown) {
-    words->has_failed = true;
-    return false;
-  }
-  words->data = grown;
-  words->capacity = capacity;
-  return true;
+void tsri_spv_put(tsri_builder *list, const uint32_t *words, size_t count) {
+  tsri_builder_put(list, (const char *)words, count * sizeof *words);
 }
 
-void tsri_spv_put(tsri_spv_words *words, const uint32_t *data, size_t count) {
-  if (count == 0 || !grow(words, count)) return;
-  memcpy(words->data + words->count, data, count * sizeof *data);
-  words->count += count;
-}
-
-void tsri_spv_put_op(tsri_spv_words *words, uint32_t op, const uint32_t *operands, size_t count) {
+void tsri_spv_put_op(tsri_builder *list, uint32_t op, const uint32_t *operands, size_t count) {
   uint32_t first = (uint32_t)(count + 1) << 16 | op;
-  tsri_spv_put(words, &first, 1);
-  tsri_spv_put(words, operands, count);
+  tsri_spv_put(list, &first, 1);
+  if (count > 0) tsri_spv_put(list, operands, count);
 }
 
-// Strings stand four characters to a word, the first lowest, with at least one 0 at the end.
-void tsri_spv_put_text(tsri_spv_words *words, uint32_t op, const uint32_t *operands, size_t count, const char *text) {
-  enum { MOST = 64 };
-  uint32_t packed[MOST] = {0};
+// Four characters stand in a word, the first lowest, with at least one 0 at the end.
+size_t tsri_spv_pack_text(const char *text, uint32_t *words, size_t most_words) {
   size_t bytes = strlen(text);
-  if (bytes > MOST * 4 - 1) bytes = MOST * 4 - 1;
-  for (size_t i = 0; i < bytes; i++) packed[i / 4] |= (uint32_t)(unsigned char)text[i] << (i % 4 * 8);
-  size_t text_words = bytes / 4 + 1;
-  uint32_t first = (uint32_t)(1 + count + text_words) << 16 | op;
-  tsri_spv_put(words, &first, 1);
-  tsri_spv_put(words, operands, count);
-  tsri_spv_put(words, packed, text_words);
+  if (bytes > most_words * 4 - 1) bytes = most_words * 4 - 1;
+  memset(words, 0, (bytes / 4 + 1) * sizeof *words);
+  for (size_t i = 0; i < bytes; i++) words[i / 4] |= (uint32_t)(unsigned char)text[i] << (i % 4 * 8);
+  return bytes / 4 + 1;
 }
 
 tsri_spv_id tsri_spv_new_id(tsri_spv *s) { return s->next_id++; }
@@ -155,7 +131,7 @@ tsri_spv_id tsri_spv_pointer_type(tsri_spv *s, uint32_t storage_class, tsri_spv_
 
 tsri_spv_id tsri_spv_variable(tsri_spv *s, uint32_t storage_class, tsri_spv_id type) {
   tsri_spv_id pointer = tsri_spv_pointer_type(s, storage_class, type), id = tsri_spv_new_id(s);
-  tsri_spv_words *to = storage_class == SPV_CLASS_FUNCTION ? &s->locals : &s->globals;
+  tsri_builder *to = storage_class == SPV_CLASS_FUNCTION ? &s->locals : &s->globals;
   SPV_PUT(to, SPV_OP_VARIABLE, pointer, id, storage_class);
   return id;
 }
@@ -187,22 +163,6 @@ tsri_spv_id tsri_spv_const(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
   uint32_t words[6] = {type_id, id, lane, lane, lane, lane};
   if (is_new) tsri_spv_put_op(&s->globals, SPV_OP_CONSTANT_COMPOSITE, words, 2 + type.lanes);
   return id;
-}
-
-tsri_spv_id tsri_spv_number(tsri_spv *s, tsri_spv_type type, int64_t value) {
-  uint64_t bits = (uint64_t)value;
-  if (type.kind == SPV_F32) {
-    float f = (float)value;
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    bits = u;
-  } else if (type.kind == SPV_F64) {
-    double d = (double)value;
-    memcpy(&bits, &d, sizeof bits);
-  } else if (type.kind == SPV_U32) {
-    bits = (uint32_t)value;
-  }
-  return tsri_spv_const(s, type, bits);
 }
 
 // --- Instructions ---------------------------------------------------------------------------------------------------
