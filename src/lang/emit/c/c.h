@@ -142,8 +142,8 @@ void tsri_c_define_expansion(tsri_c_emitter *e, const char *name);
 
 typedef struct tsri_c_pattern {
   const char *text;
-  tsr_dtype dtype;        // that $t stands for
-  const char *operator_;  // that $o stands for
+  tsr_dtype dtype;            // that $t stands for
+  const char *word, *result;  // that $o and $r stand for; NULL: they are not there
 } tsri_c_pattern;
 
 // An OP, CONVERT or BITCAST on one lane; `from` is the dtype of its operand, for SELECT of the values selected. `is_loose`: with the
@@ -180,9 +180,6 @@ void tsri_c_put_block(tsri_c_emitter *e, uint32_t first);     // statements of e
 void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index);
 void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first);           // plain C: statements of a whole group
 void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt);  // on a device
-// True unless nested too deep; then call tsri_c_leave.
-bool tsri_c_enter(tsri_c_emitter *e);
-void tsri_c_leave(tsri_c_emitter *e);
 
 // Fragments, where the dialect has them: declarations, and a statement.
 void tsri_c_put_fragments(tsri_c_emitter *e, tsri_builder *out);

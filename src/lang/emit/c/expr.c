@@ -60,7 +60,8 @@ static bool is_whole_argument(const char *text, size_t i) {
 
 void tsri_c_expand_pattern(tsri_c_emitter *e, tsri_builder *out, tsri_c_pattern pattern,
                            const char *const operands[3]) {
-  const tsri_hole holes[] = {{"$o", pattern.operator_},
+  const tsri_hole holes[] = {{"$o", pattern.word},
+                             {"$r", pattern.result},
                              {operands ? "$a" : NULL, operands ? operands[0] : NULL},
                              {"$b", operands ? operands[1] : NULL},
                              {"$c", operands ? operands[2] : NULL},

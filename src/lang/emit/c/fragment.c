@@ -113,7 +113,7 @@ static void put_fill(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const tsri_ir_fragment *f = &e->kernel->fragments[stmt->fragments[0]];
   const tsri_c_name name = tsri_c_fragment_name(e, stmt->fragments[0]);
   bool is_sum = f->role == TSRI_ROLE_SUM, is_wide = !is_sum && f->dtype == TSR_F32;
-  tsri_c_pattern bits = {is_wide ? "tsr_bits_$t($a)" : tsri_c_elements[f->dtype].encode, TSR_F32, ""};
+  tsri_c_pattern bits = {is_wide ? "tsr_bits_$t($a)" : tsri_c_elements[f->dtype].encode, TSR_F32, NULL, NULL};
   if (is_wide) need(e, "tsr_fragment_split");
   tsri_c_put(e, is_sum ? "{ const f32 tsr_v = %e" : "{ const u32 tsr_v = (u32)", stmt->value);
   if (!is_sum) tsri_c_put_pattern(e, bits, &stmt->value, false);

@@ -83,37 +83,19 @@ static void put_group_loop(tsri_c_emitter *e, uint32_t index) {
   tsri_c_put(e, "%i}\n");
 }
 
-static void put_group_stmt(tsri_c_emitter *e, uint32_t index) {
-  const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
-  switch (stmt->kind) {
-    case TSRI_STMT_IF:
-      put_group_if(e, index);
-      break;
-    case TSRI_STMT_LOOP:
-      put_group_loop(e, index);
-      break;
-    case TSRI_STMT_BARRIER:
-      break;  // the end of a loop over items is one
-    default:
-      tsri_c_put_stmt(e, index);
-      break;
-  }
-}
-
 void tsri_c_put_group_block(tsri_c_emitter *e, uint32_t first) {
-  if (!tsri_c_enter(e)) return;
   bool is_in_items = false;
-  for (uint32_t i = first; i; i = e->kernel->stmts[i].next) {
+  e->is_too_deep |= ++e->depth > TSRI_C_MAX_DEPTH;
+  for (uint32_t i = first; i && !e->is_too_deep; i = e->kernel->stmts[i].next) {
     bool is_collected = (e->stmt_flags[i] & TSRI_MARK_COLLECTED) != 0;
+    uint8_t kind = e->kernel->stmts[i].kind;
     if (is_collected && is_in_items) end_items(e);
     if (!is_collected && !is_in_items) begin_items(e);
     is_in_items = !is_collected;
-    if (is_collected) {
-      put_group_stmt(e, i);
-    } else {
-      tsri_c_put_stmt(e, i);
-    }
+    if (is_collected && kind == TSRI_STMT_IF) put_group_if(e, i);
+    else if (is_collected && kind == TSRI_STMT_LOOP) put_group_loop(e, i);
+    else if (kind != TSRI_STMT_BARRIER) tsri_c_put_stmt(e, i);  // the end of a loop over items is a barrier
   }
   if (is_in_items) end_items(e);
-  tsri_c_leave(e);
+  e->depth--;
 }

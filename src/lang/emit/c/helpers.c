@@ -36,6 +36,11 @@ typedef struct helper {
   "\n  for (u32 m = $Z / 2u; m > 0u; m >>= 1) v = tsr_" name "_$t(v, tsr_swap_$t(v, m));\n  return v;\n"
 #define INSERT(lane) "TSR_FN tsr_$x tsr_with_" lane "_$x(tsr_$x v, $t a) {\n  v." lane " = a;\n  return v;\n}\n"
 
+#define CUDA_ROUND(from, to, letter)        \
+  "TSR_FN u16 tsr_" from "_to_" to "(" from \
+  " x) {\n  u16 h;\n"                       \
+  "  asm(\"cvt.rn." to "." from " %0, %1;\" : \"=h\"(h) : \"" letter "\"(x));\n  return h;\n}\n"
+
 // Before compute capability 8.0.
 #define F32_TO_BF16                                                         \
   "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u32 u = tsr_bits_f32(x);\n"       \
@@ -114,12 +119,8 @@ static const helper helpers[] = {
     {TSRI_C_CUDA, "f16_to_f32", "",
      "TSR_FN f32 tsr_f16_to_f32(u16 h) {\n  f32 x;\n  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(h));\n"
      "  return x;\n}\n"},
-    {TSRI_C_CUDA, "f32_to_f16", "",
-     "TSR_FN u16 tsr_f32_to_f16(f32 x) {\n  u16 h;\n  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
-     "  return h;\n}\n"},
-    {TSRI_C_CUDA, "f64_to_f16", "",
-     "TSR_FN u16 tsr_f64_to_f16(f64 x) {\n  u16 h;\n  asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(h) : \"d\"(x));\n"
-     "  return h;\n}\n"},
+    {TSRI_C_CUDA, "f32_to_f16", "", CUDA_ROUND("f32", "f16", "f")},
+    {TSRI_C_CUDA, "f64_to_f16", "", CUDA_ROUND("f64", "f16", "d")},
     {TSRI_C_HIP, "f16_to_f32", "",
      "TSR_FN f32 tsr_f16_to_f32(u16 h) { return (f32)__builtin_bit_cast(_Float16, h); }\n"},
     {TSRI_C_HIP, "f32_to_f16", "",
@@ -127,9 +128,7 @@ static const helper helpers[] = {
     {TSRI_C_METAL, "f16_to_f32", "", "#define tsr_f16_to_f32(h) (float(as_type<half>((ushort)(h))))\n"},
     {TSRI_C_METAL, "f32_to_f16", "", "#define tsr_f32_to_f16(x) (as_type<ushort>(half(x)))\n"},
     {TSRI_C_CUDA, "f32_to_bf16", "",
-     "#if __CUDA_ARCH__ >= 800\n"
-     "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u16 h;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x));\n"
-     "  return h;\n}\n#else\n" F32_TO_BF16 "#endif\n"},
+     "#if __CUDA_ARCH__ >= 800\n" CUDA_ROUND("f32", "bf16", "f") "#else\n" F32_TO_BF16 "#endif\n"},
 
     // What is read once. The builtin reads vectors of the compiler's own, not HIP's.
     {TSRI_C_HIP, "read_once", "",

@@ -112,7 +112,7 @@ static tsri_builder element_text(tsri_c_emitter *e, const access *a, uint32_t la
 // Adds an element that was decoded or is encoded by `pattern`; the device does that for halves.
 static void put_coded(tsri_c_emitter *e, tsri_builder *out, const access *a, const char *pattern, tsr_dtype dtype,
                       const char *element) {
-  tsri_c_pattern coded = {a->is_half ? "$a" : pattern, dtype, ""};
+  tsri_c_pattern coded = {a->is_half ? "$a" : pattern, dtype, NULL, NULL};
   tsri_c_expand_pattern(e, out, coded, (const char *const[3]){element ? element : "", "", ""});
 }
 
@@ -199,7 +199,7 @@ void tsri_c_put_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
                stmt->object);
   } else {
     tsri_c_put(e, "%a[%b] = ", space, stmt->object, stmt->index);
-    tsri_c_put_pattern(e, (tsri_c_pattern){tsri_c_elements[a.storage].encode, TSR_F32, ""}, &stmt->value, true);
+    tsri_c_put_pattern(e, (tsri_c_pattern){tsri_c_elements[a.storage].encode, TSR_F32, NULL, NULL}, &stmt->value, true);
     tsri_c_put(e, ";\n");
   }
 }

@@ -67,27 +67,7 @@ static const char *op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype 
   return pattern ? pattern : plain_pattern(op);
 }
 
-// --- Conversions: $t is the type converted from ---------------------------------------------------------------------
-
-// Floats to integers and bool: "tsr_to_<dtype>_$t($a)".
-typedef struct convert_patterns {
-  const char *from_float, *from_int, *from_bool;
-} convert_patterns;
-
-static const convert_patterns conversions[TSR_DTYPE_COUNT] = {
-    [TSR_BOOL] = {"tsr_to_bool_$t($a)", "($a != 0)", "$a"},
-    [TSR_U8] = {"tsr_to_u8_$t($a)", "(u32)(u8)$a", "(u32)$a"},
-    [TSR_I8] = {"tsr_to_i8_$t($a)", "(i32)(i8)$a", "(i32)$a"},
-    [TSR_I16] = {"tsr_to_i16_$t($a)", "(i32)(i16)$a", "(i32)$a"},
-    [TSR_I32] = {"tsr_to_i32_$t($a)", "(i32)$a", "(i32)$a"},
-    [TSR_I64] = {"tsr_to_i64_$t($a)", "(i64)$a", "(i64)$a"},
-    [TSR_U32] = {"tsr_to_u32_$t($a)", "(u32)$a", "(u32)$a"},
-    // Integers reach f16 through f32: the checked form says so.
-    [TSR_F16] = {"tsr_to_f16_$t($a)", NULL, NULL},
-    [TSR_BF16] = {"tsr_to_bf16_$t($a)", "tsr_to_bf16_$t($a)", NULL},
-    [TSR_F32] = {"(f32)$a", "(f32)$a", "(f32)$a"},
-    [TSR_F64] = {"(f64)$a", "(f64)$a", "(f64)$a"},
-};
+// --- Conversions: $t is the type converted from, $o the one converted to, $r its value type -------------------------
 
 // There and back, which NVIDIA's hardware does for f64, too, if to f16; NULL where that is no rounding to nearest even.
 static const char *rounding_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dtype from) {
@@ -97,31 +77,38 @@ static const char *rounding_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_d
 }
 
 static const char *convert_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dtype from, bool is_loose) {
+  bool to_half = to == TSR_F16 || to == TSR_BF16, is_exact = is_loose || from == TSR_BOOL || is_float(to);
   if (to == from) return "$a";
-  const convert_patterns *c = &conversions[to];
-  if (from == TSR_BOOL) return c->from_bool;
-  if (is_loose) return conversions[tsri_ir_compute_dtype(to)].from_int;
-  if (!is_float(from)) return c->from_int;
-  const char *rounding = to == TSR_F16 || to == TSR_BF16 ? rounding_pattern(e, to, from) : NULL;
-  return rounding ? rounding : c->from_float;
+  if (is_exact) return "($r)$a";
+  const char *rounding = to_half && is_float(from) ? rounding_pattern(e, to, from) : NULL;
+  if (rounding) return rounding;
+  if (to_half || is_float(from)) return "tsr_to_$o_$t($a)";
+  if (to == TSR_BOOL) return "($a != 0)";
+  return to == tsri_ir_compute_dtype(to) ? "($r)$a" : "($r)($o)$a";
 }
 
 // $t is the float type, where there is one. Integers are converted, which keeps their bits.
 static const char *bitcast_pattern(tsr_dtype to, tsr_dtype from) {
   if (to == from) return "$a";
   if (is_float(to)) return "tsr_from_$t(($u)$a)";
-  if (!is_float(from)) return conversions[to].from_int;
+  if (!is_float(from)) return "($r)$a";
   return to == TSR_U32 ? "tsr_bits_$t($a)" : to == TSR_I32 ? "(i32)tsr_bits_$t($a)" : "(i64)tsr_bits_$t($a)";
 }
 
 tsri_c_pattern tsri_c_pattern_of(const tsri_c_emitter *e, const tsri_ir_expr *x, tsr_dtype from, bool is_loose) {
-  tsr_dtype to = (tsr_dtype)x->type.dtype;
-  tsri_ir_op op = (tsri_ir_op)x->op;
-  if (x->kind == TSRI_EXPR_BITCAST) return (tsri_c_pattern){bitcast_pattern(to, from), is_float(to) ? to : from, ""};
-  if (x->kind == TSRI_EXPR_CONVERT) {
-    return (tsri_c_pattern){convert_pattern(e, (tsr_dtype)x->dtype, from, is_loose), from, ""};
+  tsr_dtype result = (tsr_dtype)x->type.dtype, to = (tsr_dtype)x->dtype;
+  tsri_c_pattern pattern = {NULL, from, "", tsr_dtype_name(result)};
+  if (x->kind == TSRI_EXPR_BITCAST) {
+    pattern.text = bitcast_pattern(result, from);
+    if (is_float(result)) pattern.dtype = result;
+  } else if (x->kind == TSRI_EXPR_CONVERT) {
+    pattern.text = convert_pattern(e, to, from, is_loose);
+    pattern.word = tsr_dtype_name(to);
+  } else {
+    pattern.text = op_pattern(e, (tsri_ir_op)x->op, from, is_loose);
+    pattern.word = tsri_ir_op_infos[x->op].spelling;
   }
-  return (tsri_c_pattern){op_pattern(e, op, from, is_loose), from, tsri_ir_op_infos[op].spelling};
+  return pattern;
 }
 
 // --- Elements in memory ---------------------------------------------------------------------------------------------

@@ -5,16 +5,16 @@
 // Several kernels may share a program, so everything that could stand there twice is guarded.
 #define ONCE(what, text) "#ifndef tsr_has_" what "\n#define tsr_has_" what "\n" text "#endif\n"
 
+#define UCHAR_TYPES                                                                \
+  "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n" \
+  "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
+
 // Where ids are constants of the function.
 #define GLOBAL "group_$l * $size + local_$l"
 
 const tsri_c_spelling tsri_c_opencl = {
     .bit = TSRI_C_OPENCL,
-    .prelude = "#pragma OPENCL FP_CONTRACT OFF\n" ONCE(
-        "types",
-        "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
-        "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
-        "#define TSR_FN static\n"),
+    .prelude = "#pragma OPENCL FP_CONTRACT OFF\n" ONCE("types", UCHAR_TYPES "#define TSR_FN static\n"),
     .head = "__kernel __attribute__((reqd_work_group_size($0, $1, $2))) void ",
     .params = "$entry_params tsr_p",
     .space = {"__global ", "__local ", ""},
@@ -69,10 +69,7 @@ const tsri_c_spelling tsri_c_metal = {
     .prelude =
         "#include <metal_stdlib>\nusing namespace metal;\n#pragma METAL fp math_mode(safe)\n"
         "#pragma METAL fp contract(off)\n#pragma clang fp contract(off)\n" ONCE(
-            "types",
-            "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n"
-            "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
-            "#define TSR_FN static inline\n"),
+            "types", UCHAR_TYPES "#define TSR_FN static inline\n"),
     .head = "[[kernel, max_total_threads_per_threadgroup($n)]] void ",
     .params = "constant $entry_params &tsr_p",
     .space = {"device ", "threadgroup ", "thread "},

@@ -17,17 +17,6 @@ void tsri_c_put(tsri_c_emitter *e, const char *format, ...) {
   va_end(args);
 }
 
-bool tsri_c_enter(tsri_c_emitter *e) {
-  if (e->depth >= TSRI_C_MAX_DEPTH) {
-    e->is_too_deep = true;
-    return false;
-  }
-  e->depth++;
-  return true;
-}
-
-void tsri_c_leave(tsri_c_emitter *e) { e->depth--; }
-
 // --- Control flow ---------------------------------------------------------------------------------------------------
 
 static void put_if(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
@@ -94,10 +83,13 @@ static void put_clear(tsri_c_emitter *e, uint32_t object) {
              TSRI_SPACE_LOCAL, object);
 }
 
+static void put_barrier(tsri_c_emitter *e) {
+  tsri_c_put(e, "%s;\n", tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier);
+}
+
 void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
   uint8_t kind = stmt->kind;
-  const char *barrier = tsri_ir_shares_buffers(e->kernel) ? e->spell->barrier : e->spell->shared_barrier;
   tsri_c_put(e, "%i");
   if (kind == TSRI_STMT_ASSIGN) tsri_c_put(e, "%v = %b;\n", stmt->var, stmt->value);
   else if (kind == TSRI_STMT_STORE) tsri_c_put_store(e, stmt);
@@ -106,7 +98,7 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
   else if (kind == TSRI_STMT_LOOP) put_loop(e, index);
   else if (kind == TSRI_STMT_BREAK) put_break(e);
   else if (kind == TSRI_STMT_CONTINUE) tsri_c_put(e, "continue;\n");
-  else if (kind == TSRI_STMT_BARRIER) tsri_c_put(e, "%s;\n", barrier);
+  else if (kind == TSRI_STMT_BARRIER) put_barrier(e);
   else if (kind == TSRI_STMT_ATOMIC) tsri_c_put_atomic(e, stmt);
   else if (kind == TSRI_STMT_COLLECTIVE) tsri_c_put_collective(e, stmt);
   else if (kind >= TSRI_STMT_FRAGMENT_FIRST) tsri_c_put_fragment_stmt(e, stmt);
@@ -114,9 +106,9 @@ void tsri_c_put_stmt(tsri_c_emitter *e, uint32_t index) {
 }
 
 void tsri_c_put_block(tsri_c_emitter *e, uint32_t first) {
-  if (!tsri_c_enter(e)) return;
+  e->is_too_deep |= ++e->depth > TSRI_C_MAX_DEPTH;
   e->indent++;
-  for (uint32_t i = first; i; i = e->kernel->stmts[i].next) tsri_c_put_stmt(e, i);
+  for (uint32_t i = first; i && !e->is_too_deep; i = e->kernel->stmts[i].next) tsri_c_put_stmt(e, i);
   e->indent--;
-  tsri_c_leave(e);
+  e->depth--;
 }

@@ -20,18 +20,12 @@ void tsri_spv_plan_array(tsri_spv *s, tsri_ir_space space, uint32_t object, uint
   bool is_buffer = space == TSRI_SPACE_BUFFER, as_vectors = lanes > 1 && !array->is_atomic;
   if (is_buffer && storage == TSR_F16 && s->options->f16) kind = SPV_F16;
   if (is_buffer && s->options->wide_unaligned) as_vectors = false;
-  tsri_spv_array held = {.kind = (uint8_t)kind, .lanes = as_vectors ? (uint8_t)lanes : 1};
+  *tsri_spv_held(s, space, object) = (tsri_spv_array){.kind = (uint8_t)kind, .lanes = as_vectors ? (uint8_t)lanes : 1};
+}
+
+tsri_spv_array *tsri_spv_held(const tsri_spv *s, tsri_ir_space space, uint32_t object) {
   tsri_spv_array *arrays[] = {s->buffers, s->shared, s->locals_held};
-  arrays[space][object] = held;
-}
-
-const tsri_spv_array *tsri_spv_held(const tsri_spv *s, tsri_ir_space space, uint32_t object) {
-  const tsri_spv_array *arrays[] = {s->buffers, s->shared, s->locals_held};
   return &arrays[space][object];
-}
-
-static const tsri_spv_array *held(const tsri_spv *s, const tsri_spv_place *place) {
-  return tsri_spv_held(s, place->space, place->object);
 }
 
 bool tsri_spv_is_common(const tsri_spv *s, tsri_ir_space space, uint32_t object) {
@@ -43,6 +37,7 @@ bool tsri_spv_is_common(const tsri_spv *s, tsri_ir_space space, uint32_t object)
 tsri_spv_place tsri_spv_place_of(const tsri_spv *s, uint32_t space, uint32_t object, uint32_t index, uint32_t lanes) {
   return (tsri_spv_place){.space = (tsri_ir_space)space,
                           .object = object,
+                          .array = tsri_spv_held(s, (tsri_ir_space)space, object),
                           .storage = (tsr_dtype)tsri_ir_array_of(s->kernel, (tsri_ir_space)space, object)->storage,
                           .lanes = lanes,
                           .index_type = s->kernel->exprs[index].type,
@@ -77,7 +72,7 @@ static tsri_spv_id pointer_to(tsri_spv *s, const tsri_spv_place *place, tsri_spv
   uint32_t words[6], count = 0;
   words[count++] = tsri_spv_pointer_type(s, classes[place->space], tsri_spv_type_id(s, type));
   words[count++] = tsri_spv_new_id(s);
-  words[count++] = held(s, place)->variable;
+  words[count++] = place->array->variable;
   if (place->space == TSRI_SPACE_BUFFER) words[count++] = tsri_spv_u32(s, 0);
   words[count++] = index;
   if (component) words[count++] = component;
@@ -86,13 +81,13 @@ static tsri_spv_id pointer_to(tsri_spv *s, const tsri_spv_place *place, tsri_spv
 }
 
 tsri_spv_id tsri_spv_entry_pointer(tsri_spv *s, tsri_ir_space space, uint32_t object, tsri_spv_id index) {
-  tsri_spv_place place = {.space = space, .object = object};
-  const tsri_spv_array *array = held(s, &place);
+  const tsri_spv_array *array = tsri_spv_held(s, space, object);
+  tsri_spv_place place = {.space = space, .object = object, .array = array};
   return pointer_to(s, &place, tsri_spv_make_type((tsri_spv_kind)array->kind, array->lanes), index, 0);
 }
 
 static tsri_spv_id element_pointer(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id index) {
-  const tsri_spv_array *array = held(s, place);
+  const tsri_spv_array *array = place->array;
   tsri_spv_type type = tsri_spv_make_type((tsri_spv_kind)array->kind, 1);
   if (array->lanes == 1) return pointer_to(s, place, type, index, 0);
   tsri_spv_id vector = u_op(s, SPV_OP_SHIFT_RIGHT_LOGICAL, index, log2_of(array->lanes));
@@ -140,14 +135,14 @@ static void store_at(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type typ
 
 // The place as one vector, where the array is declared so; 0 if it is not.
 static tsri_spv_id vector_pointer(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id index) {
-  const tsri_spv_array *array = held(s, place);
+  const tsri_spv_array *array = place->array;
   if (array->lanes != place->lanes || place->lanes == 1) return 0;
   tsri_spv_id vector = u_op(s, SPV_OP_SHIFT_RIGHT_LOGICAL, index, log2_of(array->lanes));
   return pointer_to(s, place, tsri_spv_make_type((tsri_spv_kind)array->kind, place->lanes), vector, 0);
 }
 
 static tsri_spv_id load_elements(tsri_spv *s, const tsri_spv_place *place) {
-  tsri_spv_kind kind = (tsri_spv_kind)held(s, place)->kind;
+  tsri_spv_kind kind = (tsri_spv_kind)place->array->kind;
   tsri_spv_id index = first_index(s, place), lanes[4], vector = vector_pointer(s, place, index);
   if (vector) return load_at(s, place, tsri_spv_make_type(kind, place->lanes), vector);
   for (uint32_t i = 0; i < place->lanes; i++) {
@@ -157,7 +152,7 @@ static tsri_spv_id load_elements(tsri_spv *s, const tsri_spv_place *place) {
 }
 
 static void store_elements(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id value) {
-  tsri_spv_kind kind = (tsri_spv_kind)held(s, place)->kind;
+  tsri_spv_kind kind = (tsri_spv_kind)place->array->kind;
   tsri_spv_id index = first_index(s, place), vector = vector_pointer(s, place, index);
   if (vector) {
     store_at(s, place, tsri_spv_make_type(kind, place->lanes), vector, value);
@@ -175,11 +170,11 @@ static bool has_bits(const tsri_spv_array *array) { return array->kind == SPV_U8
 
 tsri_spv_id tsri_spv_load_place(tsri_spv *s, tsri_spv_place place) {
   tsri_spv_id raw = load_elements(s, &place);
-  return has_bits(held(s, &place)) ? tsri_spv_decode(s, place.storage, place.lanes, raw) : raw;
+  return has_bits(place.array) ? tsri_spv_decode(s, place.storage, place.lanes, raw) : raw;
 }
 
 void tsri_spv_store_place(tsri_spv *s, tsri_spv_place place, tsri_spv_id value) {
-  if (has_bits(held(s, &place))) value = tsri_spv_encode(s, place.storage, place.lanes, value);
+  if (has_bits(place.array)) value = tsri_spv_encode(s, place.storage, place.lanes, value);
   store_elements(s, &place, value);
 }
 

@@ -192,6 +192,7 @@ tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri
 typedef struct tsri_spv_place {
   tsri_ir_space space;
   uint32_t object;
+  const tsri_spv_array *array;
   tsr_dtype storage;
   uint32_t lanes;
   tsri_ir_type index_type;
@@ -209,7 +210,7 @@ tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, tsri_spv_place place, tsri_ir_ato
 // Whether items read what others write there: shared arrays, and buffers that are loaded and stored.
 bool tsri_spv_is_common(const tsri_spv *s, tsri_ir_space space, uint32_t object);
 // How an array lies in memory, and a pointer to entry `index` of its declaration: an element, or a vector of array->lanes.
-const tsri_spv_array *tsri_spv_held(const tsri_spv *s, tsri_ir_space space, uint32_t object);
+tsri_spv_array *tsri_spv_held(const tsri_spv *s, tsri_ir_space space, uint32_t object);
 tsri_spv_id tsri_spv_entry_pointer(tsri_spv *s, tsri_ir_space space, uint32_t object, tsri_spv_id index);
 tsri_spv_id tsri_spv_param(tsri_spv *s, tsri_ir_type type, uint32_t offset);
 tsri_spv_id tsri_spv_param_word(tsri_spv *s, uint32_t offset);

@@ -26,15 +26,6 @@ void tsri_wgsl_put(tsri_wgsl *w, const char *format, ...) {
   va_end(args);
 }
 
-bool tsri_wgsl_enter(tsri_wgsl *w) {
-  if (w->depth >= TSRI_WGSL_MAX_DEPTH) {
-    w->is_too_deep = true;
-    return false;
-  }
-  w->depth++;
-  return true;
-}
-
 void tsri_wgsl_put_line(tsri_wgsl *w, const char *text) {
   tsri_phrase_indent(&w->body, w->indent);
   tsri_builder_string(&w->body, text);
@@ -129,9 +120,9 @@ static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
 }
 
 void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first) {
-  if (!tsri_wgsl_enter(w)) return;
+  w->is_too_deep |= ++w->depth > TSRI_WGSL_MAX_DEPTH;
   w->indent++;
-  for (uint32_t i = first; i; i = w->kernel->stmts[i].next) {
+  for (uint32_t i = first; i && !w->is_too_deep; i = w->kernel->stmts[i].next) {
     put_stmt(w, &w->kernel->stmts[i]);
     uint8_t kind = w->kernel->stmts[i].kind;
     if (kind == TSRI_STMT_BREAK || kind == TSRI_STMT_CONTINUE) break;  // nothing after them runs, and WGSL wants none

@@ -124,7 +124,6 @@ void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 
 void tsri_wgsl_put(tsri_wgsl *w, const char *format, ...);  // to the body; emit/phrase.h has the letters
 void tsri_wgsl_put_line(tsri_wgsl *w, const char *text);    // the same for an indented text without letters
-bool tsri_wgsl_enter(tsri_wgsl *w);                         // true unless nested too deep; then `w->depth--`
 // Writes the lets that `expr` (0: none) needs; then tsri_wgsl_put_value writes its name.
 void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr);
 void tsri_wgsl_put_value(tsri_wgsl *w, tsri_builder *out, uint32_t expr);
