@@ -16,14 +16,7 @@ tsri_spv_id tsri_spv_builtin_value(tsri_spv *s, tsri_spv_builtin builtin, uint32
   tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
   tsri_spv_id type = tsri_spv_type_id(s, word), *variable = &s->builtins[builtin];
   if (!*variable) {
-    tsri_spv_id whole = type;
-    if (infos[builtin].is_vector) {
-      if (!s->uvec3) {
-        s->uvec3 = tsri_spv_new_id(s);
-        SPV_PUT(&s->globals, SPV_OP_TYPE_VECTOR, s->uvec3, type, 3);
-      }
-      whole = s->uvec3;
-    }
+    tsri_spv_id whole = infos[builtin].is_vector ? SPV_GLOBAL(s, SPV_OP_TYPE_VECTOR, type, 3) : type;
     *variable = tsri_spv_variable(s, SPV_CLASS_INPUT, whole);
     SPV_DECORATE(s, *variable, SPV_DECORATION_BUILT_IN, infos[builtin].number);
     if (builtin == SPV_BUILTIN_SUBGROUP_LANE) tsri_spv_need(s, SPV_CAPABILITY_GROUP_NON_UNIFORM);
@@ -38,22 +31,15 @@ tsri_spv_id tsri_spv_local_index(tsri_spv *s) { return tsri_spv_builtin_value(s,
 
 tsri_spv_id tsri_spv_ir_id(tsri_spv *s, tsri_ir_id id, uint32_t axis) {
   tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
-  switch (id) {
-    case TSRI_ID_GROUP:
-      return tsri_spv_builtin_value(s, SPV_BUILTIN_GROUP, axis);
-    case TSRI_ID_GROUPS:
-      return tsri_spv_builtin_value(s, SPV_BUILTIN_GROUP_COUNT, axis);
-    case TSRI_ID_LOCAL:
-      return tsri_spv_builtin_value(s, SPV_BUILTIN_LOCAL, axis);
-    case TSRI_ID_GLOBAL: {
-      tsri_spv_id group = tsri_spv_builtin_value(s, SPV_BUILTIN_GROUP, axis);
-      tsri_spv_id first = SPV_OP(s, SPV_OP_I_MUL, word, group, tsri_spv_u32(s, s->kernel->group_size[axis]));
-      return SPV_OP(s, SPV_OP_I_ADD, word, first, tsri_spv_builtin_value(s, SPV_BUILTIN_LOCAL, axis));
-    }
-    case TSRI_ID_SUBGROUP_SIZE:
-      return tsri_spv_u32(s, s->options->subgroup_size);
-    default:
-      break;
+  static const tsri_spv_builtin builtins[] = {[TSRI_ID_GROUP] = SPV_BUILTIN_GROUP,
+                                              [TSRI_ID_GROUPS] = SPV_BUILTIN_GROUP_COUNT,
+                                              [TSRI_ID_LOCAL] = SPV_BUILTIN_LOCAL};
+  if (id < TSRI_ID_GLOBAL) return tsri_spv_builtin_value(s, builtins[id], axis);
+  if (id == TSRI_ID_SUBGROUP_SIZE) return tsri_spv_u32(s, s->options->subgroup_size);
+  if (id == TSRI_ID_GLOBAL) {
+    tsri_spv_id group = tsri_spv_builtin_value(s, SPV_BUILTIN_GROUP, axis);
+    tsri_spv_id first = SPV_OP(s, SPV_OP_I_MUL, word, group, tsri_spv_u32(s, s->kernel->group_size[axis]));
+    return SPV_OP(s, SPV_OP_I_ADD, word, first, tsri_spv_builtin_value(s, SPV_BUILTIN_LOCAL, axis));
   }
   if (s->native_subgroups) return tsri_spv_builtin_value(s, SPV_BUILTIN_SUBGROUP_LANE, 0);
   tsri_spv_id mask = tsri_spv_u32(s, s->options->subgroup_size - 1);

@@ -41,32 +41,17 @@ static tsri_spv_id component_type(tsri_spv *s, tsr_dtype dtype) {
     tsri_spv_need(s, SPV_CAPABILITY_FLOAT16);
     return tsri_spv_type_id(s, tsri_spv_make_type(SPV_F16, 1));
   }
-  if (s->bf16_type) return s->bf16_type;
   tsri_spv_need(s, SPV_CAPABILITY_BFLOAT16_TYPE);
   tsri_spv_need(s, SPV_CAPABILITY_BFLOAT16_COOPERATIVE_MATRIX);
-  s->bf16_type = tsri_spv_new_id(s);
-  SPV_PUT(&s->globals, SPV_OP_TYPE_FLOAT, s->bf16_type, 16, SPV_ENCODING_BFLOAT16);
-  return s->bf16_type;
+  return SPV_GLOBAL(s, SPV_OP_TYPE_FLOAT, 16, SPV_ENCODING_BFLOAT16);
 }
 
-static bool is_same_type(const tsri_ir_fragment *a, const tsri_ir_fragment *b) {
-  return a->role == b->role && a->dtype == b->dtype && tsri_ir_fragment_rows(a) == tsri_ir_fragment_rows(b) &&
-         tsri_ir_fragment_cols(a) == tsri_ir_fragment_cols(b);
-}
-
-// A module has each type once.
-static tsri_spv_id matrix_type(tsri_spv *s, uint32_t fragment) {
+static tsri_spv_id matrix_type(tsri_spv *s, const tsri_ir_fragment *f) {
   static const uint32_t uses[TSRI_ROLE_COUNT] = {
       [TSRI_ROLE_LEFT] = SPV_MATRIX_A, [TSRI_ROLE_RIGHT] = SPV_MATRIX_B, [TSRI_ROLE_SUM] = SPV_MATRIX_ACCUMULATOR};
-  const tsri_ir_fragment *f = &s->kernel->fragments[fragment];
-  for (uint32_t i = 0; i < fragment; i++) {
-    if (is_same_type(&s->kernel->fragments[i], f)) return s->fragments[i].type;
-  }
   tsri_spv_id component = component_type(s, (tsr_dtype)f->dtype), scope = tsri_spv_u32(s, SPV_SCOPE_SUBGROUP);
   tsri_spv_id rows = tsri_spv_u32(s, tsri_ir_fragment_rows(f)), cols = tsri_spv_u32(s, tsri_ir_fragment_cols(f));
-  tsri_spv_id use = tsri_spv_u32(s, uses[f->role]), id = tsri_spv_new_id(s);
-  SPV_PUT(&s->globals, SPV_OP_TYPE_COOPERATIVE_MATRIX, id, component, scope, rows, cols, use);
-  return id;
+  return SPV_GLOBAL(s, SPV_OP_TYPE_COOPERATIVE_MATRIX, component, scope, rows, cols, tsri_spv_u32(s, uses[f->role]));
 }
 
 void tsri_spv_declare_fragments(tsri_spv *s) {
@@ -74,7 +59,7 @@ void tsri_spv_declare_fragments(tsri_spv *s) {
   tsri_spv_need(s, SPV_CAPABILITY_VULKAN_MEMORY_MODEL);
   tsri_spv_need(s, SPV_CAPABILITY_COOPERATIVE_MATRIX);
   for (uint32_t i = 0; i < s->kernel->fragment_count; i++) {
-    s->fragments[i].type = matrix_type(s, i);
+    s->fragments[i].type = matrix_type(s, &s->kernel->fragments[i]);
     s->fragments[i].variable = tsri_spv_variable(s, SPV_CLASS_FUNCTION, s->fragments[i].type);
   }
 }

@@ -73,14 +73,9 @@ static tsri_spv_id count_zeros(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, t
 }
 
 static tsri_spv_id multiply_high(tsri_spv *s, tsri_spv_type type, tsri_spv_id a, tsri_spv_id b) {
-  tsri_spv_id *record = &s->mulhi_struct[type.lanes == 4 ? 2 : type.lanes - 1];
-  tsri_spv_id part = tsri_spv_type_id(s, type);
-  if (!*record) {
-    *record = tsri_spv_new_id(s);
-    SPV_PUT(&s->globals, SPV_OP_TYPE_STRUCT, *record, part, part);
-  }
+  tsri_spv_id part = tsri_spv_type_id(s, type), record = SPV_GLOBAL(s, SPV_OP_TYPE_STRUCT, part, part);
   tsri_spv_id product = tsri_spv_new_id(s);
-  SPV_PUT(&s->code, SPV_OP_U_MUL_EXTENDED, *record, product, a, b);
+  SPV_PUT(&s->code, SPV_OP_U_MUL_EXTENDED, record, product, a, b);
   return SPV_OP(s, SPV_OP_COMPOSITE_EXTRACT, type, product, 1);
 }
 

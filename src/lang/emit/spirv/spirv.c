@@ -96,8 +96,7 @@ static void declare_locals(tsri_spv *s) {
     tsri_spv_id element = tsri_spv_type_id(s, tsri_spv_make_type((tsri_spv_kind)array->kind, 1));
     tsri_spv_id type = array_type(s, element, s->kernel->locals[i].count);
     array->variable = tsri_spv_variable(s, SPV_CLASS_FUNCTION, type);
-    s->local_zeros[i] = tsri_spv_new_id(s);
-    SPV_PUT(&s->globals, SPV_OP_CONSTANT_NULL, type, s->local_zeros[i]);
+    s->local_zeros[i] = SPV_GLOBAL(s, SPV_OP_CONSTANT_NULL, type);
   }
 }
 
@@ -203,12 +202,12 @@ static void assemble(tsri_spv *s, const char *entry, tsri_builder *out) {
 // --- The emitter ----------------------------------------------------------------------------------------------------
 
 static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options) {
-  *s = (tsri_spv){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("spirv"), .next_id = 1, .items = 1};
+  *s = (tsri_spv){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("spirv"), .next_id = 1};
   s->decorations.most_bytes = s->globals.most_bytes = s->locals.most_bytes = s->code.most_bytes = TSRI_EMIT_MAX_BYTES;
   tsri_lacks_add(&s->lacks, options->exact_fma, options->exact_divide);
-  for (int i = 0; i < 3; i++) s->items *= kernel->group_size[i];
+  uint32_t items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
   s->is_vulkan_model = kernel->fragment_count > 0;
-  s->native_subgroups = options->subgroups && options->subgroup_shuffle && s->items % options->subgroup_size == 0;
+  s->native_subgroups = options->subgroups && options->subgroup_shuffle && items % options->subgroup_size == 0;
   s->glsl = tsri_spv_new_id(s);
   s->void_type = tsri_spv_new_id(s);
   s->first_block = s->block = tsri_spv_new_id(s);

@@ -62,11 +62,10 @@ typedef struct tsri_spv_fragment {
   tsri_spv_id type, variable;
 } tsri_spv_fragment;
 
-// A constant or pointer type that exists already.
+// A type or constant that exists already.
 typedef struct tsri_spv_known {
-  uint32_t tag;  // 0: free
-  uint32_t type;
-  uint64_t bits;
+  uint32_t op;  // 0: free
+  uint32_t count, operands[6];
   tsri_spv_id id;
 } tsri_spv_known;
 
@@ -82,8 +81,7 @@ typedef struct tsri_spv {
 
   tsri_builder decorations, globals, locals, code;  // words
   tsri_spv_id next_id, glsl;
-  tsri_spv_id types[SPV_KIND_COUNT][3];  // by lanes 1, 2, 4
-  tsri_spv_id void_type, uvec3, mulhi_struct[3], bf16_type;
+  tsri_spv_id void_type;
   uint32_t capabilities;  // bit: tsri_spv_capability
   tsri_spv_known *known;  // hash table
   uint32_t known_count, known_capacity;
@@ -98,7 +96,6 @@ typedef struct tsri_spv {
   tsri_spv_id builtins[8];                      // variables by tsri_spv_builtin
   tsri_spv_id buffer_types[SPV_KIND_COUNT][3];  // blocks with a runtime array, by element and lanes
 
-  uint32_t items;         // per group
   bool native_subgroups;  // hardware subgroups, and the group is a whole number of them
   bool is_vulkan_model;   // Vulkan's memory model, which cooperative matrices need, in place of GLSL's
   uint32_t shared_bytes;
@@ -125,6 +122,11 @@ tsri_spv_id tsri_spv_new_id(tsri_spv *s);
 #define SPV_WORDS(...)          (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t)
 #define SPV_PUT(words, op, ...) tsri_spv_put_op((words), (op), SPV_WORDS(__VA_ARGS__))
 #define SPV_DECORATE(s, ...)    SPV_PUT(&(s)->decorations, SPV_OP_DECORATE, __VA_ARGS__)
+
+// A type or a constant, of which a module has each once: writes it the first time. Operands without the id; of a constant, the
+// first is its type.
+tsri_spv_id tsri_spv_global(tsri_spv *s, uint32_t op, const uint32_t *operands, size_t count);
+#define SPV_GLOBAL(s, op, ...) tsri_spv_global((s), (op), SPV_WORDS(__VA_ARGS__))
 
 void tsri_spv_need(tsri_spv *s, tsri_spv_capability capability);
 

@@ -30,17 +30,24 @@ tsri_spv_id tsri_spv_new_id(tsri_spv *s) { return s->next_id++; }
 
 void tsri_spv_need(tsri_spv *s, tsri_spv_capability capability) { s->capabilities |= 1u << capability; }
 
-// --- What exists already --------------------------------------------------------------------------------------------
+// --- Types and constants that exist already -------------------------------------------------------------------------
 
-static uint64_t hash_of(uint32_t tag, uint32_t type, uint64_t bits) {
-  uint64_t h = bits * UINT64_C(0x9E3779B97F4A7C15) + ((uint64_t)type << 32 | tag) * UINT64_C(0xD6E8FEB86659FD93);
+static uint64_t hash_of(const tsri_spv_known *key) {
+  uint64_t h = key->op;
+  for (uint32_t i = 0; i < key->count; i++) h = (h ^ key->operands[i]) * UINT64_C(0x9E3779B97F4A7C15);
   return h ^ h >> 29;
 }
 
-static tsri_spv_known *find_slot(tsri_spv_known *table, uint32_t capacity, uint32_t tag, uint32_t type, uint64_t bits) {
-  for (uint64_t i = hash_of(tag, type, bits);; i++) {
+static bool is_same(const tsri_spv_known *a, const tsri_spv_known *b) {
+  return a->op == b->op && a->count == b->count &&
+         memcmp(a->operands, b->operands, a->count * sizeof *a->operands) == 0;
+}
+
+// Where the key stands in the table, or is to stand.
+static tsri_spv_known *find_slot(tsri_spv_known *table, uint32_t capacity, const tsri_spv_known *key) {
+  for (uint64_t i = hash_of(key);; i++) {
     tsri_spv_known *slot = &table[i & (capacity - 1)];
-    if (slot->tag == 0 || (slot->tag == tag && slot->type == type && slot->bits == bits)) return slot;
+    if (slot->op == 0 || is_same(slot, key)) return slot;
   }
 }
 
@@ -53,8 +60,7 @@ static bool grow_known(tsri_spv *s) {
     return false;
   }
   for (uint32_t i = 0; i < s->known_capacity; i++) {
-    const tsri_spv_known *old = &s->known[i];
-    if (old->tag) *find_slot(table, capacity, old->tag, old->type, old->bits) = *old;
+    if (s->known[i].op) *find_slot(table, capacity, &s->known[i]) = s->known[i];
   }
   tsri_free(s->known);
   s->known = table;
@@ -62,50 +68,37 @@ static bool grow_known(tsri_spv *s) {
   return true;
 }
 
-// The id under this key, or a new one with `*out_is_new`.
-static tsri_spv_id know(tsri_spv *s, uint32_t tag, uint32_t type, uint64_t bits, bool *out_is_new) {
-  *out_is_new = false;
+tsri_spv_id tsri_spv_global(tsri_spv *s, uint32_t op, const uint32_t *operands, size_t count) {
+  bool is_constant = op >= SPV_OP_CONSTANT_TRUE && op <= SPV_OP_CONSTANT_NULL;
+  tsri_spv_known key = {.op = op, .count = (uint32_t)count};
+  if (count > 0) memcpy(key.operands, operands, count * sizeof *operands);
   if (!grow_known(s)) return 1;  // the module is thrown away
-  tsri_spv_known *slot = find_slot(s->known, s->known_capacity, tag, type, bits);
-  if (slot->tag == 0) {
-    *slot = (tsri_spv_known){tag, type, bits, tsri_spv_new_id(s)};
-    s->known_count++;
-    *out_is_new = true;
-  }
+  tsri_spv_known *slot = find_slot(s->known, s->known_capacity, &key);
+  if (slot->op) return slot->id;
+  *slot = key;
+  slot->id = tsri_spv_new_id(s);
+  s->known_count++;
+  // The id stands first or, in constants, after the type.
+  uint32_t words[1 + sizeof key.operands / sizeof *key.operands] = {key.operands[0], slot->id};
+  memcpy(words + 1 + is_constant, key.operands + is_constant, (count - is_constant) * sizeof *words);
+  words[is_constant] = slot->id;
+  tsri_spv_put_op(&s->globals, op, words, 1 + count);
   return slot->id;
 }
 
-enum { KNOWN_POINTER = 1, KNOWN_CONSTANT = 2, KNOWN_SPLAT = 3 };
-
 // --- Types ----------------------------------------------------------------------------------------------------------
 
-static uint32_t lanes_index(uint32_t lanes) { return lanes == 4 ? 2 : lanes - 1; }
-
-static void declare_scalar(tsri_spv *s, tsri_spv_kind kind, tsri_spv_id id) {
+tsri_spv_id tsri_spv_type_id(tsri_spv *s, tsri_spv_type type) {
+  tsri_spv_kind kind = (tsri_spv_kind)type.kind;
   uint32_t bits = tsri_spv_kind_bytes(kind) * 8;
-  if (kind == SPV_BOOL) {
-    SPV_PUT(&s->globals, SPV_OP_TYPE_BOOL, id);
-  } else if (kind >= SPV_F16) {
-    SPV_PUT(&s->globals, SPV_OP_TYPE_FLOAT, id, bits);
-  } else {
-    SPV_PUT(&s->globals, SPV_OP_TYPE_INT, id, bits, 0);
+  if (type.lanes > 1) {
+    tsri_spv_id lane = tsri_spv_type_id(s, tsri_spv_make_type(kind, 1));
+    return SPV_GLOBAL(s, SPV_OP_TYPE_VECTOR, lane, type.lanes);
   }
   if (kind == SPV_F64) tsri_spv_need(s, SPV_CAPABILITY_FLOAT64);
   if (kind == SPV_U64) tsri_spv_need(s, SPV_CAPABILITY_INT64);
-}
-
-tsri_spv_id tsri_spv_type_id(tsri_spv *s, tsri_spv_type type) {
-  tsri_spv_id *slot = &s->types[type.kind][lanes_index(type.lanes)];
-  if (*slot) return *slot;
-  if (type.lanes == 1) {
-    *slot = tsri_spv_new_id(s);
-    declare_scalar(s, (tsri_spv_kind)type.kind, *slot);
-    return *slot;
-  }
-  tsri_spv_id lane = tsri_spv_type_id(s, tsri_spv_make_type((tsri_spv_kind)type.kind, 1));
-  *slot = tsri_spv_new_id(s);
-  SPV_PUT(&s->globals, SPV_OP_TYPE_VECTOR, *slot, lane, type.lanes);
-  return *slot;
+  if (kind == SPV_BOOL) return tsri_spv_global(s, SPV_OP_TYPE_BOOL, NULL, 0);
+  return kind >= SPV_F16 ? SPV_GLOBAL(s, SPV_OP_TYPE_FLOAT, bits) : SPV_GLOBAL(s, SPV_OP_TYPE_INT, bits, 0);
 }
 
 tsri_spv_type tsri_spv_bits_type(tsri_spv_type type) {
@@ -123,10 +116,7 @@ tsri_spv_type tsri_spv_value_type(tsri_ir_type type) {
 }
 
 tsri_spv_id tsri_spv_pointer_type(tsri_spv *s, uint32_t storage_class, tsri_spv_id type) {
-  bool is_new;
-  tsri_spv_id id = know(s, KNOWN_POINTER, storage_class, type, &is_new);
-  if (is_new) SPV_PUT(&s->globals, SPV_OP_TYPE_POINTER, id, storage_class, type);
-  return id;
+  return SPV_GLOBAL(s, SPV_OP_TYPE_POINTER, storage_class, type);
 }
 
 tsri_spv_id tsri_spv_variable(tsri_spv *s, uint32_t storage_class, tsri_spv_id type) {
@@ -138,31 +128,17 @@ tsri_spv_id tsri_spv_variable(tsri_spv *s, uint32_t storage_class, tsri_spv_id t
 
 // --- Constants ------------------------------------------------------------------------------------------------------
 
-static void declare_constant(tsri_spv *s, tsri_spv_type type, uint64_t bits, tsri_spv_id id) {
-  tsri_spv_id type_id = tsri_spv_type_id(s, type);
-  if (type.kind == SPV_BOOL) {
-    SPV_PUT(&s->globals, bits ? SPV_OP_CONSTANT_TRUE : SPV_OP_CONSTANT_FALSE, type_id, id);
-  } else if (tsri_spv_is_64(type)) {
-    SPV_PUT(&s->globals, SPV_OP_CONSTANT, type_id, id, (uint32_t)bits, (uint32_t)(bits >> 32));
-  } else {
-    SPV_PUT(&s->globals, SPV_OP_CONSTANT, type_id, id, (uint32_t)bits);
-  }
-}
-
 tsri_spv_id tsri_spv_const(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
-  bool is_new;
-  if (type.lanes == 1) {
-    (void)tsri_spv_type_id(s, type);  // stands before the constant
-    tsri_spv_id id = know(s, KNOWN_CONSTANT, type.kind, bits, &is_new);
-    if (is_new) declare_constant(s, type, bits, id);
-    return id;
+  uint32_t low = (uint32_t)bits, high = (uint32_t)(bits >> 32);
+  if (type.lanes > 1) {
+    tsri_spv_id lane = tsri_spv_const(s, tsri_spv_make_type((tsri_spv_kind)type.kind, 1), bits);
+    const uint32_t operands[] = {tsri_spv_type_id(s, type), lane, lane, lane, lane};
+    return tsri_spv_global(s, SPV_OP_CONSTANT_COMPOSITE, operands, 1u + type.lanes);
   }
-  tsri_spv_id lane = tsri_spv_const(s, tsri_spv_make_type((tsri_spv_kind)type.kind, 1), bits);
-  tsri_spv_id type_id = tsri_spv_type_id(s, type);
-  tsri_spv_id id = know(s, KNOWN_SPLAT, type_id, lane, &is_new);
-  uint32_t words[6] = {type_id, id, lane, lane, lane, lane};
-  if (is_new) tsri_spv_put_op(&s->globals, SPV_OP_CONSTANT_COMPOSITE, words, 2 + type.lanes);
-  return id;
+  tsri_spv_id id = tsri_spv_type_id(s, type);
+  if (type.kind == SPV_BOOL) return SPV_GLOBAL(s, bits ? SPV_OP_CONSTANT_TRUE : SPV_OP_CONSTANT_FALSE, id);
+  if (tsri_spv_is_64(type)) return SPV_GLOBAL(s, SPV_OP_CONSTANT, id, low, high);
+  return SPV_GLOBAL(s, SPV_OP_CONSTANT, id, low);
 }
 
 // --- Instructions ---------------------------------------------------------------------------------------------------
