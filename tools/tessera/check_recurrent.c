@@ -209,10 +209,10 @@ static int64_t next_box(const nms_case *c, const check_value *scores, const bool
 static int64_t expect_list(check_run *run, const nms_case *c, const check_tensor *boxes, const check_tensor *scores,
                            int64_t list, check_value *rows) {
   bool *is_done = check_alloc(run, (size_t)c->n + 1, sizeof *is_done);
-  const check_value *own = scores->values + list * c->n;
+  const check_value *list_scores = scores->values + list * c->n;
   int64_t found = 0, image = list / c->classes, most = c->desc.most ? c->desc.most : c->n;
   double limit = c->desc.overlap != 0 ? c->desc.overlap : 0.5;
-  for (int64_t best = 0; found < most && (best = next_box(c, own, is_done)) >= 0; found++) {
+  for (int64_t best = 0; found < most && (best = next_box(c, list_scores, is_done)) >= 0; found++) {
     rows[found * 3].whole = image;
     rows[found * 3 + 1].whole = list % c->classes;
     rows[found * 3 + 2].whole = best;
