@@ -18,7 +18,7 @@ class OnCpu(unittest.TestCase):
         self.enterContext(ts.device("cpu"))
 
 
-@unittest.skipUnless(has("torch"), "no PyTorch (scripts/setup bench)")
+@unittest.skipUnless(has("torch"), "no PyTorch (scripts/setup test)")
 class PyTorch(OnCpu):
     def test_memory_is_shared_both_ways(self):
         import torch
