@@ -163,4 +163,10 @@ def _frombuffer(buffer: Any, dtype: Any = _core.float32, count: int = -1, offset
     return ops.ne(x, 0) if own == _core.bool else ops.bit_cast(x, own)
 
 
+def as_float(x: Any) -> Array:
+    """An array of floats: float32 of what is none."""
+    x = asarray(x)
+    return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
+
+
 from_dlpack, frombuffer = _core.from_dlpack, _core.frombuffer

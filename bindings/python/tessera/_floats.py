@@ -7,12 +7,7 @@ from typing import Any
 
 from . import _core, ops
 from ._core import Array
-from ._creation import asarray
-
-
-def _float(x: Any) -> Array:
-    x = asarray(x)
-    return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
+from ._creation import as_float, asarray
 
 
 def ldexp(x1: Any, x2: Any, /) -> Array:
@@ -20,7 +15,7 @@ def ldexp(x1: Any, x2: Any, /) -> Array:
     few = _core.few_ldexp(x1, x2)
     if few is not None:
         return few
-    x, power = _float(x1), asarray(x2)
+    x, power = as_float(x1), asarray(x2)
     half = power // 2
     return x * ops.exp2(ops.cast(half, x.dtype)) * ops.exp2(ops.cast(power - half, x.dtype))
 
@@ -30,7 +25,7 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
     few = _core.few_frexp(x)
     if few is not None:
         return few
-    x = _float(x)
+    x = as_float(x)
     is_plain = ops.logical_and(ops.isfinite(x), ops.ne(x, 0.0))
     size = ops.abs(ops.where(is_plain, x, asarray(0.5, x.dtype, device=x.device)))
     power = ops.cast(ops.floor(ops.log2(size)), _core.int32) + 1
@@ -45,5 +40,5 @@ def spacing(x: Any, /) -> Array:
     few = _core.few_spacing(x)
     if few is not None:
         return few
-    x = _float(x)
+    x = as_float(x)
     return ops.nextafter(x, ops.copysign(asarray(math.inf, x.dtype, device=x.device), x)) - x

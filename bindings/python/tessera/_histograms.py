@@ -8,14 +8,13 @@ from typing import Any, Callable
 
 from . import _core, ops
 from ._core import Array
-from ._creation import asarray, linspace
+from ._creation import as_float, asarray, linspace
 from ._dtypes import result_type
 
 
 def _numbers(x: Any) -> Array:
     """All elements as floats, along one axis."""
-    x = ops.reshape(asarray(x), (-1,))
-    return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
+    return as_float(ops.reshape(asarray(x), (-1,)))
 
 
 def _spread(x: Array) -> float:

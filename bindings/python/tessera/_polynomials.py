@@ -6,15 +6,10 @@ from typing import Any, Iterator
 
 from . import _core, linalg, ops
 from ._core import Array
-from ._creation import arange, asarray
+from ._creation import arange, as_float, asarray
 from ._dtypes import result_type
 from ._padding import pad
 from ._signal import convolve
-
-
-def _float(x: Any) -> Array:
-    x = asarray(x)
-    return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
 
 
 def polyval(p: Any, x: Any) -> Array:
@@ -32,7 +27,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = F
 
     >>> tessera.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1)
     """
-    x, y = _float(x), _float(y)
+    x, y = as_float(x), as_float(y)
     powers = vander(x, deg + 1)
     if w is not None:
         weights = ops.reshape(asarray(w, x.dtype, device=x.device), (-1, 1))
@@ -54,7 +49,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = F
 
 def polyder(p: Any, m: int = 1) -> Array:
     """The coefficients of a polynomial's m-th derivative."""
-    p = _float(p)
+    p = as_float(p)
     for _ in range(m):
         p = p[:-1] * arange(p.size - 1, 0, -1, dtype=p.dtype, device=p.device)
     return p
@@ -62,7 +57,7 @@ def polyder(p: Any, m: int = 1) -> Array:
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
     """The coefficients of a polynomial's m-th integral, with the constants k (one for each integral, or one for all), else 0 at 0."""
-    p = _float(p)
+    p = as_float(p)
     constants = [0.0] * m if k is None else [k] * m if isinstance(k, (int, float)) else list(k)
     for constant in constants[:m]:
         p = ops.concat([p / arange(p.size, 0, -1, dtype=p.dtype, device=p.device), ops.full((1,), constant, p.dtype, p.device)], 0)
@@ -100,7 +95,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
 
 def polydiv(u: Any, v: Any) -> tuple[Array, Array]:
     """The quotient of two polynomials, and what remains. Waits for the coefficients."""
-    first, second = _float(u), _float(v)
+    first, second = as_float(u), as_float(v)
     rest, divisor = first.tolist(), second.tolist()
     quotient = []
     for i in range(max(len(rest) - len(divisor) + 1, 0)):

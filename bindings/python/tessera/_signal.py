@@ -7,14 +7,9 @@ from typing import Any
 
 from . import _core, ops
 from ._core import Array
-from ._creation import arange, asarray
+from ._creation import arange, as_float, asarray
 from ._dtypes import result_type
 from ._manipulation import axis_of
-
-
-def _float(x: Any) -> Array:
-    x = asarray(x)
-    return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
@@ -133,7 +128,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
     >>> tessera.gradient([1.0, 4.0, 9.0, 16.0])
     """
-    f = _float(f)
+    f = as_float(f)
     axes = list(range(f.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     spaces = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
     found = [_slope(f, space, axis_of(own, f.ndim), edge_order) for own, space in zip(axes, spaces)]
@@ -154,7 +149,7 @@ def _slope(f: Array, space: Any, axis: int, edge_order: int) -> Array:
         ends = [space] * 4
         inner = (part(2, None) - part(None, -2)) / (2 * space)
     else:
-        steps = ops.reshape(ops.diff(_float(space), 1, -1), (-1,) + (1,) * (f.ndim - 1 - axis))
+        steps = ops.reshape(ops.diff(as_float(space), 1, -1), (-1,) + (1,) * (f.ndim - 1 - axis))
         ends = [steps[:1], steps[1:2], steps[-1:], steps[-2:-1]]
         before, after = steps[:-1], steps[1:]
         inner = (before**2 * part(2, None) + (after**2 - before**2) * part(1, -1) - after**2 * part(None, -2)) / (before * after * (before + after))
@@ -187,7 +182,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
     >>> tessera.interp([0.5, 1.5], [0.0, 1.0, 2.0], [0.0, 10.0, 0.0])
     """
-    x, xp, fp = _float(x), _float(xp), _float(fp)
+    x, xp, fp = as_float(x), as_float(xp), as_float(fp)
     if period is not None:
         order = ops.argsort(ops.mod(xp, period), 0)
         xp, fp = ops.take(ops.mod(xp, period), order), ops.take(fp, order)
@@ -201,7 +196,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> Array:
     """Angles without jumps: where two neighbours differ by more than half a period, whole periods are added."""
-    p = _float(p)
+    p = as_float(p)
     step = ops.diff(p, 1, axis)
     half = period / 2
     small = ops.mod(step + half, period) - half

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from . import _core, ops
 from ._core import Array
-from ._creation import asarray
+from ._creation import as_float, asarray
 from ._dtypes import result_type
 from ._manipulation import axis_of
 from ._manipulation import matrix_transpose  # noqa: F401
@@ -20,7 +20,7 @@ def inv(x: Any, /) -> Array:
 
     >>> tessera.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
     """
-    return ops.inverse(_float(x))
+    return ops.inverse(as_float(x))
 
 
 def det(x: Any, /) -> Array:
@@ -28,13 +28,7 @@ def det(x: Any, /) -> Array:
 
     >>> tessera.linalg.det([[2.0, 1.0], [4.0, 3.0]])
     """
-    return ops.det(_float(x))
-
-
-def _float(x: Any) -> Array:
-    """NumPy takes integers for linear algebra."""
-    x = asarray(x)
-    return x if x.dtype.kind == "f" else ops.cast(x, _core.float32)
+    return ops.det(as_float(x))
 
 
 def solve(a: Any, b: Any, /) -> Array:
@@ -42,7 +36,7 @@ def solve(a: Any, b: Any, /) -> Array:
 
     >>> tessera.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [1.0, 1.0])
     """
-    return ops.solve(_float(a), _float(b))
+    return ops.solve(as_float(a), as_float(b))
 
 
 class lstsq_result(NamedTuple):
@@ -57,7 +51,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> lstsq_result:
 
     >>> tessera.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0])
     """
-    a, b = _float(a), _float(b)
+    a, b = as_float(a), as_float(b)
     singular = svdvals(a)
     solution = ops.matmul(ops.pinv(a, 0.0 if rcond is None or rcond < 0 else rcond), b)
     away = b - ops.matmul(a, solution)
@@ -67,7 +61,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> lstsq_result:
 
 def cond(x: Any, p: Any = None) -> Array:
     """The largest singular value divided by the smallest, or with p the same of another norm."""
-    x = _float(x)
+    x = as_float(x)
     if p is None:
         values = svdvals(x)
         return values[..., 0] / values[..., -1]
@@ -197,7 +191,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Array:
 
     >>> tessera.linalg.cholesky([[4.0, 2.0], [2.0, 3.0]])
     """
-    return ops.cholesky(_float(x), upper)
+    return ops.cholesky(as_float(x), upper)
 
 
 def matrix_power(x: Any, n: int, /) -> Array:
@@ -233,7 +227,7 @@ def _symmetric(x: Any, triangle: str) -> Array:
     """Symmetric matrices from one triangle; ops.eigh reads the lower one."""
     if triangle not in ("L", "U"):
         raise ValueError(f"eigh: UPLO is 'L' or 'U', not {triangle!r}")
-    x = _float(x)
+    x = as_float(x)
     return x if triangle == "L" else matrix_transpose(x)
 
 
@@ -260,7 +254,7 @@ def qr(x: Any, /, *, mode: str = "reduced") -> qr_result:
     """
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr: mode is 'reduced' or 'complete', not {mode!r}")
-    return qr_result(*ops.qr(_float(x), mode == "complete"))
+    return qr_result(*ops.qr(as_float(x), mode == "complete"))
 
 
 def slogdet(x: Any, /) -> slogdet_result:
@@ -268,7 +262,7 @@ def slogdet(x: Any, /) -> slogdet_result:
 
     >>> tessera.linalg.slogdet([[2.0, 0.0], [0.0, 4.0]])
     """
-    return slogdet_result(*ops.slogdet(_float(x)))
+    return slogdet_result(*ops.slogdet(as_float(x)))
 
 
 def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
@@ -278,7 +272,7 @@ def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitia
     """
     if not compute_uv:
         return svdvals(x)
-    return svd_result(*ops.svd(_float(x), full_matrices))
+    return svd_result(*ops.svd(as_float(x), full_matrices))
 
 
 def svdvals(x: Any, /) -> Array:
@@ -286,7 +280,7 @@ def svdvals(x: Any, /) -> Array:
 
     >>> tessera.linalg.svdvals([[1.0, 2.0], [3.0, 4.0]])
     """
-    return ops.svd(_float(x), False)[1]
+    return ops.svd(as_float(x), False)[1]
 
 
 def pinv(x: Any, /, rcond: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> Array:
@@ -294,7 +288,7 @@ def pinv(x: Any, /, rcond: float | None = None, hermitian: bool = False, *, rtol
 
     >>> tessera.linalg.pinv([[1.0], [2.0]])
     """
-    return ops.pinv(_float(x), (rcond if rtol is None else rtol) or 0.0)
+    return ops.pinv(as_float(x), (rcond if rtol is None else rtol) or 0.0)
 
 
 def matrix_rank(x: Any, /, tol: float | None = None, hermitian: bool = False, *, rtol: float | None = None) -> Array:
@@ -304,7 +298,7 @@ def matrix_rank(x: Any, /, tol: float | None = None, hermitian: bool = False, *,
     """
     if tol is not None:
         return ops.sum(ops.cast(ops.gt(svdvals(x), tol), _core.int64), -1)
-    return ops.matrix_rank(_float(x), rtol or 0.0)
+    return ops.matrix_rank(as_float(x), rtol or 0.0)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
