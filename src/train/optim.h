@@ -70,7 +70,7 @@ typedef struct tsri_optim_form {
 void tsri_optim_form_deinit(tsri_optim_form *form);
 
 // Replaces zeros by the usual values of the kind, checks all numbers, and makes a form of them.
-tsr_status tsri_optim_settle(const tsr_params *params, const tsr_optim_desc *desc, tsri_optim_form *out_form);
+tsr_status tsri_optim_settle(const tsr_params *params, const tsr_optim_desc *given, tsri_optim_form *out_form);
 
 // Makes the table and sets `table` and `marks_at`.
 tsr_status tsri_optim_make_table(tsr_optim *optim, const tsri_optim_form *form);

@@ -83,7 +83,7 @@ static void draw_works(canvas *c, const compare_result *result, const scale *s, 
     int y = top + w * height;
     char text[64];
     snprintf(text, sizeof text, "%s %lld", compare_works[w].name, (long long)compare_works[w].large);
-    canvas_text(c, MARGIN, (float)(y + (bars * BAR - 12) / 2), 12, text_colour, text);
+    canvas_text(c, MARGIN, (float)y + (float)(bars * BAR - 12) / 2, 12, text_colour, text);
     for (int d = 1; d < result->count; d++) {
       if (result->devices[d].status != TSR_OK) continue;
       draw_bar(c, s, y, compare_ratio(result, d, w), colour_of(d));

@@ -139,7 +139,7 @@ void check_batch_norm_train(check_run *run, const check_op *op, tsr_dtype dtype)
     norm_inputs in = make_inputs(run, dtype, c, false);
     size_t channels = (size_t)in.channels;
     double *means = check_alloc(run, channels, sizeof(double)), *variances = check_alloc(run, channels, sizeof(double));
-    double *sizes = check_alloc(run, channels, sizeof(double)), n = (double)(in.x->count / in.channels);
+    double *sizes = check_alloc(run, channels, sizeof(double)), n = (double)in.x->count / (double)in.channels;
     check_value *twos = check_alloc(run, channels, sizeof *twos);
     for (size_t k = 0; k < channels; k++) twos[k].real = 2;
     check_tensor *mean = check_input_of(run, in.dtype, TSR_SHAPE(in.channels), CHECK_SLICED, twos);

@@ -60,7 +60,8 @@ static int64_t size_of_label(const sum_case *c, char label) {
 
 // The labels: those of the result, then those that are summed.
 static void order_labels(const sum_case *c, char *out_labels) {
-  strcpy(out_labels, strstr(c->full, "->") + 2);
+  const char *result = strstr(c->full, "->") + 2;
+  memcpy(out_labels, result, strlen(result) + 1);
   for (const char *at = c->full; *at != '-'; at++) {
     size_t used = strlen(out_labels);
     if (*at != ',' && !strchr(out_labels, *at)) memcpy(out_labels + used, (char[]){*at, 0}, 2);

@@ -16,7 +16,7 @@ static bool is_less(tsr_dtype dtype, check_value a, check_value b) {
 static check_tensor *sorted_list(check_run *run, tsr_dtype dtype, int64_t size, check_view view) {
   check_value *list = check_alloc(run, (size_t)size, sizeof *list);
   for (int64_t i = 0; i < size; i++) {
-    if (is_float(dtype)) list[i].real = i > 4 && i == size - 1 ? NAN : (double)(i / 4);
+    if (is_float(dtype)) list[i].real = i > 4 && i == size - 1 ? NAN : floor((double)i / 4);
     else list[i].whole = i / 4;
   }
   return check_input_of(run, dtype, TSR_SHAPE(size), view, list);

@@ -559,9 +559,10 @@ static double point_value(const check_tensor *x, tsr_dtype dtype, int64_t plane,
   column = fmin(fmax(column, 0), width - 1);
   double sum = 0;
   for (int k = 0; k < 4; k++) {
-    double r = fmin(floor(row) + k / 2, height - 1), c = fmin(floor(column) + k % 2, width - 1);
+    int below = k / 2, right = k % 2;
+    double r = fmin(floor(row) + below, height - 1), c = fmin(floor(column) + right, width - 1);
     double down = row - floor(row), across = column - floor(column);
-    double weight = (k / 2 ? down : 1 - down) * (k % 2 ? across : 1 - across);
+    double weight = (below ? down : 1 - down) * (right ? across : 1 - across);
     sum += weight * real_at(dtype, x, plane * (int64_t)(height * width) + (int64_t)r * (int64_t)width + (int64_t)c);
   }
   return sum;

@@ -113,8 +113,8 @@ typedef struct tsri_work_classes {
 } tsri_work_classes;
 
 // The class of work with this key (tsri_span_begin). NULL: there are too many, or host memory is out.
-tsri_work_class *tsri_work_class_find(tsri_work_classes *classes, uint64_t key, const tsri_profile_context *context);
-void tsri_work_classes_deinit(tsri_work_classes *classes);
+tsri_work_class *tsri_work_class_find(tsri_work_classes *all, uint64_t key, const tsri_profile_context *context);
+void tsri_work_classes_deinit(tsri_work_classes *all);
 
 // Counts a piece of work that is about to be queued. True if it is to be timed, which takes `cost_ns` (tsri_timing_cost_ns).
 bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns);
