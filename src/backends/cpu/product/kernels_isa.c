@@ -65,14 +65,12 @@ static inline f64_vec muladd_f64(f64_vec x, f64_vec y, f64_vec z) {
 #endif
 }
 
-// Begins to read the cache line at `at`, which may be outside of any object.
-static inline void isa_fetch(const void *at) {
+// Begins to read the cache line at an address, which may be outside of any object. What may follow the address: whether it will be written, and into which cache.
 #if defined(__GNUC__)
-  __builtin_prefetch(at);
+#define ISA_FETCH(...) __builtin_prefetch(__VA_ARGS__)
 #else
-  (void)at;
+#define ISA_FETCH(...) (void)0
 #endif
-}
 
 typedef uint32_t word_vec ISA_IN_VECTORS;
 
@@ -104,7 +102,7 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
 static void fetch(const char *at, int64_t rows, int64_t bytes, int64_t step) {
   enum { LINE = 64 };
   for (int64_t i = 0; i < rows; i++, at += step) {
-    for (int64_t byte = 0; byte < bytes; byte += LINE) __builtin_prefetch(at + byte, 0, 2);
+    for (int64_t byte = 0; byte < bytes; byte += LINE) ISA_FETCH(at + byte, 0, 2);
   }
 }
 #endif
