@@ -4,6 +4,7 @@
 //   PROGRAM MODEL [BACKEND] [STEPS] [--batch N]            prints time and launches of a step, and the loss before and after STEPS steps
 //   PROGRAM MODEL [BACKEND] --turns [--batch N]            for bench/train_vs_torch.py: a time in ns for each line read
 //   PROGRAM MODEL [BACKEND] --step [--batch N]             runs one step without a capture, for TESSERA_LOG=plan
+//   PROGRAM MODEL [BACKEND] [STEPS] --anew [--batch N]     prints the time of a step that is recorded each time, as programs without captures do
 //   PROGRAM MODEL [BACKEND] [STEPS] --profiled [--batch N] what the profiler costs: a step with and without it, in turns
 //
 // Without arguments it measures its first model on the best device.
@@ -31,7 +32,7 @@ typedef struct bench_options {
   const char *backend;
   int steps;
   int64_t batch;
-  bool has_turns, is_single, is_profiled;
+  bool has_turns, is_single, is_anew, is_profiled;
 } bench_options;
 
 typedef struct bench_training {
@@ -110,7 +111,7 @@ static inline void bench_measure(const bench_training *t, int steps) {
 
 // --- With and without the profiler ----------------------------------------------------------------------------------------
 
-typedef enum bench_way { BENCH_REPLAYED, BENCH_REPLAYED_FULL, BENCH_RECORDED } bench_way;
+typedef enum bench_way { BENCH_REPLAYED, BENCH_RECORDED, BENCH_REPLAYED_FULL } bench_way;
 
 // The mean time of `steps` steps, each replayed or recorded anew.
 static inline double bench_way_ns(bench_training *t, bench_way way, int steps) {
@@ -136,9 +137,9 @@ static inline double bench_profiled_ns(bench_training *t, bench_way way, int ste
 
 static inline void bench_compare_profiled(bench_training *t, int steps) {
   enum { ROUNDS = 15 };
-  static const char *const names[] = {"replayed", "replayed step by step (full)", "recorded anew"};
+  static const char *const names[] = {"replayed", "recorded anew", "replayed step by step (full)"};
   int each = steps < ROUNDS ? 1 : steps / ROUNDS;
-  for (int way = BENCH_REPLAYED; way <= BENCH_RECORDED; way++) {
+  for (int way = BENCH_REPLAYED; way <= BENCH_REPLAYED_FULL; way++) {
     double off[ROUNDS], on[ROUNDS], ratios[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {
       off[i] = bench_way_ns(t, (bench_way)way, each);
@@ -151,7 +152,14 @@ static inline void bench_compare_profiled(bench_training *t, int steps) {
     printf("%s, %s: %.1f us a step, profiled %.1f us: %+.1f %% (%+.1f to %+.1f)\n", t->model->name, names[way],
            off[ROUNDS / 2] / 1e3, on[ROUNDS / 2] / 1e3, 100 * (ratios[ROUNDS / 2] - 1), 100 * (ratios[ROUNDS / 4] - 1),
            100 * (ratios[3 * ROUNDS / 4] - 1));
+    fflush(stdout);
   }
+}
+
+static inline void bench_measure_anew(bench_training *t, int steps) {
+  bench_way_ns(t, BENCH_RECORDED, steps / 2);
+  printf("%s, recorded anew: %.1f us a step, loss %.5f after %d steps\n", t->model->name,
+         bench_way_ns(t, BENCH_RECORDED, steps) / 1e3, bench_loss(t), steps / 2 + steps);
 }
 
 static inline void bench_take_turns(const bench_training *t) {
@@ -179,8 +187,9 @@ static inline void bench_train(const bench_model *model, const bench_options *op
     bench_check(bench_record(&t), "a step");
     printf("%s: loss %.5f\n", model->name, bench_loss(&t));
   } else {
-    bench_capture(&t);
-    if (options->is_profiled) bench_compare_profiled(&t, options->steps);
+    if (!options->is_anew) bench_capture(&t);
+    if (options->is_anew) bench_measure_anew(&t, options->steps);
+    else if (options->is_profiled) bench_compare_profiled(&t, options->steps);
     else if (options->has_turns) bench_take_turns(&t);
     else bench_measure(&t, options->steps);
   }
@@ -200,6 +209,7 @@ static inline int bench_train_main(int count, char **arguments, const bench_mode
   for (int i = 1; i < count; i++) {
     if (strcmp(arguments[i], "--turns") == 0) options.has_turns = true;
     else if (strcmp(arguments[i], "--step") == 0) options.is_single = true;
+    else if (strcmp(arguments[i], "--anew") == 0) options.is_anew = true;
     else if (strcmp(arguments[i], "--profiled") == 0) options.is_profiled = true;
     else if (strcmp(arguments[i], "--batch") == 0 && i + 1 < count) options.batch = atoll(arguments[++i]);
     else if (places < 3) given[places++] = arguments[i];
@@ -211,7 +221,7 @@ static inline int bench_train_main(int count, char **arguments, const bench_mode
     bench_train(&models[i], &options);
     return 0;
   }
-  fprintf(stderr, "usage: MODEL [BACKEND] [STEPS] [--turns] [--step] [--profiled] [--batch N]; models:");
+  fprintf(stderr, "usage: MODEL [BACKEND] [STEPS] [--turns] [--step] [--anew] [--profiled] [--batch N]; models:");
   for (int i = 0; i < model_count; i++) fprintf(stderr, " %s", models[i].name);
   fprintf(stderr, "\n");
   return 2;

@@ -152,14 +152,13 @@ static uint64_t call_began_ns(const tsri_span *span, uint64_t end_ns) {
 }
 
 // Asks whether work has ended that nobody waits for. Drivers may submit what they had collected for one submission, or wait for the device before they read times,
-// so that is done seldom: after some milliseconds, and so that it takes a 64th of the time.
+// so that is done seldom: after some milliseconds, and so that it takes a 128th of the time.
 static void poll_lane(tsri_lane *lane, uint64_t now_ns) {
-  enum { SHARE = 64 };
   uint64_t start_ns = tsri_clock_ns();
   int count = tsri_lane_read(lane, false, now_ns);
   uint64_t took_ns = tsri_clock_ns() - start_ns;
   tsri_reading_cost_add(lane, took_ns, count);
-  lane->poll_ns = now_ns + (took_ns * SHARE > POLL_EVERY_NS ? took_ns * SHARE : POLL_EVERY_NS);
+  lane->poll_ns = now_ns + (took_ns * TSRI_TIMING_SHARE > POLL_EVERY_NS ? took_ns * TSRI_TIMING_SHARE : POLL_EVERY_NS);
 }
 
 // Adds the events of the record that was added last, and reads those of earlier work now and then.

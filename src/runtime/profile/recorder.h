@@ -116,6 +116,10 @@ typedef struct tsri_work_classes {
 tsri_work_class *tsri_work_class_find(tsri_work_classes *all, uint64_t key, const tsri_profile_context *context);
 void tsri_work_classes_deinit(tsri_work_classes *all);
 
+// Timing may take one of so many parts of the time of the work, and asking whether work has ended another one. With what a record costs the host, all of it
+// stays below 5 % of a training step.
+enum { TSRI_TIMING_SHARE = 128 };
+
 // Counts a piece of work that is about to be queued. True if it is to be timed, which takes `cost_ns` (tsri_timing_cost_ns).
 bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Chooses the work that is timed by events. An event between two small kernels of a GPU costs as much as one of them, so work that comes again and again
-// is timed now and then, and has the mean of these times otherwise: so seldom that timing takes a 64th of the time of the work.
+// is timed now and then, and has the mean of these times otherwise: so seldom that timing takes a 128th of the time of the work.
 #include "core/alloc.h"
 #include "runtime/profile/recorder.h"
 
@@ -43,8 +43,8 @@ void tsri_work_classes_deinit(tsri_work_classes *all) {
 
 // As long as the first times are not known, since the device is behind, the pauses double.
 static double pause_of(const tsri_work_class *work, uint64_t cost_ns) {
-  enum { ALWAYS = 2, UNREAD = 8, MOST_DOUBLED = 10, MOST = 1 << 16, SHARE = 64 };
-  const double least_ns = (double)(cost_ns * SHARE);
+  enum { ALWAYS = 2, UNREAD = 8, MOST_DOUBLED = 10, MOST = 1 << 16 };
+  const double least_ns = (double)(cost_ns * TSRI_TIMING_SHARE);
   if (work->chosen < ALWAYS) return 1;
   if (work->timed < ALWAYS) {
     uint32_t doubled = work->chosen - ALWAYS;
