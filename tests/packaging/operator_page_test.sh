@@ -29,11 +29,16 @@ shows src/ops/search.c 'tsri_run_search\(const'
 shows tools/tessera/check_search.c '^void check_searchsorted'
 shows kernels/op_search.tk '^kernel search'
 
-block '^TSRI_OPERATOR\(searchsorted' >"$work/row"
-[ -s "$work/row" ] || fail "the page has no row of searchsorted"
-while read -r line; do
-  [ -z "$line" ] || grep -qF -- "$line" "$TSR_TEST_SOURCE_DIR/src/ops/operators.def" || fail "operators.def does not have: $line"
-done <"$work/row"
+# shows_lines FILE PATTERN: each line of the block with that pattern stands in that file.
+shows_lines() {
+  block "$2" >"$work/block"
+  [ -s "$work/block" ] || fail "the page has no lines of $1"
+  while read -r line; do
+    [ -z "$line" ] || grep -qF -- "$line" "$TSR_TEST_SOURCE_DIR/$1" || fail "$1 does not have: $line"
+  done <"$work/block"
+}
+shows_lines src/ops/operators.def '^TSRI_OPERATOR\(searchsorted'
+shows_lines src/saved/again.c '^static tsr_tensor \*again_search'
 
 cd "$TSR_TEST_SOURCE_DIR"
 "$TSR_TEST_PROGRAM" kernel check kernels/op_search.tk || fail "the kernel has mistakes"
