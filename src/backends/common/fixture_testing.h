@@ -151,4 +151,17 @@ static inline void fixture_launch(const fixture *f, const fixture_kernel *k, uin
   CHECK_OK(f->backend->launch(f->queue, k->program, &launch));
 }
 
+// Copies bytes from one device to another through the host: both are open at once.
+static inline void fixture_copy_between(const fixture *a, const fixture *b) {
+  unsigned char in[4] = {1, 2, 3, 4}, out[4];
+  tsri_buffer *x = fixture_buffer(a, 4, in), *y = fixture_buffer(b, 4, NULL);
+  fixture_read(a, x, 0, out, 4);
+  CHECK_OK(b->backend->copy_in(b->queue, y, 0, out, 4));
+  memset(out, 0, 4);
+  fixture_read(b, y, 0, out, 4);
+  CHECK_BYTES(out, in, 4);
+  a->backend->buffer_destroy(a->device, x);
+  b->backend->buffer_destroy(b->device, y);
+}
+
 #endif

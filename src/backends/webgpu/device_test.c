@@ -69,15 +69,7 @@ TEST(too_large_a_buffer_is_out_of_memory_and_the_device_goes_on) {
 
 TEST(several_devices_are_open_at_once) {
   fixture a = fixture_open(), b = fixture_open();
-  unsigned char in[4] = {1, 2, 3, 4}, out[4];
-  tsri_buffer *x = fixture_buffer(&a, 4, in), *y = fixture_buffer(&b, 4, NULL);
-  fixture_read(&a, x, 0, out, 4);
-  CHECK_OK(b.backend->copy_in(b.queue, y, 0, out, 4));
-  memset(out, 0, 4);
-  fixture_read(&b, y, 0, out, 4);
-  CHECK_BYTES(out, in, 4);
-  a.backend->buffer_destroy(a.device, x);
-  b.backend->buffer_destroy(b.device, y);
+  fixture_copy_between(&a, &b);
   fixture_close(&a);
   fixture_close(&b);
 }

@@ -3,22 +3,16 @@
 #include <string.h>
 
 #include "backends/cpu/attention/score_lines.h"
-
-// As cmake/isa.cmake builds them.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define LEVELS(X) X(baseline) X(avx2) X(avx512)
-#else
-#define LEVELS(X) X(baseline)
-#endif
+#include "backends/cpu/lanes/isa_levels.h"
 
 #define TSRI_X(level) extern const tsri_score_lines tsri_score_lines_##level;
-LEVELS(TSRI_X)
+TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
 
 const tsri_score_lines *tsri_score_lines_for(const char *simd_level) {
 #define TSRI_X(level) \
   if (strcmp(simd_level, #level) == 0) return &tsri_score_lines_##level;
-  LEVELS(TSRI_X)
+  TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
   return &tsri_score_lines_baseline;
 }

@@ -3,15 +3,6 @@
 #include "backends/cpu/attention/score_lines.h"
 #include "backends/cpu/lanes/vec_isa.h"
 
-static float sum_lanes(vec x) {
-  float lanes[WIDTH];
-  store(lanes, x);
-  ISA_UNROLL for (int half = WIDTH / 2; half > 0; half /= 2) {
-    ISA_UNROLL for (int k = 0; k < half; k++) lanes[k] += lanes[k + half];
-  }
-  return lanes[0];
-}
-
 // NaN if either is.
 static inline float greater_of(float a, float b) { return ((a >= b) | (a != a)) ? a : b; }
 

@@ -3,21 +3,15 @@
 #include <string.h>
 
 #include "backends/cpu/lanes/isa.h"
-
-// As cmake/isa.cmake builds them.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define LEVELS(X) X(baseline) X(avx2) X(avx512)
-#else
-#define LEVELS(X) X(baseline)
-#endif
+#include "backends/cpu/lanes/isa_levels.h"
 
 #define TSRI_X(level) extern const tsri_lanes_isa tsri_lanes_isa_##level;
-LEVELS(TSRI_X)
+TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
 
 static const tsri_lanes_isa *const levels[] = {
 #define TSRI_X(level) &tsri_lanes_isa_##level,
-    LEVELS(TSRI_X)
+    TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
 };
 

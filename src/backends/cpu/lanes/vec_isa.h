@@ -126,4 +126,14 @@ LANE vec smaller(vec x, vec y) { return x < y || x != x ? x : y; }
 
 LANE vec muladd_vec(vec x, vec y, vec z, bool is_fused) { return is_fused ? fused(x, y, z) : plus(times(x, y), z); }
 
+// The sum of all lanes: the upper half is added to the lower one until one lane is left.
+LANE float sum_lanes(vec x) {
+  float lanes[WIDTH];
+  store(lanes, x);
+  ISA_UNROLL for (int half = WIDTH / 2; half > 0; half /= 2) {
+    ISA_UNROLL for (int k = 0; k < half; k++) lanes[k] += lanes[k + half];
+  }
+  return lanes[0];
+}
+
 #endif

@@ -2,18 +2,12 @@
 // The loops over rows and columns of all SIMD levels of this build.
 #include <string.h>
 
+#include "backends/cpu/lanes/isa_levels.h"
 #include "backends/cpu/lines/arg_lines.h"
 #include "backends/cpu/lines/network_lines.h"
 #include "backends/cpu/lines/norm_gradient_lines.h"
 #include "backends/cpu/lines/norm_lines.h"
 #include "backends/cpu/lines/softmax_lines.h"
-
-// As cmake/isa.cmake builds them.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define LEVELS(X) X(baseline) X(avx2) X(avx512)
-#else
-#define LEVELS(X) X(baseline)
-#endif
 
 #define TSRI_X(level)                                                                          \
   extern const tsri_arg_lines *const tsri_arg_lines_##level[TSRI_REDUCTIONS][TSR_DTYPE_COUNT]; \
@@ -21,7 +15,7 @@
   extern const tsri_norm_lines tsri_norm_lines_##level[TSR_DTYPE_COUNT];                       \
   extern const tsri_norm_gradient_lines tsri_norm_gradient_lines_##level;                      \
   void tsri_network_sort_##level(uint32_t *keys, int64_t n);
-LEVELS(TSRI_X)
+TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
 
 typedef struct simd_level {
@@ -42,7 +36,7 @@ static const simd_level *level_named(const char *name) {
    tsri_norm_lines_##level,           \
    &tsri_norm_gradient_lines_##level, \
    tsri_network_sort_##level},
-      LEVELS(TSRI_X)
+      TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
   };
   const simd_level *found = levels;

@@ -8,15 +8,6 @@
 #include "backends/cpu/lanes/vec_isa.h"
 #include "backends/cpu/lines/norm_gradient_lines.h"
 
-static float sum_lanes(vec x) {
-  float lanes[WIDTH];
-  store(lanes, x);
-  ISA_UNROLL for (int half = WIDTH / 2; half > 0; half /= 2) {
-    ISA_UNROLL for (int k = 0; k < half; k++) lanes[k] += lanes[k + half];
-  }
-  return lanes[0];
-}
-
 static float sum_of(const float *x, int64_t n) {
   vec sum = repeat(0);
   float rest = 0;

@@ -2,17 +2,11 @@
 // The product kernels of all SIMD levels of this build.
 #include <string.h>
 
+#include "backends/cpu/lanes/isa_levels.h"
 #include "backends/cpu/product/product.h"
 
-// As cmake/isa.cmake builds them.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define LEVELS(X) X(baseline) X(avx2) X(avx512)
-#else
-#define LEVELS(X) X(baseline)
-#endif
-
 #define TSRI_X(level) extern const tsri_product_kernels tsri_product_f32_##level, tsri_product_f64_##level;
-LEVELS(TSRI_X)
+TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
 
 static const struct {
@@ -20,7 +14,7 @@ static const struct {
   const tsri_product_kernels *f32, *f64;
 } levels[] = {
 #define TSRI_X(level) {#level, &tsri_product_f32_##level, &tsri_product_f64_##level},
-    LEVELS(TSRI_X)
+    TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
 };
 

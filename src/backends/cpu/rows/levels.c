@@ -2,24 +2,18 @@
 // The loops over rows of all SIMD levels of this build.
 #include <string.h>
 
+#include "backends/cpu/lanes/isa_levels.h"
 #include "backends/cpu/rows/pool_lines.h"
 #include "backends/cpu/rows/reduce_lines.h"
 #include "backends/cpu/rows/scan_lines.h"
 #include "backends/cpu/rows/sort_keys.h"
-
-// As cmake/isa.cmake builds them.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define LEVELS(X) X(baseline) X(avx2) X(avx512)
-#else
-#define LEVELS(X) X(baseline)
-#endif
 
 #define TSRI_X(level)                                                           \
   extern const tsri_pool_lines *const tsri_pool_lines_##level[2];               \
   extern const tsri_scan_lines *const tsri_scan_lines_##level[TSR_DTYPE_COUNT]; \
   extern const tsri_sort_keys tsri_sort_keys_##level[TSR_DTYPE_COUNT][2];       \
   extern const tsri_reduce_lines *const tsri_reduce_lines_##level[TSRI_REDUCTIONS][TSR_DTYPE_COUNT];
-LEVELS(TSRI_X)
+TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
 
 typedef struct simd_level {
@@ -34,7 +28,7 @@ static const simd_level *level_named(const char *name) {
   static const simd_level levels[] = {
 #define TSRI_X(level) \
   {#level, tsri_pool_lines_##level, tsri_scan_lines_##level, tsri_sort_keys_##level, tsri_reduce_lines_##level},
-      LEVELS(TSRI_X)
+      TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
   };
   const simd_level *found = levels;
