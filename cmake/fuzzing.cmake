@@ -27,5 +27,5 @@ foreach(source ${fuzz_sources})
   endif()
   add_test(NAME fuzz.${name} COMMAND ${program} -max_total_time=${TESSERA_FUZZ_SECONDS} -print_final_stats=1
     "-artifact_prefix=${PROJECT_BINARY_DIR}/fuzz/${name}-" "${found}" ${seeds})
-  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz)
+  set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz ENVIRONMENT "${TESSERA_SANITIZER_ENVIRONMENT}")
 endforeach()

@@ -1,10 +1,23 @@
-# Turns TESSERA_SANITIZE into flags for everything that is built.
+# Turns TESSERA_SANITIZE into flags for everything that is built, and TESSERA_SANITIZER_ENVIRONMENT: settings for the programs that tests run.
+set(TESSERA_SANITIZER_ENVIRONMENT)
 if(TESSERA_SANITIZE)
   add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TESSERA_SANITIZE})
   if(TESSERA_SANITIZE MATCHES "undefined")
     add_compile_options(-fsanitize=float-cast-overflow) # not in "undefined" with either compiler
   endif()
+endif()
+if(TESSERA_SANITIZE MATCHES "address")
+  list(APPEND TESSERA_SANITIZER_ENVIRONMENT
+    "ASAN_OPTIONS=detect_leaks=1:intercept_tls_get_addr=0:detect_stack_use_after_return=1:strict_string_checks=1:allocator_may_return_null=1:handle_segv=2:handle_sigbus=2:handle_sigfpe=2:handle_sigill=2:use_sigaltstack=0"
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp:print_suppressions=0"
+    "UBSAN_OPTIONS=print_stacktrace=1")
+elseif(TESSERA_SANITIZE MATCHES "thread")
+  # Drivers that were not built for the thread sanitizer look like data races, so they are hidden: only the CPU and null backends are tested.
+  list(APPEND TESSERA_SANITIZER_ENVIRONMENT
+    "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp:halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1"
+    "OCL_ICD_VENDORS=/nonexistent"
+    "VK_ICD_FILENAMES=/nonexistent")
 endif()
 if(TESSERA_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")

@@ -13,6 +13,7 @@
 #
 # One ctest test per TEST(); those with "thread" in the name of test or file are labelled `threads` too. A script
 # that cannot run here exits with 77 and says why. Those labelled `timing` run alone, and in builds without sanitizers only.
+# scripts/run-tests runs the same tests and starts each test program once, not once for each test.
 if(NOT TESSERA_TESTS)
   return()
 endif()
@@ -63,7 +64,8 @@ set(test_environment
   "MESA_SHADER_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/mesa"
   "PYTHONDONTWRITEBYTECODE=1"
   # Small tensors, too, shall run through the CPU's compiler.
-  "TESSERA_JIT=always")
+  "TESSERA_JIT=always"
+  ${TESSERA_SANITIZER_ENVIRONMENT})
 file(MAKE_DIRECTORY "${PROJECT_SOURCE_DIR}/build/drivers/pocl" "${PROJECT_SOURCE_DIR}/build/drivers/mesa")
 if(CMAKE_CROSSCOMPILING)
   list(APPEND test_environment "TSR_TEST_CC=${CMAKE_C_COMPILER}")

@@ -12,34 +12,56 @@ fail() {
   exit 1
 }
 
-# A run of 1000 tests as ctest prints it: number 7 fails, number 500 skips itself.
-ctest_output() {
-  echo "Test project /somewhere"
-  for i in $(seq 1000); do
-    printf '        Start %3d: core.test_%d\n' "$i" "$i"
-    case $i in
-      7) printf '%4d/1000 Test #%d: core.test_%d ....***Failed    0.01 sec\nit is wrong: 2 and 3\n\n' "$i" "$i" "$i" ;;
-      500) printf '%4d/1000 Test #%d: core.test_%d ....***Skipped   0.00 sec\n' "$i" "$i" "$i" ;;
-      *) printf '%4d/1000 Test #%d: core.test_%d ....   Passed    0.00 sec\n' "$i" "$i" "$i" ;;
-    esac
+# A build folder with 20 tests: 17 of one program, of which one fails, one is skipped, one ends its server and one does not end; and 3 commands.
+folder=$work/build
+mkdir -p "$folder/tests"
+cat >"$folder/tests/some_tests" <<'PROGRAM'
+#!/bin/bash
+[ "$1" = --serve ] || exit 9
+echo started >>"$(dirname "$0")/starts"
+while read -r name output; do
+  case $name in
+    some.file.fails) echo "it is wrong: 2 and 3" >"$output"; echo 1 ;;
+    some.file.is_skipped) echo "SKIPPED is_skipped: no reason" >"$output"; echo 77 ;;
+    some.file.ends_the_server) exit 3 ;;
+    some.file.does_not_end) sleep 100 ;;
+    *) echo "$SETTING" >"$output"; echo 0 ;;
+  esac
+done
+PROGRAM
+chmod +x "$folder/tests/some_tests"
+ln -s some_tests "$folder/tests/some_file_test"
+{
+  for claim in fails is_skipped ends_the_server does_not_end $(seq 13); do
+    echo "add_test(some.file.$claim \"$folder/tests/some_file_test\" $claim)"
+    echo "set_tests_properties(some.file.$claim PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 2 ENVIRONMENT \"SETTING=a value\")"
   done
-  printf '\n99%% tests passed, 1 tests failed out of 1000\n\nTotal Test time (real) =   9.00 sec\n\nThe following tests did not run:\n\t500 - core.test_500 (Skipped)\n'
-}
+  echo 'add_test(command.passes true)'
+  echo 'add_test(command.fails false)'
+  echo 'add_test(command.is_not_built no_such_program)'
+} >"$folder/CTestTestfile.cmake"
 
-echo "-- in a log there is a line for every tenth of the tests, and the failure with its output"
-ctest_output | "$scripts/test-progress" release >"$work/out"
-[ "$(wc -l <"$work/out")" = 12 ] || fail "there are not 10 lines of progress and 2 of the failure"
-grep -q '^   release: 100 of 1000 tests, 1 failed, 0 skipped, [0-9]* s$' "$work/out" || fail "the first tenth is not counted"
-grep -q '^   release: 1000 of 1000 tests, 1 failed, 1 skipped, [0-9]* s$' "$work/out" || fail "the end is not counted"
-grep -q 'core.test_7 .*Failed' "$work/out" || fail "the failure is not shown"
+echo "-- in a log there is a line for every tenth of the tests, and the failures with their output"
+! "$scripts/run-tests" few "$folder" "$work/few.xml" >"$work/out" 2>&1 || fail "failing tests do not set the exit status"
+[ "$(grep -c '^   few: [0-9]* of 20 tests, [0-9] failed, [01] skipped, [0-9]* s$' "$work/out")" = 10 ] || fail "there are not 10 lines of progress"
+grep -q '^   few: 20 of 20 tests, 5 failed, 1 skipped' "$work/out" || fail "the end is not counted"
+grep -q '^some.file.fails FAILED, exit status 1,' "$work/out" || fail "the failure is not shown"
 grep -qx 'it is wrong: 2 and 3' "$work/out" || fail "the failure's output is not shown"
+grep -q '^some.file.ends_the_server FAILED, cannot be run: the test program ended early' "$work/out" || fail "a program that ends is not noticed"
+grep -q '^some.file.does_not_end FAILED, no end within 2 s' "$work/out" || fail "the time limit does not hold"
+grep -q '^command.fails FAILED' "$work/out" || fail "a command that fails is not noticed"
+grep -q '^command.is_not_built FAILED' "$work/out" || fail "a command that is not there is not noticed"
+grep -q 'tests="20" failures="5" .*skipped="1"' "$work/few.xml" || fail "the report has other counts"
+[ "$(grep -c '>a value' "$work/few.xml")" = 13 ] || fail "not all tests have what their environment should have"
+[ "$(wc -l <"$folder/tests/starts")" -lt 10 ] || fail "the program is started for each test"
+"$scripts/run-tests" few "$folder" "$work/few.xml" -R '(passes|file\.1)' >"$work/out" || fail "options do not select tests"
+grep -q '^   few: 6 of 6 tests, 0 failed' "$work/out" || fail "options select other tests"
 
 if command -v script >/dev/null; then
   echo "-- on a terminal one line counts"
-  ctest_output >"$work/in"
-  script -qec "'$scripts/test-progress' release <'$work/in'" /dev/null >"$work/out" </dev/null
-  [ "$(wc -l <"$work/out")" = 3 ] || fail "there are not the failure's two lines and the counter's"
-  tail -n 1 "$work/out" | tr '\r' '\n' | grep -q '1000 of 1000 tests, 1 failed, 1 skipped' || fail "the counter does not end at the sum"
+  script -qec "'$scripts/run-tests' few '$folder' '$work/few.xml' -R '(file\.fails|file\.1)'" /dev/null >"$work/out" </dev/null || true
+  [ "$(wc -l <"$work/out")" = 4 ] || fail "there are not the failure's lines and the counter's"
+  tail -n 1 "$work/out" | tr '\r' '\n' | grep -q '6 of 6 tests, 1 failed, 0 skipped' || fail "the counter does not end at the sum"
 fi
 
 echo "-- skips are grouped by reason; what a run hides is not said of the machine"

@@ -4,6 +4,7 @@
 //   program            all tests
 //   program NAME       the test of that name or, if there is none, all tests with NAME in their name
 //   program --list     the full names, one a line: core.shape.NAME for a test in src/core/shape_test.c
+//   program --serve    the tests whose full names standard input gives, each in a process of its own (serve.h)
 //
 // A program has the tests of one file or of a folder. Started under the name of a file's program (core_shape_test, a link to
 // core_tests), it has the tests of that file only.
@@ -12,6 +13,7 @@
 #include <stdarg.h>
 
 #include "support/runner.h"
+#include "support/serve.h"
 
 enum { EXIT_SKIPPED = 77 };
 
@@ -54,8 +56,9 @@ static bool is_program_of(const char *program, const char *file) {
   return strcmp(program + length, "_test") == 0;
 }
 
-// Drops the tests of other files if the program was started under the name of a file's program.
-static void keep_tests_of(const char *path) {
+// Drops the tests of other files if the program was started under the name of a file's program. False if there is no such file
+// any more: the link was made when there was one.
+static bool keep_tests_of(const char *path) {
   const char *slash = strrchr(path, '/');
   const char *program = slash ? slash + 1 : path;
   test_case *kept = NULL, **link = &kept;
@@ -66,6 +69,8 @@ static void keep_tests_of(const char *path) {
   }
   *link = NULL;
   if (kept) first_test = kept;
+  const char *last_part = strrchr(program, '_');
+  return kept || !last_part || strcmp(last_part, "_test") != 0;
 }
 
 static int list_tests(void) {
@@ -91,10 +96,21 @@ static size_t select_tests(const char *filter, test_case **selected) {
   return count;
 }
 
+// Runs the tests and returns the program's exit status.
+static int run_selected(test_case **selected, size_t count) {
+  int failed = test_run_all(selected, count);
+  if (failed != 0) return EXIT_FAILURE;
+  return (size_t)skipped_count == count ? EXIT_SKIPPED : EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv) {
   const char *filter = argc > 1 ? argv[1] : NULL;
-  keep_tests_of(argv[0]);
+  if (!keep_tests_of(argv[0])) {
+    fprintf(stderr, "%s: there is no test file of this name any more\n", argv[0]);
+    return 2;
+  }
   if (filter && strcmp(filter, "--list") == 0) return list_tests();
+  if (filter && strcmp(filter, "--serve") == 0) return test_serve(first_test, run_selected);
 
   size_t registered = 0;
   for (const test_case *t = first_test; t; t = t->next) registered++;
@@ -106,9 +122,7 @@ int main(int argc, char **argv) {
     free(selected);
     return 2;
   }
-
-  int failed = test_run_all(selected, count);
+  int status = run_selected(selected, count);
   free(selected);
-  if (failed != 0) return EXIT_FAILURE;
-  return (size_t)skipped_count == count ? EXIT_SKIPPED : EXIT_SUCCESS;
+  return status;
 }
