@@ -9,9 +9,10 @@ set(number 0)
 foreach(kernel ${kernels})
   get_filename_component(name "${kernel}" NAME_WE)
   file(READ "${kernel}" hex HEX)
-  if(STRIPS) # comments and indentation; lines keep their numbers
+  if(STRIPS) # comments, indentation, and assertions, which builds for other systems check; lines keep their numbers
     file(READ "${kernel}" text)
     string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
+    string(REGEX REPLACE "static_assert\\([^;\n]*(\n?)[^;\n]*;" "\\1" text "${text}")
     string(REGEX REPLACE "\n +" "\n" text "${text}")
     string(HEX "${text}" hex)
   endif()
