@@ -128,6 +128,17 @@ TEST(work_is_timed_the_more_seldom_the_longer_events_take_the_host) {
   CHECK_EQ_UINT(tsri_timing_cost_ns(&lane), device_ns + 30000 + 300000);
 }
 
+TEST(work_whose_first_times_are_not_read_yet_is_timed_again_only_if_all_timing_stays_short) {
+  tsri_lane lane = {.timing_ns = 1000000};
+  tsri_work_class work = {.chosen = 2};
+  CHECK(tsri_timing_is_affordable(&lane, &work, 1));  // one of the first two
+  work.chosen = 3;
+  CHECK(!tsri_timing_is_affordable(&lane, &work, 1000000 * (uint64_t)TSRI_TIMING_SHARE - 1));
+  CHECK(tsri_timing_is_affordable(&lane, &work, 1000000 * (uint64_t)TSRI_TIMING_SHARE));
+  work.timed = 2;
+  CHECK(tsri_timing_is_affordable(&lane, &work, 1));
+}
+
 TEST(the_first_time_of_some_work_counts_no_more_once_there_is_a_second) {
   tsri_work_class work = {0};
   tsri_work_class_add(&work, 150000000);

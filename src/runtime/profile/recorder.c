@@ -100,8 +100,13 @@ static void prepare_lane(tsri_lane *lane, tsri_queue *queue) {
 
 // Chooses whether the work is timed, and takes what that needs.
 static tsri_timing *take_timing(tsri_lane *lane, tsri_work_class *work) {
-  if (!lane->base || (work && !tsri_work_class_is_due(work, tsri_timing_cost_ns(lane)))) return NULL;
+  if (!lane->base) return NULL;
+  const uint64_t cost_ns = tsri_timing_cost_ns(lane);
+  if (work && !tsri_work_class_is_due(work, cost_ns)) return NULL;
+  if (work && !tsri_timing_is_affordable(lane, work, tsri_since(lane->owner->session->begin_ns, tsri_clock_ns())))
+    return NULL;
   tsri_timing *timing = tsri_lane_take(lane);
+  if (timing) lane->timing_ns += cost_ns;
   if (timing) timing->has_from = !lane->ends_timed || lane->owner->device->limits.starts_late;
   return timing;
 }

@@ -156,11 +156,16 @@ typedef struct tsri_lane {
   uint64_t untimed_count;
   // How long the host takes to record the events around a piece of work, and to read them: means of the latest.
   uint64_t event_ns, reading_ns;
-  uint64_t busy_ns;  // how long an event keeps the queue busy
-  uint64_t poll_ns;  // not before this time since the session's beginning is it asked whether work has ended
+  uint64_t busy_ns;    // how long an event keeps the queue busy
+  uint64_t timing_ns;  // what timing has cost so far (tsri_timing_cost_ns)
+  uint64_t poll_ns;    // not before this time since the session's beginning is it asked whether work has ended
   // Work has ended when the call returns: of the first queue of a device that says so, not of queues with threads.
   bool runs_at_once;
 } tsri_lane;
+
+// Whether work that is due may be timed, `since_ns` after the session's beginning. Where a class has no known times yet, because reading them takes long, only if all
+// timing so far took no more than its part of the session.
+bool tsri_timing_is_affordable(const tsri_lane *lane, const tsri_work_class *work, uint64_t since_ns);
 
 // How long timing a piece of work of this queue delays the host or the device, at most.
 uint64_t tsri_timing_cost_ns(const tsri_lane *lane);

@@ -41,9 +41,11 @@ void tsri_work_classes_deinit(tsri_work_classes *all) {
   tsri_free(all->numbers);
 }
 
+enum { ALWAYS = 2 };  // so many pieces of work of a class are timed in any case
+
 // As long as the first times are not known, since the device is behind, the pauses double.
 static double pause_of(const tsri_work_class *work, uint64_t cost_ns) {
-  enum { ALWAYS = 2, UNREAD = 8, MOST_DOUBLED = 10, MOST = 1 << 16 };
+  enum { UNREAD = 8, MOST_DOUBLED = 10, MOST = 1 << 16 };
   const double least_ns = (double)(cost_ns * TSRI_TIMING_SHARE);
   if (work->chosen < ALWAYS) return 1;
   if (work->timed < ALWAYS) {
@@ -59,6 +61,11 @@ bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {
   double pause = pause_of(work, cost_ns);
   work->next = work->seen + (pause > 1 ? (uint64_t)(pause + 0.99) : 1);
   return true;
+}
+
+bool tsri_timing_is_affordable(const tsri_lane *lane, const tsri_work_class *work, uint64_t since_ns) {
+  bool is_known = work->timed >= ALWAYS;  // then is_due has weighed the cost
+  return is_known || work->chosen <= ALWAYS || lane->timing_ns * TSRI_TIMING_SHARE <= since_ns;
 }
 
 uint64_t tsri_timing_cost_ns(const tsri_lane *lane) {
