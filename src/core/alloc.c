@@ -96,16 +96,21 @@ void *tsri_record_alloc(size_t bytes) {
   return record;
 }
 
-void tsri_record_free(void *memory, size_t bytes) {
-  size_t class = class_of(bytes), all = class * CLASS_BYTES;
-  spare_records *kept = &spares;
+// Nothing may be kept now: because the thread has not begun to keep records, because it keeps enough, or because it ends.
+static void free_or_start(spare_records *kept, void *memory) {
   if (RECYCLES && !kept->has_started) {
     kept->has_started = true;
     kept->room = MOST_KEPT_BYTES;
     tsri_thread_end_set(&end_of_thread, true);
   }
+  free(memory);
+}
+
+void tsri_record_free(void *memory, size_t bytes) {
+  size_t class = class_of(bytes), all = class * CLASS_BYTES;
+  spare_records *kept = &spares;
   if (!memory || class >= CLASS_COUNT || kept->room < all) {
-    free(memory);
+    free_or_start(kept, memory);
     return;
   }
   spare_record *record = memory;

@@ -79,10 +79,14 @@ static void unlink_pending(tsri_graph_state *state, tsri_node *node) {
   state->assign_count -= node->op == &tsri_op_assign;
 }
 
-// Nodes whose last reference was released while this thread was freeing another node. destroy_node frees them in a
-// loop: with recursion, a chain of a hundred thousand nodes would need as many stack frames.
-static TSRI_THREAD_LOCAL tsri_node *dying;
-static TSRI_THREAD_LOCAL bool is_freeing;
+// A thread's work of freeing nodes. Nodes whose last reference is released while the thread frees another node wait in `dying`, and destroy_node frees
+// them in a loop: with recursion, a chain of a hundred thousand nodes would need as many stack frames.
+typedef struct node_frees {
+  bool is_freeing;
+  tsri_node *dying;
+} node_frees;
+
+static TSRI_THREAD_LOCAL node_frees frees_here;
 
 static void free_node(tsri_node *node) {
   tsr_device *device = node->value.device;
@@ -103,19 +107,20 @@ static void free_node(tsri_node *node) {
 
 static void destroy_node(tsri_value *value) {
   tsri_node *node = (tsri_node *)value;
-  if (is_freeing) {
-    node->dying_next = dying;
-    dying = node;
+  node_frees *frees = &frees_here;
+  if (frees->is_freeing) {
+    node->dying_next = frees->dying;
+    frees->dying = node;
     return;
   }
-  is_freeing = true;
+  frees->is_freeing = true;
   free_node(node);
-  while (dying) {
-    tsri_node *next = dying;
-    dying = next->dying_next;
+  while (frees->dying) {
+    tsri_node *next = frees->dying;
+    frees->dying = next->dying_next;
     free_node(next);
   }
-  is_freeing = false;
+  frees->is_freeing = false;
 }
 
 bool tsri_value_is_node(const tsri_value *value) { return value->destroy == destroy_node; }
