@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Reductions over any axes, where elements along the last reduced axis, or along the last kept one, lie side by side.
+// Reductions over any axes. A line is a run of elements along the last reduced axis or along the last kept one, whichever has its elements closer together.
+// Lines with a step are gathered into the first-level cache, some at a time.
 //
 // Results are accumulated a block of the last kept axis at a time. Where there are few results for many elements, the first reduced axis is cut
 // into parts, whose results are joined in their order. Blocks and parts depend on the shape alone, so results have the same bits on any number of
 // threads.
 #include "backends/cpu/rows/reduce.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/cpu/rows/reduce_lines.h"
 #include "core/alloc.h"
 #include "core/error.h"
+#include "core/lines.h"
 #include "platform/parallel.h"
 
 enum { WORTH_A_THREAD = 1 << 15, LEAST_PART = 1 << 15, PIECES = 64, LEAST_COLUMNS = 256, LEAST_BLOCK = 1 << 12 };
+
+enum {
+  GATHERED_BYTES = 1 << 13,
+  LONG_LINE = 32,          // elements of a line that is worth a call of tsri_gather_line
+  GATHERED_STRETCH = 256,  // lines of columns that are summed before the sum is added to those before it
+};
 
 typedef struct reducing {
   const tsri_reduce_op *op;
@@ -22,7 +31,8 @@ typedef struct reducing {
   char *to;
   size_t element, result;  // bytes
   bool is_wide;            // results are accumulators
-  bool is_rows;            // elements of the last reduced axis lie side by side; else those of the last kept one
+  bool is_rows;            // lines are along the last reduced axis; else along the last kept one
+  int64_t line_step;       // of the elements of a line
   int64_t kept, width;     // results; size of the last kept axis
   int64_t block, blocks;   // results of a block, blocks of the last kept axis
   int64_t parts;           // of the first reduced axis
@@ -31,6 +41,81 @@ typedef struct reducing {
 } reducing;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
+
+static int64_t last_stride(int rank, const int64_t *strides) { return rank ? strides[rank - 1] : INT64_MAX; }
+
+// Whether lines are along the last reduced axis, and the step of their elements.
+static bool lines_are_rows(const tsri_reduce_op *op, int64_t *out_step) {
+  int64_t reduced = last_stride(op->reduced_rank, op->reduced_strides),
+          kept = last_stride(op->kept_rank, op->kept_strides);
+  bool is_reduced_closer = reduced != 0 && (kept == 0 || llabs(reduced) <= llabs(kept));
+  bool are_rows = reduced == 1 || (kept != 1 && is_reduced_closer);
+  *out_step = are_rows ? reduced : kept;
+  return are_rows;
+}
+
+// `count` lines of `n` elements each, `step` elements apart, to `to` without gaps.
+static void gather_lines(const reducing *w, const char *x, int64_t step, int64_t count, int64_t n, char *to) {
+  int64_t element = (int64_t)w->element, line_bytes = w->line_step * element;
+  if (step == n * w->line_step) {
+    tsri_gather_line(to, line_bytes, x, count * n, w->element);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    tsri_gather_line(to + i * n * element, line_bytes, x + i * step * element, n, w->element);
+  }
+}
+
+// As lines->rows, for lines with any step between their elements.
+static void reduce_rows(const reducing *w, const char *x, int64_t step, int64_t count, int64_t n, char *sums) {
+  if (w->line_step == 1) {
+    w->lines->rows(x, step, count, n, sums);
+    return;
+  }
+  _Alignas(64) char gathered[GATHERED_BYTES];
+  int64_t element = (int64_t)w->element, room = GATHERED_BYTES / element, together = n < room ? room / n : 1;
+  for (int64_t r = 0; r < count; r += together) {
+    int64_t rows = at_most(count - r, together);
+    for (int64_t i = 0; i < n; i += room) {
+      int64_t now = at_most(n - i, room);
+      gather_lines(w, x + (r * step + i * w->line_step) * element, step, rows, now, gathered);
+      w->lines->rows(gathered, now, rows, now, sums + (size_t)r * w->lines->accumulator);
+    }
+  }
+}
+
+// `n` lines of `count` elements, `step` elements apart, joined to the sums of columns.
+static void reduce_gathered_columns(const reducing *w, const char *x, int64_t step, int64_t n, int64_t count,
+                                    char *sums) {
+  _Alignas(64) char gathered[GATHERED_BYTES];
+  double part[TSRI_REDUCE_BLOCK];
+  int64_t element = (int64_t)w->element, together = at_most(GATHERED_BYTES / (count * element), GATHERED_STRETCH);
+  for (int64_t i = 0; i < n; i += GATHERED_STRETCH) {
+    int64_t end = at_most(n, i + GATHERED_STRETCH);
+    w->lines->begin(part, count);
+    for (int64_t k = i; k < end; k += together) {
+      int64_t now = at_most(end - k, together);
+      gather_lines(w, x + k * step * element, step, now, count, gathered);
+      w->lines->columns(gathered, count, now, count, part);
+    }
+    w->lines->join(sums, part, count);
+  }
+}
+
+// As lines->columns, for lines with any step between their elements. A few lines are read side by side, some columns at a time: while one waits for memory,
+// so do the others.
+static void reduce_columns(const reducing *w, const char *x, int64_t step, int64_t n, int64_t count, char *sums) {
+  enum { FEW_LINES = 16, SOME_COLUMNS = 128 };
+  if (w->line_step == 1) {
+    w->lines->columns(x, step, n, count, sums);
+    return;
+  }
+  int64_t columns = n <= FEW_LINES ? SOME_COLUMNS : count;
+  for (int64_t j = 0; j < count; j += columns) {
+    reduce_gathered_columns(w, x + j * w->line_step * (int64_t)w->element, step, n, at_most(count - j, columns),
+                            sums + (size_t)j * w->lines->accumulator);
+  }
+}
 
 // Accumulates one block of results over indices `first` to before `last` of the first reduced axis. `x`: its first element.
 static void reduce_block(const reducing *w, const char *x, int64_t count, int64_t first, int64_t last, void *sums) {
@@ -49,8 +134,8 @@ static void reduce_block(const reducing *w, const char *x, int64_t count, int64_
   int64_t n = inner >= 0 ? dims[inner] : 1, stride = inner >= 0 ? op->reduced_strides[inner] : 0;
   for (;;) {
     const char *line = x + at * (int64_t)w->element;
-    if (w->is_rows) w->lines->rows(line, step, count, n, sums);
-    else w->lines->columns(line, stride, n, count, sums);
+    if (w->is_rows) reduce_rows(w, line, step, count, n, sums);
+    else reduce_columns(w, line, stride, n, count, sums);
     int axis = inner - 1;
     for (; axis >= 0; axis--) {
       at += op->reduced_strides[axis];
@@ -103,17 +188,25 @@ static void cut(reducing *w, int64_t count) {
   if (least < 1) least = 1;
   if (w->block < least) w->block = least;
   w->blocks = (w->width + w->block - 1) / w->block;
-  w->parts = w->op->reduced_rank
-                 ? at_most(at_most(count / LEAST_PART, PIECES / (rows * w->blocks)), w->op->reduced_dims[0])
-                 : 1;
+  // A part of a row is a line of its own, which is not to be short.
+  int64_t least_line = w->is_rows && w->op->reduced_rank == 1 ? LEAST_COLUMNS : 1;
+  w->parts = w->op->reduced_rank ? at_most(at_most(count / LEAST_PART, PIECES / (rows * w->blocks)),
+                                           w->op->reduced_dims[0] / least_line)
+                                 : 1;
   if (w->parts < 1) w->parts = 1;
 }
 
+// Lines with a step have to be long, or one after the other without a gap: short ones are packed faster all together.
 bool tsri_cpu_has_reduce(const tsri_native_op *op) {
   const tsri_reduce_op *r = &op->is.reduce;
-  bool is_rows = r->reduced_rank > 0 && r->reduced_strides[r->reduced_rank - 1] == 1;
-  bool is_columns = r->kept_rank > 0 && r->kept_strides[r->kept_rank - 1] == 1;
-  return is_rows || is_columns;
+  int64_t step;
+  bool are_rows = lines_are_rows(r, &step);
+  if (step == 1) return true;
+  if (step == 0 || r->kept_rank + r->reduced_rank == 0) return false;
+  int64_t next =
+      are_rows ? last_stride(r->kept_rank, r->kept_strides) : last_stride(r->reduced_rank, r->reduced_strides);
+  int64_t n = are_rows ? r->reduced_dims[r->reduced_rank - 1] : r->kept_dims[r->kept_rank - 1];
+  return n >= LONG_LINE || next == n * step;
 }
 
 static int64_t elements(int rank, const int64_t *dims) {
@@ -135,9 +228,9 @@ static tsr_status reduce(cpu_device *device, tsr_dtype dtype, tsr_dtype result, 
                 .element = tsr_dtype_bytes(dtype),
                 .result = tsr_dtype_bytes(result),
                 .is_wide = result != dtype,
-                .is_rows = op->reduced_rank > 0 && op->reduced_strides[op->reduced_rank - 1] == 1,
                 .kept = elements(op->kept_rank, op->kept_dims),
                 .width = op->kept_rank ? op->kept_dims[op->kept_rank - 1] : 1};
+  w.is_rows = lines_are_rows(op, &w.line_step);
   int64_t count = elements(op->reduced_rank, op->reduced_dims) * w.kept;
   if (w.kept == 0) return TSR_OK;
   cut(&w, count);
@@ -159,8 +252,8 @@ static tsr_status reduce(cpu_device *device, tsr_dtype dtype, tsr_dtype result, 
 static bool takes_two_steps(const tsri_reduce_op *op) {
   enum { SHORT_ROW = 2048, MOST_SUMS = 1 << 16 };
   int last = op->reduced_rank - 1;
-  return last > 0 && op->kept_rank < TSR_MAX_RANK && op->reduced_strides[last] == 1 &&
-         op->reduced_dims[last] < SHORT_ROW &&
+  int64_t step;
+  return last > 0 && op->kept_rank < TSR_MAX_RANK && lines_are_rows(op, &step) && op->reduced_dims[last] < SHORT_ROW &&
          elements(op->kept_rank, op->kept_dims) * op->reduced_dims[last] <= MOST_SUMS;
 }
 
@@ -171,7 +264,7 @@ static tsr_status reduce_in_two_steps(cpu_device *device, tsr_dtype dtype, tsr_d
   tsri_reduce_op columns = *op, rows = {.kind = op->kind, .kept_rank = 1, .reduced_rank = 1};
   columns.reduced_rank--;
   columns.kept_dims[columns.kept_rank] = n;
-  columns.kept_strides[columns.kept_rank++] = 1;
+  columns.kept_strides[columns.kept_rank++] = op->reduced_strides[last];
   rows.kept_dims[0] = kept;
   rows.kept_strides[0] = rows.reduced_dims[0] = n;
   rows.reduced_strides[0] = 1;

@@ -56,11 +56,13 @@ static double nothing(tsri_reduction kind, tsr_dtype dtype) {
 }
 
 // Whole numbers of small size: sums are exact, but for what bf16 and f16 round at the end.
+// Elements are those of `values` from op.from.offset on.
 static void check(const rig *r, tsri_reduce_op op, const double *values) {
   static double found[MOST_RESULTS];
   int64_t kept = elements(op.kept_rank, op.kept_dims), count = elements(op.reduced_rank, op.reduced_dims);
   op.from.buffer = r->in;
   op.to.buffer = r->out;
+  values += op.from.offset / tsr_dtype_bytes(r->dtype);
   CHECK(tsri_cpu_has_reduce(&(tsri_native_op){.kind = TSRI_NATIVE_REDUCE, .is.reduce = op}));
   CHECK_OK(tsri_cpu_reduce(r->device, r->dtype, r->result, &op));
   CHECK_OK(tsr_convert(TSR_F64, found, r->result, tsri_cpu_buffer_host(NULL, r->out), (size_t)kept));
@@ -157,6 +159,44 @@ static const tsri_reduce_op trials[] = {
      .reduced_dims = {5},
      .reduced_strides = {1}},
     {.kept_rank = 1, .kept_dims = {50}, .kept_strides = {1}},
+    // Lines with a step: along the reduced axis, long, short without gaps, of several axes; then along the kept one, few and many.
+    {.reduced_rank = 1, .reduced_dims = {100001}, .reduced_strides = {2}},
+    {.kept_rank = 1,
+     .kept_dims = {33},
+     .kept_strides = {9001},
+     .reduced_rank = 1,
+     .reduced_dims = {3000},
+     .reduced_strides = {3}},
+    {.kept_rank = 1,
+     .kept_dims = {5500},
+     .kept_strides = {14},
+     .reduced_rank = 1,
+     .reduced_dims = {7},
+     .reduced_strides = {2}},
+    {.kept_rank = 1,
+     .kept_dims = {2},
+     .kept_strides = {400},
+     .reduced_rank = 2,
+     .reduced_dims = {300, 190},
+     .reduced_strides = {801, 2}},
+    {.kept_rank = 1,
+     .kept_dims = {5001},
+     .kept_strides = {2},
+     .reduced_rank = 1,
+     .reduced_dims = {7},
+     .reduced_strides = {10003}},
+    {.kept_rank = 1,
+     .kept_dims = {450},
+     .kept_strides = {2},
+     .reduced_rank = 1,
+     .reduced_dims = {310},
+     .reduced_strides = {901}},
+    {.kept_rank = 1,
+     .kept_dims = {7},
+     .kept_strides = {2},
+     .reduced_rank = 1,
+     .reduced_dims = {20000},
+     .reduced_strides = {14}},
 };
 
 static double *make_values(double nan_at) {
@@ -212,6 +252,29 @@ TEST(one_nan_makes_the_largest_and_the_smallest_nan_wherever_it_is) {
     rig_close(&r);
     free(values);
   }
+}
+
+TEST(reductions_of_lines_that_lie_backwards) {
+  double *values = make_values(-1);
+  rig r = rig_open(2, NULL, TSR_F32, TSR_F32, values);
+  tsri_reduce_op rows = {.kept_rank = 1,
+                         .kept_dims = {40},
+                         .kept_strides = {700},
+                         .reduced_rank = 1,
+                         .reduced_dims = {600},
+                         .reduced_strides = {-1},
+                         .from.offset = 699 * sizeof(float)};
+  tsri_reduce_op columns = {.kept_rank = 1,
+                            .kept_dims = {600},
+                            .kept_strides = {-1},
+                            .reduced_rank = 1,
+                            .reduced_dims = {40},
+                            .reduced_strides = {700},
+                            .from.offset = 699 * sizeof(float)};
+  check(&r, rows, values);
+  check(&r, columns, values);
+  rig_close(&r);
+  free(values);
 }
 
 TEST(sums_have_the_same_bits_on_any_number_of_threads) {
