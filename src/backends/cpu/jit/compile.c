@@ -14,6 +14,11 @@
 
 enum { MOST_RUN_INSNS = 256, MOST_RUNS = 1000 };
 
+// Functions of mathematics in a run, outside of loops. Each is some twenty instructions that wait for one another, so several vectors have to be under way
+// at once; a run of several functions would need more registers for that than there are. Between runs values pass through the first-level cache.
+// A function with a limit stays in the run: its run must not change what it reads, as it may have to be interpreted afterwards.
+enum { MOST_FUNCTIONS = 1 };
+
 // What a run that is being found has done to registers and arrays: the number of the run plus 1 where it has.
 typedef struct finder {
   const tsri_lanes_program *p;
@@ -26,13 +31,16 @@ typedef struct finder {
   uint32_t *array_store;  // by array
   uint32_t work;          // how much there is to gain
   uint32_t streams, ops;  // at most
+  uint32_t functions;     // of mathematics
   uint32_t kept_count;    // copies of scalars
   uint32_t clobber_count;
   uint32_t clobbers[JIT_MOST_CLOBBERS];  // as jit_run has them
 } finder;
 
+static bool is_function(const lane_insn *insn) { return insn->op == TSRI_LANE_MATH_F32; }
+
 // The most operations that one instruction becomes.
-static uint32_t ops_of(const lane_insn *insn) { return insn->op == TSRI_LANE_MATH_F32 ? 160 : 24; }
+static uint32_t ops_of(const lane_insn *insn) { return is_function(insn) ? 160 : 24; }
 
 static bool is_load(const lane_insn *insn) { return insn->op == EXEC_LOAD_UNIT || insn->op == TSRI_LANE_LOAD_AFFINE; }
 static bool is_store(const lane_insn *insn) {
@@ -81,6 +89,8 @@ static bool load_fits(const finder *f, const lane_insn *insn) {
 static bool fits(const finder *f, const lane_insn *insn) {
   if (!tsri_jit_can_build(f->p, insn, f->target) || f->streams + 4 > JIT_MOST_STREAMS) return false;
   if (f->ops + ops_of(insn) > JIT_MOST_OPS) return false;
+  if (is_function(insn) && f->functions == MOST_FUNCTIONS && !tsri_jit_has_limit(insn->e) && !f->p->has_loop)
+    return false;
   if (is_load(insn)) return load_fits(f, insn);
   if (is_store(insn)) return may_be_unit(f->p, insn);
   if (is_on_lanes(insn)) return true;
@@ -127,6 +137,7 @@ static void note(finder *f, uint32_t at) {
   }
   if (is_load(insn)) f->streams++;
   f->ops += ops_of(insn);
+  if (is_function(insn) && f->functions < MOST_FUNCTIONS) f->functions++;
   f->work += work_of(f->p, insn);
 }
 
@@ -140,7 +151,7 @@ static void find_runs(finder *f, const uint8_t *is_target, jit_run *runs, uint32
   for (uint32_t i = 0; i < p->insn_count && *out_count < MOST_RUNS;) {
     uint32_t count = 0;
     f->run++;
-    f->work = f->streams = f->ops = f->kept_count = f->clobber_count = 0;
+    f->work = f->streams = f->ops = f->functions = f->kept_count = f->clobber_count = 0;
     while (i + count < p->insn_count && count < MOST_RUN_INSNS && (count == 0 || !is_target[i + count]) &&
            fits(f, &p->insns[i + count])) {
       note(f, i + count);

@@ -214,9 +214,13 @@ static v (*const makers[TSRI_MATH_COUNT])(jit_ir *ir, v x) = {
     [TSRI_MATH_ATAN] = tsri_jit_atan,
 };
 
+bool tsri_jit_has_limit(uint32_t function) {
+  return function == TSRI_MATH_SIN || function == TSRI_MATH_COS || function == TSRI_MATH_TAN;
+}
+
 bool tsri_jit_has_math(const jit_target *target, uint32_t function) {
   if (function == TSRI_MATH_POW) return target->has_64_bits;
-  bool has_limit = function == TSRI_MATH_SIN || function == TSRI_MATH_COS || function == TSRI_MATH_TAN;
+  bool has_limit = tsri_jit_has_limit(function);
   if (has_limit && !target->has_fixed_streams) return false;
   return function == TSRI_MATH_ATAN2 || makers[function];
 }

@@ -166,6 +166,8 @@ jit_value tsri_jit_const_64(jit_ir *ir, uint64_t bits);
 // f32 functions of f32_*.h as operations: same constants, same order, so the same bits. `y` is the second argument of those that have
 // one.
 bool tsri_jit_has_math(const struct jit_target *target, uint32_t function);
+// Whether the function is for arguments up to a limit only: the run is interpreted where a lane is beyond it.
+bool tsri_jit_has_limit(uint32_t function);
 jit_value tsri_jit_math(jit_ir *ir, uint32_t function, jit_value x, jit_value y);
 
 // --- Shorthands -----------------------------------------------------------------------------------------------------------
