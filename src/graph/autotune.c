@@ -26,7 +26,8 @@ static const limits by_mode[] = {
     [TSRI_TUNE_MODE_FULL] = {5000000000, UINT64_MAX, 5},
 };
 
-// The way that a launch took, so that the next one like it needs neither the name of its kind of work nor a search for that.
+// The tuning that a launch used, stored by the hash of its fusion: the next launch like it neither writes the name of
+// its kind of work nor looks that up.
 typedef struct known_way {
   uint64_t version;  // of the choices when it was found
   bool is_set, is_usual;
@@ -98,7 +99,7 @@ static tsr_status launch_by(const work *w, const tsri_tuning *tuning, uint64_t *
   return status;
 }
 
-// The same, in the way that `changes` to the usual tuning describe.
+// As launch_by, with the usual tuning changed as `changes` says ("name=value,…"; empty: the usual way).
 static tsr_status launch(const work *w, const char *changes, uint64_t *out_asked) {
   tsri_tuning tuning = w->state->tuning;
   return tsri_tuning_change(&tuning, changes) ? launch_by(w, &tuning, out_asked) : TSR_ERR_UNSUPPORTED;
@@ -120,7 +121,8 @@ static void spin(uint64_t ns) {
   while (tsri_clock_ns() - start < ns) continue;
 }
 
-// Programs plan each launch, so that takes its time here as well: else a way that asks more of the host and less of the device seems faster than it is.
+// Includes planning, since a program's launches are planned, too: without it, a way that takes more host time and less
+// device time would seem faster than it is.
 static double time_one(void *context, int number) {
   const trial *t = context;
   const char *changes = t->changes[number];
@@ -250,7 +252,8 @@ static void store(search *s, bool is_bad) {
   tsri_choices_put(s->tuner->choices, &choice);
 }
 
-// Tries the entries that launches ask for, one after the other; what another way asks for, too.
+// Tries each entry of the tuning that a launch has asked for, including entries that only one of the tried ways asks
+// for.
 static void try_all(search *s) {
   uint64_t tried = 0, asked = 0;
   bool is_cpu = s->work->device->info.type == TSR_DEVICE_CPU && !s->work->device->info.is_software;
@@ -265,7 +268,8 @@ static void try_all(search *s) {
   }
 }
 
-// Tunes this kind of work. The results are then those of some way; the caller launches it once more.
+// Tunes this kind of work. Afterwards the results are those of whichever way ran last, so the caller launches the
+// fusion once more.
 static void tune(tsri_autotune *tuner, const work *w, const char *name) {
   enum { FAILED_WAYS = 3, MEASURED_NS = 1000000, MOST_TIMES = 64, SHORTEST_NS = 4000 };
   uint64_t start = tsri_clock_ns();
@@ -298,14 +302,14 @@ static bool may_tune(const tsri_autotune *tuner, const tsri_plan *plan, const ts
          tuner->spent_ns < by_mode[tuner->mode].all_ns;
 }
 
-// Whether a failure is none of the choice's.
+// Whether the failure has nothing to do with the chosen way: the device is lost, memory is out, or the time is up.
 static bool is_the_devices(tsr_status status) {
   return status == TSR_ERR_DEVICE_LOST || status == TSR_ERR_OUT_OF_MEMORY || status == TSR_ERR_TIMEOUT;
 }
 
 static known_table *table_of(tsri_autotune *tuner, uint64_t hash) { return &tuner->known[hash % KNOWN_TABLES]; }
 
-// The way that is stored for fusions with this hash, if it still counts; else NULL.
+// The stored way for fusions with this hash; NULL if there is none, or if the choices have changed since.
 static const known_way *find_way(tsri_autotune *tuner, uint64_t hash) {
   const known_table *table = table_of(tuner, hash);
   uint32_t place = tsri_ways_find(&table->ways, hash);
@@ -322,7 +326,8 @@ static void remember(tsri_autotune *tuner, const work *w, uint64_t hash, const c
   way->is_set = tsri_tuning_change(&way->tuning, changes);
 }
 
-// What ran when it was tuned fails now: the usual way from here on.
+// Called when a way that ran while tuning fails now: stores it as bad, makes the usual way the choice, and launches
+// that.
 static tsr_status give_up(tsri_autotune *tuner, const work *w, tsri_choice *choice, tsr_status status) {
   tsri_log(TSR_LOG_WARN, "tuning: %s by %s fails (%s) and is not used any more", choice->work, choice->choice,
            tsr_status_name(status));

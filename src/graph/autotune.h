@@ -15,7 +15,7 @@ typedef struct tsri_autotune tsri_autotune;
 tsri_autotune *tsri_autotune_create(const tsr_device *device);
 void tsri_autotune_destroy(tsri_autotune *tuner);  // takes NULL
 
-// What it knows. Any thread.
+// The choices that are stored for the device. Any thread.
 struct tsri_choices *tsri_autotune_choices(const tsri_autotune *tuner);
 
 // As tsri_launch_fusion, by the fastest way that is known; finds it first where that is asked for. Call with the graph's lock held. `tuner` may be NULL.

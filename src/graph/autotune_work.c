@@ -114,7 +114,8 @@ uint64_t tsri_autotune_hash(const tsri_plan *plan, const tsri_fusion *fusion) {
 
 // --- Results ------------------------------------------------------------------------------------------------------------
 
-// What an element may differ by, as a part of the largest element: sums of many elements in another order, and one rounding.
+// How much an element may differ, as a fraction of the largest element: sums of many elements in another order, and one
+// rounding.
 static double part_of(tsr_dtype dtype) {
   switch (dtype) {
     case TSR_F64:

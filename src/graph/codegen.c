@@ -63,8 +63,10 @@ static void choose_parts(tsri_codegen *gen, bool is_column) {
   gen->stage = TSRI_STAGE_PARTS;
 }
 
-// The team for rows that are shorter than a work-group: an item reads some eight elements, the largest team up to TEAM_ROUNDS times as many, or MANY_ROUNDS
-// where so many rows keep the device busy: a team joins its values without a barrier. Rows of 40 take 57 us on an H200 with teams of 8, 74 with 16.
+// How many items of a subgroup share a row that is shorter than a work-group (a team): enough that each reads about
+// EACH elements, at most the device's reduce_team. 0: the row is too short, or too long: an item would read more than
+// TEAM_ROUNDS * EACH elements, or MANY_ROUNDS * EACH if there are enough rows to keep the device busy, since teams need
+// no barrier to join their values. Rows of 40 take 57 us on an H200 with teams of 8, 74 with 16.
 static uint32_t choose_team(const tsri_codegen *gen) {
   enum { LEAST = 8, EACH = 8, TEAM_ROUNDS = 2, MANY_ROUNDS = 8, MOST_ITEMS = 1 << 30 };
   int64_t reduced = gen->fused->reduced.count, most = TSRI_TUNED(gen->tuning, reduce_team);
@@ -145,7 +147,8 @@ void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_
 
 int tsri_codegen_group(const tsri_codegen *gen) {
   if (!gen->fused->heavy) {
-    // Small groups of items that have one element each do too little: a GPU needs longer to begin them than its memory does.
+    // With one element per item, small work-groups are slow on a GPU: starting them takes longer than their memory
+    // accesses.
     enum { LEAST_SCALAR = 256 };
     int group = TSRI_TUNED(gen->tuning, fused_group);
     return gen->lanes == 1 && TSRI_TUNED(gen->tuning, fused_bytes) > 0 && group < LEAST_SCALAR ? LEAST_SCALAR : group;

@@ -147,7 +147,8 @@ void tsri_codegen_helpers(const tsri_codegen *gen, tsri_builder *builder);
 // Whether the reduction finds an index.
 bool tsri_codegen_is_arg(const tsri_codegen *codegen);
 
-// Makes the second stage of a reduction in parts of it: the form, and how items share the parts.
+// Turns `codegen` from the first stage of a two-stage reduction into the second: sets the form, and how items share the
+// parts.
 void tsri_codegen_total(tsri_codegen *codegen);
 
 // Whether the kernel of this stage reads a leaf: TSRI_STAGE_WHOLE reads all, TSRI_STAGE_PARTS the inner ones (before

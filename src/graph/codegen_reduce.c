@@ -208,7 +208,7 @@ static void put_group_product(const tsri_codegen *gen, tsri_builder *builder) {
                    tsri_codegen_type(work_dtype(gen)));
 }
 
-// Combines what the items of a team have, which all get it.
+// Combines the values of a team's items. All of them get the result.
 static void put_team_value(const tsri_codegen *gen, tsri_builder *builder) {
   tsr_dtype dtype = work_dtype(gen);
   const char *type = tsri_codegen_type(dtype), *each = "unroll for (u32 step = 1; step < TEAM; step *= 2)";
@@ -413,8 +413,9 @@ static void put_column_start(const tsri_codegen *gen, tsri_builder *builder) {
   }
 }
 
-// Joins the values of the slices, in order, which item `slice` 0 of each result then has in `values` and, for argmax and argmin, `places`; `lane` is the
-// index of both, or nothing. Opens the block of those items.
+// Combines the values of the slices, in order. Item `slice` 0 of each result then has the combined value in the
+// variable `values` and, for argmax and argmin, its index in `places`; `lane` is the index of both, or empty. Opens the
+// block of those items.
 static void put_join_slices(const tsri_codegen *gen, const char *values, const char *places, tsri_builder *builder) {
   const char *lane = gen->lanes > 1 ? "[lane]" : "", *type = tsri_codegen_type(work_dtype(gen));
   if (!has_slices(gen)) return;

@@ -3,8 +3,9 @@
 // read.
 //
 // A leaf with stride 1 along the lanes' axis is read by load4, which needs indices that are multiples of 4: its base
-// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes. One
-// whose elements are a little apart (a slice with a step) is read one by one: its lines of memory are read anyway, and several reads are under way together.
+// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes. A
+// leaf with a small stride (a slice with a step) is read element by element: its cache lines are read anyway, and
+// several loads are in flight together.
 #include "graph/codegen.h"
 
 // The axis along which lanes are neighbours (axis `axis` of `near`), and the extent with the other axes.

@@ -27,8 +27,8 @@ static void bury(tsri_graph_state *state, const tsri_plan *plan, tsri_node *node
   else bury_pending(state, plan, node);
 }
 
-// One more reference to the value was given up. Recursion ends at values that have been computed, which have no inputs: it goes through the nodes of one
-// kernel at most.
+// Counts one more reference to the value as given up. The recursion ends at values that have been computed, since they
+// have no inputs: it visits at most the nodes of one kernel.
 static void count_lost(tsri_graph_state *state, const tsri_plan *plan, tsri_value *value) {
   if (!tsri_value_is_node(value) || tsri_graph_of(value->device) != state) return;
   tsri_node *node = (tsri_node *)value;

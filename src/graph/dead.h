@@ -9,8 +9,9 @@
 
 #include "graph/plan.h"
 
-// Looks for values that are dead by the references from number `from` on in the garbage, which is added to by this plan only, and gives their memory back.
-// Returns the number of references in the garbage: `from` of the next call. Call with state->lock held.
+// Finds values that are dead because of the references in `garbage` from number `from` on, and gives their memory back.
+// Only this plan may add to `garbage`. Returns the number of references in it, which is `from` of the next call. Call
+// with state->lock held.
 size_t tsri_dead_find(tsri_graph_state *state, const tsri_plan *plan, const tsri_garbage *garbage, size_t from);
 
 #endif

@@ -59,8 +59,8 @@ typedef struct tsri_kernel_run {
   const struct tsri_epilogue *epilogue;
 } tsri_kernel_run;
 
-// What becomes of an operator in a range of autocast (ops/autocast.h): it computes f32 in the range's dtype (NARROW), or
-// f16 and bf16 in f32 (WIDE).
+// How an operator computes in a range of autocast (ops/autocast.h). NARROW: f32 in the range's dtype. WIDE: f16 and
+// bf16 in f32.
 typedef enum tsri_autocast_kind { TSRI_AUTOCAST_NONE, TSRI_AUTOCAST_NARROW, TSRI_AUTOCAST_WIDE } tsri_autocast_kind;
 
 // An operator. Static and const: its address is its identity.
@@ -87,8 +87,8 @@ typedef struct tsri_op {
   // TSRI_OP_REDUCE
   tsri_reduce reduce;
 
-  // Recorded only where the device has an operator of its own for it, or is fast at it: others might not run it, so it stays on the
-  // device that it was recorded for (place.h).
+  // Recorded only for devices that have a native operator for it, or are fast at it. Others may not be able to run it,
+  // so placement (place.h) leaves it on its device.
   bool is_for_device;
 
   // TSRI_OP_KERNEL: queues the work that fills run->outputs.

@@ -165,8 +165,8 @@ static int by_distance(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-// Gives the operator the strides of its elements packed in the order in which they lie in memory. `*out_layout` is where
-// they lie now, from offset 0 on. False: some repeat.
+// Sets the operator's strides to those of its elements packed in memory order. `*out_layout` is where the elements are
+// now, from offset 0 on. False: several indices read the same element.
 static bool pack_strides(tsri_reduce_op *op, tsri_layout *out_layout) {
   packed_axis axes[2 * TSR_MAX_RANK];
   int rank = list_axes(op, axes);
@@ -183,7 +183,8 @@ static bool pack_strides(tsri_reduce_op *op, tsri_layout *out_layout) {
   return true;
 }
 
-// The sum of packed rows as TSRI_NATIVE_SUM, whose order of summation it has to have. False: they are not packed as rows.
+// Describes the sum of packed rows as TSRI_NATIVE_SUM, because it must add in that operator's order. False: the packed
+// elements are not rows.
 static bool as_row_sum(const tsri_native_op *op, tsri_native_op *out_op) {
   const tsri_reduce_op *r = &op->is.reduce;
   if (op->dtype != op->result || r->reduced_rank != 1 || r->reduced_strides[0] != 1) return false;
@@ -263,9 +264,9 @@ tsr_status tsri_native_heavy(const tsri_plan *plan, const tsri_fusion *fusion, t
 
 // --- Reductions ---------------------------------------------------------------------------------------------------------------
 
-// Whether rows whose elements do not lie side by side are gathered one by one: they are long, or few. Many short ones are packed
-// together (reduce_packed). Where rows lie closer to each other than their elements, each line of the cache would be read for many rows: all columns are
-// summed at once then (TSRI_NATIVE_REDUCE, or a generated kernel).
+// Whether strided rows are gathered one row at a time: rows that are long, or few. Many short rows are packed together
+// (reduce_packed). If neighbouring rows are closer in memory than the elements of a row, each cache line would be read
+// again for many rows; then all columns are summed at once (TSRI_NATIVE_REDUCE, or a generated kernel).
 static bool gathers_rows(const tsri_fused *fused) {
   enum { LONG_ROW = 256, FEW = 1 << 12 };
   int64_t stride = fused->reduced.strides[0][0], columns = fused->reduced.count;
@@ -346,7 +347,8 @@ static tsr_status copy_elements(const tsri_native_op *op, tsr_buffer *from, int6
   return tsri_copy_packed(&view, output);
 }
 
-// Whether copy_elements() does it, faster than a reduction: for few elements it has no entry in a launch cache. A sum of one -0 is 0.
+// Whether copy_elements() computes the reduction and is faster. It is not faster for few elements, because no launch
+// cache stores it; and a sum is not a copy, since the sum of a single -0 is 0.
 static bool is_copy(const tsri_fused *fused, const tsri_native_op *op) {
   enum { FEW = 1 << 12 };
   bool is_whole = fused->kept.count == fused->root->count;

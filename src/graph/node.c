@@ -156,7 +156,7 @@ static void drop_inputs(tsri_node *node, tsri_garbage *garbage) {
   node->input_count = 0;
 }
 
-// Makes `op` of `value`, with the same shape, what the node does. Takes over the reference.
+// Turns the node into operator `op` with one input, `value`, of the same shape. Takes over the reference to `value`.
 static void become(tsri_node *node, const tsri_op *op, tsri_value *value, tsri_garbage *garbage) {
   drop_inputs(node, garbage);
   node->op = op;

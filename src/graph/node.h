@@ -37,7 +37,7 @@ struct tsri_node {
   uint32_t depth;                 // length of the longest chain of pending nodes that ends here
   uint64_t tape;                  // tsri_tape_id() when the node was recorded
   uint32_t traced;                // number of its result in the trace of that tape (trace.h); 0: none
-  uint64_t pass;                  // of a training step, in which the node was recorded; 0: none (tsri_pool_set_pass)
+  uint64_t pass;                  // of a training step in which it was recorded (tsri_pool_set_pass); 0: none
   tsri_node *previous, *next;     // links of the device's list of pending nodes
   tsri_node *dying_next;          // link of the thread's list of nodes to free (node.c)
   uint32_t mark, slot;            // planning: run_mark of the last run that visited it, and its number there

@@ -6,12 +6,13 @@ static int64_t distance(const tsri_layout *layout, int axis) {
   return stride < 0 ? -stride : stride;
 }
 
-// Whether the elements along axis a lie closer together than those along axis b. An axis of one element has no place.
+// Whether the elements along axis a are closer together than those along axis b. False if one of the axes has only one
+// element.
 static bool is_inside(const tsri_layout *layout, int a, int b) {
   return layout->shape.dims[a] > 1 && layout->shape.dims[b] > 1 && distance(layout, a) < distance(layout, b);
 }
 
-// An input with one element for many indices says nothing about the order.
+// Whether several indices read the same element (a broadcast axis). Such an input does not tell the order of axes.
 static bool repeats(const tsri_layout *layout) {
   bool found = false;
   for (int i = 0; i < layout->shape.rank && !found; i++) found = layout->shape.dims[i] > 1 && layout->strides[i] == 0;
@@ -39,7 +40,8 @@ static void sort_axes(const tsri_layout *layout, tsri_order *order) {
   }
 }
 
-// What the inputs that were looked at say.
+// The order of axes that the inputs so far agree on. is_known: an input has told it; is_changed: it is not the order
+// that the operator has.
 typedef struct found_order {
   tsri_order order;
   bool is_known, is_changed;
@@ -50,7 +52,7 @@ static void begin_order(int rank, found_order *out) {
   for (int i = 0; i < rank; i++) out->order.axes[i] = i;
 }
 
-// False: the inputs lie in different orders.
+// Adds what one input tells. False: it is in another order than the inputs before it.
 static bool join_order(const tsri_layout *layout, found_order *found) {
   if (repeats(layout)) return true;
   if (is_in_order(layout, &found->order)) {

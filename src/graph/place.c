@@ -132,7 +132,8 @@ static void collect(graph *g, tsri_node *const *targets, uint32_t target_count) 
   }
 }
 
-// Inputs in memory of the device have to be waited for, and the results will mostly be needed there again: a run of nothing each.
+// On the CPU, inputs that are on the device have to be waited for and copied, and the results are mostly needed on the
+// device again: each takes the time of an empty run of the device (run_ns).
 static bool is_faster_on_cpu(const graph *g, double *out_there, double *out_here) {
   const tsr_device_speed *there = &g->placing->there;
   *out_there = tsri_work_ns(&g->work, there) + g->host_bytes * there->copied_byte_ns;
@@ -162,7 +163,7 @@ static moved_leaf *find_leaf(const graph *g, const tsri_value *value, tsr_dtype 
   return NULL;
 }
 
-// The move of a view to the CPU. A pending move of another device is read by its own copy.
+// Adds a move of the view to the CPU. If the input is a pending move itself, the new move reads that move's source.
 static moved_leaf *add_leaf(graph *g, const tsri_input *input, const tsri_layout *view) {
   if (g->leaf_count == g->leaf_room) {
     moved_leaf *leaves = grown(g->leaves, &g->leaf_room, sizeof *leaves);
@@ -312,7 +313,8 @@ static void put_in_place(graph *g, tsri_graph_state *cpu, tsri_garbage *garbage)
   replace_nodes(g, garbage);
 }
 
-// Drops our reference to a node. One that was never linked is in no list.
+// Releases our reference to a node. A node that was never linked is marked as hidden, because it is in no list of
+// pending nodes.
 static void drop(tsri_node *node, bool is_linked) {
   if (!node) return;
   if (!is_linked) node->is_hidden = true;
@@ -333,7 +335,7 @@ static void release_all(graph *g, bool is_linked) {
   tsri_free(g->leaves);
 }
 
-// Copies alone are how results and inputs come from the device.
+// Whether the graph computes anything. One of copies alone only brings inputs or results from the device.
 static bool has_operators(const graph *g) {
   bool has = false;
   for (uint32_t i = 0; i < g->count && !has; i++) has = g->nodes[i]->op != &tsri_op_copy;

@@ -288,7 +288,7 @@ static void add_edges(tsri_fusion *fusion, const tsri_planned *planned) {
   }
 }
 
-// The node becomes a member: it is no input any more.
+// Removes the node from the fusion's inputs, because it becomes a member.
 static void remove_edge(tsri_fusion *fusion, const tsri_node *node) {
   uint32_t at = find_plain(fusion, &node->value, node->dtype);
   fusion->edges--;

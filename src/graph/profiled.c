@@ -49,7 +49,8 @@ static const tsri_node *node_at(const node_list *nodes, uint32_t i) {
   return nodes->planned ? nodes->planned[nodes->members[i]].node : nodes->reversed[nodes->count - 1 - i];
 }
 
-// A form has to look at the operator, which is seldom in the cache.
+// Whether the node is element-wise. For the members of a fusion this does not read the operator's record, which is
+// seldom in the CPU's cache.
 static bool is_elementwise(const node_list *nodes, const tsri_node *node) {
   return nodes->planned ? node != nodes->heavy : node->op->kind == TSRI_OP_ELEMENTWISE;
 }
@@ -58,8 +59,9 @@ static const tsri_node *root_of(const node_list *nodes) { return node_at(nodes, 
 
 // --- Names that are known -----------------------------------------------------------------------------------------------
 
-// What the texts and the operations of a fusion follow from: its operators, the dtype and the shape of its result, and the shapes that its operators read. All are
-// factors of a sum of products, which do not wait for one another; each place in the sum has a factor of its own.
+// A hash of all that a fusion's texts and its number of operations depend on: its operators, the dtype and the shape of
+// its result, and the shapes that its operators read. It is the sum of each word times a factor of its own; the
+// products do not depend on each other, so the CPU computes several at a time.
 typedef struct fusion_sum {
   uint64_t sum, factor;
 } fusion_sum;
@@ -118,7 +120,8 @@ static struct known_fusion make_known(const node_list *nodes) {
                                .result = tsri_profile_intern(result)};
 }
 
-// The one that is new takes the place of the one that was found or made less recently.
+// The texts of the fusion, from its pair of places or made anew. Then it is the first of its pair; the other one
+// becomes the second.
 static struct known_fusion find_known(tsri_graph_state *state, const node_list *nodes) {
   if (!state->known_texts) state->known_texts = tsri_calloc(1, sizeof *state->known_texts);
   if (!state->known_texts) return make_known(nodes);

@@ -95,7 +95,8 @@ static tsr_status expand_inputs(tsri_node *node, const tsri_layout *layout) {
   return status;
 }
 
-// As finish, for a node whose axes are in another order: `layout` is the node's, the tensor's is given back.
+// As finish, for a node whose axes are in another order than the operator's: `layout` is the node's, and the returned
+// tensor is a view with the operator's order.
 static tsr_tensor *finish_in_order(tsri_node *node, const tsri_layout *layout, const tsri_order *order) {
   tsr_tensor *tensor = finish(node, TSR_OK, layout);
   if (tensor->status == TSR_OK) tensor->layout = tsri_order_back(layout, order);  // no other thread has the tensor yet
@@ -138,8 +139,8 @@ static bool is_plain_call(tsr_dtype dtype, const tsri_operand_ref *inputs, int i
   return true;
 }
 
-// The short way for most calls, which needs neither broadcasting nor a layout of its own. Transposed matrices are recorded as the general way does: row-major, with a transposed view
-// of the result.
+// Fast path for most calls: nothing is broadcast, and the result has the layout of the first input. Transposed matrices
+// are recorded as in the general path: a row-major node, and a transposed view of its result.
 static tsr_tensor *record_plain(const tsri_op *op, tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count,
                                 const tsri_scalars *scalars, bool are_turned) {
   const tsr_tensor *first = inputs[0].tensor;
@@ -196,7 +197,7 @@ static tsr_shape reduced_shape(tsr_shape shape, uint32_t axes, bool keep_dims) {
   return result;
 }
 
-// The set of axes of the node that are `axes` of the operator.
+// Translates a set of the operator's axes into the node's axes.
 static uint32_t axes_in_order(uint32_t axes, const tsri_order *order) {
   uint32_t ordered = 0;
   for (int i = 0; i < order->rank; i++) ordered |= (axes >> order->axes[i] & 1u) << i;

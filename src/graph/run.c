@@ -57,7 +57,7 @@ static tsr_status create_outputs(const tsri_node *node, tsr_buffer **outputs) {
   return status;
 }
 
-// Memory that is taken from now on is taken for this node.
+// Memory that is allocated from now on belongs to the training pass of this node.
 static void enter_pass(tsri_graph_state *state, const tsri_node *node) {
   if (node->pass == state->pass) return;
   state->pass = node->pass;

@@ -107,7 +107,7 @@ static bool is_alone(const tsri_single_form *form) {
   return true;
 }
 
-// The shapes of results follow from the rest, but for operators that take them as attributes.
+// The shapes of results are no part of the form: they follow from the inputs, or are attributes.
 bool tsri_single_describe(const tsri_node *node, tsri_single_form *out) {
   if (node->depth > TSRI_SINGLE_NODES || !node->value.device->backend->native_ops) return false;
   out->nodes[0] = node;
@@ -188,7 +188,7 @@ tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, ts
 
 // --- Keeping ----------------------------------------------------------------------------------------------------------
 
-// The places of the operator, as bytes from its start. 0: operators of this kind are not cached.
+// Lists the tsri_place members of the native operator, as byte offsets in it. 0: operators of this kind are not cached.
 static int list_places(const tsri_native_op *op, size_t out_at[TSRI_SINGLE_PLACES]) {
 #define LIST(...)                                   \
   do {                                              \

@@ -78,8 +78,8 @@ static void halve_units(tsri_strided *strided) {
 // If transposing tiles in shared memory pays, moves the axis along which the source is contiguous to the place before
 // the last.
 //
-// Small matrices with few elements along that axis stay in a core's cache, so that their elements are found there one by one; a tile would have a place for
-// each of them, and nothing at most of its places.
+// Small matrices with few elements along that axis stay in a core's cache, where reading single elements is fast; most
+// of a tile would be empty.
 static void find_turn(tsri_strided *strided) {
   enum { LEAST_SIDE = 8, NARROW = 16, CACHED_BYTES = 32 << 10 };
   int last = strided->rank - 1;

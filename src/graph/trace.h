@@ -60,8 +60,8 @@ typedef struct tsri_trace {
   uint32_t step_count, step_room;
 } tsri_trace;
 
-// Begins a trace of the tape that the calling thread has just opened, and ends with that tape. If host memory is out, the tape
-// has no trace.
+// Begins a trace of the tape that the calling thread has just opened. The trace ends with that tape. If host memory is
+// out, the tape has no trace.
 void tsri_trace_begin(void);
 
 // Adds a node that is about to be recorded to the trace of its tape. The node has its inputs, dtype, shape and results.

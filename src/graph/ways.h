@@ -12,7 +12,7 @@ enum { TSRI_WAY_SETS = 8, TSRI_WAYS = 8, TSRI_WAY_PLACES = TSRI_WAY_SETS * TSRI_
 
 typedef struct tsri_ways {
   uint64_t hashes[TSRI_WAY_PLACES];  // 0: the place is free
-  uint8_t next[TSRI_WAY_SETS];       // of each eight, how often one was replaced
+  uint8_t next[TSRI_WAY_SETS];       // of each set of eight places, how often an entry was replaced
 } tsri_ways;
 
 // The place at which a search for the hash looks after `number` others.
