@@ -42,7 +42,7 @@ static bool offers(const tsri_emit_options *options, const tsri_ir_fragment *f) 
   return false;
 }
 
-// In checked mode every index is tested, which the hardware does not do.
+// Whether the device's matrix units can be used. Not in checked mode, which tests every index.
 static bool has_hardware(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options) {
   tsri_fragment_test can_write = tsri_emit_fragment_test(emitter);
   if (kernel->is_checked || !can_write || !can_write(kernel, options)) return false;
@@ -74,7 +74,8 @@ static bool lacks_i64(const tsri_emitter *emitter, const tsri_emit_options *opti
   return emitter->emit == tsri_emit_wgsl || (strcmp(emitter->name, "spirv") == 0 && !options->i64);
 }
 
-// Where barriers must not stand under conditions, neither may collectives: those made of statements are made to fit.
+// Where barriers are not allowed under conditions, collectives are not either; statements made from collectives then
+// are arranged accordingly.
 static tsri_collectives_options collectives_of(const tsri_emitter *emitter, const tsri_emit_options *options) {
   tsri_lacks lacks = tsri_lacks_of(emitter->name);
   bool has_subgroups = options->subgroups && options->subgroup_shuffle && !options->flat_barriers;
@@ -111,7 +112,8 @@ static void take(tsri_kernel *made, tsri_kernel **lowered) {
   *lowered = made;
 }
 
-// Forms of statements and expressions that the dialect has not. These passes come last, since the others write any form.
+// Removes forms of statements and expressions that the dialect does not have. These passes run last, because the passes
+// before them may produce any form.
 static tsr_status lower_forms(const tsri_emit_options *options, tsri_lacks lacks, const tsri_kernel *kernel,
                               tsri_kernel **out_lowered) {
   tsri_kernel *made = NULL;
@@ -139,7 +141,8 @@ static tsr_status lower_forms(const tsri_emit_options *options, tsri_lacks lacks
   return status;
 }
 
-// Lane bytecode has instructions that check an index, and collectives; for the other dialects both are statements.
+// Lane bytecode has instructions for checked accesses and for collectives; for all other dialects both become
+// statements.
 static tsr_status lower(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                         tsri_kernel **out_lowered) {
   tsri_kernel *made = NULL;

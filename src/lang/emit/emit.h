@@ -122,7 +122,7 @@ bool tsri_emit_fragments_metal(const tsri_kernel *kernel, const tsri_emit_option
 extern const tsri_emitter tsri_emitters[];
 extern const char tsri_emitter_names[];
 
-// The test of a dialect that can write fragments; NULL: it cannot write any.
+// The function that tells whether a dialect can write a kernel's fragments; NULL: the dialect has none.
 tsri_fragment_test tsri_emit_fragment_test(const tsri_emitter *emitter);
 
 // NULL if there is none of that name; then tsr_last_error() lists the names.
@@ -138,9 +138,9 @@ tsr_status tsri_emit_kernel(const tsri_emitter *emitter, const tsri_kernel *kern
                             tsri_emitted *out);
 void tsri_emitted_deinit(tsri_emitted *emitted);  // takes an empty one too
 
-// The kernel with its fragments written as loops (lang.h, tsri_kernel_lower_fragments), unless it has none or this device has
-// hardware for all of them: then `*out_kernel` is NULL. tsri_emit_kernel does so by itself; who looks at a kernel's loops
-// does it before.
+// Returns the kernel with its fragments written as loops (lang.h, tsri_kernel_lower_fragments). `*out_kernel` is NULL
+// if the kernel has no fragments or this device has hardware for all of them. tsri_emit_kernel calls it by itself; call
+// it first if you analyse the kernel's loops.
 //
 // Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose arrays and names it uses.
 // Errors:    TSR_ERR_UNSUPPORTED (the group is no whole number of subgroups), TSR_ERR_OUT_OF_MEMORY.
@@ -158,7 +158,7 @@ typedef struct tsri_emit_trouble {
   bool is_too_long, is_out_of_memory;
 } tsri_emit_trouble;
 
-// That as a status with a message; TSR_OK if there was none.
+// Turns the trouble into a status with a message; TSR_OK if there was none.
 tsr_status tsri_emit_verdict(const tsri_emitter *emitter, const tsri_kernel *kernel, tsri_emit_trouble trouble);
 
 // The same for a dialect that is text, which moves to `out` or, after trouble, is freed. `depth` as above.

@@ -49,7 +49,7 @@ static void put_node(writer *w, const tsri_ir_expr *n) {
   tsri_free(pattern.text);
 }
 
-// Operands for which there is another function are handed to it.
+// Writes the branch that passes operands in the far range to the function for them.
 static void put_far(writer *w, const tsri_expand_signature *of) {
   const char *operands = of->arity == 1 ? "a" : "a, b";
   tsri_builder_add(&w->text, "  if (%s(%s)) { return %s(%s); }\n", of->is_far_name, operands, of->far_name, operands);

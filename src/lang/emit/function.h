@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Functions written from expansions (lang/lower/expand.h), for dialects that are text: a name for each expression that is
-// no leaf, in their order. What differs between dialects is behind tsri_function_dialect.
+// Functions written from expansions (lang/lower/expand.h), for dialects that are text. Every expression of the
+// expansion that is not a leaf becomes a named value, in the same order. What differs between dialects is behind
+// tsri_function_dialect.
 #ifndef TSRI_LANG_EMIT_FUNCTION_H
 #define TSRI_LANG_EMIT_FUNCTION_H
 
@@ -9,7 +10,8 @@
 
 // `emitter` is the dialect's own state.
 typedef struct tsri_function_dialect {
-  // Whether a constant stands where it is used; otherwise it has a name, too. NULL: all do.
+  // Whether a constant of this type is written where it is used; otherwise it becomes a named value. NULL: all are
+  // written in place.
   bool (*is_constant_in_place)(tsr_dtype dtype);
   // "fn name(a: f32, b: f32) -> f32 {", with the line's end.
   void (*put_head)(void *emitter, tsri_builder *out, const char *name, const tsri_expand_signature *of,

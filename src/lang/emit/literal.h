@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Literals of finite floats that read back as the same number, with a point whatever the program's locale has.
+// Literals of finite floats that read back as the same number. The decimal point is always '.', whatever the program's
+// locale is.
 #ifndef TSRI_LANG_EMIT_LITERAL_H
 #define TSRI_LANG_EMIT_LITERAL_H
 

@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-// The hole that the text begins with; one without a word if it begins with none.
+// The hole at the start of the text; its word is NULL if there is none.
 static tsri_hole hole_at(const char *text, const tsri_hole *holes) {
   while (holes->word && (holes->word[1] != text[1] || strncmp(text, holes->word, strlen(holes->word)) != 0)) holes++;
   return *holes;
 }
 
-// From `pattern` to `end`, which has no part for each lane; `letter` is that of the present lane, or NULL.
+// Writes the text from `pattern` to `end`, which has no per-lane part. `letter` is the letter of the current lane, or
+// NULL.
 static void put_range(tsri_builder *out, const char *pattern, const char *end, const tsri_hole *holes,
                       const char *letter) {
   const tsri_hole lane[] = {{"$l", letter}, {NULL, NULL}};

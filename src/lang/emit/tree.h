@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Visits an expression tree, operands first. With a stack of its own, since a chain of additions may be as deep as it is long. No expression
-// may have operands that go unevaluated (lower/lazy.h).
+// Visits an expression tree, operands first. Uses an explicit stack, since a chain of additions may be as deep as it is
+// long. The kernel must have no lazy operands (lower/lazy.h).
 #ifndef TSRI_LANG_EMIT_TREE_H
 #define TSRI_LANG_EMIT_TREE_H
 

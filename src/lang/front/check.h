@@ -208,7 +208,7 @@ void tsri_keep_order(tsri_checker *c, tsri_check_operand *operand, uint32_t *mar
 bool tsri_fold(tsri_ir_op op, tsr_dtype dtype, const uint64_t *args, uint64_t *out_bits);
 uint64_t tsri_fold_convert(tsr_dtype from, uint64_t bits, tsr_dtype to);  // converts to `to` as stored, returned in
                                                                           // its compute type
-// , -, * on literals; false on overflow
+// Evaluates +, - or * on literals.
 bool tsri_fold_whole(tsri_ir_op op, int64_t a, int64_t b, int64_t *out);  // +, -, *: false on overflow
 
 // --- check_ops.c, check_expr.c, check_call.c, check_inline.c, check_stmt.c --------------------------------------------

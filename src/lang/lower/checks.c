@@ -58,7 +58,7 @@ static uint32_t fits_wide(hoister *h, const access *of) {
   return both(w, is_not_negative(w, of->index), test(w, TSRI_OP_LE, of->index, last));
 }
 
-// The same of an index of 32 bits, which any array with more elements than those can count has room for.
+// As fits_wide, for a 32-bit index. If the array has more elements than 32 bits can count, every index fits.
 static uint32_t fits_narrow(hoister *h, const access *of) {
   rewriter *w = &h->w;
   uint32_t index = index_word(h, of, 0), fits;
@@ -99,7 +99,7 @@ static void put_report_word(hoister *h, list *to, uint32_t place, uint32_t value
   append(&h->w, to, put_stmt(&h->w, store));
 }
 
-// The flag is taken by the first item only, and it writes the rest.
+// Only the first item to find a wrong index sets the flag, and only it writes the rest.
 static void put_report(hoister *h, list *to, const access *of) {
   rewriter *w = &h->w;
   uint32_t taken = tsri_hoist_var(h, u32_type);
@@ -156,7 +156,7 @@ static void check_stmt(hoister *h, tsri_ir_stmt s, list *to) {
 
 static void add_report(hoister *h) {
   const tsri_kernel *k = h->w.from;
-  // Nobody reads it before the launch is over, so that barriers need not order it.
+  // The report is read only after the launch, so barriers need not order accesses to it.
   h->buffers[h->buffer_count++] = (tsri_ir_array){
       .name = "report", .storage = TSR_U32, .access = TSRI_ACCESS_INOUT, .is_stored = true, .is_atomic = true};
   for (uint32_t i = 0; i < 2 * k->buffer_count; i++, h->params_bytes += 4) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checked mode as statements, for dialects that are told of it in no other way: every load, store and atomic stands under a
-// test of its index, and the first item that finds one out of range writes the report (TSRI_EMIT_REPORT_…, emit.h).
+// Checked mode as statements, for dialects without checked accesses: every load, store and atomic is put under a test
+// of its index, and the first item that finds one out of range writes the report (TSRI_EMIT_REPORT_…, emit.h).
 #ifndef TSRI_LANG_CHECKS_H
 #define TSRI_LANG_CHECKS_H
 
@@ -8,9 +8,9 @@
 
 #include "lang/ir/ir.h"
 
-// The checked kernel as one that is not: with the report as one buffer more, after the others, and two u32 parameters more for
-// each buffer, after the others: the low and the high word of its element count. A load out of range gives 0, a store
-// does nothing.
+// Turns the checked kernel into an unchecked one that does the tests itself. It has one more buffer, the report, after
+// the others; and for each buffer two more u32 parameters, after the others: the low and the high word of its element
+// count. A load out of range gives 0, a store out of range does nothing.
 //
 // Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose names it uses.
 // Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.

@@ -4,7 +4,8 @@
 #include "lang/lower/collective.h"
 #include "lang/lower/hoist_build.h"
 
-// One collective while it is written. Bools are 0 and 1 in shared memory, where the larger is "any" and the smaller "all".
+// A collective that is being written. Bools are 0 and 1 in shared memory: their maximum is "any", their minimum is
+// "all".
 typedef struct collecting {
   hoister *h;
   rewriter *w;

@@ -31,8 +31,7 @@ typedef struct sizes {
 } sizes;
 static const sizes sizes_f32 = {2, 3, 3, 5, 6, 16}, sizes_f64 = {3, 5, 6, 32, 4, 32};
 
-// --- u32, whatever the function's type
-// --------------------------------------------------------------------------------
+// --- u32, whatever the function's type -------------------------------------------------------------------------------
 
 static tsri_ir_type u32_type(const tsri_expander *e) { return (tsri_ir_type){TSR_U32, e->type.lanes}; }
 static node word(tsri_expander *e, uint32_t value) { return constant(e, u32_type(e), value); }
@@ -49,8 +48,7 @@ static node word_to_float(tsri_expander *e, node a) {
   return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .dtype = e->type.dtype, .type = e->type, .a = a});
 }
 
-// --- m and the words of 2/pi it meets
-// --------------------------------------------------------------------------------
+// --- m and the words of 2/pi it meets --------------------------------------------------------------------------------
 
 typedef struct argument {
   node m[2];     // |x| = m 2^E, low word first
@@ -99,8 +97,7 @@ static void choose_words(tsri_expander *e, const sizes *s, node index, int count
   for (int i = 0; i < count; i++) out_words[i] = list[i];
 }
 
-// --- The product
-// -----------------------------------------------------------------------------------------------------
+// --- The product -----------------------------------------------------------------------------------------------------
 
 typedef struct column {
   node sum, carries;

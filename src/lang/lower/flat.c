@@ -7,7 +7,7 @@
 #define HAS_BARRIER 1u  // it is or contains a barrier, or it leaves or continues a loop that does
 #define HAS_JUMP    2u  // LOOP: a BREAK or CONTINUE of this loop is inside
 
-// A variable under which statements stand.
+// A bool variable: the statements under it run only while it is true.
 typedef struct flag {
   uint32_t var;
   bool is_go;  // the `go` of a loop, which only a BREAK takes back
@@ -70,7 +70,7 @@ static uint32_t is_not_set(flattener *f, uint32_t var) {
   return op(f->w, TSRI_OP_NOT, bool_type, is_set(f, var), 0, 0);
 }
 
-// Appends statements that run only where the flag is set; NULL: everywhere.
+// Appends statements that run only while the flag is set; NULL: always.
 static void append_under(flattener *f, const flag *under, list stmts, list *to) {
   if (under && stmts.first) append(f->w, to, put_if(f->w, NULL, is_set(f, under->var), stmts.first, 0));
   else join(f->w, to, stmts);
@@ -121,7 +121,7 @@ static void keep_loop(flattener *f, uint32_t index, list *to) {
   append(f->w, to, put_stmt(f->w, s));
 }
 
-// Takes back every flag from here out to the loop's.
+// BREAK or CONTINUE: clears every flag from here out to the loop's.
 static void flatten_jump(flattener *f, bool is_break, const flag *under, list *to) {
   list taken = {0};
   for (const flag *at = under; at; at = at->is_go ? NULL : at->outer) {
@@ -150,7 +150,7 @@ static void flatten_stmt(flattener *f, uint32_t index, const flag *under, list *
   }
 }
 
-// What stands between barriers stands under the flag in one piece.
+// Statements between two barriers are put under the flag together, in one IF.
 static void flatten_block(flattener *f, uint32_t first, const flag *under, list *to) {
   list piece = {0};
   for (uint32_t i = first, next; i && !f->w->has_failed; i = next) {

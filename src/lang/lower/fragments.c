@@ -30,7 +30,7 @@ typedef struct lowering {
   bool has_fma;
 } lowering;
 
-// --- Who has which elements -----------------------------------------------------------------------------------------
+// --- Which item has which elements ----------------------------------------------------------------------------------
 
 typedef struct item_grid {
   uint32_t down, across;  // items
@@ -138,7 +138,7 @@ static void find_item(lowering *l, list *to, const item_grid *grid) {
   set(l, to, COL, op(w, TSRI_OP_AND, u32_type, lane(l), number(w, grid->across - 1), 0));
 }
 
-// Where the element that I and J stand for lies in memory.
+// The index in memory of the element with the loop indices I and J.
 static uint32_t address(lowering *l, const tsri_ir_fragment *f, const item_grid *grid, bool by_columns) {
   rewriter *w = &l->w;
   uint32_t row, col;
@@ -290,7 +290,7 @@ static list lower_stmt(lowering *l, const tsri_ir_stmt *stmt) {
   }
 }
 
-// What a statement became stands in its place: the first of the list under its index, the others behind it.
+// Replaces each statement by its list: the first one takes its index, the others follow it.
 static void lower_all(lowering *l) {
   rewriter *w = &l->w;
   for (uint32_t i = 1; i < w->from->stmt_count && !w->has_failed; i++) {
@@ -303,7 +303,8 @@ static void lower_all(lowering *l) {
   }
 }
 
-// BASE and STRIDE are the same in all items only if they are so everywhere; an item's place never is.
+// BASE and STRIDE are shared by all operations, so they are uniform only if they are in every operation. The variables
+// for an item's place in the grid never are.
 static bool is_uniform_var(const rewriter *w, int which) {
   if (which == ROW || which == COL || which == VALUE || which == BITS || which == T) return false;
   for (uint32_t i = 1; i < w->from->stmt_count && (which == BASE || which == STRIDE); i++) {
@@ -352,7 +353,7 @@ static void add_vars(const lowering *l, tsri_ir_var *vars) {
   }
 }
 
-// In one block of memory; what was not changed is the original's.
+// Allocates the new kernel as one block of memory. Arrays that did not change are the original's.
 static tsri_kernel *finish(const lowering *l) {
   const rewriter *w = &l->w;
   size_t vars = (size_t)l->first_var + MORE_VARS, locals = (size_t)w->from->local_count + w->from->fragment_count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expressions that are not too high: compilers of C bound how deep brackets nest.
+// Limits the height of expression trees: C compilers limit how deep brackets nest.
 #ifndef TSRI_LANG_HEIGHTS_H
 #define TSRI_LANG_HEIGHTS_H
 
@@ -7,9 +7,9 @@
 
 #include "lang/ir/ir.h"
 
-// The kernel with expressions of at most `most` levels above their leaves (a loop's negated condition: one more): a higher one is computed in parts, which are
-// assigned to variables before the statement, under the conditions under which they were evaluated. `*out_kernel` is
-// NULL if no expression is higher.
+// Returns the kernel with expressions of at most `most` levels above their leaves (one more for a loop's negated
+// condition). Parts of a higher expression are assigned to variables before the statement, under the same conditions
+// under which they were evaluated. `*out_kernel` is NULL if no expression is higher.
 //
 // Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose names it uses.
 // Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.

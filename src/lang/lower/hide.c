@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT
-// Which values are hidden. A compiler may look through variables, arrays and choices, so they are followed; what only ends
-// up in memory needs nothing.
+// Decides which values are hidden. A compiler may look through variables, arrays and selections, so the analysis
+// follows values through them. A value that only ends up in memory needs no hiding.
 #include "lang/lower/hide.h"
 
 #include "core/error.h"
 #include "lang/lower/expand.h"
 #include "lang/lower/hoist_build.h"
 
-// What becomes of a value.
+// What is done with a value.
 enum {
-  KEPT = 1,    // some operation follows: if it is a float, it must be as it was rounded
-  COUNTS = 2,  // + - * / or fma follows: if it is 0, the compiler must not know, which makes 0 of x * 0
-  ADDED = 4    // + or fma follows: if it is -x, the compiler must not know, which makes 0 of x + -x
+  KEPT = 1,    // an operation uses it: if it is a float, the compiler must use the rounded value
+  COUNTS = 2,  // + - * / or fma uses it: the compiler must not know that it is 0, since it replaces x * 0 by 0
+  ADDED = 4    // + or fma uses it: the compiler must not know that it is -x, since it replaces x + -x by 0
 };
 
 typedef struct analysis {
   const tsri_kernel *kernel;
   bool has_fma;
   uint8_t *marks;  // by expression
-  bool *has_work;  // by expression: with a load or a long function in it, about which a compiler knows nothing
+  bool *has_work;  // by expression: contains a load or a long function, whose result no compiler can know
 } analysis;
 
 bool tsri_hide_rounds(tsri_ir_op op, tsr_dtype dtype) {
   return dtype == TSR_F32 && (op == TSRI_OP_ADD || op == TSRI_OP_SUB || op == TSRI_OP_MUL || op == TSRI_OP_DIV);
 }
 
-// --- What becomes of values -------------------------------------------------------------------------------------------
+// --- How values are used ----------------------------------------------------------------------------------------------
 
 // Its number in the list of all buffers, then all shared arrays, then all local arrays.
 static uint32_t array_number(const tsri_kernel *k, tsri_ir_space space, uint32_t object) {
@@ -33,7 +33,7 @@ static uint32_t array_number(const tsri_kernel *k, tsri_ir_space space, uint32_t
   return k->buffer_count + (space == TSRI_SPACE_SHARED ? 0 : k->shared_count) + object;
 }
 
-// Where values wait: a variable or an array from which arithmetic takes its operands.
+// Variables and arrays from which arithmetic takes its operands.
 typedef struct places {
   uint8_t *vars, *arrays;
   bool has_changed;
@@ -44,7 +44,7 @@ static void mark(places *p, uint8_t *flags, uint8_t more) {
   *flags |= more;
 }
 
-// What the operands of an operation are marked with. 0 may be 0 still after abs, min and the like.
+// The marks of an operation's operands. A value that is 0 may still be 0 after abs, min and similar operations.
 static uint8_t marks_before(const tsri_ir_expr *x, tsr_dtype operand, uint8_t marks) {
   bool is_arithmetic = tsri_hide_rounds((tsri_ir_op)x->op, operand) || x->op == TSRI_OP_FMA;
   bool adds = x->op == TSRI_OP_ADD || x->op == TSRI_OP_FMA;
@@ -52,7 +52,7 @@ static uint8_t marks_before(const tsri_ir_expr *x, tsr_dtype operand, uint8_t ma
   return KEPT | counts | (adds ? ADDED : 0);
 }
 
-// Gives its operand on, or one of them, as it is.
+// Whether the result is one of the operands, unchanged.
 static bool gives_on(const tsri_ir_expr *x, tsr_dtype from) {
   switch (x->kind) {
     case TSRI_EXPR_SPLAT:
@@ -67,7 +67,7 @@ static bool gives_on(const tsri_ir_expr *x, tsr_dtype from) {
   }
 }
 
-// Operands stand before what uses them.
+// Passes marks from results to operands. Operands have smaller indices than the expressions that use them.
 static void go_back(analysis *w, places *p) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = k->expr_count; i-- > 1;) {
@@ -161,10 +161,10 @@ static bool shares_source(const analysis *w, uint32_t a, uint32_t b, int levels)
   return false;
 }
 
-// Whether operand `which` is hidden. Of a - b the second, which a compiler might find to be the first: that is 0 unless it
-// is infinite or NaN. Of fma(a, b, c) the third, where it might be a or b: NVIDIA's compiler makes x * (b + 1) of
-// fma(x, b, x), which is -x and not NaN for an infinite x and -2. Sums of products (acc = fma(x, y, acc)) are left alone, so
-// that they stay one instruction.
+// Whether operand `which` is hidden. In a - b the second is, if a compiler might find it equal to a: it would replace
+// the difference by 0, which is wrong for infinity and NaN. In fma(a, b, c) the third is, if it might equal a or b:
+// NVIDIA's compiler replaces fma(x, b, x) by x * (b + 1), which for an infinite x and b = -2 is -x instead of NaN. Sums
+// of products (acc = fma(x, y, acc)) are not hidden, so that they stay one instruction.
 static bool hides_operand(const analysis *w, const tsri_ir_expr *x, uint32_t which) {
   if (x->kind != TSRI_EXPR_OP || x->type.dtype != TSR_F32) return false;
   if (x->op == TSRI_OP_SUB && which == 1) return !is_constant(w, x->a) && !is_constant(w, x->b);

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values that a compiler is not to know, for dialects that give it more freedom with floats than the language does.
-//
-// WGSL lets a compiler make one operation of several, take away what undoes each other, and assume that nothing is NaN or
-// infinite: (a + b) - a, x - x, x * 0 and fma(x, b, x) do not survive that. So the operands and results for which it
-// matters are hidden: the emitter writes them with a word mixed in that is 0, which the compiler does not know.
+// Hides values from the compiler, for dialects that allow it to rewrite operations on floats.
 #ifndef TSRI_LANG_HIDE_H
 #define TSRI_LANG_HIDE_H
 
@@ -11,10 +7,10 @@
 
 #include "lang/ir/ir.h"
 
-// `op` of a BITCAST of f32 to f32: the value is hidden.
+// `op` of a BITCAST from f32 to f32: how the value is hidden.
 typedef enum tsri_hide {
   TSRI_HIDE_NOTHING,
-  TSRI_HIDE_ROUNDED,  // a result as it was rounded: not made one with what it goes into, nor taken for 0
+  TSRI_HIDE_ROUNDED,  // a rounded result: the compiler can neither fuse it with the operation that uses it nor know that it is 0
   // The compiler does not know this value to be equal to another one. Mixed with another word than TSRI_HIDE_ROUNDED, as
   // hiding twice with one word is the value again.
   TSRI_HIDE_EQUAL

@@ -82,8 +82,8 @@ static uint32_t rewrite_expr(hoister *h, const tsri_hoist_pass *pass, uint32_t i
   return is_same ? index : put(&h->w, x);
 }
 
-// Operands stand before what uses them, so one pass over the list sees them first. What something else stands for is taken
-// away, so that nobody finds an access there.
+// Operands have smaller indices than the expressions that use them, so one pass is enough. Expressions that were
+// replaced are cleared, so that later passes find no access in them.
 static void rewrite_exprs(hoister *h, const tsri_hoist_pass *pass) {
   for (uint32_t i = 1; i < h->w.from->expr_count && !h->w.has_failed; i++) {
     if (h->w.exprs[i].kind == TSRI_EXPR_NONE) continue;
@@ -94,7 +94,7 @@ static void rewrite_exprs(hoister *h, const tsri_hoist_pass *pass) {
 
 // --- Statements -------------------------------------------------------------------------------------------------------
 
-// A condition that needs statements is decided at the beginning of the body.
+// A loop's condition that needs statements is evaluated at the beginning of the body.
 static void rewrite_loop(hoister *h, const tsri_hoist_pass *pass, uint32_t index, tsri_ir_stmt *loop) {
   rewriter *w = &h->w;
   uint32_t value = loop->value;
@@ -111,8 +111,9 @@ static void rewrite_loop(hoister *h, const tsri_hoist_pass *pass, uint32_t index
   loop->body = body.first;
 }
 
-// The list takes the place of statement `index`: its first one moves there, as others refer to it. Nothing stays behind: the
-// next pass goes over all statements, and what one of them needs can stand before one only.
+// Puts the list in the place of statement `index`. Its first statement moves there, because others refer to that index.
+// The moved statement's old place is cleared: the next pass visits all statements, and what a statement needs can be
+// placed before one statement only.
 static void put_in_place(hoister *h, uint32_t index, list all) {
   uint32_t next = h->w.stmts[index].next;
   if (all.last) h->w.stmts[all.last].next = next;
@@ -156,8 +157,8 @@ static void mark_block(const tsri_kernel *k, uint32_t first, bool *is_live) {
   }
 }
 
-// Takes away statements that never run, and expressions that no statement uses. They may share operands with others, and what
-// an operand needs can stand before one statement only.
+// Clears statements that never run and expressions that no statement uses. They may share operands with others, and
+// what an operand needs can be placed before one statement only.
 static void drop_unused(hoister *h) {
   const tsri_kernel *k = h->w.from;
   bool *live_stmts = tsri_calloc(k->stmt_count + 1u, sizeof *live_stmts);

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Passes that put statements before the accesses of a kernel: what an access needs is computed there, once, under the same
-// conditions under which the access happens.
-//
-// A pass has a function for loads and one for statements (tsri_hoist_pass) and otherwise leaves the kernel as it is. Where
-// an operand of &&, || or ?: gets statements, it becomes an if; a condition of a loop that does, an if with a break.
-// Included by the passes in this folder only.
+// Passes that replace accesses of a kernel and put the statements that this needs before them. The statements run once,
+// under the same conditions as the access.
 #ifndef TSRI_LANG_HOIST_H
 #define TSRI_LANG_HOIST_H
 
@@ -22,25 +18,25 @@ typedef struct hoister {
   tsri_ir_param *params;
   uint32_t buffer_count, shared_count, param_count, params_bytes, needs;
   uint32_t body;                 // the first statement
-  uint32_t *places;              // by expression of the original: what stands for it
-  list *before;                  // and what runs before it
+  uint32_t *places;              // by expression of the original: the expression that replaces it
+  list *before;                  // by expression of the original: the statements that must run before it
   const tsri_ir_stmt *original;  // while a statement is rewritten: the original's
   void *context;                 // the pass's own
 } hoister;
 
 typedef struct tsri_hoist_pass {
-  // What stands for expression `index` of the original, 0 if it stays as it is but for its operands; statements that it needs
-  // go to `before`. Operands of ?: that need statements have them in h->before still. NULL: all stay.
+  // Returns the replacement of the original's expression `index`; 0: it stays, with its operands replaced. Statements
+  // that it needs go to `before`. The statements of operands of ?: are still in h->before. NULL: all expressions stay.
   uint32_t (*expr)(hoister *h, uint32_t index, list *before);
-  // What stands for a LOAD whose operands are in place already, 0 if it stays; statements that it needs go to `before`. NULL:
-  // all loads stay.
+  // Returns the replacement of a LOAD whose operands have been replaced already; 0: it stays. Statements that it needs
+  // go to `before`. NULL: all loads stay.
   uint32_t (*load)(hoister *h, tsri_ir_expr load, list *before);
-  // Appends what stands for a STORE, ATOMIC or COLLECTIVE (`has_assignments`: or ASSIGN) whose operands are in place already. NULL: all
-  // stay.
+  // Appends the replacement of a STORE, ATOMIC or COLLECTIVE (with `has_assignments` also of an ASSIGN) whose operands
+  // have been replaced already. NULL: all stay.
   void (*stmt)(hoister *h, tsri_ir_stmt stmt, list *to);
   bool has_assignments;
-  // What stands for the condition `value` of the IF or LOOP `index`, whose operands are in place already; statements that it
-  // needs go to `before`. NULL: all stay.
+  // Returns the replacement of the condition `value` of the IF or LOOP `index`, whose operands have been replaced
+  // already. Statements that it needs go to `before`. NULL: all conditions stay.
   uint32_t (*condition)(hoister *h, uint32_t index, uint32_t value, list *before);
   // Rearranges the statements from h->body on, when all have been rewritten. NULL: they stay.
   void (*blocks)(hoister *h);
@@ -55,7 +51,8 @@ tsr_status tsri_hoist(const tsri_kernel *kernel, const tsri_hoist_pass *pass, vo
 // This item's number in its work-group, as an expression that may be used any number of times.
 uint32_t tsri_hoist_item_number(hoister *h, list *to);
 
-// A variable that an if assigns what a COND, AND_THEN or OR_ELSE of the original gives; the if goes to `before`.
+// Writes a COND, AND_THEN or OR_ELSE of the original as an if, which goes to `before`, and returns the variable that
+// the if assigns the result to.
 uint32_t tsri_hoist_branch(hoister *h, const tsri_ir_expr *x, list *before);
 
 // A new variable.

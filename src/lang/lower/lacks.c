@@ -27,7 +27,7 @@ _Static_assert(TSRI_OP_COUNT <= 64, "tsri_lacks has one bit per operation");
 #define F16  (1u << TSR_F16)
 #define BF16 (1u << TSR_BF16)
 
-// Registers, which local arrays should be in, hold no smaller elements.
+// Elements smaller than 32 bits. Local arrays of them hold 32-bit values instead, so that they can be in registers.
 #define SMALL (TSRI_STORAGE_BYTES | TSRI_STORAGE_HALVES)
 
 #define C_FAMILY(more_f32, more_f64, rounding_, collective_bytes_)                                                \

@@ -5,7 +5,8 @@
 #include "lang/lang.h"
 #include "lang/lower/others_build.h"
 
-// By expression of the original: a conversion to the type of the array that it is stored to, which the store does.
+// By expression of the original: whether it is a conversion to the type of the array that it is stored to. The store
+// converts anyway.
 typedef struct stored_conversions {
   bool *is_idle;
 } stored_conversions;
@@ -45,7 +46,7 @@ static uint32_t to_f8(const other_writer *p, uint32_t from, uint32_t a, tsr_dtyp
   return is_idle ? value : tsri_f8_decoded(p, tsri_f8_encoded(p, value, dtype), dtype);
 }
 
-// 0: the conversion stays.
+// Returns 0 if the conversion stays as it is.
 static uint32_t conversion(const other_writer *p, uint32_t index) {
   const tsri_ir_expr *x = original(p->h, index);
   const stored_conversions *stored = p->h->context;

@@ -52,7 +52,7 @@ static inline bool is_f8(uint32_t dtype) { return dtype == TSR_F8_E4M3 || dtype 
 // The f32 that a code of f8, in a u32, stands for; and the code that an f32 rounds to.
 uint32_t tsri_f8_decoded(const other_writer *p, uint32_t code, tsr_dtype dtype);
 uint32_t tsri_f8_encoded(const other_writer *p, uint32_t value, tsr_dtype dtype);
-// An f32 that rounds to f8 as the f64 does: cut off, with the last bit set if anything was lost.
+// Converts f64 to an f32 that rounds to f8 as the f64 does: truncates, and sets the last bit if anything was lost.
 uint32_t tsri_f64_to_odd_f32(const other_writer *p, uint32_t value);
 
 // An operation on u64, given as i64, that differs from the one on i64. 0: it does not.
@@ -60,7 +60,7 @@ uint32_t tsri_u64_operation(const other_writer *p, tsri_ir_op code, uint32_t a, 
 // f32, f64 or bf16 from u64, and u64 from f32 or f64, with u64 given as i64.
 uint32_t tsri_u64_to_float(const other_writer *p, tsr_dtype dtype, uint32_t a);
 uint32_t tsri_u64_from_float(const other_writer *p, tsr_dtype dtype, uint32_t a);
-// Numbers of u64, given as i64, as i64 in the same order; and back.
+// Maps u64 (given as i64) to the i64 with the same place in the order; the same operation maps it back.
 uint32_t tsri_u64_flipped(const other_writer *p, uint32_t a);
 
 #endif

@@ -24,7 +24,7 @@ static uint32_t halved(const other_writer *p, uint32_t a) {
   return calc64(p, TSRI_OP_AND, half, wide(p, ~SIGN));
 }
 
-// Twice the quotient of a / 2 and b is a / b or one less. A divisor from 2^63 on goes into a once at most.
+// Division of a by b: 2 * ((a / 2) / b) is the quotient or one less. A divisor from 2^63 on fits into a at most once.
 static uint32_t divided(const other_writer *p, uint32_t dividend, uint32_t divisor, bool is_remainder) {
   uint32_t a = keep(p, dividend), b = keep(p, divisor), zero = wide(p, 0);
   uint32_t twice = calc64(p, TSRI_OP_SHL, calc64(p, TSRI_OP_DIV, halved(p, a), b), constant(p, TSR_U32, 1));

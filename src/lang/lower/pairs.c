@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "lang/lower/pairs_build.h"
 
-// What the original's things of i64 have become: the hoister knows the low words, these are the high ones.
+// The high words of the original's i64 expressions, variables and parameters. The hoister keeps the low words.
 typedef struct halves {
   uint32_t *exprs, *vars, *params;  // by index in the original
 } halves;
@@ -124,7 +124,8 @@ static uint32_t chosen(rewriter *w, uint32_t which, uint32_t yes, uint32_t no, t
   return put(w, (tsri_ir_expr){.kind = TSRI_EXPR_COND, .type = type, .a = which, .b = yes, .c = no});
 }
 
-// if (a) { what b needs; t = b; } else { what c needs; t = c; }; a ? b : c of each word where neither needs anything.
+// if (a) { statements of b; t = b; } else { statements of c; t = c; }, or a ? b : c for each word if neither needs
+// statements.
 static pair choice(const pair_writer *p, const tsri_ir_expr *x) {
   hoister *h = p->h;
   rewriter *w = &h->w;
@@ -174,7 +175,8 @@ static pair long_value(const pair_writer *p, const tsri_ir_expr *x) {
   }
 }
 
-// Called with the operands' places known. Of expressions that are no i64, comparisons and conversions have operands that are.
+// Called after the operands have been replaced. An expression of another type may have operands of i64: comparisons and
+// conversions.
 static uint32_t lower_expr(hoister *h, uint32_t index, list *before) {
   const tsri_ir_expr *x = original(h, index);
   pair_writer p = {h, before, x->type.lanes};

@@ -16,7 +16,7 @@ static bool is_lacking(const hoister *h, tsri_ir_space space, uint32_t storage) 
 
 static uint32_t per_word(uint32_t storage) { return 4 / (uint32_t)tsr_dtype_bytes((tsr_dtype)storage); }
 
-// What holds a value of the type. Only a local array holds a bool.
+// The dtype that holds values of a storage type. Only local arrays hold bools.
 static tsr_dtype wide_storage(uint32_t storage) {
   return storage == TSR_BOOL ? TSR_U32 : tsri_ir_compute_dtype((tsr_dtype)storage);
 }
@@ -64,7 +64,7 @@ static uint32_t encoded(rewriter *w, uint32_t value, uint32_t storage, uint32_t 
 
 // --- Elements in words --------------------------------------------------------------------------------------------------
 
-// Where elements are that are accessed at once.
+// The words in which the accessed elements are.
 typedef struct place {
   uint32_t object, lanes;
   uint32_t bits;   // of an element
@@ -77,7 +77,8 @@ static uint32_t shifted(rewriter *w, tsri_ir_op code, uint32_t a, uint32_t count
   return count ? op(w, code, u32_type, a, number(w, count), 0) : a;
 }
 
-// `is_used_twice`: word and shift are; a word that is followed by others always may be.
+// `is_used_twice`: the caller uses the word index and the shift more than once, so they are assigned to variables. The
+// index of a word that others follow always is.
 static place place_of(hoister *h, list *to, uint32_t object, uint32_t index, uint32_t lanes, bool is_used_twice) {
   rewriter *w = &h->w;
   uint32_t each = per_word(w->from->buffers[object].storage);
@@ -221,7 +222,7 @@ static void widen_arrays(const hoister *h, tsri_ir_space space, tsri_ir_array *a
   }
 }
 
-// A buffer of which parts of words are stored.
+// Finds buffers into which parts of words are stored: their elements become atomic.
 static void find_atomic_buffers(hoister *h) {
   const tsri_kernel *k = h->w.from;
   for (uint32_t i = 1; i < k->stmt_count; i++) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The analysis knows no more than WGSL's.
+// The analysis repeats WGSL's own: it must not know more than that does.
 #include "lang/lower/uniform_conditions.h"
 
 #include "core/error.h"
 #include "lang/lower/collectives.h"
 #include "lang/lower/hoist_build.h"
 
-#define DECIDED_BY_ONE 1u  // of an IF or LOOP: its condition is to be the same for all items, and WGSL does not see it
+#define DECIDED_BY_ONE 1u  // IF or LOOP: its condition must be the same for all items, but WGSL cannot see that it is
 #define DIVERGES       2u  // LOOP: items may leave or skip at different times
 
 typedef struct analysis {

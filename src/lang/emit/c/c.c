@@ -38,7 +38,7 @@ void tsri_c_put_var(void *emitter, tsri_builder *out, uint32_t var) {
 
 // --- Declarations ---------------------------------------------------------------------------------------------------
 
-// Members or variables, "  f32 tile_s0[64];"; `words` stand before the type.
+// Writes arrays as members or variables, "  f32 tile_s0[64];". `words` are written before the type.
 static void put_arrays(tsri_builder *out, const tsri_ir_array *arrays, uint32_t count, const char *indent,
                        const char *words, const char *kind) {
   for (uint32_t i = 0; i < count; i++) {
@@ -63,7 +63,8 @@ static void put_declarations(tsri_c_emitter *e, tsri_builder *out, const char *i
   put_arrays(out, kernel->locals, kernel->local_count, indent, "", "l");
 }
 
-// Scalars, read from the words of the parameter block: $0 is one, $1 two of them.
+// Writes the scalars, which are read from the words of the parameter block. $0 is a scalar's word, $1 its two words as
+// a 64-bit number.
 static void put_scalars(tsri_c_emitter *e, tsri_builder *out) {
   static const char *const values[TSR_DTYPE_COUNT] = {
       [TSR_BOOL] = "$0 != 0u",        [TSR_U32] = "$0",      [TSR_I32] = "(i32)$0",
@@ -94,7 +95,7 @@ void tsri_c_put_id(const tsri_c_emitter *e, tsri_builder *out, tsri_ir_id id, ui
   tsri_template_put(out, e->spell->ids[id], holes, 1);
 }
 
-// The ids that the body names, as constants.
+// Declares the ids that the body uses as constants of the function.
 static void put_ids(tsri_c_emitter *e, tsri_builder *out) {
   if (e->uses_lid) e->ids_used |= 7u << (3 * TSRI_ID_LOCAL);
   for (uint32_t i = 0; i < 3 * (TSRI_ID_GLOBAL + 1); i++) {

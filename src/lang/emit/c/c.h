@@ -38,7 +38,7 @@ typedef enum tsri_c_dialect_bit {
   TSRI_C_ALL = TSRI_C_GPU | TSRI_C_PLAIN
 } tsri_c_dialect_bit;
 
-// Words are written with the blank that follows them, so that an empty one leaves none behind.
+// Each word ends with the blank that follows it, so that an empty word leaves no blank behind.
 typedef struct tsri_c_spelling {
   uint32_t bit;
   const char *prelude;         // types u8 to f64 and TSR_FN, which stands before a helper
@@ -121,18 +121,19 @@ void tsri_c_put_name(tsri_builder *out, const char *name, const char *kind, uint
 
 // --- Helpers --------------------------------------------------------------------------------------------------------
 
-// Fills the holes of a template (emit/c/helpers.c lists them) and those of `more`, NULL or a list; asks for each tsr_ helper it
-// names; and adds the result to `out`. Operands $a, $b, $c stay.
+// Adds `pattern` to `out` with its holes filled (emit/c/helpers.c lists them), including those of `more` (a list, or
+// NULL), and writes each tsr_ helper that it names. The operands $a, $b, $c are left as they are.
 void tsri_c_expand(tsri_c_emitter *e, tsri_builder *out, const char *pattern, tsri_ir_type type, const tsri_hole *more);
 
 // True the first time a helper of this name is asked for: the caller then writes it. `name` is cut to fit.
 bool tsri_c_want(void *emitter, const char *name);
 // Adds a helper that the caller wrote for tsri_c_want.
 void tsri_c_define(void *emitter, const char *name, const tsri_builder *text);
-// Both, for a helper that is a template.
+// tsri_c_want and tsri_c_define in one call, for a helper that is a template.
 void tsri_c_define_once(tsri_c_emitter *e, const char *name, const char *pattern, tsri_ir_type type,
                         const tsri_hole *more);
-// Adds the helper of this name, if the list in helpers.c or an expansion has it, unless it is there. Returns the name.
+// Writes the helper of this name if it has not been written and the list in helpers.c or an expansion has it. Returns
+// the name.
 tsri_c_name tsri_c_need(tsri_c_emitter *e, tsri_c_name name);
 // Adds the function of this name that is written from an expansion (lang/lower/expand.h), if there is one and it was not
 // asked for before.

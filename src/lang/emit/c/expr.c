@@ -100,7 +100,7 @@ tsri_c_name tsri_c_type(tsri_c_emitter *e, tsri_ir_type type) {
   return tsri_c_need(e, tsri_c_named("tsr_%s", tsri_ir_type_name(type)));
 }
 
-// The type that decides about an operation: of the value selected, else of the first operand.
+// The type that selects an operation's template: of SELECT that of the selected value, else that of the first operand.
 static tsri_ir_type operand_type(const tsri_c_emitter *e, const tsri_ir_expr *x) {
   bool is_select = x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_SELECT;
   return e->kernel->exprs[is_select ? x->b : x->a].type;

@@ -21,7 +21,7 @@
 const char tsri_c_cuda_lane[] =
     "TSR_FN u32 tsr_fragment_lane() {\n  u32 x;\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));\n  return x;\n}\n";
 
-// A factor's four matrices of 8 x 8, each line of which one item points to.
+// Loads the four 8 x 8 matrices of a factor. Each item passes the address of one of their rows.
 static const char shared_text[] =
     "TSR_FN void $name(u32 *f, $space const void *base, u32 at, u32 stride) {\n"
     "  const u32 lane = tsr_fragment_lane();\n"
@@ -73,7 +73,7 @@ static const char wide_text[] =
     "    const u32 outer = lane / 4u + 8u * ($outer), inner = lane % 4u + 4u * ($inner);\n"
     "    tsr_fragment_split(f, i, $element);\n  }\n}\n";
 
-// Factor `l` times factor `r`, steps j * 2 to j * 2 + 7 of k: added to a half of the columns.
+// Multiplies factor `l` by factor `r` for k from j * 2 to j * 2 + 7 and adds the product to one half of the columns.
 #define WIDE_MMA(l, r)                                                                                               \
   "      asm volatile(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 \"\n"                                     \
   "                   \"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"                         \

@@ -130,7 +130,7 @@ static const helper helpers[] = {
     {TSRI_C_CUDA, "f32_to_bf16", "",
      "#if __CUDA_ARCH__ >= 800\n" CUDA_ROUND("f32", "bf16", "f") "#else\n" F32_TO_BF16 "#endif\n"},
 
-    // What is read once. The builtin reads vectors of the compiler's own, not HIP's.
+    // Loads of data that is read once. The built-in function takes the compiler's own vector types, not HIP's.
     {TSRI_C_HIP, "read_once", "",
      "template <class T, int N> struct tsr_once {\n  typedef T lanes __attribute__((ext_vector_type(N)));\n};\n"
      "template <int N, class T> TSR_FN typename tsr_once<T, N>::lanes tsr_read_once(const T *p) {\n"
@@ -211,7 +211,8 @@ static tsri_ir_type take_type(tsri_c_name *name) {
   return (tsri_ir_type){TSR_F32, 0};
 }
 
-// NULL: it is one made on demand, which was written before, or an expansion.
+// Returns NULL for helpers that are not in the list: those made on demand, which have been written already, and
+// expansions.
 static const helper *find_helper(const tsri_c_emitter *e, const char *name, tsri_ir_type *out_type) {
   uint32_t bits = e->spell->bit | (tsri_c_is(e, TSRI_C_OPENCL) && e->options->f16 ? OPENCL_F16 : 0);
   tsri_c_name base = tsri_c_named("%s", name + 4);  // without tsr_

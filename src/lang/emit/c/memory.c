@@ -47,7 +47,7 @@ typedef struct access {
   const access_way *way;
 } access;
 
-// Elements of one native access; 1: element by element.
+// How many elements one native access has. 1: elements are accessed one by one.
 static uint32_t native_lanes(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
   if (space == TSRI_SPACE_LOCAL || e->spell->max_native_bytes == 0) return 1;
   if (e->options->wide_unaligned && space == TSRI_SPACE_BUFFER && !tsri_c_is(e, TSRI_C_OPENCL)) return 1;
@@ -64,8 +64,8 @@ static access access_of(const tsri_c_emitter *e, tsri_ir_space space, uint32_t o
   return a;
 }
 
-// The way for elements that are read once and that the kernel does not write; NULL: there is none. CUDA's instruction wants to
-// know that no other buffer overlaps them.
+// The way to read elements that are read only once; NULL: the usual one. The kernel must not write them, and CUDA's
+// instruction also requires that no other buffer overlaps them.
 static const access_way *way_once(const tsri_c_emitter *e, const access *a, const tsri_ir_expr *load) {
   bool is_once = load->op == TSRI_LOAD_ONCE && !tsri_ir_array_of(e->kernel, a->space, load->object)->is_stored;
   if (!is_once || tsr_dtype_bytes(a->storage) == 1 || a->step == 1 || a->space != TSRI_SPACE_BUFFER) return NULL;
@@ -101,7 +101,7 @@ static tsri_c_name access_name(const char *what, tsri_ir_space space, tsr_dtype 
   return tsri_c_named("tsr_%s_%c_%s_by%u", what, "bsl"[space], tsr_dtype_name(storage), (unsigned)lanes);
 }
 
-// The element in memory of a lane, by name: the lane of a native vector, or an element of its own.
+// Names a lane's element in memory: a component of a native vector, or a variable.
 static tsri_builder element_text(tsri_c_emitter *e, const access *a, uint32_t lane) {
   tsri_builder text = {0};
   if (a->step == 1) put_way(e, &text, a, a->way->load, lane, "");
@@ -109,7 +109,7 @@ static tsri_builder element_text(tsri_c_emitter *e, const access *a, uint32_t la
   return text;
 }
 
-// Adds an element that was decoded or is encoded by `pattern`; the device does that for halves.
+// Writes an element decoded or encoded by `pattern`. Halves need no pattern where the device converts them.
 static void put_coded(tsri_c_emitter *e, tsri_builder *out, const access *a, const char *pattern, tsr_dtype dtype,
                       const char *element) {
   tsri_c_pattern coded = {a->is_half ? "$a" : pattern, dtype, NULL, NULL};

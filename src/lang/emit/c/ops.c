@@ -21,7 +21,8 @@ typedef struct op_patterns {
   const char *b;  // bool
 } op_patterns;
 
-// Rounds to whole numbers, or drops the sign: there is one way to do it, and so no precise:: before it.
+// Operations that are exact in every dialect (rounding to whole numbers, dropping the sign): Metal needs no precise::
+// before them.
 #define EXACT "$o$f($a)"
 // Signed integers wrap around.
 #define WRAPS(name) \
@@ -69,7 +70,8 @@ static const char *op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype 
 
 // --- Conversions: $t is the type converted from, $o the one converted to, $r its value type -------------------------
 
-// There and back, which NVIDIA's hardware does for f64, too, if to f16; NULL where that is no rounding to nearest even.
+// Rounds by converting to the narrow type and back. NVIDIA's hardware does that for f64 as well if the target is f16.
+// NULL where the conversion does not round to nearest even.
 static const char *rounding_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dtype from) {
   if (e->lacks.rounding >> to & 1) return NULL;
   if (from == TSR_F64) return to == TSR_F16 && tsri_c_is(e, TSRI_C_CUDA) ? "tsr_f16_to_f32(tsr_f64_to_f16($a))" : NULL;

@@ -2,14 +2,14 @@
 // How each dialect of the C family spells things. A new one is an entry here and one in emit/c/c.c.
 #include "lang/emit/c/c.h"
 
-// Several kernels may share a program, so everything that could stand there twice is guarded.
+// Several kernels may be in one program, so every definition that could occur twice is guarded.
 #define ONCE(what, text) "#ifndef tsr_has_" what "\n#define tsr_has_" what "\n" text "#endif\n"
 
 #define UCHAR_TYPES                                                                \
   "typedef uchar u8;\ntypedef char i8;\ntypedef ushort u16;\ntypedef short i16;\n" \
   "typedef uint u32;\ntypedef int i32;\ntypedef ulong u64;\ntypedef long i64;\ntypedef float f32;\n"
 
-// Where ids are constants of the function.
+// Ids of dialects that declare them as constants of the function.
 #define GLOBAL "group_$l * $size + local_$l"
 
 const tsri_c_spelling tsri_c_opencl = {

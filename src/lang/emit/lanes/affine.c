@@ -77,7 +77,7 @@ static lane_value multiply(lane_builder *b, const lane_value *x, uint32_t factor
   return out;
 }
 
-// A sum whose steps cancelled each other is a scalar.
+// An affine value whose steps are all 0 becomes a scalar.
 static lane_value settle(lane_builder *b, lane_value x) {
   for (int i = 0; i < 3; i++) {
     uint64_t bits;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Instructions, constants and registers of lane bytecode while it is written.
-//
-// When memory runs out, has_failed is set and everything goes on to no effect, so that callers need not look after each
-// call; tsri_lanes_compile looks once, at the end.
+// When memory runs out, has_failed is set, and all further calls do nothing useful but are safe. Callers need not check
+// after each call; tsri_lanes_compile checks once, at the end.
 #include <string.h>
 
 #include "core/alloc.h"

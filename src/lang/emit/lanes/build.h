@@ -56,7 +56,8 @@ typedef struct lane_plan {
 bool lane_plan_init(lane_plan *plan, const tsri_kernel *kernel);
 void lane_plan_deinit(lane_plan *plan);
 
-// Assigned once, and read nowhere but in the innermost loop around that: no lane ever needs an older value.
+// Whether the variable is assigned once and read only in the innermost loop around that assignment: no lane ever needs
+// an older value.
 bool lane_plan_is_single(const lane_plan *plan, uint32_t var);
 // A loop counter: assigned before a loop and by var + uniform or var - uniform at its end; not read after it.
 bool lane_plan_is_counter(const lane_plan *plan, const tsri_kernel *kernel, uint32_t var);
@@ -85,7 +86,7 @@ typedef struct lane_values {
   lane_value part[4];
 } lane_values;
 
-// Where a result should go, if that can be had without a copy.
+// Where a result should be written if that saves a copy.
 typedef struct lane_dest {
   uint32_t word;
   bool is_merge;
@@ -115,7 +116,8 @@ typedef struct lane_loop_state {
   uint32_t break_patch, continue_patch;  // chains of jumps to be given a target
 } lane_loop_state;
 
-// What a loop computes anew in every round though it stays the same, computed before the loop (emit/lanes/hoist.c).
+// An expression that has the same value in every iteration of a loop, and is therefore computed before the loop
+// (emit/lanes/hoist.c).
 typedef struct lane_hoisted {
   uint32_t expr;
   lane_value value;
@@ -125,7 +127,7 @@ enum { LANE_MAX_HOISTED = 64 };
 typedef struct lane_builder {
   const tsri_kernel *kernel;
   lane_plan plan;
-  bool has_failed;  // no memory; everything goes on, to no effect
+  bool has_failed;  // memory ran out; see build.c
   uint32_t *insns;
   uint32_t insn_count, insn_capacity;
   uint64_t *consts;
@@ -200,8 +202,8 @@ void lane_block(lane_builder *b, uint32_t stmt);
 void lane_if(lane_builder *b, const tsri_ir_stmt *stmt);
 void lane_loop_stmt(lane_builder *b, const tsri_ir_stmt *stmt, uint32_t loop);
 void lane_leave(lane_builder *b, bool is_break);
-// After an `if` in which lanes may have left a loop: those leave the set. `*mask` is taken when first needed; jumps of
-// `chain`, to the end of the block, are taken if none is left.
+// After an `if` in which lanes may have left a loop: removes those from the set of active lanes. `*mask` is allocated
+// when it is first needed. The jumps of `chain`, to the end of the block, are taken if no lane is left.
 void lane_drop(lane_builder *b, const tsri_ir_stmt *stmt, uint32_t *mask, uint32_t *chain);
 // Keeps the lanes for which the condition holds (`flip`: does not hold); jumps of `chain` are taken if none is left.
 void lane_narrow(lane_builder *b, uint32_t expr, bool flip, uint32_t mask, uint32_t *chain);
@@ -209,10 +211,11 @@ uint32_t lane_save(lane_builder *b);  // a slot; released in the reverse order
 void lane_restore(lane_builder *b, uint32_t slot);
 void lane_unsave(lane_builder *b);
 uint32_t lane_take_mask(lane_builder *b);
-// Is there a load in the expression, which must not be made for lanes that do not want it?
+// Whether the expression contains a load, which must not be executed for lanes that do not need it.
 bool lane_has_load(const tsri_kernel *kernel, uint32_t expr);
 
-// Before a loop: computes what stays the same in it. After it: forgets the ones from `first` on.
+// lane_hoist, before a loop, computes what does not change in it; lane_unhoist, after the loop, forgets those from
+// `first` on.
 uint32_t lane_hoist(lane_builder *b, const tsri_ir_stmt *loop_stmt, uint32_t loop);
 void lane_unhoist(lane_builder *b, uint32_t first);
 bool lane_is_hoisted(const lane_builder *b, uint32_t expr, lane_value *out);

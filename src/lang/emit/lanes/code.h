@@ -112,8 +112,9 @@ enum {
 #define TSRI_LANE_PART_OF(flags)              ((flags) >> 6 & 3u)          // memory: which of them
 #define TSRI_LANE_WIDE_FLAGS(log2_wide, part) ((uint32_t)(log2_wide) << 4 | (uint32_t)(part) << 6)
 
-// ALIAS: nothing but such loads writes this register. ROWS: a LOAD_AFFINE with ALIAS may make dst stand for rows that repeat or lie apart in memory. It is then read by one
-// MULADD_F32 or FMA_F32 with the flag, whose a and b both are such.
+// ALIAS: only loads with this flag write the register. ROWS: a LOAD_AFFINE with ALIAS may make dst refer to rows in
+// memory that repeat or are not contiguous. Such a register is read only by one MULADD_F32 or FMA_F32 with the ROWS
+// flag, whose a and b are both of this kind.
 
 // `form` of memory instructions and NARROW_AFFINE: how an index is held.
 enum { TSRI_LANE_INDEX_U32, TSRI_LANE_INDEX_I32, TSRI_LANE_INDEX_I64, TSRI_LANE_INDEX_KINDS };

@@ -369,7 +369,8 @@ static void branch_scalar(lane_builder *b, const tsri_ir_expr *e, lane_value con
   lane_patch(b, to_end);
 }
 
-// One of the two has no loads: all lanes take it, and then those that want the other one take that. `flip`: that is c.
+// One of the two values has no loads: it is computed for all lanes, then the other one for the lanes that need it.
+// `flip`: the other one is c.
 static void branch_over(lane_builder *b, const tsri_ir_expr *e, bool flip, lane_values *out) {
   uint32_t to_end = LANE_NO_PATCH;
   take_parts(b, e, out);
@@ -403,7 +404,7 @@ static void branch_both(lane_builder *b, const tsri_ir_expr *e, lane_values *out
   lane_value_release(b, &condition);
 }
 
-// Parts without loads may be computed for all lanes: nothing can go wrong in them.
+// Values without loads are computed for all lanes and then selected: arithmetic has no side effects.
 static void select_parts(lane_builder *b, const tsri_ir_expr *e, const lane_dest *dest, lane_values *out) {
   lane_values x, y;
   lane_value condition = lane_eval_one(b, e->a, NULL);

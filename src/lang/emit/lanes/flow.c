@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Conditions and loops to lane bytecode.
 //
-// Where all lanes go the same way, a jump does. Else the set of lanes is saved and narrowed, and restored after; lanes
-// that leave a loop early are marked in a register, and dropped from the set wherever it is restored before the loop's
-// end.
+// A condition that is the same for all lanes becomes a jump. Otherwise the set of active lanes is saved, narrowed, and
+// restored afterwards. Lanes that leave a loop early are marked in a register, and removed from the set wherever it is
+// restored before the loop's end.
 #include "lang/emit/lanes/build.h"
 
 // --- Sets of lanes ----------------------------------------------------------------------------------------------------
@@ -34,7 +34,8 @@ static bool is_first(const lane_builder *b, const tsri_ir_expr *e) {
          y->type.dtype == TSR_U32;
 }
 
-// x compared with y, one of them affine and one scalar: no lane need be looked at, mostly.
+// Narrows the set by comparing x with y, one of them affine and one scalar: the result usually follows without looking
+// at the lanes.
 static void narrow_affine(lane_builder *b, tsri_ir_op op, lane_value x, lane_value y, bool flip, uint32_t mask,
                           uint32_t *chain) {
   static const tsri_ir_op turned[] = {
@@ -105,7 +106,7 @@ static void if_scalar(lane_builder *b, const tsri_ir_stmt *s) {
   lane_patch(b, to_end);
 }
 
-// One branch only: its condition need not be kept.
+// An `if` with one branch: the condition need not be kept.
 static void if_one(lane_builder *b, const tsri_ir_stmt *s) {
   uint32_t to_end = LANE_NO_PATCH, mask = lane_take_mask(b), slot = lane_save(b);
   lane_narrow(b, s->value, s->body == 0, mask, &to_end);
@@ -207,7 +208,8 @@ static void clear_marks(lane_builder *b, uint32_t marks) {
   lane_emit(b, TSRI_LANE_MOVE_32, 0, 0, (lane_words){.dst = marks, .a = lane_const(b, 0)});
 }
 
-// After the body: lanes that continued come back, those that broke out do not. Without either nothing has changed.
+// After the body: lanes that continued become active again, lanes that broke out do not. Without continue and break the
+// set has not changed.
 static void rejoin(lane_builder *b, lane_loop_state *loop, uint32_t round_slot, uint32_t mask, uint32_t *to_exit) {
   if (loop->continue_marks != TSRI_LANE_ABSENT) lane_restore(b, round_slot);
   if (loop->break_marks == TSRI_LANE_ABSENT) return;

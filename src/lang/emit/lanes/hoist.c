@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic in a loop whose operands do not change there is done once, before the loop.
 //
-// That is right for lanes that would never have come to it: nothing in the language's arithmetic can go wrong. Loads
-// are left where they are.
+// This is also right for lanes that would never have computed it, because arithmetic of the language cannot fail. Loads
+// are not moved.
 #include "lang/emit/lanes/build.h"
 
 typedef struct hoister {

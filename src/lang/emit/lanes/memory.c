@@ -101,7 +101,7 @@ static void store_part(lane_builder *b, const tsri_ir_stmt *s, uint32_t lanes, u
                        lane_value value) {
   const tsri_ir_array *array = tsri_ir_array_of(b->kernel, (tsri_ir_space)s->space, s->object);
   bool is_local = s->space == TSRI_SPACE_LOCAL;
-  // Local arrays are held wide: what they would lose in memory is lost here.
+  // Local arrays hold values in their value type, so convert to the storage type here, as a store to memory would.
   if (is_local) value = lane_convert(b, value, (tsr_dtype)array->storage, NULL);
   value = lane_no_affine(b, value);
   uint32_t op = is_local ? TSRI_LANE_LOCAL_STORE

@@ -156,8 +156,8 @@ static uint32_t common_loop(const lane_plan *plan, uint32_t a, uint32_t b) {
   return a;
 }
 
-// A variable that is used in a loop and outside it keeps its register for the whole loop: other rounds must not
-// overwrite what this one left.
+// A variable that is used both in a loop and outside it keeps its register for the whole loop: other iterations must
+// not overwrite its value.
 static void find_lifetimes(lane_plan *plan) {
   for (uint32_t i = 0; i < plan->access_count; i++) {
     const lane_access *a = &plan->accesses[i];

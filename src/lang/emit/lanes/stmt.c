@@ -21,8 +21,8 @@ void lane_ready_var(lane_builder *b, uint32_t var) {
   }
 }
 
-// Variables that end before `pos` give their registers back; those that begin by then and inside a loop that goes
-// round before their first assignment take them.
+// Advances to `pos`: releases the registers of variables that end before it, and takes registers for variables that
+// begin by then inside a loop that runs again before their first assignment.
 static void advance(lane_builder *b, uint32_t pos) {
   for (; b->done_pos < pos; b->done_pos++) {
     for (uint32_t v = b->plan.dead[b->done_pos]; v != 0; v = b->plan.vars[v].next_dead) {
@@ -64,7 +64,8 @@ void lane_assign_var(lane_builder *b, uint32_t var, lane_values *values) {
   }
 }
 
-// A variable's own copy of a scalar: what never changes and what nobody else holds needs none.
+// A scalar register that belongs to the variable alone. Needs no copy if the scalar never changes or nobody else uses
+// it.
 static uint32_t own_scalar(lane_builder *b, uint32_t word, uint8_t dtype, bool will_change) {
   uint32_t kind = TSRI_LANE_KIND(word);
   bool is_fixed = kind == TSRI_LANE_CONST || kind == TSRI_LANE_PARAM || kind == TSRI_LANE_PLACE;
@@ -78,7 +79,7 @@ static uint32_t own_scalar(lane_builder *b, uint32_t word, uint8_t dtype, bool w
   return dst;
 }
 
-// The variable is this affine value from now on; a counter's base changes, its steps do not.
+// Binds the variable to this affine value. Of a counter only the base changes later, not the steps.
 static void bind_affine(lane_builder *b, uint32_t var, lane_value value, bool is_counter) {
   lane_value lane = value;
   lane.word = own_scalar(b, value.word, value.dtype, is_counter);
@@ -87,7 +88,8 @@ static void bind_affine(lane_builder *b, uint32_t var, lane_value value, bool is
   b->vars[var] = (lane_var_state){.values = {.count = 1, .part = {lane}}, .is_bound = true};
 }
 
-// A counter's step: its base has been computed, at best by the last instruction, which can then write it in place.
+// A counter's step: the new base has just been computed, if possible by the last instruction, which then writes the
+// counter's register directly.
 static void rebind(lane_builder *b, uint32_t var, lane_value value) {
   uint32_t uint32 = b->vars[var].values.part[0].word;
   uint32_t *last = b->insns + ((size_t)b->insn_count - 1) * TSRI_LANE_INSN_WORDS;
@@ -119,7 +121,7 @@ static bool bind_view(lane_builder *b, uint32_t var, const tsri_ir_expr *e, lane
   return true;
 }
 
-// A variable without registers takes over those of its first value, if nobody else has a use for them.
+// A variable without registers takes over the registers of its first value if nothing else uses them.
 static bool adopt(lane_builder *b, uint32_t var, const lane_values *values) {
   const tsri_ir_var *v = &b->kernel->vars[var];
   uint8_t kind = v->is_uniform ? LANE_VALUE_SCALAR : LANE_VALUE_LANES;
@@ -135,7 +137,7 @@ static bool adopt(lane_builder *b, uint32_t var, const lane_values *values) {
   return true;
 }
 
-// A variable that only ever holds what another holds, which does not change meanwhile, stands for the same registers.
+// A variable that is always a copy of another one, which does not change meanwhile, uses the same registers.
 static bool bind_copy(lane_builder *b, uint32_t var, const tsri_ir_expr *e) {
   if (e->kind != TSRI_EXPR_VAR) return false;
   const tsri_ir_var *v = &b->kernel->vars[var], *from = &b->kernel->vars[e->object];

@@ -49,8 +49,8 @@ tsri_spv_id tsri_spv_decode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri
 
 // --- Between value types --------------------------------------------------------------------------------------------
 
-// Bits 32 to 63 of an i64 are the sign's. gallivm gets comparisons of an OpSConvert with a constant wrong, so it is not
-// shown one.
+// Sign-extends to i64: bits 32 to 63 are the sign. Done without OpSConvert, because gallivm gets comparisons of its
+// result with a constant wrong.
 static tsri_spv_id widen_signed(tsri_spv *s, uint32_t lanes, tsri_spv_id a) {
   tsri_spv_type words = tsri_spv_make_type(SPV_U32, lanes), wide = tsri_spv_make_type(SPV_U64, lanes);
   if (!s->options->quirks) return SPV_OP(s, SPV_OP_S_CONVERT, wide, a);

@@ -71,7 +71,7 @@ static tsri_spv_id compose(tsri_spv *s, const tsri_ir_expr *x, bool is_splat) {
   return tsri_spv_compose(s, tsri_spv_value_type(x->type), lanes);
 }
 
-// No item's number has bit 31.
+// Bit 31 of an item's number is always 0, which the compiler does not know.
 tsri_spv_id tsri_spv_hidden_zero(tsri_spv *s) {
   tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
   tsri_spv_id count = tsri_spv_u32(s, 31);

@@ -9,7 +9,8 @@ static const tsri_spv_type f32_type = {SPV_F32, 1}, u32_type = {SPV_U32, 1};
 
 // --- What can be written --------------------------------------------------------------------------------------------
 
-// Memory of a fragment lies as the instructions want it: elements as they are stored, rows at multiples of 16 bytes.
+// Whether the instructions can access the fragment's memory: elements are stored in their own type, and rows begin at
+// multiples of 16 bytes.
 static bool takes_memory(const tsri_kernel *kernel, const tsri_emit_options *options, const tsri_ir_stmt *stmt) {
   const tsri_ir_array *array = tsri_ir_array_of(kernel, (tsri_ir_space)stmt->space, stmt->object);
   bool is_half = array->storage == TSR_F16 || array->storage == TSR_BF16;
@@ -66,9 +67,9 @@ void tsri_spv_declare_fragments(tsri_spv *s) {
 
 // --- Offsets --------------------------------------------------------------------------------------------------------
 
-// Offsets and strides count elements, instructions count entries of the array, which are `unit` elements (a power of two)
-// each. Offset and stride are multiples of it. Where their parts are seen to be, each is divided by itself, which leaves
-// constants constant and most sums without a shift.
+// Offsets and strides count elements; the instructions count entries of the array, each of `unit` elements (a power of
+// two). Offset and stride are multiples of `unit`. Where the terms of an expression are known to be multiples as well,
+// each term is divided by itself: constants stay constants, and most sums need no shift.
 static bool is_multiple(const tsri_kernel *k, uint32_t expr, uint32_t unit) {
   const tsri_ir_expr *x = &k->exprs[expr];
   if (x->kind == TSRI_EXPR_CONST) return x->bits % unit == 0 && x->bits <= INT32_MAX;

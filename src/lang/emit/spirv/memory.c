@@ -106,7 +106,8 @@ static tsri_spv_type widened_type(tsri_spv_kind kind, uint32_t lanes) {
   return tsri_spv_make_type(kind == SPV_U8 || kind == SPV_U16 ? SPV_U32 : kind, lanes);
 }
 
-// Whether an access has to say that other items write or read there: Vulkan's memory model wants that.
+// Whether an access must be marked as visible to other items, as Vulkan's memory model requires for memory that items
+// share.
 static bool says_common(const tsri_spv *s, const tsri_spv_place *place) {
   return s->is_vulkan_model && tsri_spv_is_common(s, place->space, place->object);
 }

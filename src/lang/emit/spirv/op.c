@@ -125,7 +125,7 @@ static tsri_spv_id put_is_far(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, con
   return tsri_spv_put_expansion(s, &x, args);
 }
 
-// The expansion for far operands stands in a branch that is taken if any lane needs it.
+// Writes the expansion for far operands in a branch, which is taken if any lane needs it.
 static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
   tsri_spv_type floats = tsri_spv_value_type(type);
   tsri_spv_id near = put_function(s, op, type, args, false);

@@ -110,7 +110,7 @@ typedef struct tsri_spv {
 
 // --- Words, types, constants (emit/spirv/words.c) -------------------------------------------------------------------
 
-// Lists of words are builders: after a failure they take nothing more, and the emitter finds out at the end.
+// Lists of words are builders: after a failure they ignore everything, and the emitter checks once, at the end.
 void tsri_spv_put(tsri_builder *list, const uint32_t *words, size_t count);
 // An instruction with `count` operand words.
 void tsri_spv_put_op(tsri_builder *list, uint32_t op, const uint32_t *operands, size_t count);
@@ -123,8 +123,8 @@ tsri_spv_id tsri_spv_new_id(tsri_spv *s);
 #define SPV_PUT(words, op, ...) tsri_spv_put_op((words), (op), SPV_WORDS(__VA_ARGS__))
 #define SPV_DECORATE(s, ...)    SPV_PUT(&(s)->decorations, SPV_OP_DECORATE, __VA_ARGS__)
 
-// A type or a constant, of which a module has each once: writes it the first time. Operands without the id; of a constant, the
-// first is its type.
+// A type or constant: written the first time it is asked for, since a module may have each only once. `operands` are
+// without the id; the first operand of a constant is its type.
 tsri_spv_id tsri_spv_global(tsri_spv *s, uint32_t op, const uint32_t *operands, size_t count);
 #define SPV_GLOBAL(s, op, ...) tsri_spv_global((s), (op), SPV_WORDS(__VA_ARGS__))
 
@@ -224,8 +224,8 @@ tsri_spv_id tsri_spv_builtin_value(tsri_spv *s, tsri_spv_builtin builtin, uint32
 tsri_spv_id tsri_spv_ir_id(tsri_spv *s, tsri_ir_id id, uint32_t axis);
 tsri_spv_id tsri_spv_var(tsri_spv *s, uint32_t var);
 tsri_spv_id tsri_spv_local_index(tsri_spv *s);
-// A word that is 0, which the driver's compiler does not find out. gallivm (lavapipe) folds x * 0, 0 / x and 0 + x whatever
-// x is, so there (options->quirks) floats that may be 0 are made of it.
+// A word that is 0 but not known to be by the driver's compiler. gallivm (lavapipe) folds x * 0, 0 / x and 0 + x
+// without regard to NaN and infinity, so with options->quirks floats that may be 0 are combined with this word.
 tsri_spv_id tsri_spv_hidden_zero(tsri_spv *s);
 void tsri_spv_stmts(tsri_spv *s, uint32_t first);
 tsri_spv_id tsri_spv_collective(tsri_spv *s, tsri_ir_collective op, tsri_ir_type type, tsri_spv_id value,

@@ -3,7 +3,7 @@
 // body, a block to continue at and a merge block.
 #include "lang/emit/spirv/spirv.h"
 
-// The index is written here, before the other operands.
+// Writes the index before the other operands.
 static tsri_spv_place place_of(tsri_spv *s, const tsri_ir_stmt *stmt, uint32_t lanes) {
   (void)tsri_spv_expr(s, stmt->index);
   return tsri_spv_place_of(s, stmt->space, stmt->object, stmt->index, lanes);

@@ -43,7 +43,7 @@ static bool is_same(const tsri_spv_known *a, const tsri_spv_known *b) {
          memcmp(a->operands, b->operands, a->count * sizeof *a->operands) == 0;
 }
 
-// Where the key stands in the table, or is to stand.
+// The slot of the key, or the free slot where it belongs.
 static tsri_spv_known *find_slot(tsri_spv_known *table, uint32_t capacity, const tsri_spv_known *key) {
   for (uint64_t i = hash_of(key);; i++) {
     tsri_spv_known *slot = &table[i & (capacity - 1)];
@@ -143,7 +143,7 @@ tsri_spv_id tsri_spv_const(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
 
 // --- Instructions ---------------------------------------------------------------------------------------------------
 
-// Arithmetic must give its own result, not that of a fused one.
+// Whether the instruction must be marked NoContraction, so that it is not fused with another one.
 static bool is_arithmetic(uint32_t op) {
   return op == SPV_OP_F_ADD || op == SPV_OP_F_SUB || op == SPV_OP_F_MUL || op == SPV_OP_F_DIV;
 }

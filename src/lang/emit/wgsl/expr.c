@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expressions: a let for each that is no leaf, operands first.
+// Expressions: every expression that is not a leaf becomes a let, operands first.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void put_id(const tsri_wgsl *w, tsri_builder *out, const tsri_ir_expr *x)
 
 static bool is_hidden(const tsri_ir_expr *x) { return x->kind == TSRI_EXPR_BITCAST && x->op != TSRI_HIDE_NOTHING; }
 
-// A value that the compiler is not to know (lower/hide.h, helpers.c): "tsr_keep4(e7)".
+// Writes a value hidden from the compiler (lower/hide.h, helpers.c): "tsr_keep4(e7)".
 static void put_hidden(tsri_wgsl *w, tsri_builder *out, const tsri_ir_expr *x) {
   static const char *const calls[][3] = {[TSRI_HIDE_ROUNDED] = {"tsr_keep", "tsr_keep2", "tsr_keep4"},
                                          [TSRI_HIDE_EQUAL] = {"tsr_apart", "tsr_apart2", "tsr_apart4"}};

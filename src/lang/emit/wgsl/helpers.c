@@ -9,10 +9,10 @@
 #define FN2(name, type, body) \
   { "tsr_" name "_" type, "fn tsr_" name "_" type "(a: " type ", b: " type ") -> " type " { " body " }\n" }
 static const tsri_wgsl_helper helpers[] = {
-    // A float that the compiler does not take for a constant: it would refuse NaN, infinity and -0 as one.
+    // Makes a float from its bits at run time: the compiler would refuse NaN, infinity and -0 as constants.
     {"tsr_float", "fn tsr_float(bits: u32) -> f32 { return bitcast<f32>(bits ^ tsr_p[1].x); }\n"},
 
-    // Integers. WGSL means by / and % what we mean, but refuses a constant 0 there.
+    // Integer / and % mean the same in WGSL as in our language, but WGSL refuses a constant divisor 0.
     FN2("div", "i32", "return a / b;"),
     FN2("div", "u32", "return a / b;"),
     FN2("rem", "i32", "return a % b;"),
@@ -29,11 +29,11 @@ bool tsri_wgsl_want(tsri_wgsl *w, const char *name) {
 
 // --- Values that the compiler is not to know ------------------------------------------------------------------------
 
-// tsr_keep: a result as it was rounded: not made one with what it goes into, nor taken away by what undoes it, both of which
-// WGSL allows and (a + b) - a does not survive.
-// tsr_apart: a value that the compiler does not know to be equal to another one. WGSL lets it assume that nothing is NaN or
-// infinite, and so NVIDIA's makes 0 of x - x and 1 of x / x. Its word is not tsr_keep's, as keep(keep(x)) is x again.
-// Both have forms for vectors of 2 and 4 lanes, with that number behind the name.
+// tsr_keep keeps a rounded result as it is: the compiler can neither fuse it with the operation that uses it nor cancel
+// it against its inverse. WGSL allows both, and (a + b) - a would not survive.
+// tsr_apart hides that a value equals another one. WGSL lets compilers assume that nothing is NaN or infinite, and so
+// NVIDIA's replaces x - x by 0 and x / x by 1. It uses another word than tsr_keep, because keep(keep(x)) is x again.
+// Both have forms for vectors of 2 and 4 lanes, with that number at the end of the name.
 static bool define_hiding(tsri_wgsl *w, const char *name) {
   bool is_keep = strncmp(name, "tsr_keep", 8) == 0, is_apart = strncmp(name, "tsr_apart", 9) == 0;
   if (!is_keep && !is_apart) return false;
@@ -68,7 +68,8 @@ static size_t name_length(const char *text) {
   return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 }
 
-// Names that are no helper (variables of the module, the one being defined) are simply not found, or not wanted again.
+// Writes the helpers that the text names. Other names, such as variables of the module and the helper being defined,
+// are not in the list or have been asked for already.
 void tsri_wgsl_use(tsri_wgsl *w, const char *text) {
   for (const char *p = strstr(text, "tsr_"); p; p = strstr(p, "tsr_")) {
     char name[TSRI_HELPER_NAME_BYTES];

@@ -29,8 +29,8 @@ static const char *pattern_for(const patterns_by_type *p, tsr_dtype dtype) {
 #define FLOATS(text) \
   { .f = (text), .native = "f" }
 
-// An i32 is negated by taking it from a 0 that the compiler does not know: NVIDIA's for Hopper makes one instruction of
-// min(min(a, -b), -c), and there forgets to negate b (emit/c/helpers.c).
+// i32 is negated as (a 0 unknown to the compiler) - x: NVIDIA's compiler for Hopper turns min(min(a, -b), -c) into one
+// instruction and forgets to negate b (emit/c/helpers.c).
 static const patterns_by_type patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_NEG] = {.f = "(-$a)", .i = "(bitcast<i32>(tsr_p[1].x) - $a)", .native = "i"},
     [TSRI_OP_BIT_NOT] = INTS("(~$a)", "iu"),
@@ -128,7 +128,7 @@ void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_builder *out, const char *pattern,
 
 // --- Expansions -----------------------------------------------------------------------------------------------------
 
-// Floats have names: tsr_float makes some of them.
+// Constants of float type are named values, because some of them are made by tsr_float.
 static bool is_constant_in_place(tsr_dtype dtype) { return dtype == TSR_U32 || dtype == TSR_I32; }
 
 static void put_head(void *emitter, tsri_builder *out, const char *name, const tsri_expand_signature *of,
@@ -158,7 +158,7 @@ static const char *pattern_of(const tsri_wgsl *w, const tsri_ir_expr *n, tsr_dty
 }
 
 static void put_expansion_pattern(void *emitter, tsri_builder *out, const tsri_ir_expr *n, tsr_dtype from) {
-  // A rough quotient is kept, too: a compiler may know what 1 / x times x is.
+  // A rough quotient is hidden as well, because a compiler may simplify 1 / x times x.
   bool is_needed = n->kind == TSRI_EXPR_OP && (n->lane != 1 || n->op == TSRI_OP_DIV);
   bool is_kept = is_needed && tsri_hide_rounds((tsri_ir_op)n->op, from);
   const char *pattern = pattern_of(emitter, n, from);

@@ -49,7 +49,7 @@ static void put_if(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_wgsl_put_line(w, "}\n");
 }
 
-// A loop without a condition may have no way out, which WGSL refuses: it gets one that is not taken.
+// WGSL refuses a loop that has no way out. A loop without a condition therefore gets a break that is never taken.
 static void put_loop(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_wgsl_put_line(w, "loop {\n");
   w->indent++;
@@ -71,7 +71,7 @@ static void put_loop(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_wgsl_put_line(w, "}\n");
 }
 
-// Buffers that are written and read need a barrier of their own kind.
+// Buffers that are both written and read need a separate barrier.
 static void put_barrier(tsri_wgsl *w) {
   bool has_buffers = tsri_ir_shares_buffers(w->kernel);
   if (has_buffers) tsri_wgsl_put_line(w, "storageBarrier();\n");

@@ -79,7 +79,7 @@ static void put_head(const tsri_wgsl *w, tsri_builder *out, const char *entry) {
       out,
       "@builtin(workgroup_id) tsr_wid: vec3<u32>, @builtin(num_workgroups) tsr_nwg: vec3<u32>,\n    "
       "@builtin(local_invocation_id) tsr_local: vec3<u32>, @builtin(local_invocation_index) tsr_lid: u32) {\n");
-  // Groups beyond those of the launch leave as a whole.
+  // Work-groups beyond those of the launch return at once.
   tsri_builder_string(
       out,
       "  var tsr_group = tsr_wid;\n  if (tsr_p[0].w != 0u) {\n"

@@ -97,7 +97,7 @@ void tsri_wgsl_use(tsri_wgsl *w, const char *text);
 // One lane; `dtype` is that of the first operand, or of the value selected. `is_loose`: with the freedom that
 // an expansion may give (expand.h).
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
-// Does the pattern work on vectors as it stands?
+// Whether the pattern can be applied to whole vectors.
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose);
 // `as`: f16 or bf16 for the bits of such an element (TSRI_EXPR_BITCAST).
