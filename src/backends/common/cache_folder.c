@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lists the cache and keeps it below its limit. Other processes may add and remove files at any time: a file that is gone when it is looked at, or
-// removed, does not count.
+// Lists the cache and keeps it below its limit. Other processes may add and remove files at any time: a file that has
+// disappeared by the time it is examined or removed is ignored.
 #include "backends/common/cache_folder.h"
 
 #include <stdatomic.h>
@@ -25,7 +25,8 @@ typedef struct visit_state {
   const char *folder;
 } visit_state;
 
-// Files of ours end in .bin; one that is being written, or was left by a killed process, has more behind that. Others are left alone.
+// Our files end in ".bin". A file that is being written, or was left behind by a killed process, has more characters
+// after that. All other files are left alone.
 static bool is_ours(const char *name) {
   const char *end = strstr(name, ".bin");
   return name[0] != '.' && end && (end[4] == 0 || strncmp(end + 4, ".new-", 5) == 0);
@@ -98,7 +99,8 @@ uint64_t tsri_cache_remove_oldest(const char *folder, uint64_t most_bytes, const
   return removed;
 }
 
-// What the folder may have at most, as far as this process knows: listing it each time would be slow. 0: not listed yet.
+// An upper bound for the size of the folder, as far as this process knows; listing the folder each time would be slow.
+// 0: not listed yet.
 static atomic_uint_fast64_t expected_bytes;
 
 void tsri_cache_stored(const char *folder, const char *name, uint64_t bytes) {
@@ -107,7 +109,7 @@ void tsri_cache_stored(const char *folder, const char *name, uint64_t bytes) {
     atomic_fetch_add(&expected_bytes, bytes);
     return;
   }
-  // A little below the limit, so that the next file does not need another look at all of them
+  // Remove a little more than necessary, so that the next file does not make us list the folder again.
   uint64_t removed = tsri_cache_remove_oldest(folder, UINT64_MAX, NULL, &kept);
   if (kept > limit) removed = tsri_cache_remove_oldest(folder, limit - limit / 8, name, &kept);
   if (removed > 0)

@@ -47,7 +47,8 @@ static uint64_t hash_of(const char *work) {  // FNV-1a
   return hash;
 }
 
-// The entry of a choice that is good; or with `bad`, of this bad choice.
+// The entry of the good choice for this work; or, if `bad` is not NULL, the entry that says that the choice `bad` is
+// bad for it.
 static tsri_choice *entry_of(const tsri_choices *choices, const char *work, const char *bad) {
   uint64_t hash = hash_of(work);
   for (size_t i = 0; i < choices->count; i++) {
@@ -107,7 +108,7 @@ static bool read_entry(const char *line, tsri_choice *out) {
   return at && (out->is_bad || strncmp(at, "ok\n", 3) == 0);
 }
 
-// Adds what the text has and this process does not know. False: it is not such a file.
+// Adds the entries of the text that this process does not have yet. False: the text is not a file of choices.
 static bool read_entries(tsri_choices *choices, const char *text) {
   size_t start = strlen(FIRST_LINE), length = strlen(choices->device);
   if (strncmp(text, FIRST_LINE, start) != 0 || strncmp(text + start, choices->device, length) != 0) return false;
@@ -199,7 +200,8 @@ bool tsri_choices_is_bad(tsri_choices *choices, const char *work, const char *ch
   return is_bad;
 }
 
-// Adds to the file what this process knows. Others wait meanwhile: what one of them wrote between reading and writing here would be lost.
+// Adds what this process knows to the file. Holds the folder's lock meanwhile, so that nothing another process writes
+// between our reading and our writing is lost.
 static void update_file(tsri_choices *choices) {
   const char *end = choices->path ? strrchr(choices->path, '/') : NULL;
   char *folder = end ? tsri_format_text("%.*s", (int)(end - choices->path), choices->path) : NULL;

@@ -38,7 +38,7 @@ void tsri_choices_put(tsri_choices *choices, const tsri_choice *choice);
 
 size_t tsri_choices_count(tsri_choices *choices);
 
-// Another number after every change of the entries.
+// A number that is different after every change of the entries.
 uint64_t tsri_choices_version(const tsri_choices *choices);
 
 // Copies the entry at `index`. False: there are fewer.

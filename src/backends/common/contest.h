@@ -27,9 +27,10 @@ typedef struct tsri_duel {
   double first_ns, other_ns;
 } tsri_duel;
 
-// Times contender 0 and contender `other` in turns and tells whether `other` is faster by more than the noise: three of four of its times are below three of four of the
-// first one's, and its median is less than `least_gain` of the first one's. The winner of tsri_contest_hold may owe it to noise, so it has to win
-// this as well. Each runs TSRI_DUEL_TURNS times. After longest_ns no new turn begins, but six are taken in any case.
+// Times contender 0 and contender `other` in turns, TSRI_DUEL_TURNS times each, and tells whether `other` is faster by
+// more than the noise: three quarters of its times are below three quarters of contender 0's, and its median is below
+// `least_gain` times contender 0's. Used to confirm the winner of tsri_contest_hold, which may have won by noise. After
+// longest_ns no new turn begins, but at least six are taken.
 enum { TSRI_DUEL_TURNS = 12 };
 bool tsri_contest_confirm(const tsri_contest *contest, int other, tsri_duel *out_duel);
 

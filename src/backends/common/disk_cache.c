@@ -93,7 +93,7 @@ char *tsri_cache_folder(char *reason, size_t reason_bytes) {
   return folder;
 }
 
-// The folder if it is used: it can be trusted, and something may be kept.
+// The cache folder; NULL if it is not used because it cannot be trusted or nothing may be kept.
 static char *cache_folder(void) {
   char reason[400];
   char *folder = tsri_cache_limit() > 0 ? tsri_cache_folder(reason, sizeof reason) : NULL;
@@ -161,7 +161,7 @@ void *tsri_cache_load(const char *path, size_t *out_bytes) {
   return data;
 }
 
-// Files elsewhere than in the cache folder do not count.
+// Counts the bytes of a file that was stored, unless it is outside of the cache folder.
 static void note_stored(const char *path, uint64_t bytes) {
   char *folder = cache_folder();
   size_t length = folder ? strlen(folder) : 0;

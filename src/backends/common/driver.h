@@ -37,8 +37,8 @@
   void tsri_##name##_program_destroy(tsri_device *device, tsri_program *program);                                      \
   tsr_status tsri_##name##_launch(tsri_queue *queue, tsri_program *program, const tsri_launch *launch)
 
-// Initialisers for the backend's tsri_backend table: those that find and open devices, those that work on an open one, and
-// all of them.
+// Initialisers for the backend's tsri_backend table. TSRI_DEVICE_ENTRIES: the entries that find and open devices.
+// TSRI_WORK_ENTRIES: those that work on an open device. TSRI_DRIVER_ENTRIES: all of them.
 #define TSRI_DEVICE_ENTRIES(name)                                                       \
   .device_count = tsri_##name##_device_count, .device_info = tsri_##name##_device_info, \
   .device_open = tsri_##name##_device_open, .device_close = tsri_##name##_device_close
