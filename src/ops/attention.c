@@ -26,8 +26,9 @@ static void pass_strides(tsri_call *call, const char *stem, const tsri_layout *l
   tsri_call_words(call, stem, 0, layout->strides, 4);
 }
 
-// Where the inputs after q, k and v are: the mask expanded to all scores, the slopes, the table of lengths and blocks, those that are given in this
-// order. 0, which is q, stands in for what is missing and is not read.
+// Numbers of the inputs that follow q, k and v: the mask expanded to all scores, the slopes, and the table of lengths
+// and blocks, as far as they are given, in this order. 0 if an input is missing: q is then bound in its place and not
+// read.
 typedef struct extras {
   int mask, slopes, table;
 } extras;
@@ -47,7 +48,7 @@ static extras find_extras(const tsri_attention_attributes *given) {
       TSRI_CONSTANT("SLOPES", (given)->has_slopes != 0), TSRI_CONSTANT("CAPPED", (given)->softcap > 0),               \
       TSRI_CONSTANT("PAGED", (given)->has_blocks != 0), TSRI_CONSTANT("LENGTHS", (given)->has_lengths != 0)
 
-// Their inputs and scalars.
+// Passes the inputs and scalars of those kernels.
 static void pass_inputs(tsri_call *call, const tsri_kernel_run *run) {
   const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
   const tsri_layout *q = &run->layouts[0], *k = &run->layouts[1], *v = &run->layouts[2];
@@ -192,7 +193,7 @@ static tsr_status check_numbers(const char *caller, const tsr_attention_desc *de
                    caller, desc->softcap, desc->scale);
 }
 
-// A tensor of `rank` axes, of which the first has `size`, for each of `what`. NULL is allowed.
+// Checks a tensor of `rank` axes whose first axis has `size` elements, one for each of `what`. NULL is allowed.
 static tsr_status check_list(const char *caller, const char *list, const tsr_tensor *tensor, int rank, int64_t size,
                              const char *what, bool is_whole) {
   if (!tensor) return TSR_OK;
@@ -248,13 +249,14 @@ double tsri_attention_scale(const tsr_tensor *q, const tsr_attention_desc *desc)
 
 // --- Recording -------------------------------------------------------------------------------------------------------
 
-// A mask for every score. Truth values are read as u8.
+// The mask expanded to the shape of the scores. A mask of bools is read as u8.
 static tsr_tensor *expanded_mask(tsr_tensor *mask, tsr_dtype dtype, tsr_shape scores) {
   tsr_tensor *truth = mask->dtype == TSR_BOOL ? tsr_cast(mask, TSR_U8) : tsr_cast(mask, dtype);
   return tsri_then(tsr_expand(truth, scores), truth);
 }
 
-// [batch, length and blocks], or one of them.
+// The table [batch, 1 + blocks]: the length of each sequence, then the numbers of its blocks; or only one of the two,
+// if only that is given.
 static tsr_tensor *table_of(const tsr_attention_desc *desc) {
   tsr_tensor *blocks = desc->blocks ? tsr_cast(desc->blocks, TSR_I32) : NULL;
   if (!desc->lengths) return blocks;

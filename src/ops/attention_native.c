@@ -93,7 +93,7 @@ static bool describe_run(const tsri_kernel_run *run, tsri_native_kind kind, int 
   const tsri_layout *layouts[MOST_INPUTS];
   for (int i = 0; i < count; i++) layouts[i] = &run->layouts[i];
   if (!describe(kind, TSRI_GIVEN(run->node, attention), run->dtype, layouts, out)) return false;
-  // What is captured will run again and again.
+  // A captured attention will run many times, so the plan is made at once.
   int64_t plan_us = tsri_tape_now() ? 0 : TSRI_TUNED(tsri_tuning_of(run->device), attention_plan_us);
   out->is.attention.plan_after_ns = plan_us * 1000;
   return true;

@@ -39,12 +39,12 @@ static tsr_tensor *distances(tsr_device *device, tsr_tensor *lengths, int64_t qu
   return tsri_then(tsri_then(tsr_sub(columns, rows), columns), rows);
 }
 
-// Takes x and `hidden`: -infinity where a score is hidden.
+// -infinity where a score is hidden. Releases x and `hidden`.
 static tsr_tensor *hide(tsr_tensor *x, tsr_tensor *hidden) {
   return tsri_then(tsri_then(tsr_masked_fill(x, hidden, -INFINITY), hidden), x);
 }
 
-// Takes the scores: causality, window, slopes.
+// Applies causality, window and slopes. Releases the scores.
 static tsr_tensor *placed(tsr_tensor *scores, const tsr_attention_desc *desc, tsr_dtype wide) {
   if (!desc->causal && !desc->slopes) return scores;
   tsr_shape shape = tsr_tensor_shape(scores);
@@ -61,7 +61,7 @@ static tsr_tensor *placed(tsr_tensor *scores, const tsr_attention_desc *desc, ts
   return tsri_then(scores, distance);
 }
 
-// Takes the scores: hides keys that do not exist, applies the mask.
+// Hides keys that do not exist, and applies the mask. Releases the scores.
 static tsr_tensor *masked(tsr_tensor *scores, tsr_tensor *mask, tsr_tensor *lengths, tsr_dtype wide) {
   if (lengths) {
     tsr_tensor *columns = tsr_arange(scores->value->device, TSR_I32, 0, (double)tsr_tensor_shape(scores).dims[3], 1);
@@ -78,7 +78,7 @@ static tsr_tensor *masked(tsr_tensor *scores, tsr_tensor *mask, tsr_tensor *leng
   return tsri_then(tsri_then(tsr_add(scores, added), added), scores);
 }
 
-// Takes the products: c * tanh(s / c).
+// cap * tanh(scores / cap). Releases the scores.
 static tsr_tensor *capped(tsr_tensor *scores, double cap) {
   if (cap == 0) return scores;
   scores = tsri_then(tsr_div_scalar(scores, cap), scores);

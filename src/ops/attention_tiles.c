@@ -17,10 +17,11 @@
 enum { SIDE = 16, PAD = 8, SHARERS = 4, SUMS_GROUP = 128 };
 enum { EXTRA_NONE, EXTRA_TRUTH, EXTRA_ADDED, EXTRA_SLOPES, EXTRA_LENGTHS, EXTRA_MANY };
 
-// With fewer queries most of a tile would be for nothing: an item for each row of the result does better.
+// With fewer queries most of a tile would be empty: one item per row of the result is faster.
 enum { LEAST_QUERIES = 8 };
 
-// Weights are kept as two numbers of bf16 for the matrix units, 2^-18 from what they should be: that is less than the roundings of f32 in sums of so many terms.
+// Weights are stored as two bf16 numbers for the matrix units, with an error of 2^-18. In sums of at least this many
+// terms that is less than the rounding errors of f32.
 enum { LONG_ENOUGH = 64 };
 
 // --- Choosing tiles --------------------------------------------------------------------------------------------------
@@ -51,22 +52,22 @@ static int64_t forward_bytes(const tiles *t) {
   return q + kv + score * (t->has_units ? 4 + t->element : 4) + t->rows * 4 + 8;
 }
 
-// Of attention_gradient.
+// Shared memory of attention_gradient.
 static int64_t gradient_bytes(const tiles *t) {
   int64_t gap = t->element == 2 ? PAD : 4, score = t->rows * (t->cols + PAD);
   int64_t lines = t->cols + (t->has_units ? 0 : t->rows), both = t->depth + t->size + 2 * gap;
   return lines * both * t->element + score * (t->has_units ? 4 + t->element : 8) + t->cols * 8 + 64;
 }
 
-// A subgroup keeps its 16 rows of the result, or of two gradients, in fragments.
+// Whether a subgroup can keep its 16 rows of the result, or of two gradients, in fragments.
 static bool holds_sums(const tsr_device *device, int64_t depth, int64_t size, bool is_gradient) {
   int64_t most = device->limits.max_held_fragments;
   int64_t held = (is_gradient ? round_up(depth, SIDE) : 0) / SIDE + round_up(size, SIDE) / SIDE;
   return most == 0 || held <= most;
 }
 
-// An item also keeps its part of the rows themselves: 16 words of an f32 fragment, beside 8 sums for each. Beyond 96 words the compiler of CUDA moves some to memory. Fragments
-// of 16 bits take a quarter of that.
+// Whether an item can also keep its part of the factors' rows: 16 words per f32 fragment, besides 8 sums for each.
+// Beyond 96 words CUDA's compiler moves some to memory. 16-bit fragments take a quarter of that.
 static bool holds_factors(tsr_dtype dtype, int64_t depth, int64_t size, bool is_gradient) {
   enum { FACTOR_WORDS = 16, SUM_WORDS = 8, MOST_WORDS = 96 };
   int64_t down = round_up(depth, SIDE) / SIDE, across = round_up(size, SIDE) / SIDE;
@@ -74,7 +75,7 @@ static bool holds_factors(tsr_dtype dtype, int64_t depth, int64_t size, bool is_
   return dtype != TSR_F32 || words <= MOST_WORDS;
 }
 
-// The first shape, of the largest first, for which shared memory and a group suffice.
+// Chooses the largest tile for which shared memory and the size of a work-group are enough.
 static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, int64_t keys,
                    bool is_gradient, tiles *out) {
   static const struct {
@@ -296,7 +297,7 @@ static tsr_status sum_rows(const gradient *s) {
   return tsri_call_many_groups(&call, (rows + SUMS_GROUP / SHARERS - 1) / (SUMS_GROUP / SHARERS));
 }
 
-// Rows are queries, whose gradient is outputs[0]; or keys, and outputs[1] has the gradients of k and, behind them, of v.
+// Launches the gradient by queries (outputs[0]), or by keys: outputs[1] gets the gradient of k, followed by that of v.
 static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
   const launch *l = &s->l;
   const tsri_kernel_run *run = l->run;

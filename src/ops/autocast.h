@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an operator computes in while the thread has a range of autocast open: AUTOCAST in operators.def.
+// The dtype in which an operator computes while the thread has a range of autocast open: AUTOCAST in operators.def.
 #ifndef TSRI_OPS_AUTOCAST_H
 #define TSRI_OPS_AUTOCAST_H
 
@@ -13,7 +13,7 @@ tsr_dtype tsri_autocast(const tsri_op *op, tsr_dtype dtype);
 // Whether the thread has a range open that computes products in f16 or bf16.
 bool tsri_autocast_is_on(void);
 
-// Until tsri_autocast_resume, nothing is converted. Returns what to give to that.
+// Switches conversions off until tsri_autocast_resume, which takes the returned value.
 tsr_dtype tsri_autocast_pause(void);
 void tsri_autocast_resume(tsr_dtype before);
 

@@ -16,7 +16,7 @@ tsr_status tsri_run_bit_cast(const tsri_kernel_run *run) {
                          (size_t)run->layouts[0].count * element);
 }
 
-// The last axis gets longer or shorter where the elements' sizes differ.
+// The last axis gets longer or shorter if the sizes of the elements differ.
 static tsr_status shape_after(const tsr_tensor *x, tsr_dtype dtype, tsr_shape *out_shape) {
   char text[TSR_SHAPE_TEXT_BYTES];
   int64_t from = (int64_t)tsr_dtype_bytes(x->dtype), to = (int64_t)tsr_dtype_bytes(dtype), bytes = 0;

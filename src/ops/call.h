@@ -50,7 +50,7 @@ void tsri_call_words(tsri_call *call, const char *stem, int first, const int64_t
 // work-groups. Launches nothing if a number is 0. Returns the first failure.
 tsr_status tsri_call_items(tsri_call *call, int64_t items);
 
-// As tsri_call_items for a kernel whose items do the work of ROUNDS, which the tuning's item_rounds is.
+// As tsri_call_items, for a kernel whose items each process ROUNDS elements; ROUNDS is item_rounds of the tuning.
 tsr_status tsri_call_rounds(tsri_call *call, int64_t items);
 tsr_status tsri_call_groups(tsri_call *call, int64_t x, int64_t y, int64_t z);
 
@@ -69,8 +69,8 @@ tsr_dtype tsri_call_carrier(const tsr_device *device, tsr_dtype dtype);
 // How kernels are shaped for the device; all 0 if there is no memory for the device's graph. An operator may call this before it records anything.
 const tsri_tuning *tsri_call_tuning(tsr_device *device);
 
-// SG of kernels that exchange values within subgroups where that is fast: the size of the subgroups of a work-group of `group` items; 0 if it is not, or
-// the work-group is no whole number of them.
+// The parameter SG of kernels that exchange values within subgroups: the size of the subgroups in a work-group of
+// `group` items. 0 if such exchanges are slow on the device, or the work-group is not a whole number of subgroups.
 int tsri_call_subgroup(const tsr_device *device, int group);
 
 // Allocates a temporary buffer. Release it after the launch has been queued.

@@ -45,7 +45,7 @@ static tsr_dtype result_dtype(const tsri_op *op, const tsr_tensor *x, tsr_tensor
   return tsri_autocast(op, dtype);
 }
 
-// Takes x, which is computed in a wide dtype: x * weight + bias, either of which may be NULL, as `dtype`.
+// x * weight + bias, as `dtype`; weight and bias may be NULL. x is in the wide dtype. Releases x.
 static tsr_tensor *scaled(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, tsr_dtype dtype) {
   tsr_dtype wide = tsri_accumulator(dtype);
   int rank = tsr_tensor_shape(x).rank;
@@ -97,8 +97,8 @@ static tsr_status update(tsr_tensor *running, tsr_tensor *now, double momentum, 
   return status;
 }
 
-// x with mean 0 and variance 1, times weight, plus bias, either of which may be NULL. In a range of autocast the result has the dtype of x, and the numbers of the channels, which are f32
-// there, do not make it f32.
+// x with mean 0 and variance 1, times weight, plus bias; weight and bias may be NULL. In a range of autocast the result
+// has the dtype of x: the numbers of the channels are f32 there, but do not turn the result into f32.
 static tsr_tensor *normed_by(tsr_tensor *x, const tsri_channel_numbers *found, tsr_tensor *weight, tsr_tensor *bias) {
   const tsri_op *named = TSRI_BODY(batch_norm_train);
   int rank = x->layout.shape.rank, kind = (weight ? TSRI_NORM_WEIGHT : 0) | (bias ? TSRI_NORM_BIAS : 0), count = 0;
@@ -196,7 +196,7 @@ tsr_tensor *tsr_instance_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bia
 
 // --- local_response_norm ---------------------------------------------------------------------------------------------
 
-// The mean of squares over neighbouring channels is a pooling along them, in which the padding counts.
+// The mean of squares over neighbouring channels: pooling along the channels, with padding counted.
 static tsr_tensor *neighbours(tsr_tensor *x, int64_t size) {
   tsr_shape shape = tsr_tensor_shape(x);
   tsr_tensor *squares = tsr_square(x), *planes = tsr_reshape(squares, TSR_SHAPE(shape.dims[0], 1, shape.dims[1], -1));

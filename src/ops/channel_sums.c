@@ -58,7 +58,8 @@ static channel_order strided_order_of(const tsri_layout *x) {
   return order;
 }
 
-// How the sums are shared out: a group of items has `quads` x `width` channels and `depth` rows, of which an item reads `along` at once.
+// How the sums are distributed: a work-group has `quads` x `width` channels and `depth` rows; an item reads `along`
+// elements at once.
 typedef struct channel_cut {
   int items, width, along, quads;
   int64_t across, chunks, depth;
@@ -80,7 +81,8 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
   int64_t most = order->rows / ((int64_t)(cut.items / cut.quads) * ROWS_PER_ITEM);
   if (most > MOST_CHUNKS) most = MOST_CHUNKS;
   if (wanted > most) wanted = most;
-  // With one chunk no second launch has to join the parts. For few elements that is faster, though one group reads them all.
+  // With one chunk, no second launch is needed to join the parts. For few elements that is faster, although one
+  // work-group reads them all.
   if (wanted < 1 || order->rows * cut.quads * cut.width <= FEW) wanted = 1;
   cut.depth = (order->rows + wanted - 1) / wanted;
   cut.depth = (cut.depth + cut.along - 1) / cut.along * cut.along;
@@ -90,7 +92,8 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
 
 // --- Launches --------------------------------------------------------------------------------------------------------
 
-// What is added up. `x` and `g` are numbers of inputs; the same if there is no gradient. Mean and scale are inputs 2 and 3 then.
+// What is summed. `x` and `g` are numbers of inputs; they are equal if there is no gradient. With a gradient, mean and
+// scale are inputs 2 and 3.
 typedef struct channel_work {
   int x, g;
   tsr_dtype wide;  // of sums

@@ -12,8 +12,8 @@
 
 // --- permutation -----------------------------------------------------------------------------------------------------
 
-// Numbers in the order of random keys of 64 bits, so that hardly two are equal: sorted by the lower halves, then, keeping that order, by the upper
-// ones.
+// The numbers 0 to count - 1 in the order of random 64-bit keys, of which two are hardly ever equal: sorted by the
+// lower halves, then, with a stable sort, by the upper halves.
 static tsr_tensor *shuffled(tsr_device *device, int64_t count, uint64_t seed) {
   tsr_tensor *keys = tsr_randint(device, TSR_U32, TSR_SHAPE(2, count), 0, INT64_C(1) << 32, seed), *halves[2] = {NULL};
   tsr_status status = tsr_unstack(keys, 0, 2, halves);
@@ -43,8 +43,8 @@ static tsr_tensor *cleaned(tsr_tensor *weights, tsr_shape shape) {
   return result;
 }
 
-// Running sums of the weights, made so that the sum does not grow at a weight of 0: sums are rounded, and an element of weight 0 must never be
-// chosen.
+// Running sums of the weights that do not grow at a weight of 0, in spite of rounding: an element with weight 0 must
+// never be chosen.
 static tsr_tensor *limits_of(tsr_tensor *weights) {
   tsr_tensor *sums = tsr_cumsum(weights, 1), *is_above = tsr_gt_scalar(weights, 0), *is_not = tsr_logical_not(is_above);
   tsr_tensor *kept = tsr_masked_fill(sums, is_not, 0), *result = NULL;
@@ -65,7 +65,7 @@ static tsr_tensor *count_reached(tsr_tensor *limits, tsr_tensor *points) {
   return result;
 }
 
-// A uniform number times the sum of all weights; the element in whose part of the sum it lies.
+// Draws a uniform number below the sum of all weights, and chooses the element whose part of the sum contains it.
 static tsr_tensor *with_replacement(tsr_tensor *weights, int64_t count, uint64_t seed) {
   tsr_shape shape = tsr_tensor_shape(weights);
   tsr_tensor *limits = limits_of(weights), *total = tsr_slice(limits, 1, -1, INT64_MAX, 1);
@@ -76,7 +76,8 @@ static tsr_tensor *with_replacement(tsr_tensor *weights, int64_t count, uint64_t
   return result;
 }
 
-// The first of a race in which each arrives after an exponential time with its weight as rate, then the second, and so on.
+// Draws an exponentially distributed time for each element, with its weight as the rate; the elements with the shortest
+// times are chosen, in that order.
 static tsr_tensor *without_replacement(tsr_tensor *weights, int64_t count, uint64_t seed) {
   tsr_tensor *waits = tsr_rand_exponential(weights->value->device, TSR_F32, tsr_tensor_shape(weights), 1, seed);
   tsr_tensor *times = tsri_then(tsr_div(waits, weights), waits), *result = NULL;

@@ -48,8 +48,8 @@ static bool equal_elements(tsr_dtype dtype, const void *a, const void *b, size_t
   return true;
 }
 
-// A view of `tensor` without the elements that both tensors only repeat: axes along which both are broadcast have size 1. So the copies are no larger
-// than what the tensors have in memory.
+// A view of `tensor` in which axes along which both tensors are broadcast have size 1, so that host copies are no
+// larger than the tensors in memory.
 static tsr_tensor *without_repeats(const tsr_tensor *tensor, const tsr_tensor *other) {
   tsri_layout layout = tensor->layout;
   for (int i = 0; i < layout.shape.rank; i++) {

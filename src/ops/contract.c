@@ -18,7 +18,7 @@ static tsr_status check_numbers(const char *caller, const tsr_tensor *a, const t
 
 // How one of the two tensors takes part.
 typedef struct operand {
-  int axes[TSR_MAX_RANK];  // of the sum, in the caller's order, then the others in theirs
+  int axes[TSR_MAX_RANK];  // the summed axes, in the caller's order, then the other axes in their own order
   int summed_count;
   int64_t summed, kept;  // product of their sizes
 } operand;
@@ -44,7 +44,7 @@ static tsr_status sort_axes(const tsr_tensor *x, const int *axes, int axis_count
   return TSR_OK;
 }
 
-// Equal sizes of each pair, and not too many axes in the result.
+// Checks that the sizes of each pair of axes are equal, and that the result does not have too many axes.
 static tsr_status check_pairs(const tsr_tensor *a, const operand *in_a, const tsr_tensor *b, const operand *in_b) {
   for (int i = 0; i < in_a->summed_count; i++) {
     int64_t size_a = a->layout.shape.dims[in_a->axes[i]], size_b = b->layout.shape.dims[in_b->axes[i]];

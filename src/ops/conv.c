@@ -93,7 +93,7 @@ tsr_status tsri_run_conv(const tsri_kernel_run *run) {
     tsri_conv_op op = tsri_conv_describe(given, x, w, has_bias ? b : NULL, run->shape, run->dtype);
     if (tsri_conv_has_tiles(run->device, &op, run->dtype)) return tsri_conv_run_tiles(run, &op, is_last);
   }
-  // Where x or the weight has no elements, there is nothing to add up and no buffer to bind: another one stands in and is not read.
+  // If x or the weight has no elements, there is nothing to sum and no buffer: bind another buffer, which is not read.
   tsr_buffer *x_buffer = run->inputs[0], *w_buffer = run->inputs[1], *spare = NULL;
   if (is_empty) {
     status = tsri_call_scratch(run->device, 1, run->dtype, &spare);
@@ -265,8 +265,8 @@ static bool is_native_with(const convolution *c, const tsr_device *device, const
   return tsri_device_takes(device, &op);
 }
 
-// The weights as `dtype`. If the channels of x are its last axis, and the device convolves natively only if those of the weights are so in memory, they are put in that
-// order, by the kernel that converts them if there is one.
+// The weights as `dtype`. If the channels of x are its last axis and the device convolves natively only with weights in
+// the same order, they are reordered in memory, by the kernel that converts them if there is one.
 static tsr_tensor *weights_as(const convolution *c, const tsr_tensor *x, tsr_tensor *weight, const tsr_tensor *bias,
                               tsr_shape shape, tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(weight, dtype);

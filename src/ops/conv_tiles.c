@@ -7,13 +7,13 @@
 #include "ops/promote.h"
 #include "ops/window.h"
 
-enum { FEW_RESULTS = 8192 };  // that are joined by more items each
+enum { FEW_RESULTS = 8192 };  // fewer results than this are joined by more items each
 
 typedef struct conv_tile {
   int m, n, depth, item_m, item_n;
 } conv_tile;
 
-// The product that a convolution is, for each of its groups, and how it is cut.
+// The matrix product that a convolution is (one for each of its groups), and how it is divided.
 typedef struct conv_cut {
   int64_t rows, columns, k, positions, count;  // count: elements of the result
   conv_tile tile;
@@ -31,7 +31,8 @@ bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_d
   const tsri_tuning *tuning = tsri_tuning_of(device);
   int64_t k = op->channels * product_of(op->kernel);
   double work = (double)k * (double)op->out_channels * (double)(op->images * product_of(op->windows));
-  // A transposed convolution with strides has steps that reach no element of x: tiles take them all the same, items one by one do not.
+  // In a transposed convolution with strides, some steps reach no element of x. Tiles compute them nevertheless;
+  // kernels with one item per result skip them.
   bool has_gaps = op->is_transposed && product_of(op->stride) > 1;
   bool is_worth_it = (op->out_channels >= FEW_ROWS || (k >= FEW_STEPS && !has_gaps)) && work >= LITTLE_WORK;
   return TSRI_TUNED(tuning, conv_depth) != 0 && tsri_dtype_is_float(dtype) && op->groups <= MOST_GROUPS && is_worth_it;
@@ -40,7 +41,7 @@ bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_d
 // Items of a team.
 static int items_of(const conv_tile *tile) { return tile->m / tile->item_m * (tile->n / tile->item_n); }
 
-// Enough for a strip of each matrix, twice, for each team, and for the sums of a team if there are several.
+// Whether shared memory holds two strips of each matrix for every team, and the sums of a team if there are several.
 static bool fits(const tsr_device *device, const conv_tile *tile, size_t element, int teams) {
   enum { PAD = 4, FACTS = 5 };  // as in the kernel
   size_t bytes =
@@ -50,7 +51,7 @@ static bool fits(const tsr_device *device, const conv_tile *tile, size_t element
          items_of(tile) * teams <= (int)device->limits.max_group_size;
 }
 
-// The largest tile that there is enough work for, and whose rows are not mostly empty.
+// The largest tile that leaves enough tiles to keep the device busy, and whose rows are not mostly empty.
 static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
   const tsri_tuning *tuning = tsri_tuning_of(device);
   const int depth = TSRI_TUNED(tuning, conv_depth);
@@ -66,7 +67,7 @@ static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int6
   return tiles[TILES - 1];
 }
 
-// Splits sums where there are too few tiles for the device, but not into parts of less than a few strips.
+// Splits sums if there are too few tiles for the device, but not into parts of less than a few strips.
 static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
   enum { FEW_STRIPS = 16, GROUPS_PER_TILE = 4, MANY = 2, MOST_PARTIAL = 1 << 24, MOST_Z = 65535 };
   const tsri_tuning *tuning = tsri_tuning_of(device);
@@ -82,7 +83,8 @@ static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
   cut->splits = chunks_of(cut->k, cut->depth);
 }
 
-// Where tiles have too few items for the device: 392 tiles of 16 x 64, 64 items each, are one and a half warps for each scheduler of an H200, which waits most of the time.
+// How many teams share a tile, if the tiles alone have too few items for the device: 392 tiles of 16 x 64, with 64
+// items each, are one and a half warps for each scheduler of an H200, which then waits most of the time.
 static int choose_teams(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
   enum { ITEMS_PER_TILE = 512, MOST_ITEMS = 256, FEW_STRIPS = 4 };
   int64_t busy = (int64_t)TSRI_TUNED(tsri_tuning_of(device), matmul_tiles) * ITEMS_PER_TILE;

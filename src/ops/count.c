@@ -86,7 +86,8 @@ static tsr_status check_bincount(const tsr_tensor *x, const tsr_tensor *weights)
                    tsr_shape_format(weights->layout.shape, b, sizeof b));
 }
 
-// Sums of the weights; negative numbers, which scatter_add would count from the end, are sent beyond it.
+// Sums the weights. Negative numbers, which scatter_add would count from the end, are replaced by an index after the
+// end, which it skips.
 static tsr_tensor *add_weights(tsr_tensor *x, tsr_tensor *weights, int64_t length) {
   tsr_dtype wide = tsri_promote(x->dtype, TSRI_INDEX_DTYPE);
   tsr_shape list = TSR_SHAPE(x->layout.count);

@@ -69,7 +69,7 @@ static tsr_tensor *packed_from_data(tsr_device *device, tsr_dtype dtype, tsr_sha
   return tsri_packed_of(tsr_from_data(device, TSR_U8, stored, data, bytes), dtype, shape.dims[shape.rank - 1]);
 }
 
-// A tensor of the CPU as one of `device`, to which its elements are moved when they are needed there.
+// Turns a tensor of the CPU into one of `device`. Its elements are moved when they are needed there.
 static tsr_tensor *placed(tsr_tensor *here, tsr_device *device) {
   tsr_tensor *there = here->status == TSR_OK ? tsri_record_move(here, device) : tsri_tensor_fail(tsr_error(here));
   tsr_release(here);

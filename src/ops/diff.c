@@ -6,7 +6,7 @@
 
 #include <tessera/ops.h>
 
-// Each time records an operator, so their number has a limit.
+// Each repetition records an operator, so their number is limited.
 enum { MOST_TIMES = 64 };
 
 // The axis is in range and not empty.

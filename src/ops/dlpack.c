@@ -62,7 +62,8 @@ typedef struct export_record {
   int64_t shape[TSR_MAX_RANK], strides[TSR_MAX_RANK];
 } export_record;
 
-// The pool may hand out the memory of a buffer that is released while the receiver's queued work still uses it, so that is waited for.
+// Waits for the device first if the receiver has its memory: the pool could reuse the memory of the released buffer
+// while the receiver's queued work still uses it.
 static void destroy_export(export_record *record, tsr_status status) {
   if (record->is_on_device) (void)record->device->backend->sharing->settle(record->device->handle);
   tsr_buffer_release(record->buffer);
@@ -361,8 +362,8 @@ static tsr_status take_in_place(tsr_device *device, const import_source *source,
   return TSR_OK;
 }
 
-// As take_in_place, for memory of the device itself. Kernels take for granted that a buffer begins where the device's own do, so the buffer begins at such an
-// address before the lowest element.
+// As take_in_place, for memory of the device itself. Kernels rely on the alignment of the device's own buffers, so the
+// buffer begins at an aligned address before the lowest element.
 static tsr_status adopt(tsr_device *device, const import_source *source, tsr_dtype dtype, tsri_layout *layout,
                         tsr_buffer **out_buffer) {
   int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(dtype);

@@ -63,7 +63,7 @@ static void take_diagonals(labelled *x) {
   }
 }
 
-// Axes of size 1 that others have longer are left out: multiplying broadcasts.
+// Drops axes of size 1 whose label has a larger size in another operand: the multiplication broadcasts.
 static void drop_broadcast(labelled *x, const int64_t *sizes) {
   for (int i = x->term.rank - 1; i >= 0; i--) {
     if (tsr_tensor_shape(x->tensor).dims[i] != 1 || sizes[x->term.labels[i]] == 1) continue;
@@ -98,7 +98,8 @@ static tsr_tensor *in_order(const labelled *x, const int *labels, int count) {
 
 // --- Two operands ----------------------------------------------------------------------------------------------------
 
-// Labels of a pair: of both and of the result, of the left or right one alone, and those that are summed over.
+// The labels of a pair of operands: those of both operands and the result, those of the left or the right operand only,
+// and those that are summed.
 typedef struct pairing {
   label_set batch, left, right, summed;
   const int64_t *sizes;
@@ -228,7 +229,7 @@ static void choose_order(plan *p) {
   }
 }
 
-// Hands over the operands of the subset.
+// Multiplies the operands of the subset. Takes them out of the plan.
 static labelled contract(plan *p, unsigned subset) {
   unsigned part = p->split[subset];
   if (!part) {
@@ -268,7 +269,7 @@ static tsr_status check_operands(const char *equation, tsr_tensor *const *tensor
   return tsri_einsum_read(equation, shapes, count, out);
 }
 
-// Whether there are results on the way: of the first of several products, or of a sum before a product.
+// Whether there are intermediate results: products before the last one, or sums before a product.
 static bool has_steps(const plan *p) {
   int count = p->equation->count;
   for (int i = 0; i < count && count == 2; i++) {

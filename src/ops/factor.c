@@ -13,7 +13,8 @@
 
 // --- Running ---------------------------------------------------------------------------------------------------------
 
-// A buffer for a copy of a block of columns, which l describes: element (i, from + j) of a matrix is element (i, j) of the copy.
+// Allocates a copy of a block of columns, described by `l`: element (i, from + j) of a matrix is element (i, j) of the
+// copy.
 static tsr_status make_block(const tsri_matrices *a, tsri_matrix_view *l) {
   return tsri_call_scratch(a->device, a->batch * a->rows * TSRI_MATRIX_BLOCK, a->dtype, &l->buffer);
 }
@@ -313,7 +314,7 @@ static pivots record_pivots(const char *caller, tsr_tensor *x) {
   return p;
 }
 
-// `number` for each matrix of a batch of matrices without elements. Releases nothing.
+// A tensor with `number` for each matrix of a batch whose matrices have no elements.
 static tsr_tensor *of_nothing(tsr_tensor *x, double number) {
   tsr_shape shape = tsri_vector_shape(x, 0);
   shape.rank--;

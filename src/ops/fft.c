@@ -115,7 +115,7 @@ static tsr_status run_times(const lines *l, tsr_buffer *x, int64_t x_at, int64_t
   return tsri_call_items(&call, count_of(l));
 }
 
-// The transform, of `size` elements, of what x * w is convolved with.
+// Computes the transform (of `size` elements) of the sequence that x * w is convolved with.
 static tsr_status make_chirp(const lines *wide, int64_t n, tsr_buffer *w, const int64_t *radices, int count,
                              tsr_buffer **out_chirp) {
   lines one = *wide;

@@ -111,7 +111,7 @@ static tsr_tensor *inverse_of(tsr_tensor *numbers, tsr_tensor *order, tsr_shape 
   return tsri_then(tsr_reshape(back, shape), back);
 }
 
-// From the first of each to that of the next, or to the end.
+// The counts: the distance from the first of each to the first of the next, or to the end.
 static tsr_tensor *counts_of(tsr_tensor *firsts, int64_t n) {
   if (n == 0) return tsr_cast(firsts, TSRI_INDEX_DTYPE);
   tsr_tensor *next = tsr_slice(firsts, 0, 1, INT64_MAX, 1);

@@ -3,9 +3,10 @@
 
 enum { RUN = 8, MANY_CORES = 128 };  // RUN: as in the kernel
 
-// Fragments of a part, down and across; a tile is 2 x 2 parts. `rate` is what a core does with such tiles, relative to the others:
-// on an H200, products of f16 that fill it run at 314 TFLOP/s with the first and 216 with the second. The others are for thin
-// products, of at most THIN fragments of rows or columns: 6 x 13824 x 5120 takes 58 us with eight steps on Vulkan, 76 with four.
+// Fragments of a part, down and across; a tile is 2 x 2 parts. `rate` is a core's speed with such tiles relative to the
+// other rows of the table: on an H200, f16 products that fill the device run at 314 TFLOP/s with the first and 216 with
+// the second. The other rows are for thin products, of at most THIN fragments of rows or columns: 6 x 13824 x 5120
+// takes 58 us with eight steps on Vulkan, 76 with four.
 typedef struct cut {
   int rows, cols, steps;  // steps: fragments along k that are in shared memory at a time
   int rate;
@@ -45,7 +46,7 @@ size_t tsri_fragment_tile_shared_bytes(const tsri_fragment_tile *t) {
   return bytes + (size_t)(subgroups * t->fragment.m * t->fragment.n * stored_together(t)) * sizeof(float);
 }
 
-// What the kernel asserts: all items do the same share of every step.
+// Whether every item does the same share of every step, as the kernel asserts.
 static bool is_even(const tsri_fragment_tile *t) {
   int items = tsri_fragment_tile_items(t);
   for (int i = 0; i < 2; i++) {
@@ -62,7 +63,7 @@ static bool fits(const tsr_device *device, const tsri_fragment_tile *t) {
          tsri_fragment_tile_shared_bytes(t) <= limits->shared_bytes;
 }
 
-// The time that the product takes, in units of our own: as many rounds of tiles as the cores need.
+// The estimated time of the product, in arbitrary units: the number of rounds of tiles that the cores need.
 static double cost_of(const tsr_device *device, const tsri_product_op *p, const tsri_fragment_tile *t, int rate) {
   int64_t cores = device->info.compute_units > 0 ? device->info.compute_units : MANY_CORES;
   int64_t tiles = round_up(p->m, t->tile_m) * round_up(p->n, t->tile_n);
@@ -80,7 +81,8 @@ static const tsr_fragment_size *fragment_for(const tsr_device *device, tsr_dtype
 bool tsri_fragment_tile_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
                                tsri_fragment_tile *out_tile) {
   const tsr_fragment_size *size = fragment_for(device, dtype);
-  // A thin product waits for memory, whatever the units do: a quarter of a fragment's rows is enough for them.
+  // A thin product is limited by memory, not by the matrix units, so they are used from a quarter of a fragment's rows
+  // on.
   if (!size || dtype == TSR_F32 || 4 * p->m < size->m || 2 * p->n < size->n || p->k < size->k) return false;
   bool is_thin = p->m <= (int64_t)THIN * size->m || p->n <= (int64_t)THIN * size->n, has_any = false;
   double least = 0;

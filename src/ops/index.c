@@ -110,7 +110,7 @@ static bool all_divide(const tsri_walk *walk, int operand, int64_t by) {
   return divide;
 }
 
-// Units of 32 bits in place of elements of 8, 16 or 64 bits, where rows are whole numbers of them.
+// Replaces elements of 8, 16 or 64 bits by units of 32 bits, if rows are a whole number of them.
 static void widen_units(const tsri_kernel_run *run, gather_plan *p) {
   size_t bytes = tsr_dtype_bytes(run->dtype);
   tsri_walk *walk = &p->walk;
@@ -374,7 +374,8 @@ static tsr_status sort_keys(const tsri_kernel_run *run, bool is_by_rows, sorted_
                     .n = count,
                     .keep = count,
                     .order = keys->order};
-  // Keys are rows of the axis or elements of the result, or the number after the last for what goes nowhere.
+  // Keys are row numbers along the axis, or element numbers of the result; elements with an index out of range get the
+  // number after the last.
   for (int64_t last = is_by_rows ? run->shape.dims[axis] : run->layouts[0].count; last > 0; last /= 2) sort.key_bits++;
   status = tsri_sort_rows_natively(&sort);
   if (status != TSR_ERR_UNSUPPORTED) return status;
@@ -491,7 +492,7 @@ static tsr_status check_source(const char *caller, const tsr_tensor *x, const ts
   return TSR_OK;
 }
 
-// Whether kernels compute it: the device has no operator of its own, which takes row-major inputs alone.
+// Whether portable kernels compute it, because the device has no native operator (which would need row-major inputs).
 static bool is_by_kernels(const tsri_op *op, const tsr_device *device, tsr_dtype dtype, tsr_dtype index_dtype) {
   const tsri_native_op native = {
       .kind = TSRI_NATIVE_SCATTER_ADD, .dtype = dtype, .result = dtype, .is.index.index_dtype = index_dtype};

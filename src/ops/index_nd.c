@@ -9,13 +9,14 @@
 
 #include <tessera/ops.h>
 
-// $0: the row number so far, $1: the next index; #0: the axis' size, #1: rows in each of its elements, #2: all rows, which stands for "outside".
+// $0: the row number so far, $1: the next index; #0: the size of the axis, #1: rows per element of the axis, #2: the
+// number of all rows, used as the result for an index out of range.
 static const tsri_op row_op = {
     .name = "gather_nd",
     .kind = TSRI_OP_ELEMENTWISE,
     .expression = "select($0 == #2 | $1 < T(0) - #0 | $1 >= #0, #2, $0 + select($1 < T(0), $1 + #0, $1) * #1)"};
 
-// A tensor by whose first axes `indices` choose: `rows` of `row_count` elements.
+// What `indices` select from: the first axes of a tensor, as `rows` rows of `row_count` elements.
 typedef struct choice {
   int axis_count;
   int64_t rows, row_count;

@@ -15,7 +15,7 @@ enum { SIDE = 64 };  // of a tile of the result, as in the kernel
 
 // --- matmul_integer --------------------------------------------------------------------------------------------------
 
-// Binds the zero points of one factor, or something in their place that is not read.
+// Binds the zero points of one factor, or `filler`, which is not read, if there are none.
 static void pass_zeros(const tsri_kernel_run *run, int input, tsr_buffer *filler, const char *name, const char *at,
                        const char *step, tsri_call *call) {
   bool is_there = input > 0;

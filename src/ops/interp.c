@@ -7,7 +7,7 @@
 #include "ops/elementwise.h"
 #include "ops/promote.h"
 
-// $0: x; $1, $2: the points' x on both sides; $3, $4: their y. Each side is exact.
+// $0: x; $1, $2: the x of the points on both sides; $3, $4: their y. At the points themselves the result is exact.
 const tsri_op tsri_op_line = {.name = "interp",
                               .kind = TSRI_OP_ELEMENTWISE,
                               .helper = "fn_lerp",
@@ -26,7 +26,7 @@ static tsr_status check_points(const tsr_tensor *x, const tsr_tensor *xs, const 
                    tsr_shape_format(xs->layout.shape, a, sizeof a), tsr_shape_format(ys->layout.shape, b, sizeof b));
 }
 
-// The point before each x, at most the last but one.
+// The index of the point before each x, at most the last but one.
 static tsr_tensor *segments(tsr_tensor *xs, tsr_tensor *x) {
   int64_t last = xs->layout.count > 1 ? xs->layout.count - 2 : 0;
   tsr_tensor *above = tsr_searchsorted(xs, x, true), *before = tsr_sub_scalar(above, 1);

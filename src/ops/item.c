@@ -161,7 +161,8 @@ static bool is_written_alone(const tsr_tensor *target) {
   return is_only && tsri_value_has_tensors_only(target->value) && !tsri_watching && !tsri_tape_now();
 }
 
-// Elements that the calling thread writes sooner than an assignment is recorded and run.
+// Up to this many elements, writing them on the calling thread takes less time than recording and running an
+// assignment.
 enum { MOST_AT_ONCE = 1024 };
 
 static tsr_status fill_in_place(const tsr_tensor *target, void *first, tsr_dtype dtype, const void *value) {
@@ -189,7 +190,8 @@ static tsr_status fill(tsr_tensor *target, tsr_dtype dtype, const void *value) {
   return status;
 }
 
-// Checks an index that has no element, or is that of an element which cannot be written at once, and assigns through a view.
+// Assigns through a view: for an index without an element, which is reported, or an element that cannot be written at
+// once.
 static tsr_status assign_view(tsr_tensor *target, const int64_t *index, int axis_count, const void *element) {
   if (axis_count != target->layout.shape.rank || (axis_count > 0 && !index)) {
     return TSRI_FAIL(TSR_ERR_SHAPE, "assign_at: an index of %d numbers; the tensor has %d axes", axis_count,

@@ -66,7 +66,8 @@ static tsr_status rotate(const tsri_view *from, const tsri_matrices *a, const ts
   return status;
 }
 
-// Results: the rotations, which is what they make of the rows of the identity, and the input with its rows turned; the latter not if the input is symmetric.
+// Results: the rotations (applied to the rows of the identity) and, unless the input is symmetric, the input with its
+// rows rotated.
 tsr_status tsri_run_jacobi(const tsri_kernel_run *run) {
   tsri_view from = {.buffer = run->inputs[0], .dtype = run->dtype, .layout = run->layouts[0]};
   if (from.layout.count == 0) return TSR_OK;
@@ -113,7 +114,8 @@ static rotated record_rotations(tsr_tensor *x, bool is_symmetric) {
                    .w = is_symmetric ? NULL : tsri_then(tsri_matrix_transposed(made[1]), made[1])};
 }
 
-// The largest magnitude in each matrix, [batch …, 1, 1], and 1 for a matrix of zeros: divided by it, no square overflows or vanishes.
+// The largest magnitude in each matrix, [batch …, 1, 1]; 1 for a matrix of zeros. In a matrix divided by it, no square
+// overflows or underflows.
 static tsr_tensor *scale_of(tsr_tensor *x) {
   tsr_tensor *sizes = tsr_abs(x), *most = tsri_then(tsr_max(sizes, TSR_AXES(-2, -1), true), sizes);
   tsr_tensor *is_zero = tsr_eq_scalar(most, 0);
@@ -135,7 +137,7 @@ static tsr_tensor *rescaled(tsr_tensor *x, tsr_tensor *order, tsr_tensor *scale)
 
 // --- Singular values -------------------------------------------------------------------------------------------------
 
-// Of a matrix W with orthogonal columns, the longest first: orthonormal columns of the same directions. Releases w.
+// Orthonormal columns with the directions of the columns of W, which are orthogonal, the longest first. Releases w.
 static tsr_tensor *directions(tsr_tensor *w) {
   tsr_tensor *q = NULL, *r = NULL;
   tsri_record_qr("svd", w, false, &q, &r);
@@ -146,7 +148,8 @@ static tsr_tensor *directions(tsr_tensor *w) {
   return tsri_then(tsri_then(tsri_then(tsri_then(result, is_turned), opposite), q), r);
 }
 
-// Of the m x n matrix x with m >= n, computed from the R of its QR, `q` being its complete or reduced Q: Q times left, and what Q has beyond. Releases left.
+// For an m x n matrix with m >= n that was computed from the R of its QR: Q times `left`, and the columns that Q
+// (complete or reduced) has beyond that. Releases left.
 static tsr_tensor *lifted(tsr_tensor *q, tsr_tensor *left, int64_t n, bool is_full) {
   tsr_tensor *columns = tsr_slice(q, -1, 0, n, 1),
              *u = tsri_then(tsri_then(tsri_matmul_exact(columns, left), left), columns);

@@ -2,7 +2,8 @@
 #include "ops/join_lines.h"
 #include "core/error.h"
 
-// MOST_JOINED: inputs of one launch. MOST_STEP: of elements that neighbouring items still read from few cache lines.
+// MOST_JOINED: inputs of one launch. MOST_STEP: largest step with which neighbouring items still read from few cache
+// lines.
 enum { MOST_JOINED = 4, MOST_STEP = 4 };
 
 // Input i of join_lines as lines of the result: `line` elements, `step` apart, in lines that are `row` apart.

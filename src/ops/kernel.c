@@ -267,7 +267,7 @@ static tsr_status no_such_dialect(const char *dialect) {
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_emit: there is no dialect '%s'; known: %s", dialect, names);
 }
 
-// Is it the name of a processor's instructions?
+// Whether it is the name of a processor's instruction set.
 static bool is_machine_code(const char *dialect) {
   for (const char *const *code = tsri_jit_dialects; *code; code++) {
     if (strcmp(dialect, *code) == 0) return true;

@@ -173,7 +173,7 @@ static tsr_status bind_input(launch_state *launch, uint32_t index, tsr_tensor *t
   }
   argument->element_count = (uint64_t)view.layout.count;
   if (is_here) return tsri_copy_contiguous(&view, &argument->buffer);
-  // Asked only whether moving is allowed: the outputs decide on the device.
+  // Only asks whether moving is allowed. The device is that of the outputs.
   tsr_device *common = NULL;
   tsr_status status =
       tsri_common_device("kernel_launch", (tsr_device *[]){view.buffer->device, launch->device}, 2, &common);

@@ -5,8 +5,9 @@
 
 #include "ops/operators.h"
 
-// Results: logsumexp(x) - x[label], and logsumexp(x). Where there is no kernel for it, it stands for a composition whose gradient is known as a whole (graph/watch.h):
-// one pass over x, where those of the parts would add up several tensors of its size.
+// Results: logsumexp(x) - x[label], and logsumexp(x). Where there is no kernel for it, this operator stands for a
+// composition whose gradient is known as a whole (graph/watch.h). That gradient takes one pass over x; the gradients of
+// the parts would add up several tensors of its size.
 extern const tsri_op tsri_op_label_entropy;
 
 // Records it, along the last axis; labels are classes of x. False: there is no kernel for these tensors, and nothing is recorded.

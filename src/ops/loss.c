@@ -67,7 +67,7 @@ static tsr_status start(loss *l, const tsri_op *op, const tsr_tensor *x, const t
 
 // --- Reducing --------------------------------------------------------------------------------------------------------
 
-// Sum of all elements, divided by `divisor` or, where it is NULL, by `count`.
+// The sum of all elements, divided by `divisor` or, if that is NULL, by `count`.
 static tsr_tensor *divided(const loss *l, tsr_tensor *each, tsr_tensor *divisor, double count) {
   tsr_tensor *sum = tsr_sum(each, NULL, 0, false);
   tsr_tensor *result = divisor ? tsri_elementwise_to(TSRI_OPERATOR_div, l->dtype, (tsr_tensor *[]){sum, divisor}, NULL)
@@ -75,7 +75,8 @@ static tsr_tensor *divided(const loss *l, tsr_tensor *each, tsr_tensor *divisor,
   return tsri_then(result, sum);
 }
 
-// Takes `each`, the losses of single elements, and `divisor`, which the mean is divided by in place of their number, or NULL.
+// Reduces `each`, the losses of single elements, as the description says. For a mean, `divisor` is used instead of
+// their number unless it is NULL. Releases both.
 static tsr_tensor *finish(const loss *l, tsr_tensor *each, tsr_tensor *divisor) {
   tsr_tensor *result = NULL;
   switch (l->desc.reduction) {
@@ -99,7 +100,7 @@ static tsr_tensor *finish(const loss *l, tsr_tensor *each, tsr_tensor *divisor) 
 
 // --- Element by element ----------------------------------------------------------------------------------------------
 
-// Takes `each`. A weight that does not broadcast to it fails.
+// each * weight. Fails if the weight does not broadcast to `each`. Releases `each`.
 static tsr_tensor *weighted(const loss *l, tsr_tensor *each, tsr_tensor *weight) {
   if (!weight || tsr_error(each) != TSR_OK) return each;
   tsr_shape shape = tsr_tensor_shape(each), both = shape;
@@ -115,7 +116,7 @@ static tsr_tensor *weighted(const loss *l, tsr_tensor *each, tsr_tensor *weight)
   return tsri_then(tsri_then(tsr_mul(each, factor), factor), each);
 }
 
-// Both in the dtype that is computed in, into out_pair; of one shape.
+// Checks x and target, and puts them, broadcast and in the dtype that is computed in, into out_pair.
 static tsr_status open_pair(loss *l, const tsri_op *op, tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc,
                             int reads, tsr_tensor **out_pair) {
   tsr_status status = start(l, op, x, target, desc, reads);
@@ -131,7 +132,7 @@ static tsr_status open_pair(loss *l, const tsri_op *op, tsr_tensor *x, tsr_tenso
   return TSR_OK;
 }
 
-// Takes the pair and `each`.
+// Reduces `each` to the loss. Releases `each` and the pair.
 static tsr_tensor *close_pair(const loss *l, tsr_tensor **pair, tsr_tensor *each) {
   tsr_release(pair[0]);
   tsr_release(pair[1]);
@@ -156,7 +157,7 @@ tsr_tensor *tsr_l1_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *
   return close_pair(&l, pair, tsri_then(tsr_abs(difference), difference));
 }
 
-// d^2 / 2 for |d| up to delta, else delta * (|d| - delta / 2). Takes the difference.
+// d^2 / 2 for |d| up to delta, else delta * (|d| - delta / 2). Releases the difference.
 static tsr_tensor *huber(tsr_tensor *difference, double delta) {
   tsr_tensor *size = tsr_abs(difference), *is_small = tsr_le_scalar(size, delta);
   tsr_tensor *square = tsr_square(difference), *small = tsri_then(tsr_mul_scalar(square, 0.5), square);
@@ -211,7 +212,7 @@ tsr_tensor *tsr_kl_div_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_de
 
 // --- Of classes ------------------------------------------------------------------------------------------------------
 
-// The labels, and what they say: all have the shape of x without the axis of classes.
+// What is known about the labels. All tensors have the shape of x without the axis of classes.
 typedef struct labels {
   tsr_tensor *index;       // as an index that is in range
   tsr_tensor *is_wrong;    // labels that name no class
@@ -253,7 +254,8 @@ static tsr_status check_class_weight(const loss *l, int64_t classes) {
                    tsr_shape_format(weight->layout.shape, text, sizeof text), (long long)classes);
 }
 
-// Labels below 0, or not below the number of classes. Narrow labels are widened first, so that every limit fits.
+// Finds labels below 0 or not below the number of classes. Narrow labels are widened first, so that the number of
+// classes fits.
 static labels read_labels(const loss *l, tsr_tensor *target, int64_t classes) {
   bool is_narrow = tsr_dtype_bytes(target->dtype) < 4;
   tsr_tensor *wide = tsr_cast(target, is_narrow ? TSR_I32 : target->dtype);
@@ -282,7 +284,7 @@ static tsr_tensor *at_labels(const loss *l, tsr_tensor *x, const labels *of, int
   return tsri_then(tsr_cast(flat, l->wide), flat);
 }
 
-// What counts in the mean: the sum of the labels' weights without those that are ignored. NULL: all count 1.
+// The divisor of the mean: the sum of the labels' weights, without ignored labels. NULL: every element counts as 1.
 static tsr_tensor *divisor_of(const loss *l, const labels *of) {
   if (!of->weight && !of->is_ignored) return NULL;
   tsr_tensor *one = of->weight ? tsr_retain(of->weight) : NULL;
@@ -295,7 +297,8 @@ static tsr_tensor *divisor_of(const loss *l, const labels *of) {
   return tsri_then(tsr_sum(one, NULL, 0, false), one);
 }
 
-// Takes `each`, the losses, and the labels: NaN where a label names no class, 0 where it is ignored.
+// Reduces `each`, after setting it to NaN where a label is not a class, and to 0 where a label is ignored. Releases
+// `each` and the labels.
 static tsr_tensor *close_labels(const loss *l, labels *of, tsr_tensor *each) {
   each = tsri_then(tsr_masked_fill(each, of->is_wrong, NAN), each);
   if (of->is_ignored) each = tsri_then(tsr_masked_fill(each, of->is_ignored, 0), each);
@@ -327,7 +330,7 @@ static tsr_tensor *class_weights(const loss *l, int rank, int axis) {
   return tsri_then(tsr_reshape(wide, shape), wide);
 }
 
-// Sum over the classes of (logsumexp - x) * factor, which are 0 where the factor is 0. Takes `factor`, NULL for 1.
+// Sum over the classes of (logsumexp - x) * factor; terms whose factor is 0 are 0. `factor` NULL: 1. Releases `factor`.
 static tsr_tensor *sum_of_classes(const loss *l, tsr_tensor *x, tsr_tensor *factor, int axis) {
   tsr_tensor *wide = tsr_cast(x, l->wide), *all = tsr_logsumexp(wide, TSR_AXES(axis), true);
   tsr_tensor *each = tsri_then(tsri_then(tsr_sub(all, wide), wide), all);

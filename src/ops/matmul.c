@@ -84,8 +84,8 @@ static size_t tile_shared_bytes(const tile *t, size_t element) {
   return (size_t)(2 * t->depth * (t->m + t->n + 2 * PAD)) * element;
 }
 
-// The large tile if there are enough of them and the accumulator is no wider than f32; else the small one; else one
-// that fits into the shared memory.
+// The large tile if there are enough tiles of that size and the accumulator is not wider than f32; else the small one;
+// else one that fits into shared memory.
 static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, const product *p, tsr_dtype wide) {
   tile large = {TSRI_TUNED(tuning, matmul_m), TSRI_TUNED(tuning, matmul_n), TSRI_TUNED(tuning, matmul_depth),
                 TSRI_TUNED(tuning, matmul_item_m), TSRI_TUNED(tuning, matmul_item_n)};
@@ -101,8 +101,9 @@ static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, con
   return tile_shared_bytes(&small, element) <= room ? small : (tile){32, 32, 8, 4, 4};
 }
 
-// Few results with sums that are not long, as those of a classifier. With one item per result, too few loads are under way at a time; so a work-group of at least 32 items
-// shares each sum. 128 x 10 results of 128 products take 6 us on an H200 with one item each.
+// Few results, with sums that are not long, such as those of a classifier. With one item per result, too few loads
+// would be in flight at a time, so a work-group of at least 32 items shares each sum. 128 x 10 results of 128 products
+// take 6 us on an H200 with one item each.
 static bool is_small_and_thin(const product *p) {
   enum { SHORT_SUM = 64, FEW = 8192 };
   return p->k >= SHORT_SUM && p->m * p->n <= FEW && p->batch_rank == 0;
@@ -140,7 +141,7 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
   bool is_gpu = TSRI_TUNED(tuning, matmul_blocks) != 0, is_thin = p->m < SMALL_SIDE || p->n < SMALL_SIDE;
   bool reads_along_k = p->b.row == 1 || p->n < SMALL_SIDE;
   bool is_few = p->m * p->n <= FEW_RESULTS && reads_along_k;
-  // A matrix times a vector: an item that has a whole row reads far from its neighbours.
+  // A matrix times a vector: items with one row each would read addresses that are far apart.
   int64_t long_sum = is_gpu && (p->m == 1 || p->n == 1) ? LONG_VECTOR_SUM : LONG_SUM;
   bool is_thin_along_k = is_gpu && is_thin && reads_both_along_k(p);
   if ((p->k >= long_sum && (is_few || is_thin_along_k)) || (is_thin_along_k && is_small_and_thin(p))) {
@@ -325,7 +326,7 @@ static tsr_status run_part(const tsri_kernel_run *run, const product *p, const b
   return status;
 }
 
-// Kernels handle two batch axes; this iterates over the others.
+// A launch covers two batch axes; this function iterates over the others.
 static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_buffer *filler) {
   int rank = p->batch_rank;
   batch_part part = {.outer = rank > 1 ? p->batch_dims[rank - 2] : 1, .inner = rank > 0 ? p->batch_dims[rank - 1] : 1};
@@ -352,7 +353,8 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
 
 // --- The operator ----------------------------------------------------------------------------------------------------
 
-// By a native operator for another dtype and conversions, or for padded copies. TSR_ERR_UNSUPPORTED, without a message, if there is none.
+// Computes the product by a native operator for another dtype, with conversions before and after, or for padded copies.
+// TSR_ERR_UNSUPPORTED, without a message, if there is none.
 static tsr_status run_in_parts(const tsri_kernel_run *run, const tsri_native_op *op) {
   tsr_status status = tsri_matmul_padded(run, *op);
   if (status != TSR_ERR_UNSUPPORTED || run->epilogue) return status;
@@ -402,7 +404,8 @@ static tsr_status product_shape(const char *caller, tsr_shape a, tsr_shape b, ts
   return tsri_shape_check(caller, *out_shape, &(int64_t){0});
 }
 
-// A factor in which no two neighbours of a line lie side by side is copied for a GPU: its kernels would read a line of memory for each element.
+// On a GPU, a copy of a factor that is contiguous along neither axis: its kernels would read a whole cache line for
+// each element.
 static tsr_tensor *with_lines(tsr_tensor *x) {
   const tsri_layout *layout = &x->layout;
   if (tsr_error(x) != TSR_OK || !tsri_call_tuning(x->value->device)->reduce_wide) return x;
@@ -445,7 +448,7 @@ static tsr_tensor *as_matrix(tsr_tensor *x, int new_axis) {
   return x->layout.shape.rank == 1 ? tsr_unsqueeze(x, new_axis) : tsr_retain(x);
 }
 
-// Whether a matrix times a vector has few and long sums, which only a reduction in parts spreads over a GPU.
+// Whether a matrix times a vector has so few and long sums that only a reduction in parts gives the whole GPU work.
 static bool has_few_long_sums(const tsr_tensor *a, const tsr_tensor *b, tsr_dtype dtype) {
   enum { FEW_SUMS = 256, LONG_SUMS = 65536 };
   const tsr_shape x = a->layout.shape, y = b->layout.shape;

@@ -9,7 +9,7 @@ enum { PRODUCT, A, B, BUFFERS };
 
 static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
-// Elements between multiples of the device's alignment; 0: lines may begin anywhere.
+// How many elements there are between two aligned addresses; 0: the device needs no alignment.
 static int64_t unit_of(const tsr_device *device, tsr_dtype dtype) {
   tsri_graph_state *state = NULL;
   if (tsri_graph_state_for((tsr_device *)(uintptr_t)device, &state) != TSR_OK) return 0;

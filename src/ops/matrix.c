@@ -158,7 +158,8 @@ static tsr_status subtract(const minus *o, tsr_buffer *y) {
   return tsri_call_many_groups(&call, o->x->batch * o->h * ((o->w + GROUP - 1) / GROUP));
 }
 
-// By a native product into memory of its own: TSR_ERR_UNSUPPORTED, without a message, if that is not worth it or not possible.
+// Computes the product natively into temporary memory and subtracts that. TSR_ERR_UNSUPPORTED, without a message, if
+// that is not worthwhile or not possible.
 static tsr_status minus_native(const minus *o) {
   enum { SMALL = 64 };
   tsri_native_op op = describe(o);

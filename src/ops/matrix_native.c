@@ -79,7 +79,7 @@ static tsri_view transposed(tsri_view x) {
   return x;
 }
 
-// rows and odd, of the exchanges.
+// Computes `rows` and `odd` from the exchanges.
 static tsr_status order_rows(tsr_device *device, const tsri_factor_op *op, tsr_buffer *exchanges, tsr_buffer *rows,
                              tsr_buffer *odd) {
   tsri_call call;

@@ -8,7 +8,7 @@
 
 #include <tessera/ops.h>
 
-// How many equal elements stand before each, itself not counted: its place less that of its run's first.
+// How many equal elements precede each element: its position minus that of the first element of its run.
 static tsr_tensor *lengths(tsr_tensor *sorted, int axis) {
   tsr_shape shape = sorted->layout.shape, line = {.rank = shape.rank};
   int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0}, n = shape.dims[axis];

@@ -60,7 +60,7 @@ static tsr_status check(const tsr_tensor *boxes, const tsr_tensor *scores, const
                    desc->overlap, (long long)desc->most, desc->least);
 }
 
-// 1 for each box that stays, in the order of scores; takes the inputs.
+// 1 for each box that is kept, in the order of scores. Releases the inputs.
 static tsr_tensor *record(tsr_tensor **inputs, tsr_shape shape, const tsr_nms_desc *desc) {
   const tsri_op *op = TSRI_BODY(nms);
   tsr_device *device = NULL;
@@ -79,7 +79,7 @@ static tsr_tensor *record(tsr_tensor **inputs, tsr_shape shape, const tsr_nms_de
   return result;
 }
 
-// [found, 3]: image, class, and the box at that place of the order. Takes `kept`.
+// [found, 3]: image, class, and the box at that position of the order. Releases `kept`.
 static tsr_tensor *found_boxes(tsr_tensor *kept, tsr_tensor *order, tsr_shape shape) {
   tsr_tensor *rows = tsri_then(tsr_nonzero(kept), kept);
   tsr_status status = tsri_tensor_check(name, rows);

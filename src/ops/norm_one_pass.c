@@ -11,7 +11,7 @@
 
 #include <tessera/ops.h>
 
-// How the kernel shares out rows.
+// How the kernel distributes rows over work-groups.
 typedef struct norm_shares {
   bool is_whole;  // a group for each row, not a subgroup
   int64_t held, group, groups, lines;

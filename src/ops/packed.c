@@ -47,7 +47,8 @@ static tsr_tensor *one_half(const tsri_op *op, tsr_dtype dtype, tsr_tensor *byte
   return tsri_record_elementwise(op, dtype, &(tsri_operand_ref){bytes, TSR_U8}, 1, NULL);
 }
 
-// The elements as i8 or u8. Both halves are computed beside each other; the last one of an odd row is cut off.
+// The elements as i8 or u8. Low and high halves are computed separately and interleaved; the surplus element of an odd
+// row is dropped.
 static tsr_tensor *unpacked(const tsr_tensor *x) {
   bool is_signed = x->dtype == TSR_I4;
   tsr_dtype dtype = is_signed ? TSR_I8 : TSR_U8;

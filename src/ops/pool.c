@@ -60,10 +60,10 @@ static tsr_status run_native(const tsri_kernel_run *run) {
 
 // --- Launch ----------------------------------------------------------------------------------------------------------
 
-// What a maximum begins with.
+// The initial value of a maximum.
 static double lowest_of(tsr_dtype dtype) { return tsri_dtype_is_float(dtype) ? -INFINITY : tsri_range_of(dtype).least; }
 
-// Whether windows are small and over two axes, without dilation, so that a kernel has them written out.
+// Whether a kernel has the windows' loops unrolled: small windows over two axes, without dilation.
 static bool are_written_out(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
   enum { MOST = 4 };
   bool is_plain = !given->is_adaptive && run->layouts[0].shape.rank == 4 && run->input_dtypes[0] == run->dtype;
@@ -226,7 +226,8 @@ static tsr_status gather_cells(const tsri_kernel_run *run, const tsri_pool_attri
   return tsri_call_items(&call, count);
 }
 
-// As run_gradient, by max_pool_gradient_cells. Where windows overlap, several cells need the place of the largest element in each: it is found once.
+// As run_gradient, by max_pool_gradient_cells. If windows overlap, several cells need the position of a window's
+// largest element, so it is found once, in a launch before.
 static tsr_status run_cells(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
   if (given->size[0] <= given->stride[0] && given->size[1] <= given->stride[1]) return gather_cells(run, given, NULL);
   tsr_buffer *places = NULL;
@@ -354,7 +355,7 @@ static tsr_status check_desc(const pooling *p, const tsr_pool_desc *desc) {
                    name);
 }
 
-// Windows of a size: none given means the whole axis.
+// The window along axis i; if no size is given, the whole axis.
 static tsr_status measure_axis(pooling *p, const tsr_pool_desc *desc, int i) {
   int64_t input = p->shape.dims[2 + i], size = desc->size[i] ? desc->size[i] : input;
   tsri_window window = {.input = input,
@@ -374,7 +375,7 @@ static tsr_status measure_axis(pooling *p, const tsr_pool_desc *desc, int i) {
   return status;
 }
 
-// As many windows as asked for, which cover the axis. The kernel multiplies sizes in u32.
+// The given number of windows, which together cover the axis. The kernel multiplies sizes in u32.
 static tsr_status measure_adaptive(pooling *p, const tsr_pool_desc *desc, int i) {
   int64_t input = p->shape.dims[2 + i], count = desc->output[i];
   if (input < 1 || count < 1 || count > INT32_MAX || input > INT32_MAX || (count + 1) * input > INT32_MAX) {
@@ -386,7 +387,7 @@ static tsr_status measure_adaptive(pooling *p, const tsr_pool_desc *desc, int i)
   return TSR_OK;
 }
 
-// Adaptive windows that divide every axis evenly are windows of a size.
+// Turns adaptive windows into plain ones if they divide every axis evenly.
 static void use_even_windows(pooling *p) {
   bool is_even = true;
   for (int i = 0; i < p->shape.rank - 2; i++) is_even = is_even && p->shape.dims[2 + i] % p->sizes[i] == 0;
@@ -423,7 +424,7 @@ static tsr_tensor *record(const pooling *p, tsr_tensor *x, tsr_dtype dtype) {
   return tsri_record_kernel(p->op, x->value->device, dtype, shape, &x, 1, TSRI_GIVE_ALL(p->op, pool, &p->given));
 }
 
-// Reads x as `as`; the result is of `dtype`.
+// `as`: the dtype that x is converted to; `dtype`: that of the result.
 static tsr_tensor *pool(const tsri_op *op, int mode, tsr_tensor *x, const tsr_pool_desc *desc, tsr_dtype as,
                         tsr_dtype dtype) {
   pooling p = {.op = op,

@@ -12,12 +12,13 @@
 
 typedef tsr_tensor *(*operation)(tsr_tensor *, tsr_tensor *);
 
-// operation(a, b). Takes both.
+// f(a, b). Releases both.
 static tsr_tensor *both(operation f, tsr_tensor *a, tsr_tensor *b) { return tsri_then(tsri_then(f(a, b), b), a); }
 
 // --- Scales and zero points ------------------------------------------------------------------------------------------
 
-// Shapes in which x and its scales are broadcast against each other. Where scales are for blocks of an axis, that axis of x becomes two.
+// The shapes in which x and its scales broadcast against each other. If a scale belongs to a block of an axis, that
+// axis of x becomes two axes.
 typedef struct spread {
   tsr_shape x, scale;
 } spread;
@@ -142,7 +143,7 @@ static tsr_tensor *end_of(tsr_tensor *x, bool is_largest) {
   return tsri_then(is_largest ? tsr_maximum_scalar(cast, 0) : tsr_minimum_scalar(cast, 0), cast);
 }
 
-// 1 in place of 0. Takes x.
+// x, with 1 instead of 0. Releases x.
 static tsr_tensor *not_zero(tsr_tensor *x) {
   tsr_tensor *is_zero = tsr_eq_scalar(x, 0);
   return both(tsr_add, x, is_zero);

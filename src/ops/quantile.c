@@ -28,7 +28,7 @@ static tsr_tensor *between(tsr_tensor *a, tsr_tensor *b, double weight, tsr_dtyp
   return result;
 }
 
-// NaN, which sorting puts last, in place of `result` where there is one.
+// `result`, or NaN if there is one: sorting puts NaN last, so `last` tells.
 static tsr_tensor *or_nan(tsr_tensor *result, tsr_tensor *last) {
   tsr_tensor *is_nan = tsr_isnan(last);
   return tsri_then(tsr_where(is_nan, last, result), is_nan);

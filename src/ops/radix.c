@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Radix sorts by kernels/op_radix.tk: a row per group if it fits into shared memory, else three launches for each eight bits; and the first elements of
-// long rows by narrowing down the last of them.
+// Radix sorts by kernels/op_radix.tk. A row that fits into shared memory is sorted by one work-group; a longer one
+// takes three launches for every eight bits. If only the first elements of long rows are wanted, the candidates are
+// narrowed down step by step.
 #include "ops/radix.h"
 #include "ops/call.h"
 #include "ops/promote.h"
@@ -38,7 +39,7 @@ static key_form form_of(tsr_dtype dtype) {
       TSRI_CONSTANT("WIDTH", (form)->width), TSRI_CONSTANT("INF", (form)->inf),                      \
       TSRI_CONSTANT("DESCENDING", (s)->is_descending)
 
-// Elements of an item that sorts a tile: fewer if shared memory is small, or an element takes more registers.
+// Elements per item of a work-group that sorts a tile: fewer if shared memory is small or elements are large.
 static int items_of(tsr_device *device, const key_form *form) {
   int items = tsri_call_tuning(device)->radix_items;
   if (form->key == TSR_U64 && items > 8) items = 8;
@@ -70,7 +71,7 @@ static void bind(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_buff
 // Bits by which keys differ.
 static int bits_of(const tsri_sort *s, const key_form *form) { return s->key_bits > 0 ? s->key_bits : form->width; }
 
-// Rows are sorted by as few items as hold them, each with at least four elements.
+// Sorts each row by as few items as can hold it, with at least four elements per item.
 static tsr_status sort_whole_rows(const tsri_sort *s, const key_form *form, tsr_buffer *dummy) {
   int items = 4, group = 32;
   while (group * items < s->n && group < GROUP) group *= 2;

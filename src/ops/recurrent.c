@@ -76,19 +76,19 @@ static tsr_tensor *gate(const recurrence *r, tsr_tensor *all, int i) {
   return tsr_slice(all, 1, i * r->hidden, (i + 1) * r->hidden, 1);
 }
 
-// A function of gate i.
+// function(gate i).
 static tsr_tensor *opened(const recurrence *r, tsr_tensor *all, int i, tsr_tensor *(*function)(tsr_tensor *)) {
   tsr_tensor *part = gate(r, all, i);
   return tsri_then(function(part), part);
 }
 
-// Takes `state`, and gives the next: tanh or relu of the sum.
+// The next state: tanh or relu of the sum. Releases `state`.
 static tsr_tensor *next_plain(const recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state) {
   tsr_tensor *sum = tsr_add(input, inner), *next = r->desc->relu ? tsr_relu(sum) : tsr_tanh(sum);
   return tsri_then(tsri_then(next, sum), state);
 }
 
-// Gates in, forget, cell and out. Takes `state` and *cell, and gives the next of both.
+// The next state and cell, from the gates in, forget, cell and out. Releases `state` and *cell.
 static tsr_tensor *next_lstm(const recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state,
                              tsr_tensor **cell) {
   tsr_tensor *sum = tsr_add(input, inner);
@@ -102,7 +102,7 @@ static tsr_tensor *next_lstm(const recurrence *r, tsr_tensor *input, tsr_tensor 
   return result;
 }
 
-// Gates reset, update and new. Takes `state`, and gives the next: offered + update * (state - offered).
+// The next state, from the gates reset, update and new: offered + update * (state - offered). Releases `state`.
 static tsr_tensor *next_gru(const recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state) {
   tsr_tensor *sum = tsr_add(input, inner);
   tsr_tensor *reset = opened(r, sum, 0, tsr_sigmoid), *update = opened(r, sum, 1, tsr_sigmoid);
@@ -115,7 +115,7 @@ static tsr_tensor *next_gru(const recurrence *r, tsr_tensor *input, tsr_tensor *
   return result;
 }
 
-// Each step's state into `states`, and the last states into out_state[0] and, of lstm, out_state[1].
+// Puts the state after each step into `states`, and the last states into out_state[0] and, for lstm, out_state[1].
 static void run_steps(const recurrence *r, tsr_tensor *inputs, tsr_tensor *weight, tsr_tensor **states,
                       tsr_tensor **out_state) {
   const tsr_recurrent_desc *d = r->desc;
@@ -137,7 +137,7 @@ static void run_steps(const recurrence *r, tsr_tensor *inputs, tsr_tensor *weigh
   out_state[1] = cell;
 }
 
-// Takes `x`, and gives it as the result's dtype.
+// x in the dtype of the result. Releases x.
 static tsr_tensor *narrowed(const recurrence *r, tsr_tensor *x) { return tsri_then(tsr_cast(x, r->dtype), x); }
 
 // The results: the states of all steps, the last one, and the last cell.

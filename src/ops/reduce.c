@@ -186,7 +186,8 @@ static bool as_channels(tsr_shape shape, uint32_t axes, tsr_shape *out_shape) {
   return true;
 }
 
-// x with its axes as they lie in memory, and the set of the reduced ones among them. NULL: the kept axes would change their order.
+// A view of x with its axes in memory order, and the set of reduced axes in that order. NULL: the kept axes would be in
+// another order.
 static tsr_tensor *in_memory_order(tsr_tensor *x, uint32_t axes, uint32_t *out_axes) {
   tsri_order order;
   *out_axes = axes;

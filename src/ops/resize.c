@@ -87,7 +87,7 @@ static line positions(const resized_axis *a) {
 
 static int taps_of(tsr_resize_mode mode) { return mode == TSR_RESIZE_NEAREST ? 1 : mode == TSR_RESIZE_LINEAR ? 2 : 4; }
 
-// Gives a number, and what its rounding to f32 takes from it.
+// Passes a number as two: its value rounded to f32, and the rest.
 static void pass_parts(tsri_call *call, const char *stem, const char *rest, double value, tsr_dtype wide) {
   double head = wide == TSR_F32 ? (double)(float)value : value;
   tsri_call_real(call, stem, head);
@@ -154,7 +154,7 @@ static tsr_tensor *weighed(tsr_tensor *x, int axis, const resized_axis *a, tsr_t
   return tsri_then(result, packed);
 }
 
-// The nearest element of each, in any dtype.
+// Selects the nearest element for each position. Works for any dtype.
 static tsr_tensor *selected(tsr_tensor *x, int axis, const resized_axis *a, tsr_tensor *indices) {
   tsr_tensor *result = tsr_index_select(x, axis, indices);
   if (a->desc->coordinates == TSR_RESIZE_CROP) {
@@ -166,12 +166,12 @@ static tsr_tensor *selected(tsr_tensor *x, int axis, const resized_axis *a, tsr_
   return result;
 }
 
-// Whether each element comes from where it is.
+// Whether resizing this axis changes nothing.
 static bool is_same(const resized_axis *a) {
   return a->n == a->m && a->scale == 1 && a->desc->coordinates != TSR_RESIZE_CROP;
 }
 
-// Takes x.
+// Resizes one axis. Releases x.
 static tsr_tensor *resize_axis(tsr_tensor *x, int axis, const resized_axis *a, tsr_dtype dtype) {
   tsr_status status = tsri_tensor_check(name, x);
   if (status != TSR_OK) return tsri_then(tsri_tensor_fail(status), x);
@@ -223,7 +223,7 @@ static resized_axis axis_of(const tsr_tensor *x, tsr_shape size, int i, const ts
   return a;
 }
 
-// Axes that shrink come first, so that little is computed.
+// The next axis to resize: axes that shrink come first, so that the others have less work.
 static int next_axis(const resized_axis *axes, int count, unsigned done) {
   int best = -1;
   double least = 0;

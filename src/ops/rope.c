@@ -76,7 +76,7 @@ static tsr_tensor *angles(tsr_tensor *x, tsr_tensor *positions, int64_t pairs, t
   return tsri_then(tsri_then(tsr_mul(column, turns), column), turns);
 }
 
-// Of the angles: a function of them in a shape that broadcasts to rows of pairs, whose axis of 2 is `axis`.
+// function(angles), in a shape that broadcasts to rows of pairs, whose axis of 2 elements is `axis`.
 static tsr_tensor *table(tsr_tensor *of, tsr_tensor *(*function)(tsr_tensor *), int axis) {
   tsr_tensor *values = function(of);
   return tsri_then(tsr_unsqueeze(values, axis), values);

@@ -13,7 +13,7 @@
 
 #include <tessera/ops.h>
 
-// Work items per work-group, by the length of a row: every item should have something to do.
+// Items per work-group by the length of a row, so that no item is idle.
 typedef struct group_choice {
   int64_t longest;
   int items;
@@ -27,8 +27,8 @@ static int group_for(int64_t n) {
   return choice->items;
 }
 
-// How a row is kept in registers: work items of the work-group, those of them that share a row, and elements per item. A long row is cut into
-// `spans`, a work-group each. held is 0 if the device keeps no rows in registers.
+// How rows are kept in registers: items of a work-group, how many of them share a row, and elements per item. A long
+// row is divided into `spans`, one per work-group. held is 0 if the device keeps no rows in registers.
 typedef struct row_shape {
   int group, team, held;
   bool is_wide;
@@ -38,7 +38,8 @@ typedef struct row_shape {
 // SHORT_GROUP: items of a work-group that takes several rows. SPAN_GROUP: of one that takes a span of a row.
 enum { SHORT_GROUP = 128, SPAN_GROUP = 256 };
 
-// A part of a subgroup for a row that it can hold; else the smallest work-group that holds it; else several work-groups.
+// A row that a part of a subgroup can hold gets that; else the smallest work-group that holds it; else several
+// work-groups.
 static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning, int64_t n) {
   int limit = (int)device->limits.max_group_size,
       most = TSRI_TUNED(tuning, row_group) < limit ? TSRI_TUNED(tuning, row_group) : limit;
@@ -165,7 +166,8 @@ static tsr_status softmax_held_columns(const softmax_lines *s) {
   return tsri_call_items(&call, s->rows);
 }
 
-// As softmax_spans, one work item for each line and span. Spans are so many that all items together keep the device busy.
+// As softmax_spans, with one item per line and span. There are enough spans for all items together to keep the device
+// busy.
 static tsr_status softmax_column_spans(const softmax_lines *s) {
   enum { SHORTEST_SPAN = 32 };
   tsr_dtype wide = tsri_accumulator(s->run->dtype);
@@ -190,7 +192,7 @@ static tsr_status softmax_column_spans(const softmax_lines *s) {
   return status;
 }
 
-// Lines that are kept in registers by a part of a work-group or by one, a line each.
+// Lines that are kept in registers, each by a part of a work-group or by a whole one.
 static tsr_status softmax_held(const softmax_lines *s, row_shape row) {
   tsri_call call;
   tsri_call_init_hooked(
@@ -254,8 +256,8 @@ static tsr_tensor *softmax_along(const void *user, tsr_tensor *x, int axis) {
   return result;
 }
 
-// Whether the device computes columns as well as rows, so that x can stay as it lies in memory. Few columns do not fill its vectors: the rest
-// of x is then copied to rows.
+// Whether the device computes columns as well as rows, so that x need not be reordered. Few columns do not fill its
+// vectors; then x is copied to rows first.
 static bool may_stay_in_order(const tsri_op *op, const tsr_tensor *x, int axis) {
   enum { FEW_COLUMNS = 32 };
   tsr_dtype dtype = tsri_autocast(op, tsri_promote_float(x->dtype));
@@ -343,7 +345,7 @@ static tsr_status norm_spans(const norm_rows *r, row_shape row) {
   return status;
 }
 
-// A work item for each row, or several for a row that they keep in registers or read several times.
+// One item per row; or several, which keep the row in registers or read it several times.
 static tsr_status norm_once(const norm_rows *r, row_shape row) {
   bool is_line = row.held == 0 && are_lines(r->run, r->rows, r->n, 1);
   tsri_call call;

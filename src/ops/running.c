@@ -26,7 +26,8 @@ static tsr_tensor *is_new(tsr_tensor *x, tsr_tensor *extremes, int axis, bool is
   return result;
 }
 
-// The place of the extreme so far is that of the last new extreme, so it is the largest place among the new ones.
+// The position of the extreme so far is that of the last new extreme, hence the largest among the positions of new
+// extremes.
 static tsr_tensor *places(const tsri_op *op, tsr_tensor *x, tsr_tensor *extremes, int axis, bool is_max) {
   tsr_tensor *fresh = is_new(x, extremes, axis, is_max), *numbers = positions(x, axis, x->layout.shape.dims[axis]);
   tsr_tensor *cast = tsr_cast(fresh, TSRI_INDEX_DTYPE), *marked = tsr_mul(cast, numbers);

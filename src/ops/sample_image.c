@@ -135,7 +135,8 @@ static tsr_tensor *column(tsr_tensor *theta, int j, int axes) {
   return tsri_then(tsr_reshape(part, shape), part);
 }
 
-// Takes `sum`: adds the product of theta's column `j` and the positions along the axis that it belongs to, the last for column 0.
+// Adds to `sum` the product of theta's column `j` and the positions along the axis of that column (the last axis for
+// column 0). Releases `sum`.
 static tsr_tensor *add_axis(tsr_tensor *sum, tsr_tensor *theta, tsr_shape size, int j, bool align_corners) {
   int axes = size.rank - 2, axis = size.rank - 1 - j;
   tsr_shape along = {.rank = axes + 1};

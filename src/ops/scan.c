@@ -149,7 +149,7 @@ static void pass_parts(const scan *s, const row_parts *p, tsri_call *call) {
   tsri_call_word(call, "x_at", s->x_at);
 }
 
-// Groups have as many items as have something to do.
+// Work-groups are no larger than the number of items that have work.
 static tsr_status scan_parts(const scan *s, const row_parts *p) {
   int most = tile_items(s), items = most < 4 ? most : 4, group = 32;
   while (group * items < p->length && group < TILE_GROUP) group *= 2;
@@ -180,7 +180,8 @@ static tsr_status sum_parts(const scan *s, const row_parts *p, tsr_buffer *total
   return tsri_call_many_groups(&call, s->lines * p->parts);
 }
 
-// Few long rows: the sums of parts of each row, their running sums, and then the parts, which begin with those.
+// Few long rows: computes the sums of the parts of each row, then their running sums, then scans the parts starting
+// from these.
 static tsr_status scan_in_parts(const scan *s) {
   int64_t tile = (int64_t)TILE_GROUP * tile_items(s), wanted = 2 * (int64_t)tuning_of(s)->row_parts / s->lines;
   row_parts p = {.length = s->n / (wanted > 0 ? wanted : 1)};

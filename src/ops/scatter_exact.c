@@ -19,7 +19,8 @@ static int64_t range_for(const tsri_scatter_sizes *z, int64_t most, int64_t fill
   return range;
 }
 
-// Whole rows where they fit into a group's shared memory: as many for each group as leave enough groups to fill a GPU.
+// Whole rows, if they fit into a work-group's shared memory: as many per work-group as leave enough work-groups to fill
+// a GPU.
 static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { FILLED = 1024, MOST_JOINED = 1024 };
   if (z->size > most) return false;
@@ -32,7 +33,8 @@ static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, tsri_exact
   return true;
 }
 
-// Parts of rows, each of which reads all indices of its row: a read is cheaper than putting an index into its bin if there are few of them.
+// Parts of rows. Each part reads all indices of its row, which is cheaper than putting the indices into bins if there
+// are few of them.
 static bool cut_parts(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { FILLED = 128, FEW_READS = 1 << 21 };
   int group = device->limits.max_group_size < LARGE_GROUP ? GROUP : LARGE_GROUP;
@@ -42,7 +44,7 @@ static bool cut_parts(const tsr_device *device, const tsri_scatter_sizes *z, int
   return z->outer * z->n * out->ranges <= FEW_READS;
 }
 
-// False also for two ranges, which scatter_ranges goes through in less time than bins are filled in.
+// Bins. False also if there are only two ranges: scatter_ranges is then faster than filling bins.
 static bool cut_bins(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { FILLED = 264, FEW_RANGES = 2 };
   int group = device->limits.max_group_size < 2 * GROUP ? GROUP : 2 * GROUP;
@@ -64,7 +66,8 @@ bool tsri_scatter_exact_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, 
   // Few long rows are shared out among groups even if they fit into one.
   bool is_shared = z->outer < FEW_ROWS && z->n > SHORT;
   if (!is_shared && cut_whole_rows(z, most, out)) return true;
-  // Many indices for few targets are sorted: a group here would have all of them for its targets.
+  // Many indices for few targets are sorted instead: here one work-group would have to process all indices of its
+  // targets.
   bool has_few_targets = z->n / ((z->size + LEAST_RANGE - 1) / LEAST_RANGE) > MOST_FOR_GROUP;
   return !has_few_targets && (cut_parts(s->device, z, most, out) || cut_bins(s->device, z, most, out));
 }
@@ -88,7 +91,7 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter_size
   return tsri_scatter_launch_ranges(run, z, cut->ranges, cut->per, &call);
 }
 
-// What the first launch of a binned scatter leaves for the second.
+// The output of a binned scatter's first launch, which the second one reads.
 typedef struct binned {
   int64_t tile, tiles;  // elements of a tile; tiles of a row
   tsr_buffer *found, *starts;
@@ -111,7 +114,7 @@ static tsr_status fill_bins(const tsri_kernel_run *run, const tsri_scatter_sizes
   return tsri_call_many_groups(&call, z->outer * b->tiles);
 }
 
-// A team has one to two items for each element that a tile has for a bin.
+// A team has one to two items for each element of a tile that falls into one bin.
 static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut,
                            const binned *b) {
   int team = 8;

@@ -17,7 +17,8 @@ static int64_t least_size(const tsr_tensor *x) {
   return tsri_rows(x) < tsri_columns(x) ? tsri_rows(x) : tsri_columns(x);
 }
 
-// Which singular values count: those above `tolerance` times the largest, or, if it is 0, above what rounding may leave of 0.
+// Which singular values count as not 0: those above `tolerance` times the largest; with tolerance 0, those above what
+// rounding errors may make of a 0.
 static tsr_tensor *which_count(const tsr_tensor *x, tsr_tensor *s, double tolerance) {
   int64_t size = tsri_rows(x) > tsri_columns(x) ? tsri_rows(x) : tsri_columns(x);
   double unit = tsri_promote_float(x->dtype) == TSR_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
@@ -65,7 +66,7 @@ static tsr_tensor *values_of(const char *caller, tsr_tensor *x) {
   return d.s;
 }
 
-// NaN counts as not: a matrix with one has rank 0.
+// NaN does not count: a matrix that contains NaN has rank 0.
 tsr_tensor *tsr_matrix_rank(tsr_tensor *x, double tolerance) {
   tsr_status status = check_tolerance("matrix_rank", x, tolerance);
   if (status != TSR_OK) return tsri_tensor_fail(status);

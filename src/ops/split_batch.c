@@ -40,7 +40,8 @@ static tsr_status check_arguments(const tsr_tensor *batch, tsr_device *const *de
   return TSRI_FAIL(TSR_ERR_SHAPE, "split_batch: the batch is a scalar, which has no axis to split");
 }
 
-// Brings the part to its device and records what that computes, on its queue. Moves wait for the batch's device, so all parts are moved before the first one is computed.
+// Moves the part to its device and records the computation there, on a queue of its own. Moves wait for the batch's
+// device, so all parts are moved before the first computation begins.
 static tsr_status record_part(tsr_tensor *batch, batch_part *part, int index, tsr_part_fn compute, void *user) {
   tsr_status status = tsr_queue_create(part->device, &part->queue);
   tsr_scope *scope = status == TSR_OK ? tsr_scope_begin_on(part->queue) : NULL;
