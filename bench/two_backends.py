@@ -27,12 +27,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from turns import Tessera
 
-# Rows, and how many processes for each backend: products of 256 rows and what follows measure the host. Where a step is a launch of some microseconds, more
-# than some eight processes on one GPU make launches of a part of them twice as slow, so these rows have four for each backend.
+# Rows, and how many processes for each backend: products of 256 rows and what follows measure the host. Where a step is one launch, more than some
+# eight processes on one GPU make the launches of a part of them twice as slow, so these rows have four for each backend.
 WORK = ("copy", "add", "relu_mul_add", "exp", "gelu", "sum", "sum_axis0", "transposed_copy", "softmax", "layer_norm", "gemv")
 PRODUCTS = tuple((name, (side, side), 12 if side == 256 else 3) for name in ("matmul", "linear", "linear_tanh") for side in (256, 1024))
-HOST = ("small_add", "queued_add", "hundred", "replayed", "replayed_unfused")
-ROWS = [(name, None, 2) for name in WORK] + list(PRODUCTS) + [(name, None, 4) for name in HOST]
+HOST = (("small_add", 12), ("queued_add", 4), ("hundred", 12), ("replayed", 4), ("replayed_unfused", 12))
+ROWS = [(name, None, 2) for name in WORK] + list(PRODUCTS) + [(name, None, count) for name, count in HOST]
 MOST_RATIO = 1.05
 TUNING = pathlib.Path(__file__).resolve().parent.parent / "src/graph/tuning.c"
 
