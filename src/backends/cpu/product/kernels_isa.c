@@ -119,6 +119,47 @@ static bool turn_lines_f32(float *to, int width, int64_t lines, int64_t k, const
 #define TURN_LINES(to, width, lines, k, from, line_step) false
 #endif
 
+enum { STRETCH = 256 };  // elements to which an activation is applied at a time
+
+// log2 of the upper tail of the normal distribution, as log2_normal_tail of kernels/fn_activation.tk. `a` is from 0 to 40.
+static inline f32_vec log2_normal_tail(f32_vec a) {
+  static const float coefficients[] = {
+      7.58629028e-07f, -9.88856027e-06f, 7.01567478e-05f, -0.000258020795f, -4.43667486e-05f,
+      0.00699962024f,  -0.0524750315f,   -0.459210783f,   -1.15110517f,     -1.0f};
+  f32_vec p = -2.49389487e-08f - (f32_vec){0};
+  ISA_UNROLL for (size_t i = 0; i < sizeof coefficients / sizeof *coefficients; i++) {
+    p = muladd_f32(p, a, coefficients[i] - (f32_vec){0});
+  }
+  return p;
+}
+
+// gelu of up to STRETCH elements: max(x, 0) - a Q(a), where a = |x| and Q is the tail of the normal distribution.
+static void gelu_f32(float *x, uint32_t count, const tsri_lane_math *math) {
+  enum { IN_VECTOR = sizeof(f32_vec) / sizeof(float) };
+  float size[STRETCH], tail[STRETCH];
+  for (uint32_t i = 0; i < count; i++) {
+    float a = x[i] < 0 ? -x[i] : x[i];
+    size[i] = a > 40 ? 40 : a;
+  }
+  for (uint32_t i = count; i % IN_VECTOR != 0; i++) size[i] = 0;
+  for (uint32_t i = 0; i < count; i += IN_VECTOR) {
+    f32_vec a, p;
+    memcpy(&a, size + i, sizeof a);
+    p = log2_normal_tail(a);
+    memcpy(tail + i, &p, sizeof p);
+  }
+  math->f32[TSRI_MATH_EXP2](tail, tail, NULL, count);
+  for (uint32_t i = 0; i < count; i++) x[i] = (x[i] > 0 ? x[i] : 0) - size[i] * tail[i];
+}
+
+// In f64 by erf. Below -40 gelu is 0: -infinity * 0 would be NaN.
+static void gelu_f64(double *x, uint32_t count, const tsri_lane_math *math) {
+  double inner[STRETCH];
+  for (uint32_t i = 0; i < count; i++) inner[i] = x[i] * 0.7071067811865476;
+  math->f64[TSRI_MATH_ERF](inner, inner, NULL, count);
+  for (uint32_t i = 0; i < count; i++) x[i] = x[i] < -40 ? 0 : 0.5 * x[i] * (1 + inner[i]);
+}
+
 #define T          float
 #define VEC        f32_vec
 #define MULADD     muladd_f32
