@@ -167,6 +167,7 @@ static void gelu_f64(double *x, uint32_t count, const tsri_lane_math *math) {
 #define NAME(x)    x##_f32
 #include "kernels_isa.inc"
 #if HAS_DIRECT
+#include "bf16_isa.inc"
 #include "direct_isa.inc"
 #include "quant_isa.inc"
 #endif
@@ -209,6 +210,10 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .gather = gather,
     .dots = dots_f32,
     .add_rows = add_rows_f32,
+#if HAS_DIRECT
+    .dots_bf16 = dots_bf16,
+    .add_rows_bf16 = add_rows_bf16,
+#endif
     .finish = finish_f32,
 };
 

@@ -112,6 +112,7 @@ static tsri_product product_of(cpu_device *device, const tsri_native_op *op) {
       .storage = &tsri_cpu_engine(device)->isa->storage[op->dtype],
       .math = tsri_cpu_engine(device)->math,
       .groups = is_quantised ? NULL : tsri_product_groups_for(device->units, op->dtype, given->k),
+      .is_bf16 = op->dtype == TSR_BF16,
       .is_narrow = op->dtype != sums,
       .has_integers = tsr_dtype_kind_of(op->dtype) != TSR_KIND_FLOAT,
       .element = tsr_dtype_bytes(op->dtype),

@@ -71,6 +71,10 @@ typedef struct tsri_product_kernels {
   // y[j] += sum over i of x[i] * rows[i * step + j], for `count` rows.
   void (*add_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
 
+  // Of f32, NULL where direct.c is left out: as dots and add_rows, for rows of bf16.
+  void (*dots_bf16)(const uint16_t *rows, int64_t step, int64_t count, const float *y, int64_t n, float *out);
+  void (*add_rows_bf16)(float *y, int64_t n, const float *x, const uint16_t *rows, int64_t step, int64_t count);
+
   // Of f32: by tsr_quant_format, i8 last; NULL where they are left out.
   const tsri_quant_rows *quant;
 
@@ -146,6 +150,7 @@ typedef struct tsri_product {
   const tsri_quant_rows *quant;  // NULL: b is a matrix. Else its columns are rows of such blocks, one after the other
   const tsri_lane_storage *storage;  // of `dtype`
   const tsri_lane_math *math;
+  bool is_bf16;
   bool is_narrow;     // f16, bf16, bytes: sums have memory of their own, and are converted when a row is finished
   bool has_integers;  // bytes: sums are i32, and nothing is done to them but keeping their low bytes
   size_t element, sum_bytes;  // bytes of an element and of a sum

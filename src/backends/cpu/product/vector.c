@@ -17,6 +17,10 @@ enum {
 
 enum { FEW_OUTPUTS = 16, BLOCK_K = 1 << 15 };
 
+enum {
+  LEAST_BF16 = 64
+};  // elements of a row of bf16 that is multiplied as it lies; several short ones are converted together
+
 typedef struct vector_product {
   const tsri_product *p;
   const char *matrix;
@@ -123,11 +127,19 @@ static void dot_loaded_rows(const vector_product *v, int64_t first, int64_t last
   }
 }
 
+static void dot_bf16_rows(const vector_product *v, int64_t first, int64_t last, int64_t k_first, int64_t k_last,
+                          char *sums) {
+  v->p->kernels->dots_bf16((const uint16_t *)(const void *)matrix_at(v, first, k_first), v->output_step, last - first,
+                           (const float *)(const void *)v->x + k_first, k_last - k_first, (float *)(void *)sums);
+}
+
 // Elements k_first to before k_last of the dot products of outputs `first` to before `last`.
 static void dot_rows(const vector_product *v, int64_t first, int64_t last, int64_t k_first, int64_t k_last,
                      char *sums) {
   const tsri_product *p = v->p;
   if (k_first == k_last) memset(sums, 0, (size_t)(last - first) * p->sum_bytes);
+  else if (p->is_bf16 && p->kernels->dots_bf16 && v->k_step == 1 && k_last - k_first >= LEAST_BF16)
+    dot_bf16_rows(v, first, last, k_first, k_last, sums);
   else if (p->is_narrow || v->k_step != 1) dot_loaded_rows(v, first, last, k_first, k_last, sums);
   else
     p->kernels->dots(matrix_at(v, first, k_first), v->output_step, last - first, v->x + (size_t)k_first * p->sum_bytes,
@@ -141,6 +153,11 @@ static void add_rows(const vector_product *v, int64_t first, int64_t count) {
   memset(sums, 0, (size_t)count * p->sum_bytes);
   if (!p->is_narrow && v->output_step == 1) {
     p->kernels->add_rows(sums, count, v->x, matrix_at(v, first, 0), v->k_step, p->k);
+    return;
+  }
+  if (p->is_bf16 && p->kernels->add_rows_bf16 && v->output_step == 1 && count >= LEAST_BF16) {
+    p->kernels->add_rows_bf16((float *)(void *)sums, count, (const float *)(const void *)v->x,
+                              (const uint16_t *)(const void *)matrix_at(v, first, 0), v->k_step, p->k);
     return;
   }
   dot_lines rows[ROWS_AT_ONCE / 2];
