@@ -32,9 +32,17 @@ static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
 static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
 
-// A product at work on one chunk of the result and one block of k.
+// A part of the result, on `threads` threads with scratch memory of its own.
+typedef struct cell {
+  int64_t first_row, last_row, first_column, last_column;
+  int threads;
+  char *scratch;
+} cell;
+
+// A product at work on one chunk of a cell and one block of k.
 typedef struct chunk {
   const tsri_product *p;
+  int threads;
   int64_t row, rows, column, columns, k, depth;
   size_t line_bytes;   // of a line in a panel
   bool is_a_in_place;  // panels of a are not packed, but for groups those that are not whole
@@ -66,16 +74,76 @@ static size_t line_bytes(const tsri_product *p, int64_t depth) {
   return (size_t)(chunks_of(depth, p->groups->unit) * p->groups->unit) * p->element;
 }
 
-static int64_t chunk_rows(const tsri_product *p) { return at_most(p->m, p->is_narrow ? NARROW_CHUNK_ROWS : CHUNK); }
+// Rows of a chunk of a cell with `rows` rows.
+static int64_t chunk_rows(const tsri_product *p, int64_t rows) {
+  return at_most(rows, p->is_narrow ? NARROW_CHUNK_ROWS : CHUNK);
+}
 
 static size_t panel_bytes(const tsri_product *p, int64_t lines, int width) {
   return (size_t)(chunks_of(lines, width) * width) * line_bytes(p, at_most(p->k, k_block(p)));
 }
 
-size_t tsri_product_scratch_bytes(const tsri_product *p) {
-  int64_t rows = chunk_rows(p), columns = at_most(p->n, CHUNK);
+// Of a cell: panels of a, panels of b, and sums.
+static size_t cell_bytes(const tsri_product *p, int64_t cell_rows, int64_t cell_columns) {
+  int64_t rows = chunk_rows(p, cell_rows), columns = at_most(cell_columns, CHUNK);
   size_t bytes = panel_bytes(p, rows, tile_rows(p)) + panel_bytes(p, columns, tile_columns(p));
   return p->is_narrow ? bytes + (size_t)(rows * columns) * p->sum_bytes : bytes;
+}
+
+// --- Cells ----------------------------------------------------------------------------------------------------------------
+
+// The result cut into `down` times `across` cells of whole tiles.
+typedef struct cells {
+  const tsri_product *p;
+  int down, across;
+  int64_t a_panels, b_panels;  // of the whole result
+  size_t bytes;                // scratch memory of a cell
+} cells;
+
+// Whether threads take cells of their own, each with all of k: no thread waits for another or reads what another has packed, but some rows and columns are packed
+// by several. That pays where a product is short.
+static bool has_cells(const tsri_product *p) {
+  const double most_work = 1 << 25;  // multiplications for each thread
+  bool is_plain = p->threads > 1 && !p->is_narrow && !p->quant;
+  return is_plain && (double)p->m * (double)p->n * (double)p->k <= most_work * p->threads;
+}
+
+// Two cells for each thread, so that one that is held up leaves work to others. Of all ways to cut, the one that packs least.
+static cells cut_cells(const tsri_product *p) {
+  int count = 2 * p->threads;
+  cells c = {.p = p, .down = 1, .across = 1};
+  c.a_panels = chunks_of(p->m, tile_rows(p));
+  c.b_panels = chunks_of(p->n, tile_columns(p));
+  if (!has_cells(p)) count = 1;
+  int64_t least = INT64_MAX;
+  for (int down = 1; down <= count; down++) {
+    int across = count / down;
+    int64_t packed = chunks_of(p->m, down) + chunks_of(p->n, across);
+    if (down * across != count || down > c.a_panels || across > c.b_panels || packed >= least) continue;
+    least = packed;
+    c.down = down;
+    c.across = across;
+  }
+  size_t bytes = cell_bytes(p, at_most(p->m, chunks_of(c.a_panels, c.down) * tile_rows(p)),
+                            at_most(p->n, chunks_of(c.b_panels, c.across) * tile_columns(p)));
+  c.bytes = (bytes + 63) / 64 * 64;
+  return c;
+}
+
+size_t tsri_product_scratch_bytes(const tsri_product *p) {
+  cells c = cut_cells(p);
+  return c.bytes * (size_t)(c.down * c.across);
+}
+
+static cell cell_at(const cells *c, int number) {
+  const tsri_product *p = c->p;
+  int64_t i = number / c->across, j = number % c->across, rows = tile_rows(p), columns = tile_columns(p);
+  return (cell){.first_row = c->a_panels * i / c->down * rows,
+                .last_row = at_most(p->m, c->a_panels * (i + 1) / c->down * rows),
+                .first_column = c->b_panels * j / c->across * columns,
+                .last_column = at_most(p->n, c->b_panels * (j + 1) / c->across * columns),
+                .threads = c->down * c->across > 1 ? 1 : p->threads,
+                .scratch = p->scratch + c->bytes * (size_t)number};
 }
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
@@ -201,18 +269,18 @@ static void pack_part(void *user, int part) {
   pack_panels(c, &b, c->b_panel_count * part / c->parts, c->b_panel_count * (part + 1) / c->parts);
 }
 
-static int parts_for(const tsri_product *p, int64_t pieces) {
-  return p->threads > 1 ? (int)at_most(pieces, (int64_t)p->threads * PARTS_PER_THREAD) : 1;
+static int parts_for(const chunk *c, int64_t pieces) {
+  return c->threads > 1 ? (int)at_most(pieces, (int64_t)c->threads * PARTS_PER_THREAD) : 1;
 }
 
 static void pack(chunk *c) {
   packing a = packing_of_a(c);
-  c->parts = parts_for(c->p, c->a_panel_count + c->b_panel_count);
+  c->parts = parts_for(c, c->a_panel_count + c->b_panel_count);
   if (c->is_thin) {
     pack_panels(c, &a, 0, c->a_panel_count);
     return;
   }
-  tsri_parallel(c->p->threads, c->parts, pack_part, c);
+  tsri_parallel(c->threads, c->parts, pack_part, c);
   choose_tiles(c, 0, c->b_panel_count);
 }
 
@@ -397,10 +465,10 @@ static void multiply(chunk *c) {
   const tsri_product *p = c->p;
   int64_t most_b = BLOCK_COLUMNS / tile_columns(p);
   c->bands = 1;
-  c->block_b = c->is_thin ? at_most(chunks_of(c->b_panel_count, parts_for(p, c->b_panel_count)), most_b) : most_b;
+  c->block_b = c->is_thin ? at_most(chunks_of(c->b_panel_count, parts_for(c, c->b_panel_count)), most_b) : most_b;
   c->column_blocks = chunks_of(c->b_panel_count, c->block_b);
-  if (!c->is_thin) c->bands = chunks_of(parts_for(p, c->a_panel_count * c->column_blocks), c->column_blocks);
-  tsri_parallel(p->threads, (int)(c->bands * c->column_blocks), multiply_part, c);
+  if (!c->is_thin) c->bands = chunks_of(parts_for(c, c->a_panel_count * c->column_blocks), c->column_blocks);
+  tsri_parallel(c->threads, (int)(c->bands * c->column_blocks), multiply_part, c);
 }
 
 static bool is_a_in_place(const tsri_product *p) {
@@ -409,16 +477,19 @@ static bool is_a_in_place(const tsri_product *p) {
   return !p->is_narrow && p->kernels->direct && tsri_product_lies_along_k(p);
 }
 
-static void run_chunk(const tsri_product *p, int64_t row, int64_t column) {
+static void run_chunk(const tsri_product *p, const cell *in, int64_t row, int64_t column) {
+  int64_t most_rows = chunk_rows(p, in->last_row - in->first_row);
+  int64_t most_columns = at_most(in->last_column - in->first_column, CHUNK);
   chunk c;
   c.p = p;
+  c.threads = in->threads;
   c.row = row;
   c.column = column;
-  c.rows = at_most(p->m - row, chunk_rows(p));
-  c.columns = at_most(p->n - column, CHUNK);
-  c.a_panels = p->scratch;
-  c.b_panels = c.a_panels + panel_bytes(p, chunk_rows(p), tile_rows(p));
-  char *own_sums = c.b_panels + panel_bytes(p, at_most(p->n, CHUNK), tile_columns(p));
+  c.rows = at_most(in->last_row - row, most_rows);
+  c.columns = at_most(in->last_column - column, most_columns);
+  c.a_panels = in->scratch;
+  c.b_panels = c.a_panels + panel_bytes(p, most_rows, tile_rows(p));
+  char *own_sums = c.b_panels + panel_bytes(p, most_columns, tile_columns(p));
   c.sums = p->is_narrow ? own_sums : p->c + (size_t)(row * p->n + column) * p->element;
   c.sums_step = p->is_narrow ? c.columns : p->n;
   c.a_panel_count = chunks_of(c.rows, tile_rows(p));
@@ -435,8 +506,18 @@ static void run_chunk(const tsri_product *p, int64_t row, int64_t column) {
   }
 }
 
-void tsri_product_run(const tsri_product *p) {
-  for (int64_t column = 0; column < p->n; column += CHUNK) {
-    for (int64_t row = 0; row < p->m; row += chunk_rows(p)) run_chunk(p, row, column);
+static void run_cell(void *user, int number) {
+  const cells *all = user;
+  const tsri_product *p = all->p;
+  cell in = cell_at(all, number);
+  int64_t rows = chunk_rows(p, in.last_row - in.first_row);
+  for (int64_t column = in.first_column; column < in.last_column; column += CHUNK) {
+    for (int64_t row = in.first_row; row < in.last_row; row += rows) run_chunk(p, &in, row, column);
   }
+}
+
+void tsri_product_run(const tsri_product *p) {
+  cells c = cut_cells(p);
+  int count = c.down * c.across;
+  tsri_parallel(count > 1 ? p->threads : 1, count, run_cell, &c);
 }
