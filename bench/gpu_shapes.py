@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Compares Tessera on a GPU with PyTorch over classes of shapes: short, long and odd rows, every axis, sorts, scans, indices.
 
-    python3 bench/gpu_shapes.py [--backend cuda] [--program build/release/bin/tessera] [--only 'sum*,sort*'] [--rounds 5]
+    python3 bench/gpu_shapes.py [--backend cuda] [--program build/release/bin/tessera] [--only 'sum*,sort*'] [--rounds 5] [--alone]
 
 Both run in this process and take turns, sample by sample; a sample is as many calls, queued one after the other, as take
 five milliseconds, and one wait. A line shows both medians in microseconds and the median of the ratios of all rounds (above
 1: Tessera is faster). The last line is the geometric mean and the number of rows behind. Without a GPU for PyTorch, its columns are empty.
+With --alone PyTorch is not loaded at all: to compare interfaces, or settings, with each other.
 """
 import argparse
 import ctypes
@@ -302,6 +303,18 @@ def uniform(torch, dtype, dims, limit=None):
     return torch.rand(*dims, device=where).mul_(2).sub_(1).to(kind)
 
 
+def own_input(library, dtype, dims, limit=None):
+    """As uniform, made by Tessera on its device."""
+    if limit:
+        made = library.randint(library.device, library.codes[dtype], Shape(*dims), ctypes.c_int64(0), ctypes.c_int64(limit), ctypes.c_uint64(1))
+    else:
+        made = library.sub_scalar(library.mul_scalar(library.random("rand", dtype, *dims), ctypes.c_double(2)), ctypes.c_double(1))
+    library.release_all((made,))
+    library.must(library.lib.tsr_evaluate(made))
+    library.made = []
+    return made
+
+
 class Timed:
     """Something to call again and again, and how to wait for it. A sample has as many calls as take SAMPLE_NS. It is called for WARM_NS first: libraries
     are asked for a plan, or their algorithms compared, once a shape has come back often enough."""
@@ -339,11 +352,15 @@ def our_step(library, row, inputs):
 
 def measure(library, torch, row, rounds):
     """Medians of PyTorch's and of Tessera's samples, and of their ratios; 0 for what is not there."""
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = row.tf32
-    given = [uniform(torch, *i) for i in row.inputs]
-    taken, library.made = [library.take(x) for x in given], []
+    given, taken, has_peer = [], [], bool(torch and row.torch and torch.cuda.is_available())
+    if torch:
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = row.tf32
+        given = [uniform(torch, *i) for i in row.inputs]
+        taken, library.made = [library.take(x) for x in given], []
+    else:
+        taken = [own_input(library, *i) for i in row.inputs]
     ours = Timed(our_step(library, row, taken), lambda: library.must(library.lib.tsr_device_synchronize(library.device)))
-    peer = Timed(lambda: row.torch(torch, *given), torch.cuda.synchronize) if row.torch and torch.cuda.is_available() else None
+    peer = Timed(lambda: row.torch(torch, *given), torch.cuda.synchronize) if has_peer else None
     pairs = [(peer.sample_us() if peer else 0, ours.sample_us()) for _ in range(rounds)]
     for tensor in taken:
         library.lib.tsr_release(tensor)
@@ -363,9 +380,12 @@ def main():
     parser.add_argument("--program", default="build/release/bin/tessera")
     parser.add_argument("--only", default="*", help="titles that match one of these, as 'sum*,sort*'")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--alone", action="store_true", help="without PyTorch")
     options = parser.parse_args()
-    import torch
-    torch.set_grad_enabled(False)
+    torch = None
+    if not options.alone:
+        import torch
+        torch.set_grad_enabled(False)
     libraries, ratios = {}, []
     for row in table():
         if not any(fnmatch.fnmatch(row.title, pattern) for pattern in options.only.split(",")):
@@ -378,7 +398,7 @@ def main():
             ratios += [ratio] if ratio else []
         except RuntimeError as error:
             print(f"{row.title:48} {str(error).splitlines()[0][:100]}", flush=True)
-        if torch.cuda.is_available():
+        if torch and torch.cuda.is_available():
             torch.cuda.empty_cache()
     if ratios:
         mean = math.exp(statistics.fmean(map(math.log, ratios)))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares the operators of bench/sweep.py on a GPU, over a grid of shapes, dtypes and layouts: with PyTorch, or with an earlier run.
 
-    python3 bench/gpu_sweep.py [--backend cuda] [--limit 120] [--op 'sum*,softmax'] [--out build/sweep] [--against sweep.json]
+    python3 bench/gpu_sweep.py [--backend cuda] [--limit 120] [--op 'sum*,softmax'] [--out build/sweep] [--alone] [--against sweep.json]
 
 Both libraries run in this process and take turns, sample by sample; a sample is as many calls, queued one after the other, as take a
 millisecond (at most 200), and one wait. A cell whose ratio is under 0.95 after --turns samples gets four times as many more, and the
@@ -10,7 +10,8 @@ median of all counts: three samples of some microseconds are often wrong by more
 their names alone, so that those of the first --limit seconds are a fair part of the grid. --warm runs each of them once and measures nothing: it fills the cache of kernels, and
 several processes can share that by --part 0/8, 1/8 and so on. If the host has not finished queueing when the GPU is done, the cost of
 calling C through ctypes is subtracted; PyTorch is called as its users call it. With --against, the ratio is the time of the same cell
-in that file divided by this one's, and PyTorch is not run.
+in that file divided by this one's, and PyTorch is not run. --join a/sweep.json,b/sweep.json measures nothing: it draws one map of runs
+through several backends.
 """
 import argparse
 import ctypes
@@ -174,7 +175,7 @@ def ratio_of(times):
 def measure(ours, torch, cell, args, known):
     """Times of one cell, or None if the operator has no such inputs."""
     op, shape, dtype, layout = cell
-    where = "cpu" if known is not None or not torch.cuda.is_available() else "cuda"
+    where = "cuda" if torch.cuda.is_available() else "cpu"
     tensors = op.inputs(torch, shape, lambda s, seed: make(torch, s, dtype, layout, where))
     if tensors is None:
         return None
@@ -189,7 +190,7 @@ def measure(ours, torch, cell, args, known):
         off = nothing_cost(nothing)
         ours.lib.tsr_clear_error()
         contenders = {"tessera": (run, ours.wait, off)}
-        if where == "cuda":
+        if where == "cuda" and known is None and not args.alone:
             contenders["torch"] = (lambda: op.torch(torch, *tensors), torch.cuda.synchronize, 0)
         times, calls = {}, {}
         for name, contender in contenders.items():
@@ -228,6 +229,21 @@ def report(cells, worst):
     print(f"{'all':15} {summary(cells)}")
 
 
+def in_order(cells):
+    return sorted(cells, key=lambda c: [op.title for op in OPERATORS].index(c["op"]))
+
+
+def join(names, out):
+    """One map of several runs, with their backends in place of layouts."""
+    cells = []
+    for name in names:
+        with open(name, encoding="utf-8") as file:
+            run = json.load(file)
+        print(f"{run['backend']:8} {summary(run['cells'])}")
+        cells += [{**cell, "layout": run["backend"]} for cell in run["cells"]]
+    heat_map.draw_overview(os.path.join(out, "joined.png"), in_order(cells))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backend", default="cuda")
@@ -241,9 +257,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.001, help="of one sample")
     parser.add_argument("--worst", type=int, default=2, help="cells that are named for each operator")
     parser.add_argument("--warm", action="store_true", help="run each cell once, to build the kernels")
+    parser.add_argument("--alone", action="store_true", help="measure Tessera alone, for other runs to compare with")
     parser.add_argument("--against", help="a sweep.json to compare with, in place of PyTorch")
     parser.add_argument("--out", default="build/sweep", help="folder of the table and the map")
+    parser.add_argument("--join", help="runs to draw together, separated by commas")
     args = parser.parse_args()
+    os.makedirs(args.out, exist_ok=True)
+    if args.join:
+        join(args.join.split(","), args.out)
+        return
     begin = time.time()
     import torch
     torch.set_grad_enabled(False)
@@ -272,10 +294,9 @@ def main():
         cells.append({**entry, **found})
     if args.warm:
         return
-    os.makedirs(args.out, exist_ok=True)
     with open(os.path.join(args.out, "sweep.json"), "w", encoding="utf-8") as file:
         json.dump({"torch": torch.__version__, "backend": args.backend, "cells": cells}, file, indent=0)
-    cells.sort(key=lambda c: [op.title for op in OPERATORS].index(c["op"]))
+    cells = in_order(cells)
     heat_map.draw_overview(os.path.join(args.out, "overview.png"), cells)
     report(cells, args.worst)
     print(f"{time.time() - begin:.0f} s; table and map: {args.out}")
