@@ -12,6 +12,12 @@ static int64_t most_range(const tsr_device *device) {
   return range;
 }
 
+// `wanted` items, or GROUP where the device has no such groups, or only for kernels with few registers (row_group).
+static int group_of(const tsr_device *device, int wanted) {
+  int most = tsri_tuning_of(device)->row_group;
+  return (int)device->limits.max_group_size < wanted || most < wanted ? GROUP : wanted;
+}
+
 // The largest range that gives at least `filled` groups.
 static int64_t range_for(const tsri_scatter_sizes *z, int64_t most, int64_t filled) {
   int64_t range = most;
@@ -37,7 +43,7 @@ static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, tsri_exact
 // are few of them.
 static bool cut_parts(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { FILLED = 128, FEW_READS = 1 << 21 };
-  int group = device->limits.max_group_size < LARGE_GROUP ? GROUP : LARGE_GROUP;
+  int group = group_of(device, LARGE_GROUP);
   int64_t range = range_for(z, most, FILLED);
   *out =
       (tsri_exact_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group, .each = EACH};
@@ -47,7 +53,7 @@ static bool cut_parts(const tsr_device *device, const tsri_scatter_sizes *z, int
 // Bins. False also if there are only two ranges: scatter_ranges is then faster than filling bins.
 static bool cut_bins(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { FILLED = 264, FEW_RANGES = 2 };
-  int group = device->limits.max_group_size < 2 * GROUP ? GROUP : 2 * GROUP;
+  int group = group_of(device, 2 * GROUP);
   int64_t range = range_for(z, most, FILLED), tile = (int64_t)group * EACH, tiles = (z->n + tile - 1) / tile;
   *out =
       (tsri_exact_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group, .each = EACH};
