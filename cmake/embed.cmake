@@ -5,9 +5,9 @@ function(tessera_embed_kernels out)
   file(GLOB kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*.tk")
   set(strips OFF)
   if(TESSERA_IS_WASM)
-    # What a page loads stays small: only what operators use there (WebGPU has no matrix units, scatters are sorted, concat copies its inputs one by one, and long rows are summed in parts), and without comments.
+    # What a page loads stays small: only what operators use there (WebGPU has no matrix units, scatters are sorted, concat copies its inputs one by one, long rows are summed in parts, and one row of x has no kernel of its own), and without comments.
     list(FILTER kernels INCLUDE REGEX "/(op|fn)_[a-z_]*\\.tk$")
-    list(FILTER kernels EXCLUDE REGEX "/op_(product|scatter|join|scan_once)\\.tk$")
+    list(FILTER kernels EXCLUDE REGEX "/op_(product|scatter|join|scan_once|quant_row)\\.tk$")
     set(strips ON)
   endif()
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed_kernels.cmake")

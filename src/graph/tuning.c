@@ -76,9 +76,10 @@ static const struct {
 } by_dialect[] = {
     // NVIDIA's OpenCL driver (580) limits kernels that keep rows in registers to work-groups of 256 items.
     {"opencl", "row_group=256"},
-    // 4096^3 in f32 takes 4.9 ms on an H200 with 4 steps written out, 3.5 with 8; through WebGPU 5.0, 4.0 and 3.4 with tiles of 64 rows, too.
+    // 4096^3 in f32 takes 4.9 ms on an H200 with 4 steps written out, 3.5 with 8; through WebGPU 5.0, 4.0 and 3.4 with tiles of 64 rows, too. There
+    // q8_0 takes 46.5 us without a row of x in registers, and 53.9 with it.
     {"spirv", "matmul_steps=8"},
-    {"wgsl", "matmul_m=64,matmul_steps=8"},
+    {"wgsl", "matmul_m=64,matmul_steps=8,quant_rows=0"},
     // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,
     // and in other dialects, it is no faster. A matrix of 117 MB that is read past the first-level cache takes 29.4 us for 30.2; one of 34 MB,
     // which the second-level cache (50 MB) holds, 11.1 for 8.3. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels

@@ -7,6 +7,7 @@
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/quant.h"
+#include "ops/quant_row.h"
 
 #include <tessera/ops.h>
 
@@ -91,6 +92,10 @@ static tsr_status launch(const tsri_kernel_run *run, const product *p, tsr_buffe
   bool is_large =
       TSRI_TUNED(tuning, matmul_m) >= LARGE_SIDE;  // whether the device multiplies matrices in such tiles, too
   tsri_call call;
+  if (p->m == 1 && p->k > 0) {
+    tsr_status status = tsri_quant_row(run);
+    if (status != TSR_ERR_UNSUPPORTED) return status;
+  }
   if (p->m >= TILE_ROWS && run->input_dtypes[0] != TSR_F64) {
     is_large = is_large && p->m > SMALL_SIDE && tiles_of(p, LARGE_SIDE) >= TSRI_TUNED(tuning, matmul_tiles);
     int64_t side = is_large ? LARGE_SIDE : SMALL_SIDE;

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// One row of x times weights of q8_0 or q4_0, by the kernel of kernels/op_quant_row.tk.
+#include "ops/quant_row.h"
+
+#include "graph/node.h"
+#include "ops/call.h"
+#include "ops/operators.h"
+#include "ops/quant.h"
+
+enum { PAIR = 64, MOST_ITEMS = 128 };  // elements of x of an item, and most items of a group
+
+typedef struct row_shape {
+  int64_t n, pairs, words;  // rows of weights, pairs of blocks of each, and words of a pair
+  int64_t items, columns;   // of a group; columns are rows of weights
+} row_shape;
+
+static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// As few whole subgroups as take a row in as few rounds as MOST_ITEMS would; an item at least for each of `most` columns.
+static int64_t items_of(const tsr_device *device, int64_t pairs, int64_t most) {
+  int64_t subgroup = tsr_device_subgroup_size(device), step = subgroup > most ? subgroup : most;
+  return divided_up(divided_up(pairs, divided_up(pairs, MOST_ITEMS)), step) * step;
+}
+
+// So many that all groups run at once: RESIDENT items of a core, which have some 120 registers each. Even numbers, so that there are fewer kernels. On an H200, q8_0
+// and q4_0 of 14336 x 4096 take 26.4 and 23.5 us with 16 columns, 30.3 and 27.5 with 8, and 35.3 and 31.8 with 32; 4096 x 4096 is fastest with 4, 32000 x 4096 with 32.
+static int64_t columns_of(const tsr_device *device, const row_shape *r, int64_t most) {
+  enum { RESIDENT = 512, MANY_CORES = 128 };
+  int64_t cores = device->info.compute_units > 0 ? device->info.compute_units : MANY_CORES;
+  int64_t columns = 2 * divided_up(r->n, 2 * cores * (RESIDENT / r->items));
+  return columns < most ? columns : most;
+}
+
+// Two rows of weights, and a sum for each item and column.
+static uint64_t shared_bytes(const row_shape *r) {
+  return 4 * (uint64_t)(2 * r->items * r->words + r->columns * (r->items + 1) + r->items);
+}
+
+static bool shape_of(const tsri_kernel_run *run, row_shape *out_shape) {
+  const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1];
+  int64_t format = TSRI_GIVEN(run->node, quant)->format, k = x->shape.dims[x->shape.rank - 1];
+  if (format != TSR_QUANT_Q8_0 && format != TSR_QUANT_Q4_0) return false;
+  if (k % PAIR != 0 || x->count != k) return false;
+  if (run->input_dtypes[0] == TSR_F64 || tsri_quant_carrier(w) != TSR_U32) return false;
+  row_shape r = {.n = w->shape.dims[0], .pairs = k / PAIR, .words = tsri_quant_formats[format].bytes / 2};
+  int64_t most = TSRI_TUNED(tsri_tuning_of(run->device), quant_rows);
+  if (most == 0) return false;
+  r.items = items_of(run->device, r.pairs, most);
+  r.columns = columns_of(run->device, &r, most);
+  *out_shape = r;
+  bool is_busy = 4 * r.pairs >= 3 * r.items;  // three items in four have a pair
+  return is_busy && shared_bytes(&r) <= run->device->limits.shared_bytes &&
+         (uint64_t)r.items <= run->device->limits.max_group_size;
+}
+
+tsr_status tsri_quant_row(const tsri_kernel_run *run) {
+  const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1];
+  row_shape r;
+  if (!shape_of(run, &r)) return TSR_ERR_UNSUPPORTED;
+  enum { EXPONENT = 150 };  // as stored, of a float whose last bit counts ones
+  bool is_wide = x->offset % 4 == 0, is_quads = r.pairs * r.words % 4 == 0 && w->offset % 16 == 0;
+  tsri_lang_arg args[] = {
+      TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("A", TSR_F32),
+      TSRI_TYPE("Y", run->dtype),           TSRI_CONSTANT("FORMAT", TSRI_GIVEN(run->node, quant)->format),
+      TSRI_CONSTANT("HALVES", r.words),     TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma),
+      TSRI_CONSTANT("WIDE", is_wide),       TSRI_CONSTANT("QUADS", is_quads),
+      TSRI_CONSTANT("COLS", r.columns),     TSRI_CONSTANT("WG", r.items)};
+  tsri_call call;
+  tsri_call_init_hooked(&call, run, "op_quant_row", "product_pairs", args, sizeof args / sizeof args[0]);
+  tsri_call_buffer(&call, "w", run->inputs[1], TSR_U32);
+  tsri_call_buffer(&call, "x", run->inputs[0], run->input_dtypes[0]);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", r.n);
+  tsri_call_word(&call, "k", r.pairs * PAIR);
+  tsri_call_word(&call, "w_at", w->offset / 2);
+  tsri_call_word(&call, "x_at", x->offset);
+  tsri_call_word(&call, "exponent", EXPONENT);
+  return tsri_call_many_groups(&call, divided_up(r.n, r.columns));
+}
