@@ -265,6 +265,7 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
                     TSRI_CONSTANT("WIDE_A", how->is_wide_a), TSRI_CONSTANT("WIDE_B", how->is_wide_b),
                     TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n), TSRI_CONSTANT("DEPTH", t->depth),
                     TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n), TSRI_CONSTANT("STEPS", how->steps),
+                    TSRI_CONSTANT("INSIDE", TSRI_TUNED(tsri_tuning_of(run->device), matmul_inside)),
                     TSRI_CONSTANT("WG", t->m / t->item_m * (t->n / t->item_n))));
       break;
     case TILED:
