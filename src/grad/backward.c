@@ -7,6 +7,7 @@
 #include "grad/rule.h"
 #include "graph/transfer.h"
 #include "ops/autocast.h"
+#include "ops/pool.h"
 #include "ops/promote.h"
 
 #include <tessera/grad.h>
@@ -110,8 +111,24 @@ static tsr_status fill_arrays(grad_range *range, const grad_step *step, arrays *
   return status;
 }
 
+// --- max_pool of relu --------------------------------------------------------------------------------------------------
+
+// Whether the step is max_pool of the result of relu, which nothing else reads. A window's largest element is above 0 if its result is, so the rule of max_pool can set gradients to 0 for relu:
+// there are fewer windows than elements. Not where the mask of relu is part of the kernel of max_pool's gradient.
+static bool rectifies(const grad_range *range, const grad_step *step) {
+  const tsri_input *input = &step->inputs[0];
+  if (step->op != TSRI_BODY(max_pool) || input->as != input->dtype) return false;
+  const grad_slot *slot = &range->slots[step->from[0]];
+  if (slot->step == TSRI_NO_STEP || slot->reader_count > 1 || slot->gradient || slot->is_asked) return false;
+  bool is_relu = tsri_grad_rule_of(range->steps[slot->step].op) == tsri_grad_elementwise[TSRI_OPERATOR_relu];
+  return is_relu && !tsri_max_pool_gradient_fuses(slot->value->device);
+}
+
+// --- Rules -------------------------------------------------------------------------------------------------------------
+
 // Calls the step's rule, which must not read what was overwritten.
 static tsr_status call_rule(grad_range *range, const grad_step *step, grad_rule rule, const arrays *a) {
+  uint32_t result = step->to[0];
   range->has_read_lost = false;
   rule(&(grad_view){.op = step->op,
                     .axes = step->axes,
@@ -122,7 +139,9 @@ static tsr_status call_rule(grad_range *range, const grad_step *step, grad_rule 
                     .outputs = a->outputs,
                     .cotangents = a->cotangents,
                     .wants = a->wants,
-                    .gradients = a->gradients});
+                    .gradients = a->gradients,
+                    .rectifies = range->slots[step->from[0]].is_rectified,
+                    .is_rectified = result != TSRI_NO_SLOT && range->slots[result].is_rectified});
   if (!range->has_read_lost) return TSR_OK;
   return TSRI_FAIL(
       TSR_ERR_INVALID_ARGUMENT,
@@ -175,6 +194,7 @@ static tsr_status go_back(grad_range *range, uint32_t number) {
               .outputs = memory + 2 * step.input_count,
               .cotangents = memory + 2 * step.input_count + step.output_count,
               .wants = (bool *)(memory + pointers)};
+  range->slots[step.from[0]].is_rectified = rectifies(range, &step);
   tsr_status status = apply_rule(range, &step, rule, &a);
   tsr_status ended = tsr_scope_end(scope);
   tsri_free(memory);
@@ -238,7 +258,7 @@ tsr_status tsri_grad_back(grad_range *range, const grad_starts *starts, tsr_tens
   mark_asked(range, xs, x_count, false);
   for (uint32_t i = 0; i < slot_count; i++) {
     drop_gradient(&range->slots[i]);
-    range->slots[i].is_reached = false;
+    range->slots[i].is_reached = range->slots[i].is_rectified = false;
   }
   return status;
 }

@@ -394,6 +394,34 @@ TEST(gradients_of_intermediate_results_and_of_half_precision) {
   finish();
 }
 
+// Windows (-1, 2), (-3, -4), (5, 6) and (NaN, 1). Where relu has only max_pool as its reader, the rule of max_pool takes on the mask of relu.
+static tsr_tensor *pooled(tsr_tensor *rectified) {
+  tsr_tensor *weights = list(TSR_F32, TSR_SHAPE(4), 1, 10, 100, 1000);
+  return total(tsr_mul(tsr_max_pool(rectified, &(tsr_pool_desc){.size = {2}}), weights));
+}
+
+TEST(max_pool_of_relu_has_the_gradient_of_both) {
+  begin();
+  CHECK_OK(tsr_grad_begin());
+  tsr_tensor *x = watched(list(TSR_F32, TSR_SHAPE(1, 1, 8), -1, 2, -3, -4, 5, 6, NAN, 1)), *g[2] = {NULL};
+  tsr_grad_desc keep = {.keep = true};
+  tsr_tensor *rectified = tsr_relu(x), *y = pooled(rectified), *asked[2] = {x, rectified};
+  CHECK_OK(tsr_grad(y, &keep, asked, 1, g));
+  CHECK_VALUES(g[0], TSR_F32, TSR_SHAPE(1, 1, 8), 0, 0, 1, 0, 0, 0, 100, 1000, 0);
+  CHECK_OK(tsr_grad(y, &keep, asked, 2, g));  // the gradient of relu's result is not masked
+  CHECK_VALUES(g[0], TSR_F32, TSR_SHAPE(1, 1, 8), 0, 0, 1, 0, 0, 0, 100, 1000, 0);
+  CHECK_VALUES(g[1], TSR_F32, TSR_SHAPE(1, 1, 8), 0, 0, 1, 10, 0, 0, 100, 1000, 0);
+  y = tsr_add(y, total(tsr_mul_scalar(rectified, 2)));  // relu has a second reader, which comes later
+  CHECK_OK(tsr_grad(y, &keep, asked, 1, g));
+  CHECK_VALUES(g[0], TSR_F32, TSR_SHAPE(1, 1, 8), 0, 0, 3, 0, 0, 2, 102, 1002, 2);
+  rectified = tsr_relu(x);
+  y = total(tsr_mul_scalar(rectified, 2));  // and one that came before
+  CHECK_OK(tsr_grad(tsr_add(y, pooled(rectified)), NULL, asked, 1, g));
+  CHECK_VALUES(g[0], TSR_F32, TSR_SHAPE(1, 1, 8), 0, 0, 3, 0, 0, 2, 102, 1002, 2);
+  CHECK_OK(tsr_grad_end());
+  finish();
+}
+
 TEST(constants_have_no_gradient) {
   begin();
   CHECK_OK(tsr_grad_begin());

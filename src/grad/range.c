@@ -109,7 +109,7 @@ static uint32_t slot_of_input(grad_range *range, const tsri_input *input) {
   if (number == TSRI_NO_SLOT) {
     number = add_slot(range, memory, input->dtype, shape_of_memory(memory, input->dtype, &input->layout), TSRI_NO_STEP);
   }
-  if (number != TSRI_NO_SLOT) range->slots[number].is_used = true;
+  if (number != TSRI_NO_SLOT) range->slots[number].reader_count++;
   return number;
 }
 
@@ -131,7 +131,7 @@ static void watch_anew(grad_range *range, const tsri_value *value) {
   uint32_t number = tsri_grad_find(range, value);
   if (number == TSRI_NO_SLOT || !range->slots[number].is_watched) return;
   grad_slot before = range->slots[number];
-  if (!before.is_used && before.step == TSRI_NO_STEP) {
+  if (before.reader_count == 0 && before.step == TSRI_NO_STEP) {
     range->slots[number].lost_from = 1;
     range->slots[number].lost_to = 0;
     return;

@@ -16,17 +16,18 @@ static const uint32_t TSRI_NO_SLOT = UINT32_MAX;
 typedef struct grad_slot {
   tsri_value *value;  // the memory; one reference
   tsr_dtype dtype;
-  tsr_shape shape;  // its elements are row-major in this shape
-  int64_t step;     // the step that computes it; TSRI_NO_STEP: none
-  uint32_t before;  // the memory's slot before the assignment that made this one
-  bool is_watched;  // the memory is
-  bool is_tracked;  // gradients go through it
-  bool is_used;     // some step reads it
+  tsr_shape shape;        // its elements are row-major in this shape
+  int64_t step;           // the step that computes it; TSRI_NO_STEP: none
+  uint32_t before;        // the memory's slot before the assignment that made this one
+  bool is_watched;        // the memory is
+  bool is_tracked;        // gradients go through it
+  uint32_t reader_count;  // inputs of steps that read it
   // Elements that were overwritten since: from the first to the last, if lost_from <= lost_to.
   int64_t lost_from, lost_to;
   // While tsr_grad runs: whether the result depends on it, and its gradient so far; NULL: 0. One reference.
   bool is_reached;
-  bool is_asked;  // its gradient is a result: it is kept to the end
+  bool is_asked;      // its gradient is a result: it is kept to the end
+  bool is_rectified;  // the result of relu, whose gradient is already 0 where the result is
   tsr_tensor *gradient;
   // What was placed in `gradient`, which has zeros elsewhere and belongs to the slot alone. No runs: that is not known.
   grad_run runs[TSRI_MOST_RUNS];

@@ -21,6 +21,9 @@ typedef struct grad_view {
   tsr_tensor *const *cotangents;  // gradients of the outputs; NULL: 0
   const bool *wants;              // which inputs need a gradient
   tsr_tensor **gradients;         // the rule fills in those: of the inputs' shapes; NULL: 0
+  bool
+      rectifies;  // max_pool: its input is the result of relu, and this rule sets the gradient to 0 where that result is
+  bool is_rectified;  // relu: the cotangent is 0 already where the result is
 } grad_view;
 
 typedef void (*grad_rule)(const grad_view *v);

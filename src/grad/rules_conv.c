@@ -164,9 +164,10 @@ static bool are_small(const tsri_pool_attributes *given, int spatial) {
 void tsri_gradient_max_pool(const grad_view *v) {
   const tsri_pool_attributes *given = TSRI_GIVEN(v, pool);
   tsr_tensor *x = v->inputs[0], *g = channels_second(v->cotangents[0], given->is_last != 0);
+  tsr_tensor *y = channels_second(v->outputs[0], given->is_last != 0);
   tsr_shape shape = tsr_tensor_shape(x), counts = tsr_tensor_shape(g);
+  if (v->rectifies) g = tsr_masked_fill(g, tsr_le_scalar(y, 0), 0);
   if (are_small(given, shape.rank - 2)) {
-    tsr_tensor *y = channels_second(v->outputs[0], given->is_last != 0);
     v->gradients[0] = tsri_max_pool_gradient(x, g, y, given);
     return;
   }

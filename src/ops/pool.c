@@ -300,8 +300,7 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
 
 const tsri_op tsri_op_max_pool_gradient[2] = {GRADIENT(false), GRADIENT(true)};
 
-// Whether the gradient is computed by our kernel, whose store can include operators after it and may have channels last.
-static bool has_gradient_kernel(tsr_device *device) {
+bool tsri_max_pool_gradient_fuses(tsr_device *device) {
   tsri_graph_state *state = NULL;
   return tsri_graph_state_for(device, &state) == TSR_OK && state->tuning.row_held != 0;
 }
@@ -313,7 +312,7 @@ tsr_tensor *tsri_max_pool_gradient(tsr_tensor *x, tsr_tensor *g, tsr_tensor *y, 
   for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check("max_pool", inputs[i]);
   if (status == TSR_OK) status = tsri_record_device("max_pool", inputs, 3, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  bool is_hooked = has_gradient_kernel(device);
+  bool is_hooked = tsri_max_pool_gradient_fuses(device);
   const tsri_op *op = &tsri_op_max_pool_gradient[is_hooked];
   tsri_pool_attributes attributes = *given;
   attributes.is_last = is_hooked && given->is_last;

@@ -15,4 +15,7 @@ extern const tsri_op
     tsri_op_max_pool_gradient[2];  // by kernels without hooks, or natively; by a kernel with a store hook
 tsr_tensor *tsri_max_pool_gradient(tsr_tensor *x, tsr_tensor *g, tsr_tensor *y, const tsri_pool_attributes *given);
 
+// Whether that gradient is computed by our kernel, whose store can include operators after it and may have channels last.
+bool tsri_max_pool_gradient_fuses(tsr_device *device);
+
 #endif
