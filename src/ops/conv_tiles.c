@@ -8,6 +8,7 @@
 #include "ops/window.h"
 
 enum { FEW_RESULTS = 8192 };  // fewer results than this are joined by more items each
+enum { NARROW = 16 };         // columns of the narrow tile
 
 typedef struct conv_tile {
   int m, n, depth, item_m, item_n;
@@ -51,10 +52,11 @@ static bool fits(const tsr_device *device, const conv_tile *tile, size_t element
          items_of(tile) * teams <= (int)device->limits.max_group_size;
 }
 
-// The largest tile that leaves enough tiles to keep the device busy, and whose rows are not mostly empty.
+// The largest tile that leaves enough tiles to keep the device busy, and whose rows are not mostly empty. With few columns, as the gradient by the weights of a first layer has, a narrow one.
 static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
   const tsri_tuning *tuning = tsri_tuning_of(device);
   const int depth = TSRI_TUNED(tuning, conv_depth);
+  if (cut->columns <= NARROW) return (conv_tile){NARROW, NARROW, depth < NARROW ? 2 * depth : NARROW, 4, 4};
   const conv_tile tiles[] = {
       {128, 128, depth, 8, 8}, {64, 64, depth, 4, 4}, {32, 64, depth, 4, 4}, {16, 64, depth, 4, 4}};
   enum { TILES = sizeof tiles / sizeof tiles[0] };
@@ -97,6 +99,19 @@ static int choose_teams(const tsr_device *device, const conv_cut *cut, int64_t g
   return teams;
 }
 
+// As split and choose_teams, for the narrow tile. It has so few items that many teams share a tile; parts are such that all teams have as many strips.
+static void split_narrow(const tsr_device *device, conv_cut *cut, int64_t groups, size_t element) {
+  enum { MOST_TEAMS = 8, GROUPS_PER_TILE = 2 };
+  const tsri_tuning *tuning = tsri_tuning_of(device);
+  cut->teams = 1;
+  while (cut->teams < MOST_TEAMS && fits(device, &cut->tile, element, cut->teams * 2)) cut->teams *= 2;
+  int64_t unit = (int64_t)cut->tile.depth * cut->teams;
+  int64_t wanted = (int64_t)TSRI_TUNED(tuning, matmul_tiles) * GROUPS_PER_TILE / (cut->tiles * groups);
+  int64_t strips = wanted < 2 ? chunks_of(cut->k, unit) : (cut->k / wanted + unit / 2) / unit;  // of a team
+  cut->depth = (strips > 1 ? strips : 1) * unit;
+  cut->splits = chunks_of(cut->k, cut->depth);
+}
+
 static conv_cut cut_of(const tsri_kernel_run *run, const tsri_conv_op *op) {
   size_t element = tsr_dtype_bytes(tsri_accumulator(run->dtype));
   conv_cut cut = {
@@ -106,6 +121,10 @@ static conv_cut cut_of(const tsri_kernel_run *run, const tsri_conv_op *op) {
   cut.tile = choose_tile(run->device, &cut, op->groups, element);
   cut.tiles_across = chunks_of(cut.columns, cut.tile.n);
   cut.tiles = cut.tiles_across * chunks_of(cut.rows, cut.tile.m);
+  if (cut.tile.n == NARROW) {
+    split_narrow(run->device, &cut, op->groups, element);
+    return cut;
+  }
   split(run->device, &cut, op->groups);
   cut.teams = choose_teams(run->device, &cut, op->groups, element);
   return cut;
