@@ -119,15 +119,15 @@ static tsr_tensor *mask_of(const attention *a, const block *b) {
 }
 
 // What the rule computes of a block.
-typedef struct parts {
+typedef struct gradient_parts {
   tsr_tensor *q, *k, *v, *g;
   tsr_tensor *weights;   // P
   tsr_tensor *bend;      // 1 - tanh^2; NULL: 1
   tsr_tensor *distance;  // NULL: not needed
   tsr_tensor *scores;    // gradients of S
-} parts;
+} gradient_parts;
 
-static void compute_weights(const attention *a, const grad_view *view, const block *b, parts *p) {
+static void compute_weights(const attention *a, const grad_view *view, const block *b, gradient_parts *p) {
   const double lowest = -1e30;  // its exponential is 0
   tsr_tensor *scores = tsr_gemm(a->given->scale, p->q, tsr_transpose(p->k, -2, -1), 0, NULL);
   if (a->given->softcap > 0) {
@@ -148,11 +148,11 @@ static void compute_weights(const attention *a, const grad_view *view, const blo
   if (hidden) p->weights = tsr_masked_fill(p->weights, hidden, 0);  // rows in which nothing is seen are 0
 }
 
-static parts compute_block(const attention *a, const grad_view *view, const block *b) {
-  parts p = {.q = tsr_slice(a->q, 3, b->from, b->to, 1),
-             .g = tsr_slice(a->g, 3, b->from, b->to, 1),
-             .k = tsr_slice(a->k, 3, 0, b->keys, 1),
-             .v = tsr_slice(a->v, 3, 0, b->keys, 1)};
+static gradient_parts compute_block(const attention *a, const grad_view *view, const block *b) {
+  gradient_parts p = {.q = tsr_slice(a->q, 3, b->from, b->to, 1),
+                      .g = tsr_slice(a->g, 3, b->from, b->to, 1),
+                      .k = tsr_slice(a->k, 3, 0, b->keys, 1),
+                      .v = tsr_slice(a->v, 3, 0, b->keys, 1)};
   compute_weights(a, view, b, &p);
   tsr_tensor *by_weight = tsr_matmul(p.g, tsr_transpose(p.v, -2, -1));
   tsr_tensor *mean = tsr_sum(tsr_mul(p.weights, by_weight), TSR_AXES(-1), true);
@@ -163,9 +163,9 @@ static parts compute_block(const attention *a, const grad_view *view, const bloc
 // --- Gradients -----------------------------------------------------------------------------------------------------------
 
 // Gradients so far: of k and v for all keys, of q and the mask a block after the other.
-typedef struct sums {
+typedef struct gradient_sums {
   tsr_tensor *q, *k, *v, *mask, *slopes;
-} sums;
+} gradient_sums;
 
 static tsr_tensor *plus(tsr_tensor *sum, tsr_tensor *part) { return sum ? tsr_add(sum, part) : part; }
 
@@ -191,14 +191,15 @@ static tsr_tensor *mask_gradient(const attention *a, const block *b, tsr_tensor 
   return g;
 }
 
-static void add_mask(const attention *a, const block *b, tsr_tensor *scores, sums *s) {
+static void add_mask(const attention *a, const block *b, tsr_tensor *scores, gradient_sums *s) {
   tsr_tensor *g = mask_gradient(a, b, scores);
   if (a->mask->layout.strides[2] == 0) s->mask = plus(s->mask, g);
   else s->mask = s->mask ? tsr_concat((tsr_tensor *[]){s->mask, g}, 2, 2) : g;
 }
 
-static void add_block(const attention *a, const grad_view *view, const block *b, int mask, int slopes, sums *s) {
-  parts p = compute_block(a, view, b);
+static void add_block(const attention *a, const grad_view *view, const block *b, int mask, int slopes,
+                      gradient_sums *s) {
+  gradient_parts p = compute_block(a, view, b);
   if (view->wants[2]) s->v = plus_keys(a, s->v, product_of_heads(p.weights, p.g));
   if (mask && view->wants[mask]) add_mask(a, b, p.scores, s);
   if (slopes && view->wants[slopes]) {
@@ -276,7 +277,7 @@ static bool go_back_in_tiles(const grad_view *v) {
 static void compose(const grad_view *v) {
   int mask = 0, slopes = 0;
   attention a = read_inputs(v, &mask, &slopes);
-  sums s = {NULL, NULL, NULL, NULL, NULL};
+  gradient_sums s = {NULL, NULL, NULL, NULL, NULL};
   if (tsr_tensor_count(a.q) == 0 || tsr_tensor_count(a.k) == 0 || tsr_tensor_count(a.g) == 0) return;
   for (int64_t from = 0; from < a.queries; from += QUERIES) {
     int64_t to = from + QUERIES < a.queries ? from + QUERIES : a.queries;

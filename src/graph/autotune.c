@@ -77,16 +77,16 @@ tsri_choices *tsri_autotune_choices(const tsri_autotune *tuner) { return tuner->
 
 // --- Launching by a choice ------------------------------------------------------------------------------------------------
 
-typedef struct work {
+typedef struct tuned_work {
   tsri_graph_state *state;
   tsr_device *device;
   const tsri_plan *plan;
   const tsri_fusion *fusion;
   tsr_buffer *const *outputs;
-} work;
+} tuned_work;
 
 // Launches the fusion as `tuning` says. `*out_asked` (may be NULL) receives the entries that the launch asked for.
-static tsr_status launch_by(const work *w, const tsri_tuning *tuning, uint64_t *out_asked) {
+static tsr_status launch_by(const tuned_work *w, const tsri_tuning *tuning, uint64_t *out_asked) {
   tsri_tuning_use(tuning);
   tsri_native_allow(tuning->native != 0);
   tsri_parallel_limit(tuning->threads);
@@ -100,7 +100,7 @@ static tsr_status launch_by(const work *w, const tsri_tuning *tuning, uint64_t *
 }
 
 // As launch_by, with the usual tuning changed as `changes` says ("name=value,…"; empty: the usual way).
-static tsr_status launch(const work *w, const char *changes, uint64_t *out_asked) {
+static tsr_status launch(const tuned_work *w, const char *changes, uint64_t *out_asked) {
   tsri_tuning tuning = w->state->tuning;
   return tsri_tuning_change(&tuning, changes) ? launch_by(w, &tuning, out_asked) : TSR_ERR_UNSUPPORTED;
 }
@@ -109,7 +109,7 @@ static tsr_status launch(const work *w, const char *changes, uint64_t *out_asked
 
 // Ways to do the work that are being timed.
 typedef struct trial {
-  const work *work;
+  const tuned_work *work;
   int times;        // launches per measurement, so that the wait for the device does not count
   bool skips_plan;  // the usual way is launched without a plan
   int count;
@@ -142,18 +142,18 @@ static double time_one(void *context, int number) {
 enum { LEAST_GAIN_PERCENT = 97 };  // of the time of the usual way; smaller gains are noise
 
 // A search for the fastest way.
-typedef struct search {
+typedef struct way_search {
   tsri_autotune *tuner;
-  const work *work;
+  const tuned_work *work;
   char name[TSRI_CHOICE_WORK_BYTES];
   char best[TSRI_CHOICE_BYTES];
   double usual_ns, best_ns;
   int times;
   bool skips_plan;
   uint64_t end_ns;
-} search;
+} way_search;
 
-static tsri_contest contest_of(const search *s, trial *t, uint64_t longest_ns) {
+static tsri_contest contest_of(const way_search *s, trial *t, uint64_t longest_ns) {
   return (tsri_contest){.count = t->count,
                         .run = time_one,
                         .context = t,
@@ -162,7 +162,7 @@ static tsri_contest contest_of(const search *s, trial *t, uint64_t longest_ns) {
                         .least_gain = LEAST_GAIN_PERCENT / 100.0};
 }
 
-static int hold(const search *s, trial *t) {
+static int hold(const way_search *s, trial *t) {
   double times[TSRI_MOST_CONTENDERS];
   uint64_t now = tsri_clock_ns();
   tsri_contest contest = contest_of(s, t, now < s->end_ns ? s->end_ns - now : 0);
@@ -170,7 +170,7 @@ static int hold(const search *s, trial *t) {
 }
 
 // Adds the best way so far with further changes, unless it is known to be bad or too long to be stored.
-static void add_way(const search *s, trial *t, const char *changes) {
+static void add_way(const way_search *s, trial *t, const char *changes) {
   if (t->count == TSRI_MOST_CONTENDERS) return;
   char *to = t->changes[t->count];
   const char *comma = s->best[0] && changes[0] ? "," : "";
@@ -178,7 +178,7 @@ static void add_way(const search *s, trial *t, const char *changes) {
   if (length < TSRI_CHOICE_BYTES && !tsri_choices_is_bad(s->tuner->choices, s->name, to)) t->count++;
 }
 
-static void add_thread_counts(const search *s, trial *t) {
+static void add_thread_counts(const way_search *s, trial *t) {
   for (int threads = 1; threads < s->work->device->info.compute_units; threads *= 2) {
     char changes[32];
     snprintf(changes, sizeof changes, "threads=%d", threads);
@@ -187,7 +187,7 @@ static void add_thread_counts(const search *s, trial *t) {
 }
 
 // Tries other values of one entry beside the best way so far.
-static void try_entry(search *s, tsri_tuning_entry entry) {
+static void try_entry(way_search *s, tsri_tuning_entry entry) {
   trial t = {.work = s->work, .times = s->times, .skips_plan = s->skips_plan};
   char changes[TSRI_CHOICE_BYTES];
   tsri_tuning tuning = s->work->state->tuning;
@@ -206,7 +206,7 @@ static void try_entry(search *s, tsri_tuning_entry entry) {
 enum { COMPARED_BYTES = 1 << 20 };
 
 // Reads the beginning and the end of the first result. Returns the number of elements, 0 if they cannot be read.
-static size_t read_result(const work *w, char *out) {
+static size_t read_result(const tuned_work *w, char *out) {
   const tsri_node *root = w->plan->nodes[w->fusion->root].node;
   size_t element = tsr_dtype_bytes(root->dtype), bytes = (size_t)root->count * element;
   size_t half = bytes < COMPARED_BYTES / 2 ? bytes : COMPARED_BYTES / 2;
@@ -216,7 +216,7 @@ static size_t read_result(const work *w, char *out) {
 }
 
 // Whether the best way runs and gives the result of the usual one. The caller has just run the usual one.
-static bool is_right(const search *s) {
+static bool is_right(const way_search *s) {
   char *usual = tsri_malloc(2 * (size_t)COMPARED_BYTES), *other = usual ? usual + COMPARED_BYTES : NULL;
   const tsri_node *root = s->work->plan->nodes[s->work->fusion->root].node;
   size_t count = usual ? read_result(s->work, usual) : 0;
@@ -227,13 +227,13 @@ static bool is_right(const search *s) {
 }
 
 // Whether the usual way is launched without a plan: single.h does that for a node that a native operator computes. Other ways are always planned.
-static bool skips_plan(const work *w) {
+static bool skips_plan(const tuned_work *w) {
   uint64_t asked = 0;
   return w->plan->node_count == 1 && launch(w, "", &asked) == TSR_OK && (asked >> TSRI_ENTRY_native & 1u);
 }
 
 // The winner of many contests may owe it to noise, so it must win again, twice; else the usual way stays.
-static void confirm(search *s) {
+static void confirm(way_search *s) {
   trial t = {.work = s->work, .times = s->times, .skips_plan = s->skips_plan, .count = 2};
   snprintf(t.changes[1], sizeof t.changes[1], "%s", s->best);
   tsri_contest contest = contest_of(s, &t, by_mode[s->tuner->mode].one_ns / 2);
@@ -245,7 +245,7 @@ static void confirm(search *s) {
   if (!is_faster) s->best[0] = 0;
 }
 
-static void store(search *s, bool is_bad) {
+static void store(way_search *s, bool is_bad) {
   tsri_choice choice = {.usual_us = s->usual_ns * 1e-3, .chosen_us = s->best_ns * 1e-3, .is_bad = is_bad};
   memcpy(choice.work, s->name, sizeof choice.work);
   memcpy(choice.choice, s->best, sizeof choice.choice);
@@ -254,7 +254,7 @@ static void store(search *s, bool is_bad) {
 
 // Tries each entry of the tuning that a launch has asked for, including entries that only one of the tried ways asks
 // for.
-static void try_all(search *s) {
+static void try_all(way_search *s) {
   uint64_t tried = 0, asked = 0;
   bool is_cpu = s->work->device->info.type == TSR_DEVICE_CPU && !s->work->device->info.is_software;
   if (launch(s->work, s->best, &asked) != TSR_OK) return;
@@ -270,10 +270,10 @@ static void try_all(search *s) {
 
 // Tunes this kind of work. Afterwards the results are those of whichever way ran last, so the caller launches the
 // fusion once more.
-static void tune(tsri_autotune *tuner, const work *w, const char *name) {
+static void tune(tsri_autotune *tuner, const tuned_work *w, const char *name) {
   enum { FAILED_WAYS = 3, MEASURED_NS = 1000000, MOST_TIMES = 64, SHORTEST_NS = 4000 };
   uint64_t start = tsri_clock_ns();
-  search s = {.tuner = tuner, .work = w, .times = 1, .end_ns = start + by_mode[tuner->mode].one_ns};
+  way_search s = {.tuner = tuner, .work = w, .times = 1, .end_ns = start + by_mode[tuner->mode].one_ns};
   snprintf(s.name, sizeof s.name, "%s", name);
   s.skips_plan = skips_plan(w);
   trial usual = {.work = w, .times = 1, .skips_plan = s.skips_plan, .count = 1};
@@ -318,7 +318,7 @@ static const known_way *find_way(tsri_autotune *tuner, uint64_t hash) {
 }
 
 // Stores the way for launches of fusions with this hash.
-static void remember(tsri_autotune *tuner, const work *w, uint64_t hash, const char *changes) {
+static void remember(tsri_autotune *tuner, const tuned_work *w, uint64_t hash, const char *changes) {
   known_table *table = table_of(tuner, hash);
   known_way *way = &table->places[tsri_ways_put(&table->ways, hash)];
   *way =
@@ -328,7 +328,7 @@ static void remember(tsri_autotune *tuner, const work *w, uint64_t hash, const c
 
 // Called when a way that ran while tuning fails now: stores it as bad, makes the usual way the choice, and launches
 // that.
-static tsr_status give_up(tsri_autotune *tuner, const work *w, tsri_choice *choice, tsr_status status) {
+static tsr_status give_up(tsri_autotune *tuner, const tuned_work *w, tsri_choice *choice, tsr_status status) {
   tsri_log(TSR_LOG_WARN, "tuning: %s by %s fails (%s) and is not used any more", choice->work, choice->choice,
            tsr_status_name(status));
   choice->is_bad = true;
@@ -340,7 +340,7 @@ static tsr_status give_up(tsri_autotune *tuner, const work *w, tsri_choice *choi
   return launch(w, "", NULL);
 }
 
-static tsr_status launch_by_choice(tsri_autotune *tuner, const work *w, uint64_t hash) {
+static tsr_status launch_by_choice(tsri_autotune *tuner, const tuned_work *w, uint64_t hash) {
   char name[TSRI_CHOICE_WORK_BYTES];
   tsri_choice choice = {.choice = ""};
   tsri_autotune_work(w->plan, w->fusion, name, sizeof name);
@@ -363,7 +363,7 @@ tsr_status tsri_autotune_launch(tsri_autotune *tuner, tsri_graph_state *state, c
   uint64_t hash = tsri_autotune_hash(plan, fusion);
   const known_way *way = find_way(tuner, hash);
   if (way && way->is_usual) return tsri_launch_fusion(state, plan, fusion, outputs);
-  work w = {state, plan->nodes[fusion->root].node->value.device, plan, fusion, outputs};
+  tuned_work w = {state, plan->nodes[fusion->root].node->value.device, plan, fusion, outputs};
   if (way) {
     tsr_status status = launch_by(&w, &way->tuning, NULL);
     if (status == TSR_OK) tuner->unusual_count++;

@@ -46,15 +46,15 @@ tsr_tensor *tsri_record_move(tsr_tensor *input, tsr_device *device) {
 
 // --- Finding ----------------------------------------------------------------------------------------------------------
 
-typedef struct search {
+typedef struct move_search {
   tsri_graph_state *state;
   tsri_node **nodes;  // visited nodes, without the moves
   size_t count, room;
   size_t move_room;
   tsri_needed_moves *found;
-} search;
+} move_search;
 
-static bool add_move(search *walk, tsri_node *node) {
+static bool add_move(move_search *walk, tsri_node *node) {
   if (walk->found->count == walk->move_room) {
     size_t room = walk->move_room ? 2 * walk->move_room : 4;
     tsri_needed_move *moves = tsri_realloc(walk->found->moves, room * sizeof *moves);
@@ -68,7 +68,7 @@ static bool add_move(search *walk, tsri_node *node) {
   return true;
 }
 
-static bool add_node(search *walk, tsri_node *node) {
+static bool add_node(move_search *walk, tsri_node *node) {
   if (!node || node->mark == walk->state->run_mark) return true;
   node->mark = walk->state->run_mark;
   if (node->op == &tsri_op_move) return add_move(walk, node);
@@ -84,7 +84,7 @@ static bool add_node(search *walk, tsri_node *node) {
 }
 
 // Adds the nodes that must run before the assignment `node` overwrites the elements they read.
-static bool add_readers(search *walk, const tsri_readers *readers, const tsri_node *node) {
+static bool add_readers(move_search *walk, const tsri_readers *readers, const tsri_node *node) {
   bool is_good = true;
   for (uint32_t at = tsri_readers_first(node); at && is_good; at = readers->all[at - 1].next) {
     is_good = add_node(walk, readers->all[at - 1].node);
@@ -95,7 +95,7 @@ static bool add_readers(search *walk, const tsri_readers *readers, const tsri_no
 tsr_status tsri_moves_find(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,
                            tsri_garbage *garbage, tsri_needed_moves *out) {
   *out = (tsri_needed_moves){0};
-  search walk = {.state = state, .found = out};
+  move_search walk = {.state = state, .found = out};
   tsri_readers readers;
   bool is_good = tsri_readers_init(state, garbage, &readers);
   state->run_mark++;

@@ -37,25 +37,25 @@ uint64_t tsri_node_operations(const tsri_node *node) {
 }
 
 // Nodes in the order in which they are computed: members of a fusion, or those of a form, which lists the root first.
-typedef struct node_list {
+typedef struct profiled_nodes {
   const tsri_planned *planned;  // NULL: a form
   const uint32_t *members;
   const tsri_node *heavy;  // of a fusion, the one that is not element-wise; NULL: there is none
   const tsri_node *const *reversed;
   uint32_t count;
-} node_list;
+} profiled_nodes;
 
-static const tsri_node *node_at(const node_list *nodes, uint32_t i) {
+static const tsri_node *node_at(const profiled_nodes *nodes, uint32_t i) {
   return nodes->planned ? nodes->planned[nodes->members[i]].node : nodes->reversed[nodes->count - 1 - i];
 }
 
 // Whether the node is element-wise. For the members of a fusion this does not read the operator's record, which is
 // seldom in the CPU's cache.
-static bool is_elementwise(const node_list *nodes, const tsri_node *node) {
+static bool is_elementwise(const profiled_nodes *nodes, const tsri_node *node) {
   return nodes->planned ? node != nodes->heavy : node->op->kind == TSRI_OP_ELEMENTWISE;
 }
 
-static const tsri_node *root_of(const node_list *nodes) { return node_at(nodes, nodes->count - 1); }
+static const tsri_node *root_of(const profiled_nodes *nodes) { return node_at(nodes, nodes->count - 1); }
 
 // --- Names that are known -----------------------------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ static inline void add_shape(fusion_sum *hash, const tsr_shape *shape) {
   for (int i = 0; i < shape->rank; i++) add_word(hash, (uint64_t)shape->dims[i]);
 }
 
-static uint64_t hash_of(const node_list *nodes) {
+static uint64_t hash_of(const profiled_nodes *nodes) {
   const tsri_node *root = root_of(nodes);
   fusion_sum hash = {nodes->count, UINT64_C(0xBF58476D1CE4E5B9)};
   add_word(&hash, (uint64_t)root->dtype);
@@ -102,13 +102,13 @@ struct tsri_known_texts {
   } pairs[PAIRS][2];
 };
 
-static uint64_t count_operations(const node_list *nodes) {
+static uint64_t count_operations(const profiled_nodes *nodes) {
   uint64_t operations = 0;
   for (uint32_t i = 0; i < nodes->count; i++) operations += tsri_node_operations(node_at(nodes, i));
   return operations;
 }
 
-static struct known_fusion make_known(const node_list *nodes) {
+static struct known_fusion make_known(const profiled_nodes *nodes) {
   names list = {.bytes = 0};
   const tsri_node *root = root_of(nodes);
   for (uint32_t i = 0; i < nodes->count; i++) add_name(&list, node_at(nodes, i)->op->name);
@@ -122,7 +122,7 @@ static struct known_fusion make_known(const node_list *nodes) {
 
 // The texts of the fusion, from its pair of places or made anew. Then it is the first of its pair; the other one
 // becomes the second.
-static struct known_fusion find_known(tsri_graph_state *state, const node_list *nodes) {
+static struct known_fusion find_known(tsri_graph_state *state, const profiled_nodes *nodes) {
   if (!state->known_texts) state->known_texts = tsri_calloc(1, sizeof *state->known_texts);
   if (!state->known_texts) return make_known(nodes);
   uint64_t hash = hash_of(nodes);
@@ -137,7 +137,7 @@ static struct known_fusion find_known(tsri_graph_state *state, const node_list *
 }
 
 // Called with the graph's lock held.
-static void describe(const node_list *nodes, tsri_profile_context *out) {
+static void describe(const profiled_nodes *nodes, tsri_profile_context *out) {
   const tsri_node *root = root_of(nodes);
   struct known_fusion known = find_known(tsri_graph_of(root->value.device), nodes);
   *out = (tsri_profile_context){known.operators, known.result, root->label, known.operations};
@@ -146,13 +146,13 @@ static void describe(const node_list *nodes, tsri_profile_context *out) {
 }
 
 void tsri_profile_fusion(const tsri_plan *plan, const tsri_fusion *fusion, tsri_profile_context *out) {
-  describe(&(node_list){.planned = plan->nodes,
-                        .members = &plan->members[fusion->first],
-                        .heavy = fusion->heavy == TSRI_NONE ? NULL : plan->nodes[fusion->heavy].node,
-                        .count = fusion->node_count},
+  describe(&(profiled_nodes){.planned = plan->nodes,
+                             .members = &plan->members[fusion->first],
+                             .heavy = fusion->heavy == TSRI_NONE ? NULL : plan->nodes[fusion->heavy].node,
+                             .count = fusion->node_count},
            out);
 }
 
 void tsri_profile_repeat(const tsri_repeat_form *form, tsri_profile_context *out) {
-  describe(&(node_list){.reversed = form->nodes, .count = form->node_count}, out);
+  describe(&(profiled_nodes){.reversed = form->nodes, .count = form->node_count}, out);
 }

@@ -114,15 +114,15 @@ static binary take_apart(double magnitude, tsr_dtype dtype) {
 
 // --- The division ----------------------------------------------------------------------------------------------------
 
-typedef struct division {
+typedef struct digit_division {
   large value, scale, low, high;
   // An even significand owns the midpoints to its neighbours, because readers round ties to even.
   bool is_even;
   int exponent;  // of the next digit
-} division;
+} digit_division;
 
 // value and scale have an additional factor of 2 (4 if the distances differ), so that half a unit is an integer.
-static void set_up(division *d, const binary *b) {
+static void set_up(digit_division *d, const binary *b) {
   int up = b->exponent > 0 ? b->exponent : 0, down = b->exponent < 0 ? -b->exponent : 0;
   int halves = b->is_narrow_below ? 2 : 1;
   large_set(&d->value, b->significand);
@@ -136,7 +136,7 @@ static void set_up(division *d, const binary *b) {
   d->is_even = b->significand % 2 == 0;
 }
 
-static void times_ten(division *d) {
+static void times_ten(digit_division *d) {
   large_multiply(&d->value, 10);
   large_multiply(&d->low, 10);
   large_multiply(&d->high, 10);
@@ -144,7 +144,7 @@ static void times_ten(division *d) {
 
 // Scales so that 1 <= value / scale < 10. Rounding in log10 can make the estimated exponent off by one in either
 // direction; comparing corrects it.
-static void normalise(division *d, double magnitude) {
+static void normalise(digit_division *d, double magnitude) {
   int exponent = (int)floor(log10(magnitude));
   if (exponent > 0) large_multiply_pow10(&d->scale, exponent);
   if (exponent < 0) {
@@ -166,7 +166,7 @@ static void normalise(division *d, double magnitude) {
   d->exponent = exponent;
 }
 
-static int take_digit(division *d) {
+static int take_digit(digit_division *d) {
   int digit = 0;
   while (large_compare(&d->value, &d->scale) >= 0) {
     large_subtract(&d->value, &d->scale);
@@ -177,19 +177,19 @@ static int take_digit(division *d) {
 
 // Whether the number still reads back if the remainder is dropped (may_drop), or if the last digit is incremented
 // instead (may_put_up).
-static bool may_drop(const division *d) {
+static bool may_drop(const digit_division *d) {
   int order = large_compare(&d->value, &d->low);
   return d->is_even ? order <= 0 : order < 0;
 }
 
-static bool may_put_up(const division *d) {
+static bool may_put_up(const digit_division *d) {
   large above = d->value;
   large_add(&above, &d->high);
   int order = large_compare(&above, &d->scale);
   return d->is_even ? order >= 0 : order > 0;
 }
 
-static bool rounds_up(const division *d, int last_digit) {
+static bool rounds_up(const digit_division *d, int last_digit) {
   large doubled = d->value;
   large_multiply(&doubled, 2);
   int order = large_compare(&doubled, &d->scale);
@@ -216,7 +216,7 @@ static bool is_past(tsri_digit_bounds bounds, int bound, int count, int exponent
   return bounds.behind_point ? -exponent >= bound : count >= bound;
 }
 
-static void divide(division *d, tsri_digit_bounds bounds, tsri_digits *out) {
+static void divide(digit_division *d, tsri_digit_bounds bounds, tsri_digits *out) {
   for (;;) {
     int digit = take_digit(d);
     out->digits[out->count++] = (char)('0' + digit);
@@ -243,7 +243,7 @@ void tsri_digits_of(double value, tsr_dtype dtype, tsri_digit_bounds bounds, tsr
   }
   double magnitude = fabs(value);
   binary parts = take_apart(magnitude, dtype);
-  division d;
+  digit_division d;
   set_up(&d, &parts);
   normalise(&d, magnitude);
   out_digits->exponent = d.exponent;

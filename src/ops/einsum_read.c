@@ -6,18 +6,18 @@
 #include "ops/einsum.h"
 
 // A place in the text, and what has been read before it.
-typedef struct reader {
+typedef struct equation_reader {
   const char *equation, *at;
   int dots_rank;            // axes of the longest "..." so far
   uint64_t seen, repeated;  // labels that operands have, and those they have more than once
-} reader;
+} equation_reader;
 
-static tsr_status wrong(const reader *r, const char *what) {
+static tsr_status wrong(const equation_reader *r, const char *what) {
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "einsum: '%.60s': %s at position %d", r->equation, what,
                    (int)(r->at - r->equation));
 }
 
-static void skip_spaces(reader *r) { r->at += strspn(r->at, " "); }
+static void skip_spaces(equation_reader *r) { r->at += strspn(r->at, " "); }
 
 static int letter_label(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
@@ -30,7 +30,7 @@ typedef struct letters {
   int labels[TSR_MAX_RANK];
 } letters;
 
-static tsr_status read_letters(reader *r, letters *out) {
+static tsr_status read_letters(equation_reader *r, letters *out) {
   *out = (letters){.dots_at = -1};
   for (skip_spaces(r); *r->at && *r->at != ',' && *r->at != '-'; skip_spaces(r)) {
     if (strncmp(r->at, "...", 3) == 0) {
@@ -59,7 +59,7 @@ static void expand_dots(const letters *l, int dots_rank, tsri_einsum_term *out) 
 }
 
 // Notes the size of an axis. Within one operand, whose diagonal is taken, size 1 is not broadcast.
-static tsr_status note_size(reader *r, tsr_shape shape, int axis, int number, tsri_einsum *out) {
+static tsr_status note_size(equation_reader *r, tsr_shape shape, int axis, int number, tsri_einsum *out) {
   const int *labels = out->operands[number].labels;
   int64_t *size = &out->sizes[labels[axis]], here = shape.dims[axis], other = *size;
   uint64_t bit = UINT64_C(1) << labels[axis];
@@ -79,7 +79,7 @@ static tsr_status note_size(reader *r, tsr_shape shape, int axis, int number, ts
       r->equation, axis, number, (long long)here, (long long)other);
 }
 
-static tsr_status read_operand(reader *r, tsr_shape shape, int number, tsri_einsum *out) {
+static tsr_status read_operand(equation_reader *r, tsr_shape shape, int number, tsri_einsum *out) {
   char text[TSR_SHAPE_TEXT_BYTES];
   letters l;
   tsr_status status = read_letters(r, &l);
@@ -96,7 +96,7 @@ static tsr_status read_operand(reader *r, tsr_shape shape, int number, tsri_eins
 }
 
 // Without "->": the axes of "...", then the letters that occur once, in the order of the alphabet, capitals first.
-static tsr_status implied_output(const reader *r, tsri_einsum_term *out) {
+static tsr_status implied_output(const equation_reader *r, tsri_einsum_term *out) {
   letters l = {.dots_at = 0};
   for (int label = 0; label < TSRI_EINSUM_LETTERS; label++) {
     bool occurs_once = (r->seen & ~r->repeated) >> label & 1u;
@@ -111,7 +111,7 @@ static tsr_status implied_output(const reader *r, tsri_einsum_term *out) {
   return TSR_OK;
 }
 
-static tsr_status read_output(reader *r, tsri_einsum_term *out) {
+static tsr_status read_output(equation_reader *r, tsri_einsum_term *out) {
   letters l;
   skip_spaces(r);
   if (!*r->at) return implied_output(r, out);
@@ -136,7 +136,7 @@ static tsr_status read_output(reader *r, tsri_einsum_term *out) {
 }
 
 tsr_status tsri_einsum_read(const char *equation, const tsr_shape *shapes, int count, tsri_einsum *out) {
-  reader r = {.equation = equation, .at = equation};
+  equation_reader r = {.equation = equation, .at = equation};
   out->count = count;
   for (int i = 0; i < TSRI_EINSUM_LABELS; i++) out->sizes[i] = 1;
   for (int i = 0; i < count; i++) {

@@ -18,15 +18,15 @@ enum { MOST_RADIX = 61, MOST_PASSES = 32, MOST_LENGTH = 1 << 27 };
 // --- Transforms ------------------------------------------------------------------------------------------------------
 
 // Transforms of `n` complex numbers, `inner` apart, in a tensor [outer, n, inner] of them.
-typedef struct lines {
+typedef struct fft_lines {
   tsr_device *device;
   tsr_dtype dtype;
   int64_t outer, n, inner;
   double sign;   // of the exponent: -1, or 1 for the inverse
   double scale;  // of the result
-} lines;
+} fft_lines;
 
-static int64_t count_of(const lines *l) { return l->outer * l->n * l->inner; }
+static int64_t count_of(const fft_lines *l) { return l->outer * l->n * l->inner; }
 
 // The factors of n, 4 first. Returns how many there are, at least one, or 0 if a prime factor is above MOST_RADIX.
 static int find_radices(int64_t n, int64_t radices[MOST_PASSES]) {
@@ -46,7 +46,7 @@ static int find_radices(int64_t n, int64_t radices[MOST_PASSES]) {
 }
 
 // w[t] = exp(sign * 2 pi i t / n), or of t * t, for t below `count`.
-static tsr_status make_roots(const lines *l, int64_t n, int64_t count, bool is_chirp, tsr_buffer **out_w) {
+static tsr_status make_roots(const fft_lines *l, int64_t n, int64_t count, bool is_chirp, tsr_buffer **out_w) {
   tsr_status status = tsri_call_scratch(l->device, 2 * count, l->dtype, out_w);
   if (status != TSR_OK) return status;
   tsri_call call;
@@ -60,8 +60,8 @@ static tsr_status make_roots(const lines *l, int64_t n, int64_t count, bool is_c
 }
 
 // What all kernels that read x and w and write y take.
-static void start_call(const lines *l, const char *kernel, tsr_buffer *x, int64_t x_at, tsr_buffer *w, tsr_buffer *y,
-                       int64_t items, tsri_call *call) {
+static void start_call(const fft_lines *l, const char *kernel, tsr_buffer *x, int64_t x_at, tsr_buffer *w,
+                       tsr_buffer *y, int64_t items, tsri_call *call) {
   tsri_call_init(call, l->device, "op_fft", kernel, TSRI_WITH(TSRI_TYPE("T", l->dtype)));
   tsri_call_buffer(call, "x", x, l->dtype);
   tsri_call_buffer(call, "w", w, l->dtype);
@@ -72,7 +72,7 @@ static void start_call(const lines *l, const char *kernel, tsr_buffer *x, int64_
   tsri_call_word(call, "inner", l->inner);
 }
 
-static tsr_status run_pass(const lines *l, int64_t done, int64_t radix, double scale, tsr_buffer *x, int64_t x_at,
+static tsr_status run_pass(const fft_lines *l, int64_t done, int64_t radix, double scale, tsr_buffer *x, int64_t x_at,
                            tsr_buffer *w, tsr_buffer *y) {
   bool is_four = radix == 4;
   int64_t items = is_four ? count_of(l) / 4 : count_of(l);
@@ -86,7 +86,7 @@ static tsr_status run_pass(const lines *l, int64_t done, int64_t radix, double s
 }
 
 // Transforms x, from element `x_at` on, into y. Passes write alternately to y and to other memory, the last one to y.
-static tsr_status run_passes(const lines *l, const int64_t *radices, int count, tsr_buffer *x, int64_t x_at,
+static tsr_status run_passes(const fft_lines *l, const int64_t *radices, int count, tsr_buffer *x, int64_t x_at,
                              tsr_buffer *y) {
   tsr_buffer *w = NULL, *other = NULL, *from = x;
   tsr_status status = make_roots(l, l->n, l->n, false, &w);
@@ -105,7 +105,7 @@ static tsr_status run_passes(const lines *l, const int64_t *radices, int count, 
 }
 
 // y = x * w * scale along the axis; x has x_n elements there, of which the first `from` count; y has l->n.
-static tsr_status run_times(const lines *l, tsr_buffer *x, int64_t x_at, int64_t x_n, int64_t from, tsr_buffer *w,
+static tsr_status run_times(const fft_lines *l, tsr_buffer *x, int64_t x_at, int64_t x_n, int64_t from, tsr_buffer *w,
                             double scale, tsr_buffer *y) {
   tsri_call call;
   start_call(l, "fft_times", x, x_at, w, y, count_of(l), &call);
@@ -116,9 +116,9 @@ static tsr_status run_times(const lines *l, tsr_buffer *x, int64_t x_at, int64_t
 }
 
 // Computes the transform (of `size` elements) of the sequence that x * w is convolved with.
-static tsr_status make_chirp(const lines *wide, int64_t n, tsr_buffer *w, const int64_t *radices, int count,
+static tsr_status make_chirp(const fft_lines *wide, int64_t n, tsr_buffer *w, const int64_t *radices, int count,
                              tsr_buffer **out_chirp) {
-  lines one = *wide;
+  fft_lines one = *wide;
   one.outer = one.inner = 1;
   tsr_buffer *c = NULL;
   tsr_status status = tsri_call_scratch(wide->device, 2 * wide->n, wide->dtype, &c);
@@ -138,11 +138,11 @@ static tsr_status make_chirp(const lines *wide, int64_t n, tsr_buffer *w, const 
 }
 
 // `a` and `b` have room for the lines of `wide`.
-static tsr_status convolve(const lines *l, const lines *wide, tsr_buffer *x, int64_t x_at, tsr_buffer *w, tsr_buffer *a,
-                           tsr_buffer *b, tsr_buffer *y) {
+static tsr_status convolve(const fft_lines *l, const fft_lines *wide, tsr_buffer *x, int64_t x_at, tsr_buffer *w,
+                           tsr_buffer *a, tsr_buffer *b, tsr_buffer *y) {
   int64_t radices[MOST_PASSES];
   int count = find_radices(wide->n, radices);
-  lines back = *wide;
+  fft_lines back = *wide;
   back.sign = -wide->sign;
   back.scale = 1 / (double)wide->n;
   tsr_buffer *chirp = NULL;
@@ -156,8 +156,8 @@ static tsr_status convolve(const lines *l, const lines *wide, tsr_buffer *x, int
   return status;
 }
 
-static tsr_status run_convolution(const lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
-  lines wide = *l;
+static tsr_status run_convolution(const fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+  fft_lines wide = *l;
   wide.scale = 1;
   for (wide.n = 1; wide.n < 2 * l->n - 1;) wide.n *= 2;
   int64_t room = 2 * count_of(&wide);
@@ -184,7 +184,7 @@ tsr_status tsri_run_fft(const tsri_kernel_run *run) {
   int axis = (int)given->axis;
   tsr_status status = tsri_call_check(run->node->op->name, layout);
   if (status != TSR_OK || layout->count == 0) return status;
-  lines l = {.device = run->device, .dtype = run->dtype, .n = layout->shape.dims[axis], .inner = 1, .outer = 1};
+  fft_lines l = {.device = run->device, .dtype = run->dtype, .n = layout->shape.dims[axis], .inner = 1, .outer = 1};
   for (int i = 0; i < axis; i++) l.outer *= layout->shape.dims[i];
   for (int i = axis + 1; i < layout->shape.rank - 1; i++) l.inner *= layout->shape.dims[i];
   l.sign = given->is_inverse ? 1 : -1;

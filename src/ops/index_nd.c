@@ -17,13 +17,13 @@ static const tsri_op row_op = {
     .expression = "select($0 == #2 | $1 < T(0) - #0 | $1 >= #0, #2, $0 + select($1 < T(0), $1 + #0, $1) * #1)"};
 
 // What `indices` select from: the first axes of a tensor, as `rows` rows of `row_count` elements.
-typedef struct choice {
+typedef struct row_choice {
   int axis_count;
   int64_t rows, row_count;
   tsr_shape list;  // the shape of what `indices` has beside its last axis
-} choice;
+} row_choice;
 
-static tsr_status check_choice(const char *caller, const tsr_tensor *x, const tsr_tensor *indices, choice *out) {
+static tsr_status check_choice(const char *caller, const tsr_tensor *x, const tsr_tensor *indices, row_choice *out) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
   tsr_status status = tsri_tensor_check(caller, x);
   if (status == TSR_OK) status = tsri_tensor_check(caller, indices);
@@ -40,12 +40,12 @@ static tsr_status check_choice(const char *caller, const tsr_tensor *x, const ts
         caller, tsr_shape_format(list, a, sizeof a), shape.rank, tsr_shape_format(shape, b, sizeof b), TSR_MAX_RANK);
   }
   list.rank--;
-  *out = (choice){.axis_count = (int)axis_count, .rows = 1, .row_count = 1, .list = list};
+  *out = (row_choice){.axis_count = (int)axis_count, .rows = 1, .row_count = 1, .list = list};
   for (int i = 0; i < shape.rank; i++) *(i < axis_count ? &out->rows : &out->row_count) *= shape.dims[i];
   return TSR_OK;
 }
 
-static int64_t list_count(const choice *c) {
+static int64_t list_count(const row_choice *c) {
   int64_t count = 1;
   for (int i = 0; i < c->list.rank; i++) count *= c->list.dims[i];
   return count;
@@ -60,7 +60,7 @@ static tsr_tensor *next_row(tsr_tensor *row, tsr_tensor *index, tsr_dtype dtype,
 }
 
 // The row of each index, as a list; c->rows where one is out of range. i64 where i32 does not hold the indices.
-static tsr_tensor *rows_of(const tsr_tensor *x, tsr_tensor *indices, const choice *c) {
+static tsr_tensor *rows_of(const tsr_tensor *x, tsr_tensor *indices, const row_choice *c) {
   bool is_long = indices->dtype == TSR_I64 || indices->dtype == TSR_U64;
   bool is_wide = is_long || indices->dtype == TSR_U32 || c->rows > INT32_MAX;
   tsr_dtype dtype = is_wide ? TSR_I64 : TSRI_INDEX_DTYPE;
@@ -79,14 +79,14 @@ static tsr_tensor *rows_of(const tsr_tensor *x, tsr_tensor *indices, const choic
   return tsri_then(tsr_reshape(row, TSR_SHAPE(list_count(c))), row);
 }
 
-static tsr_shape result_shape(const tsr_tensor *x, const choice *c) {
+static tsr_shape result_shape(const tsr_tensor *x, const row_choice *c) {
   tsr_shape shape = c->list;
   for (int i = c->axis_count; i < x->layout.shape.rank; i++) shape.dims[shape.rank++] = x->layout.shape.dims[i];
   return shape;
 }
 
 tsr_tensor *tsr_gather_nd(tsr_tensor *x, tsr_tensor *indices) {
-  choice c;
+  row_choice c;
   tsr_status status = check_choice("gather_nd", x, indices, &c);
   tsr_shape shape = status == TSR_OK ? result_shape(x, &c) : TSR_SCALAR;
   if (status == TSR_OK) status = tsri_shape_check("gather_nd", shape, &(int64_t){0});
@@ -125,7 +125,7 @@ static tsr_status check_source(const char *caller, const tsr_tensor *source, tsr
 }
 
 tsr_tensor *tsr_scatter_nd(tsr_tensor *x, tsr_tensor *indices, tsr_tensor *source, const tsr_scatter_desc *desc) {
-  choice c;
+  row_choice c;
   writer write = NULL;
   tsr_status status = check_choice("scatter_nd", x, indices, &c);
   if (status == TSR_OK) status = choose_writer("scatter_nd", desc, &write);

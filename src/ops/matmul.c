@@ -177,10 +177,10 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
 // --- Launching -------------------------------------------------------------------------------------------------------
 
 // The two innermost batch axes, which one launch covers.
-typedef struct batch_part {
+typedef struct product_part {
   int64_t outer, inner;            // sizes
   int64_t a_at, b_at, c_at, y_at;  // index of its first element in a, b, c and y
-} batch_part;
+} product_part;
 
 // The dtype as which a factor is bound. FRAGMENTS moves bits: words of two elements, or single elements as i16.
 static tsr_dtype carrier(tsr_dtype dtype, const way *how, bool is_wide) {
@@ -204,7 +204,7 @@ static int64_t batch_stride(const tsri_matrix *side, const product *p, int from_
   return p->batch_rank >= from_end ? side->batch[p->batch_rank - from_end] : 0;
 }
 
-static void pass_strides(const product *p, const batch_part *part, tsri_call *call) {
+static void pass_strides(const product *p, const product_part *part, tsri_call *call) {
   const tsri_matrix *all[3] = {&p->a, &p->b, &p->c};
   const int64_t at[3] = {part->a_at, part->b_at, part->c_at};
   static const struct {
@@ -307,7 +307,7 @@ static void groups_for(const tsr_device *device, const product *p, const way *ho
   }
 }
 
-static tsr_status run_part(const tsri_kernel_run *run, const product *p, const batch_part *part, tsr_buffer *filler) {
+static tsr_status run_part(const tsri_kernel_run *run, const product *p, const product_part *part, tsr_buffer *filler) {
   way how = choose(run->device, p, run->dtype);
   int64_t count = part->outer * part->inner, most = run->device->limits.max_groups[2], x = 0, y = 0;
   if (most < 1) most = 65535;
@@ -330,7 +330,8 @@ static tsr_status run_part(const tsri_kernel_run *run, const product *p, const b
 // A launch covers two batch axes; this function iterates over the others.
 static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_buffer *filler) {
   int rank = p->batch_rank;
-  batch_part part = {.outer = rank > 1 ? p->batch_dims[rank - 2] : 1, .inner = rank > 0 ? p->batch_dims[rank - 1] : 1};
+  product_part part = {.outer = rank > 1 ? p->batch_dims[rank - 2] : 1,
+                       .inner = rank > 0 ? p->batch_dims[rank - 1] : 1};
   int64_t parts = 1;
   for (int i = 0; i < rank - 2; i++) parts *= p->batch_dims[i];
   tsr_status status = TSR_OK;

@@ -186,11 +186,11 @@ static tsr_status settle(tsr_device *device, const tsri_native_op *op, tsr_buffe
 }
 
 // What an operator needs besides its results; a: the matrices, where they are not factored in place.
-typedef struct work {
+typedef struct factor_work {
   tsr_buffer *a, *s, *info;
-} work;
+} factor_work;
 
-static tsr_status make_work(tsr_device *device, const tsri_native_op *op, bool is_symmetric, work *out) {
+static tsr_status make_work(tsr_device *device, const tsri_native_op *op, bool is_symmetric, factor_work *out) {
   const tsri_factor_op *factor = &op->is.factor;
   int64_t values = factor->batch * factor->n;
   tsr_status status = tsri_call_scratch(device, values, op->dtype, &out->s);
@@ -199,7 +199,8 @@ static tsr_status make_work(tsr_device *device, const tsri_native_op *op, bool i
   return status;
 }
 
-static tsr_status decompose(const tsri_view *from, tsri_native_op *op, const work *with, tsr_buffer *w, tsr_buffer *v) {
+static tsr_status decompose(const tsri_view *from, tsri_native_op *op, const factor_work *with, tsr_buffer *w,
+                            tsr_buffer *v) {
   tsri_factor_op *factor = &op->is.factor;
   tsr_buffer *a = w ? with->a : v, *const buffers[] = {v, with->s, with->info, a, w};
   tsr_status status = tsri_copy_packed(from, a);
@@ -218,7 +219,7 @@ static tsr_status decompose(const tsri_view *from, tsri_native_op *op, const wor
 tsr_status tsri_native_rotations(const tsri_view *from, bool is_symmetric, tsr_buffer *w, tsr_buffer *v) {
   tsri_native_op op = op_for(from, is_symmetric ? TSRI_FACTOR_EIGH : TSRI_FACTOR_SVD, true);
   if (op.is.factor.m != op.is.factor.n || !tsri_device_takes(v->device, &op)) return TSR_ERR_UNSUPPORTED;
-  work with = {.a = NULL};
+  factor_work with = {.a = NULL};
   tsr_status status = make_work(v->device, &op, is_symmetric, &with);
   if (status == TSR_OK) status = decompose(from, &op, &with, is_symmetric ? NULL : w, v);
   tsr_buffer_release(with.a);

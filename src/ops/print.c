@@ -22,13 +22,13 @@ typedef struct print_style {
   size_t indent;
 } print_style;
 
-typedef struct layout {
+typedef struct print_layout {
   const tsri_shown *shown;
   print_style style;
   tsri_number_format format;
   tsri_builder *text;
   size_t column;  // characters on the present line so far
-} layout;
+} print_layout;
 
 static void put_word(tsri_builder *text, const char *word) { tsri_builder_put(text, word, strlen(word)); }
 
@@ -37,12 +37,12 @@ static void trim(tsri_builder *text) {
   while (text->bytes > 0 && text->text[text->bytes - 1] == ' ') text->text[--text->bytes] = 0;
 }
 
-static const void *element_at(const layout *l, size_t index) {
+static const void *element_at(const print_layout *l, size_t index) {
   return l->shown->data + index * tsr_dtype_bytes(l->shown->dtype);
 }
 
 // Starts a new line if the word would not leave room for the closing brackets, unless it is the first word of its line.
-static void put_in_row(layout *l, const char *word, size_t length) {
+static void put_in_row(print_layout *l, const char *word, size_t length) {
   size_t brackets = (size_t)l->shown->shape.rank;  // one column per opening bracket
   size_t indent = brackets + l->style.indent, width = LINE_WIDTH - brackets - l->style.has_commas;
   if (l->column + length > width && l->column > indent) {
@@ -55,13 +55,13 @@ static void put_in_row(layout *l, const char *word, size_t length) {
   l->column += length;
 }
 
-static void put_gap(layout *l) {
+static void put_gap(print_layout *l) {
   const char *gap = l->style.has_commas ? ", " : " ";
   put_word(l->text, gap);
   l->column += strlen(gap);
 }
 
-static void put_row(layout *l, size_t first) {
+static void put_row(print_layout *l, size_t first) {
   int axis = l->shown->shape.rank - 1;
   l->column = (size_t)l->shown->shape.rank + l->style.indent;
   for (int64_t i = 0; i < l->shown->shape.dims[axis]; i++) {
@@ -77,14 +77,14 @@ static void put_row(layout *l, size_t first) {
 }
 
 // Separates the items of an axis, with more blank lines the more axes there are inside it.
-static void put_item_break(layout *l, int axis) {
+static void put_item_break(print_layout *l, int axis) {
   if (l->style.has_commas) put_word(l->text, ",");
   tsri_builder_repeat(l->text, '\n', (size_t)(l->shown->shape.rank - axis - 1));
   tsri_builder_repeat(l->text, ' ', (size_t)axis + 1 + l->style.indent);
 }
 
 // Writes the `count` elements from number `first` on, which are all elements inside this axis.
-static void put_axis(layout *l, int axis, size_t first, size_t count) {
+static void put_axis(print_layout *l, int axis, size_t first, size_t count) {
   const tsr_shape *shape = &l->shown->shape;
   put_word(l->text, "[");
   if (axis == shape->rank - 1) {
@@ -104,7 +104,7 @@ static void put_axis(layout *l, int axis, size_t first, size_t count) {
 }
 
 // The single element of a tensor of rank 0: "2.0" by itself, but "2." in the style with commas, as NumPy's repr() has it.
-static void put_alone(layout *l) {
+static void put_alone(print_layout *l) {
   char number[TSRI_NUMBER_BYTES];
   bool is_in_columns = l->style.has_commas && l->shown->dtype != TSR_BOOL;
   int length = is_in_columns ? tsri_number_write(&l->format, l->shown->data, number)
@@ -117,7 +117,7 @@ static void put_elements(tsri_builder *text, const tsri_shown *shown, print_styl
     put_word(text, "[]");
     return;
   }
-  layout l = {.shown = shown, .style = style, .text = text};
+  print_layout l = {.shown = shown, .style = style, .text = text};
   tsri_number_format_init(&l.format, shown->dtype, shown->data, shown->count);
   if (shown->shape.rank == 0) {
     put_alone(&l);

@@ -36,18 +36,18 @@ static int larger(int a, int b) { return a > b ? a : b; }
 
 // --- Writing digits --------------------------------------------------------------------------------------------------
 
-typedef struct writer {
+typedef struct number_writer {
   char *text;
   int length;
-} writer;
+} number_writer;
 
-static void put(writer *w, char c) { w->text[w->length++] = c; }
+static void put(number_writer *w, char c) { w->text[w->length++] = c; }
 
-static void put_repeated(writer *w, char c, int count) {
+static void put_repeated(number_writer *w, char c, int count) {
   for (int i = 0; i < count; i++) put(w, c);
 }
 
-static void put_word(writer *w, const char *word) {
+static void put_word(number_writer *w, const char *word) {
   while (*word) put(w, *word++);
 }
 
@@ -62,7 +62,7 @@ static char digit_at(const tsri_digits *d, int place) {
 }
 
 // Writes "-12.5", "0.03", "7."
-static void put_positional(writer *w, const tsri_digits *d) {
+static void put_positional(number_writer *w, const tsri_digits *d) {
   if (d->is_negative) put(w, '-');
   for (int place = larger(d->exponent, 0); place >= 0; place--) put(w, digit_at(d, place));
   put(w, '.');
@@ -71,7 +71,7 @@ static void put_positional(writer *w, const tsri_digits *d) {
 
 static int exponent_length(const tsri_digits *d) { return d->exponent <= -100 || d->exponent >= 100 ? 3 : 2; }
 
-static void put_exponent(writer *w, int exponent, int digits) {
+static void put_exponent(number_writer *w, int exponent, int digits) {
   put(w, 'e');
   put(w, exponent < 0 ? '-' : '+');
   int magnitude = exponent < 0 ? -exponent : exponent;
@@ -81,7 +81,7 @@ static void put_exponent(writer *w, int exponent, int digits) {
 }
 
 // Writes "-1.50e+08"; with `fraction_digits` 0 the point is kept: "1.e+08".
-static void put_exponential(writer *w, const tsri_digits *d, int fraction_digits, int exponent_digits) {
+static void put_exponential(number_writer *w, const tsri_digits *d, int fraction_digits, int exponent_digits) {
   if (d->is_negative) put(w, '-');
   put(w, d->digits[0]);
   put(w, '.');
@@ -185,7 +185,7 @@ void tsri_number_format_init(tsri_number_format *format, tsr_dtype dtype, const 
 
 // --- Second pass: the text -------------------------------------------------------------------------------------------
 
-static void write_float(const tsri_number_format *format, double value, writer *w) {
+static void write_float(const tsri_number_format *format, double value, number_writer *w) {
   tsri_digits d;
   if (!isfinite(value)) {
     const char *name = odd_name(value);
@@ -215,14 +215,14 @@ int tsri_number_write(const tsri_number_format *format, const void *element, cha
   if (!is_float(format->dtype)) {
     return print_int(text, TSRI_NUMBER_BYTES, format->left, format->dtype, element);
   }
-  writer w = {text, 0};
+  number_writer w = {text, 0};
   write_float(format, load_float(format->dtype, element), &w);
   text[w.length] = 0;
   return w.length;
 }
 
 // Writes "1.5e-05", "1e+16".
-static void write_exponential_alone(const tsri_digits *d, writer *w) {
+static void write_exponential_alone(const tsri_digits *d, number_writer *w) {
   if (d->is_negative) put(w, '-');
   put(w, d->digits[0]);
   if (d->count > 1) put(w, '.');
@@ -230,7 +230,7 @@ static void write_exponential_alone(const tsri_digits *d, writer *w) {
   put_exponent(w, d->exponent, 2);
 }
 
-static void write_float_alone(tsr_dtype dtype, double value, writer *w) {
+static void write_float_alone(tsr_dtype dtype, double value, number_writer *w) {
   if (!isfinite(value)) {
     put_word(w, odd_name(value));
     return;
@@ -248,7 +248,7 @@ static void write_float_alone(tsr_dtype dtype, double value, writer *w) {
 int tsri_number_write_alone(tsr_dtype dtype, const void *element, char *text) {
   if (dtype == TSR_BOOL) return snprintf(text, TSRI_NUMBER_BYTES, "%s", bool_word(element));
   if (!is_float(dtype)) return print_int(text, TSRI_NUMBER_BYTES, 0, dtype, element);
-  writer w = {text, 0};
+  number_writer w = {text, 0};
   write_float_alone(dtype, load_float(dtype, element), &w);
   text[w.length] = 0;
   return w.length;

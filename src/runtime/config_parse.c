@@ -99,18 +99,18 @@ static bool accept(parse *p, uint64_t number) {
 }
 
 // Whether the text is the word for "not given". It is then put into lower case, and the value stays unset.
-static bool is_unset_word(parse *p, const char *word) {
+static bool take_unset_word(parse *p, const char *word) {
   if (!same_word(p->text, word)) return false;
   memcpy(p->text, word, strlen(word));
   return true;
 }
 
-typedef struct choice {
+typedef struct word_choice {
   const char *word;
   int number;
-} choice;
+} word_choice;
 
-static bool parse_choice(parse *p, const choice *choices, size_t count) {
+static bool parse_choice(parse *p, const word_choice *choices, size_t count) {
   const char *words[16];
   for (size_t i = 0; i < count; i++) {
     words[i] = choices[i].word;
@@ -127,49 +127,49 @@ static bool parse_choice(parse *p, const choice *choices, size_t count) {
 
 static bool parse_switch(parse *p) {
 #define TSRI_X(name, word, number) {#word, number},
-  static const choice choices[] = {TSRI_SWITCH_WORDS(TSRI_X)};
+  static const word_choice choices[] = {TSRI_SWITCH_WORDS(TSRI_X)};
 #undef TSRI_X
   return parse_choice(p, choices, COUNT_OF(choices));
 }
 
 static bool parse_jit(parse *p) {
 #define TSRI_X(name, word, number) {#word, number},
-  static const choice choices[] = {TSRI_JIT_WORDS(TSRI_X)};
+  static const word_choice choices[] = {TSRI_JIT_WORDS(TSRI_X)};
 #undef TSRI_X
   return parse_choice(p, choices, COUNT_OF(choices));
 }
 
 static bool parse_mix(parse *p) {
 #define TSRI_X(name, word, meaning) {#word, TSRI_MIX_##name},
-  static const choice choices[] = {TSRI_MIX_RULES(TSRI_X)};
+  static const word_choice choices[] = {TSRI_MIX_RULES(TSRI_X)};
 #undef TSRI_X
   return parse_choice(p, choices, COUNT_OF(choices));
 }
 
 static bool parse_placement(parse *p) {
 #define TSRI_X(name, word, meaning) {#word, TSRI_PLACEMENT_##name},
-  static const choice choices[] = {TSRI_PLACEMENT_RULES(TSRI_X)};
+  static const word_choice choices[] = {TSRI_PLACEMENT_RULES(TSRI_X)};
 #undef TSRI_X
   return parse_choice(p, choices, COUNT_OF(choices));
 }
 
 static bool parse_tune(parse *p) {
 #define TSRI_X(name, word, meaning) {#word, TSRI_TUNE_MODE_##name},
-  static const choice choices[] = {TSRI_TUNE_MODES(TSRI_X)};
+  static const word_choice choices[] = {TSRI_TUNE_MODES(TSRI_X)};
 #undef TSRI_X
   return parse_choice(p, choices, COUNT_OF(choices));
 }
 
 static bool parse_level(parse *p) {
 #define TSRI_X(name, lower, text) {#lower, TSR_LOG_##name},
-  static const choice choices[] = {TSR_LOG_LEVELS(TSRI_X)};
+  static const word_choice choices[] = {TSR_LOG_LEVELS(TSRI_X)};
 #undef TSRI_X
   return parse_choice(p, choices, COUNT_OF(choices));
 }
 
 static bool parse_simd(parse *p) {
 #define TSRI_X(name, word, meaning) {#word, 0},
-  static const choice choices[] = {TSRI_SIMD_LEVELS(TSRI_X)};
+  static const word_choice choices[] = {TSRI_SIMD_LEVELS(TSRI_X)};
 #undef TSRI_X
   if (!parse_choice(p, choices, COUNT_OF(choices))) return false;
   p->value->is_set = strcmp(p->text, "auto") != 0;
@@ -188,7 +188,7 @@ static bool parse_whole(parse *p, uint64_t most) {
   return accept(p, number);
 }
 
-static bool parse_index(parse *p) { return is_unset_word(p, "auto") || parse_whole(p, INT_MAX); }
+static bool parse_index(parse *p) { return take_unset_word(p, "auto") || parse_whole(p, INT_MAX); }
 
 static bool parse_threads(parse *p) { return parse_whole(p, MOST_THREADS); }
 
@@ -293,7 +293,7 @@ static bool accept_percent(parse *p, const quantity *q) {
 static bool parse_limit(parse *p) {
   quantity q;
   uint64_t bytes = 0;
-  if (is_unset_word(p, "none")) return true;
+  if (take_unset_word(p, "none")) return true;
   if (!parse_quantity(p, &q)) return false;
   if (strcmp(q.unit, "%") == 0) return accept_percent(p, &q);
   if (!scale_bytes(p, &q, &bytes)) return false;
@@ -305,7 +305,7 @@ static bool parse_duration(parse *p) {
   static const unit units[] = {{"ms", 1}, {"s", 1000}, {"min", 60000}, {"h", 3600000}};
   quantity q;
   uint64_t ms = 0;
-  if (is_unset_word(p, "none")) return true;
+  if (take_unset_word(p, "none")) return true;
   if (!parse_quantity(p, &q) || !scale_quantity(p, &q, units, COUNT_OF(units), &ms)) return false;
   if (ms == 0) return refuse(p, "is shorter than 1ms (none means no limit)");
   if (ms > UINT32_MAX) return refuse(p, "is longer than 49 days (none means no limit)");
@@ -330,7 +330,7 @@ static void make_lower(char *text) {
 // "cuda" or "cuda:1". The index is stored in the value and removed from the text.
 static bool parse_name(parse *p) {
   make_lower(p->text);
-  if (is_unset_word(p, "auto")) return true;
+  if (take_unset_word(p, "auto")) return true;
   char *colon = strchr(p->text, ':');
   if (!check_name(p, p->text, colon ? (size_t)(colon - p->text) : strlen(p->text))) return false;
   if (!colon) return accept(p, 0);
@@ -386,7 +386,7 @@ static bool check_list(parse *p, bool leaves_out) {
 
 static bool parse_names(parse *p) {
   tidy_list(p->text);
-  if (is_unset_word(p, "auto")) return true;
+  if (take_unset_word(p, "auto")) return true;
   if (!check_list(p, false)) return false;
   if (list_has(p->text, strlen(p->text), "auto", 4)) return refuse(p, "has auto beside other names");
   return accept(p, 0);
@@ -425,7 +425,7 @@ static bool parse_libraries(parse *p) {
   return check_libraries(p, leaves_out) && accept(p, 0);
 }
 
-static bool parse_text(parse *p) { return is_unset_word(p, "none") || accept(p, 0); }
+static bool parse_text(parse *p) { return take_unset_word(p, "none") || accept(p, 0); }
 
 static bool (*const parsers[TSRI_TYPE_COUNT])(parse *p) = {
     [TSRI_TYPE_NAME] = parse_name,
@@ -503,23 +503,23 @@ void tsri_setting_describe_unknown(const char *name, char out[TSRI_CONFIG_UNKNOW
 
 // --- The file ----------------------------------------------------------------------------------------------------
 
-typedef struct reader {
+typedef struct config_reader {
   const char *path;
   int line;
   const char *start, *end;           // of the present line
   int lines_of[TSRI_SETTING_COUNT];  // the line in which each setting was given; 0: not given yet
   tsr_status (*visit)(const tsri_config_line *line, void *user);
   void *user;
-} reader;
+} config_reader;
 
 // The column of `at` in its line, in characters from 1.
-static int column_of(const reader *r, const char *at) {
+static int column_of(const config_reader *r, const char *at) {
   int column = 1;
   for (const char *c = r->start; c < at; c++) column += ((unsigned char)*c & 0xC0) != 0x80;
   return column;
 }
 
-static tsr_status TSRI_PRINTF(3, 4) fail_at(const reader *r, const char *at, const char *format, ...) {
+static tsr_status TSRI_PRINTF(3, 4) fail_at(const config_reader *r, const char *at, const char *format, ...) {
   char message[TSRI_ERROR_BYTES];
   va_list args;
   va_start(args, format);
@@ -528,7 +528,7 @@ static tsr_status TSRI_PRINTF(3, 4) fail_at(const reader *r, const char *at, con
   return TSRI_FAIL(TSR_ERR_CONFIG, "%s:%d:%d: %s", r->path, r->line, column_of(r, at), message);
 }
 
-static tsr_status check_letters(const reader *r) {
+static tsr_status check_letters(const config_reader *r) {
   if ((size_t)(r->end - r->start) > TSRI_CONFIG_TEXT_BYTES) {
     return fail_at(r, r->start, "the line is longer than the %zu bytes allowed", TSRI_CONFIG_TEXT_BYTES);
   }
@@ -549,7 +549,7 @@ static const char *find_comment(const char *start, const char *end) {
   return end;
 }
 
-static tsr_status read_name(const reader *r, const char *start, size_t bytes, tsri_setting_id *out_id) {
+static tsr_status read_name(const config_reader *r, const char *start, size_t bytes, tsri_setting_id *out_id) {
   char name[NAME_BYTES + 2];  // longer than any setting's name, so that a cut-off name matches none
   char problem[TSRI_CONFIG_UNKNOWN_BYTES];
   if (bytes > NAME_BYTES + 1) bytes = NAME_BYTES + 1;
@@ -560,7 +560,7 @@ static tsr_status read_name(const reader *r, const char *start, size_t bytes, ts
   return fail_at(r, start, "%s", problem);
 }
 
-static tsr_status read_line(reader *r) {
+static tsr_status read_line(config_reader *r) {
   tsr_status status = check_letters(r);
   if (status != TSR_OK) return status;
 
@@ -599,7 +599,7 @@ tsr_status tsri_config_parse_file(const char *path, const char *text, size_t byt
   if (bytes > TSRI_CONFIG_FILE_BYTES) {
     return TSRI_FAIL(TSR_ERR_CONFIG, "%s: larger than the 1 MiB allowed for a config file", path);
   }
-  reader r = {.path = path, .line = 1, .start = text, .visit = visit, .user = user};
+  config_reader r = {.path = path, .line = 1, .start = text, .visit = visit, .user = user};
   if (begins_with(text, bytes, "\xFF\xFE") || begins_with(text, bytes, "\xFE\xFF")) {
     return fail_at(&r, text, "the file is UTF-16; only UTF-8 text is allowed");
   }

@@ -136,7 +136,7 @@ static tsr_status find_program(tsr_device *device, tsri_long_loops *loops, const
 
 // --- Launching --------------------------------------------------------------------------------------------------------
 
-typedef struct cutting {
+typedef struct loop_cutting {
   tsr_device *device;
   const tsri_built *built;
   tsri_argument arguments[TSRI_LANG_MAX_BUFFERS];
@@ -145,10 +145,10 @@ typedef struct cutting {
   tsri_kernel_slice_params *slice;  // points into `block`
   uint32_t *again;                  // points into `block`; not 0: items restore their saved state
   uint64_t start_ns;                // when the first launch began
-} cutting;
+} loop_cutting;
 
 // The device's time-out holds for all launches together, so that a loop without end is stopped.
-static tsr_status check_time(const cutting *c) {
+static tsr_status check_time(const loop_cutting *c) {
   uint64_t limit = c->device->timeout_ns;
   if (limit == UINT64_MAX || tsri_clock_ns() - c->start_ns < limit) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_TIMEOUT, "kernel %s: stopped after %llu ms (is there a loop that does not end?)",
@@ -156,7 +156,7 @@ static tsr_status check_time(const cutting *c) {
 }
 
 // Reads whether an item has stopped. Through a stage: a copy that timed out may still be written to when this function has returned.
-static tsr_status read_report(const cutting *c, uint32_t *out_stopped) {
+static tsr_status read_report(const loop_cutting *c, uint32_t *out_stopped) {
   uint32_t *report = tsri_stage_create(sizeof *report);
   if (!report)
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its report", c->built->kernel->name);
@@ -167,7 +167,7 @@ static tsr_status read_report(const cutting *c, uint32_t *out_stopped) {
 }
 
 // Launches one part repeatedly until no work item reports that it has stopped early.
-static tsr_status run_part(cutting *c, const uint32_t groups[3]) {
+static tsr_status run_part(loop_cutting *c, const uint32_t groups[3]) {
   uint32_t has_stopped = 0, none = 0;
   *c->again = 0;
   do {
@@ -182,7 +182,7 @@ static tsr_status run_part(cutting *c, const uint32_t groups[3]) {
 }
 
 // Runs the launch in parts of at most part[0] * part[1] * part[2] work-groups.
-static tsr_status run_parts(cutting *c, const uint32_t groups[3], const uint32_t part[3]) {
+static tsr_status run_parts(loop_cutting *c, const uint32_t groups[3], const uint32_t part[3]) {
   tsr_status status = TSR_OK;
   uint32_t *first = c->slice->first, now[3];
   for (first[2] = 0; first[2] < groups[2] && status == TSR_OK; first[2] += part[2]) {
@@ -212,7 +212,7 @@ static tsr_status launch(tsr_device *device, tsri_long_loops *loops, const tsri_
     part[i] = groups[i] < most ? groups[i] : (uint32_t)most;
     count *= part[i];
   }
-  cutting c = {.device = device, .built = &loops->built, .start_ns = tsri_clock_ns()};
+  loop_cutting c = {.device = device, .built = &loops->built, .start_ns = tsri_clock_ns()};
   uint64_t state_words = 1 + words * count;
   status = tsr_buffer_create(device, (size_t)state_words * 4, 0, &c.state);
   if (status != TSR_OK) return status;

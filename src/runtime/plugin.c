@@ -231,16 +231,16 @@ static int find_or_create(const char *path) {
   return loaded_count++;
 }
 
-typedef struct scan {
+typedef struct plugin_scan {
   const char *folder;
   size_t folder_bytes;
   char **files;
   size_t file_count;
   bool is_out_of_memory;
-} scan;
+} plugin_scan;
 
 static void note_file(const char *name, void *user) {
-  scan *scan_run = user;
+  plugin_scan *scan_run = user;
   if (!ends_with(name, tsri_library_suffix) || scan_run->is_out_of_memory) return;
   char **grown = tsri_realloc(scan_run->files, (scan_run->file_count + 1) * sizeof *grown);
   if (grown) scan_run->files = grown;
@@ -262,7 +262,7 @@ static bool add_active(int index) {
   return true;
 }
 
-static bool use_file(const scan *scan_run, const char *file) {
+static bool use_file(const plugin_scan *scan_run, const char *file) {
   char *path = tsri_format_text("%.*s/%s", (int)scan_run->folder_bytes, scan_run->folder, file);
   int index = path ? find_or_create(path) : -1;
   tsri_free(path);
@@ -285,7 +285,7 @@ static bool check_folder(const char *path, bool *out_has_memory) {
 static bool scan_folder(const char *folder, size_t folder_bytes) {
   char *path = tsri_format_text("%.*s", (int)folder_bytes, folder);
   if (!path) return false;
-  scan scan_run = {.folder = folder, .folder_bytes = folder_bytes};
+  plugin_scan scan_run = {.folder = folder, .folder_bytes = folder_bytes};
   bool is_there = tsri_folder_each(path, note_file, &scan_run), is_ok = !scan_run.is_out_of_memory;
   if (!is_there) tsri_log(TSR_LOG_WARN, "plug-in folder %s cannot be read", path);
   bool is_usable = is_there && is_ok && check_folder(path, &is_ok);

@@ -149,7 +149,8 @@ static bool fits(const tsri_pool *pool, const tsri_block *block, const request *
   return wanted->bytes >= block->segment->smallest_piece || wanted->is_last_resort;
 }
 
-static bool is_busy(const tsri_pool *pool, const tsri_block *block, request *wanted) {
+// Whether the block must be skipped because queued work still uses it; notes in `wanted` that there was one.
+static bool note_busy(const tsri_pool *pool, const tsri_block *block, request *wanted) {
   if (wanted->takes_busy || !pool->desc.is_busy || !pool->desc.is_busy(pool->desc.user, &block->usage)) return false;
   wanted->found_busy = true;
   return true;
@@ -159,7 +160,7 @@ static tsri_block *smallest_in_bin(const tsri_pool *pool, unsigned bin, request 
   tsri_block *best = NULL;
   size_t scanned = 0;
   for (tsri_block *block = pool->bins.first[bin]; block; block = block->bin_next) {
-    if (fits(pool, block, wanted) && (!best || block->bytes < best->bytes) && !is_busy(pool, block, wanted)) {
+    if (fits(pool, block, wanted) && (!best || block->bytes < best->bytes) && !note_busy(pool, block, wanted)) {
       best = block;
       if (best->bytes == wanted->bytes) break;
     }

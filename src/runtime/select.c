@@ -215,7 +215,8 @@ static tsri_open_request make_request(const selection *choice, const tsri_backen
 
 // --- Trying candidates --------------------------------------------------------------------------------------------
 
-static bool has_enough_memory(selection *choice, const tsri_backend_entry *entry, const tsr_device_info *info) {
+// Rejects a device with less free memory than is required. Returns whether it has enough.
+static bool check_memory(selection *choice, const tsri_backend_entry *entry, const tsr_device_info *info) {
   if (choice->required_bytes <= info->free_bytes) return true;
   choice->was_short_of_memory = true;
   reject(choice, "%s %d (%s) has %s free", entry->name, info->index, info->name,
@@ -241,7 +242,7 @@ static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int i
     reject(choice, "%s %d (%s) still runs work of a device that was closed", entry->name, index, info.name);
     return TSR_ERR_UNAVAILABLE;
   }
-  if (!has_enough_memory(choice, entry, &info)) return TSR_ERR_UNAVAILABLE;
+  if (!check_memory(choice, entry, &info)) return TSR_ERR_UNAVAILABLE;
 
   tsri_open_request request = make_request(choice, entry, &info);
   status = tsri_device_create(&request, out_device);

@@ -20,15 +20,15 @@ static bool conflict(const tsri_step_memory *a, const tsri_step_memory *b) {
 }
 
 // `before` has one row of bits for each step: the steps on which it depends, directly or not.
-typedef struct search {
+typedef struct order_search {
   const tsri_step_memory *steps;
   uint64_t *before;
   size_t words;  // of a row
   tsri_tape_order *order;
   int found, room;  // entries of order->after
-} search;
+} order_search;
 
-static bool add_edge(search *s, int step) {
+static bool add_edge(order_search *s, int step) {
   if (s->found == s->room) {
     int more = s->room ? 2 * s->room : 256;
     int *larger = tsri_calloc((size_t)more, sizeof *larger);
@@ -43,7 +43,7 @@ static bool add_edge(search *s, int step) {
 }
 
 // From the latest step back: what a step found before depends on needs no edge of its own.
-static bool find_edges(search *s, int step) {
+static bool find_edges(order_search *s, int step) {
   uint64_t *before = s->before + (size_t)step * s->words;
   for (int i = step - 1; i >= 0; i--) {
     if (before[i / 64] >> (i % 64) & 1 || !conflict(&s->steps[step], &s->steps[i])) continue;
@@ -58,7 +58,7 @@ static bool find_edges(search *s, int step) {
 bool tsri_tape_order_init(tsri_tape_order *order, const tsri_step_memory *steps, int count) {
   *order = (tsri_tape_order){0};
   if (count > TSRI_MOST_ORDERED) return false;
-  search s = {.steps = steps, .words = ((size_t)count + 63) / 64, .order = order};
+  order_search s = {.steps = steps, .words = ((size_t)count + 63) / 64, .order = order};
   s.before = tsri_calloc((size_t)count * s.words, sizeof *s.before);
   order->first = tsri_calloc((size_t)count + 1, sizeof *order->first);
   bool works = s.before && order->first;

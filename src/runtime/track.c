@@ -178,7 +178,8 @@ static tsr_status overdue(const tsr_device *device, uint64_t timeout_ns) {
                    (double)timeout_ns / 1e6);
 }
 
-static tsr_status has_failed(tsr_device *device, tsri_track *track, tsr_status status) {
+// Names the work that may have failed. Unless it still runs, the track counts as waited for.
+static tsr_status note_failure(tsr_device *device, tsri_track *track, tsr_status status) {
   status = name_suspects(track, status);
   if (!tsri_is_still_running(device, status)) track->waited = track->queued;
   return status;
@@ -186,7 +187,7 @@ static tsr_status has_failed(tsr_device *device, tsri_track *track, tsr_status s
 
 static tsr_status finish_wait(tsr_device *device, tsri_track *track, uint64_t timeout_ns) {
   tsr_status status = device->backend->queue_wait(track->handle, timeout_ns);
-  if (status != TSR_OK) return has_failed(device, track, status);
+  if (status != TSR_OK) return note_failure(device, track, status);
   track->waited = track->queued;
   if (has_one(device)) atomic_store_explicit(&track->done, track->queued, memory_order_relaxed);
   else tsri_track_ended(track, track->queued);

@@ -113,11 +113,11 @@ static tsr_tensor *again_softmax(const tsri_again *s) {
 }
 
 // Weight and bias of a norm, from input `first` on.
-typedef struct norm_rows {
+typedef struct saved_norm {
   tsr_tensor *weight, *bias;
-} norm_rows;
+} saved_norm;
 
-static bool find_rows(const tsri_again *s, uint32_t first, norm_rows *out) {
+static bool find_rows(const tsri_again *s, uint32_t first, saved_norm *out) {
   const tsri_norm_attributes *g = TSRI_AGAIN_GIVEN(s, norm);
   uint32_t count = first + (g->has_weight != 0) + (g->has_bias != 0);
   if (s->input_count != count) return false;
@@ -127,7 +127,7 @@ static bool find_rows(const tsri_again *s, uint32_t first, norm_rows *out) {
 }
 
 static tsr_tensor *again_norm(const tsri_again *s) {
-  norm_rows rows;
+  saved_norm rows;
   double eps = TSRI_AGAIN_GIVEN(s, norm)->eps;
   if (!find_rows(s, 1, &rows)) return tsri_again_wrong(s, "number of inputs");
   if (TSRI_AGAIN_IS(s, layer_norm)) return tsr_layer_norm(s->inputs[0], rows.weight, rows.bias, eps);
@@ -135,7 +135,7 @@ static tsr_tensor *again_norm(const tsri_again *s) {
 }
 
 static tsr_status again_add_norm(const tsri_again *s, tsr_tensor **out) {
-  norm_rows rows;
+  saved_norm rows;
   double eps = TSRI_AGAIN_GIVEN(s, norm)->eps;
   bool is_layer = TSRI_AGAIN_IS(s, add_layer_norm);
   if (!find_rows(s, 2, &rows) || s->result_count != 2 || (!is_layer && rows.bias)) {

@@ -91,7 +91,8 @@ tsr_tensor *tsri_again_roi_align(const tsri_again *s) {
 }
 
 // Parts of roi_align's gradient. What they read is checked as roi_align checks it: by recording one of the same inputs, which nobody runs.
-static bool is_roi(const tsri_again *s, tsr_tensor *x, tsr_tensor *regions, tsr_tensor *images, const int64_t *parts) {
+static bool check_roi(const tsri_again *s, tsr_tensor *x, tsr_tensor *regions, tsr_tensor *images,
+                      const int64_t *parts) {
   const tsri_roi_attributes *g = TSRI_AGAIN_GIVEN(s, roi);
   tsr_roi_desc desc = {.scale = g->scale, .points = g->points, .rows = parts[0], .columns = parts[1]};
   return parts[0] >= 1 && parts[1] >= 1 && tsr_error(tsr_roi_align(x, regions, images, &desc)) == TSR_OK;
@@ -106,7 +107,7 @@ tsr_tensor *tsri_again_roi_weights(const tsri_again *s) {
   if (!fits) return tsri_again_wrong(s, "an input");
   tsr_tensor *images = tsr_zeros(s->device, TSR_I32, TSR_SHAPE(regions->layout.shape.dims[0]));
   tsr_tensor *x = tsr_zeros(s->device, regions->dtype, TSR_SHAPE(1, 1, 1, 1));
-  if (!is_roi(s, x, regions, images, (int64_t[]){shape.dims[1], 1})) return tsri_again_wrong(s, "an attribute");
+  if (!check_roi(s, x, regions, images, (int64_t[]){shape.dims[1], 1})) return tsri_again_wrong(s, "an attribute");
   return tsri_roi_weights(g, regions, (int)g->is_max, shape.dims[1], shape.dims[2]);
 }
 
@@ -114,7 +115,7 @@ tsr_status tsri_again_roi_places(const tsri_again *s, tsr_tensor **out) {
   tsr_tensor *x = s->inputs[0], *regions = s->inputs[1], *images = s->inputs[2];
   tsr_shape all = s->results[0].shape;
   bool fits = s->result_count == 2 && all.rank == 5 && images->dtype == TSR_I32 && x->dtype == regions->dtype &&
-              tsri_dtype_is_float(x->dtype) && is_roi(s, x, regions, images, &all.dims[3]);
+              tsri_dtype_is_float(x->dtype) && check_roi(s, x, regions, images, &all.dims[3]);
   if (!fits) return wrong(s, "an input");
   tsr_shape shape = {.rank = 5,
                      .dims = {4, regions->layout.shape.dims[0], x->layout.shape.dims[1], all.dims[3], all.dims[4]}};

@@ -13,13 +13,13 @@ enum { MOST_GROUPS = 63, DECAYED = 0, NOT_DECAYED = 1, FIRST_GROUP = 2 };
 // 0: the usual value; below 0: 0.
 static double value_or(double given, double usual) { return given == 0 ? usual : given < 0 ? 0 : given; }
 
-typedef struct range {
+typedef struct optim_range {
   const char *name;
   double value, most;
-} range;
+} optim_range;
 
 static tsr_status check_ranges(const tsr_optim_desc *desc) {
-  const range ranges[] = {
+  const optim_range ranges[] = {
       {"rate", desc->rate, INFINITY},
       {"momentum", desc->momentum, 1},
       {"beta1", desc->beta1, 1},

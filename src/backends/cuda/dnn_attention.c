@@ -239,7 +239,8 @@ static dnn_attention_plan *entry_of(cuda_dnn *dnn, const cuda_attention *a) {
   return *slot;
 }
 
-static bool has_plan(const cuda_dnn *dnn, dnn_attention_plan *entry, int64_t plan_after_ns) {
+// Makes the plan once the time lost without it reaches plan_after_ns. False: there is none yet, or none can be made.
+static bool plan_if_due(const cuda_dnn *dnn, dnn_attention_plan *entry, int64_t plan_after_ns) {
   if (!entry->is_made) {
     entry->lost_ns += gain_ns(&entry->attention);
     if (entry->lost_ns < (double)plan_after_ns) return false;
@@ -254,7 +255,7 @@ bool tsri_cuda_has_attention(cuda_device *device, const cuda_attention *attentio
   if (dnn) {
     tsri_mutex_lock(&dnn->lock);
     dnn_attention_plan *entry = entry_of(dnn, attention);
-    has_it = entry && has_plan(dnn, entry, plan_after_ns);
+    has_it = entry && plan_if_due(dnn, entry, plan_after_ns);
     tsri_mutex_unlock(&dnn->lock);
   }
   tsri_cuda_leave(device, was_pushed);
@@ -295,7 +296,7 @@ tsr_status tsri_cuda_attend(cuda_queue *queue, const cuda_attention *attention, 
   if (!dnn || (!attention->is_gradient && tsri_cuda_workspace(queue) != CU_SUCCESS)) return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&dnn->lock);
   dnn_attention_plan *plan = entry_of(dnn, attention);
-  bool is_good = plan && has_plan(dnn, plan, 0) && tsri_cuda_dnn_use_stream(dnn, queue->stream) == DNN_SUCCESS;
+  bool is_good = plan && plan_if_due(dnn, plan, 0) && tsri_cuda_dnn_use_stream(dnn, queue->stream) == DNN_SUCCESS;
   if (is_good) {
     cu_address workspace = attention->is_gradient
                                ? memory->scratch + (cu_address)sums_bytes(attention)

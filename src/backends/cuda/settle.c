@@ -72,8 +72,8 @@ static void choose_by_time(cuda_queue *queue, const cuda_proposals *proposals, t
 
 // --- Interface --------------------------------------------------------------------------------------------------------------
 
-// Whether the stored choice is one of the proposals.
-static bool is_known(tsri_choices *choices, const char *work, int count, int *out_chosen) {
+// The proposal that is stored as the choice for this work. False: none is stored, or it is not one of these proposals.
+static bool find_stored(tsri_choices *choices, const char *work, int count, int *out_chosen) {
   tsri_choice choice;
   int number = 0;
   if (!tsri_choices_find(choices, work, &choice) || sscanf(choice.choice, "proposal=%d", &number) != 1) return false;
@@ -89,7 +89,7 @@ bool tsri_cuda_settle(cuda_queue *queue, const char *operation, const tsri_cache
   if (!choices) return true;
   snprintf(choice.work, sizeof choice.work, "%s, proposals %016llx%016llx", operation,
            (unsigned long long)key->words[0], (unsigned long long)key->words[1]);
-  if (is_known(choices, choice.work, proposals->count, out_chosen)) return true;
+  if (find_stored(choices, choice.work, proposals->count, out_chosen)) return true;
   if (queue->is_recording || !may_time) return false;
   choose_by_time(queue, proposals, &choice, out_chosen);
   snprintf(choice.choice, sizeof choice.choice, "proposal=%d", *out_chosen + 1);

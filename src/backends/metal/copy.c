@@ -35,10 +35,10 @@ static const char text[] =
     "  const ulong first = tsr_at(group, groups, local) * 4ul;\n"
     "  for (ulong i = first; i < first + 4ul && i < p.count; i++) to[i] = p.pattern[i & 1ul];\n}\n";
 
-typedef struct range {
+typedef struct byte_range {
   uint64_t count;
   uint32_t pattern[2];
-} range;
+} byte_range;
 
 tsr_status tsri_metal_build_copies(metal_device *device) {
   tsr_status status = tsri_metal_build(device, "tsr_copy_bytes", text, &device->copy_bytes);
@@ -53,7 +53,7 @@ static void set_buffer(metal_id encoder, metal_id memory, size_t offset, metal_u
 
 // Launches one of the kernels on `bytes` bytes. `from` NULL: a fill.
 static tsr_status run_kernel(metal_queue *queue, metal_id pipeline, metal_id from, size_t from_offset, metal_id to,
-                             size_t to_offset, size_t bytes, const range *params) {
+                             size_t to_offset, size_t bytes, const byte_range *params) {
   enum { MOST_GROUPS = 1 << 15 };
   metal_id encoder = NULL;
   tsr_status status = tsri_metal_encode(queue, METAL_ENCODER_COMPUTE, &encoder);
@@ -75,7 +75,7 @@ static tsr_status run_kernel(metal_queue *queue, metal_id pipeline, metal_id fro
 static tsr_status copy_memory(metal_queue *queue, metal_id from, size_t from_offset, metal_id to, size_t to_offset,
                               size_t bytes) {
   if ((from_offset | to_offset | bytes) % 4 != 0) {
-    range params = {.count = bytes};
+    byte_range params = {.count = bytes};
     return run_kernel(queue, queue->device->copy_bytes, from, from_offset, to, to_offset, bytes, &params);
   }
   metal_id encoder = NULL;
@@ -99,7 +99,7 @@ tsr_status tsri_metal_fill(tsri_queue *opaque, tsri_buffer *dst, size_t offset, 
                            size_t pattern_bytes) {
   metal_queue *queue = metal_queue_of(opaque);
   unsigned char whole[8];
-  range params;
+  byte_range params;
   bool is_words = (offset | bytes) % 4 == 0;
   for (size_t i = 0; i < sizeof whole; i++) whole[i] = ((const unsigned char *)pattern)[i % pattern_bytes];
   params.count = is_words ? bytes / 4 : bytes;

@@ -38,7 +38,8 @@ static bool still_works(const opencl_device *device) {
          tsri_opencl_wait(device->setup, device->timeout_ns) == CL_SUCCESS;
 }
 
-static bool is_loss(opencl_device *device, cl_int code) {
+// Whether the device is lost, by this code or an earlier one; remembers it.
+static bool note_loss(opencl_device *device, cl_int code) {
   if (!device) return false;
   bool is_lost = atomic_load(&device->is_lost) || code == CL_DEVICE_NOT_AVAILABLE ||
                  (tsri_opencl_may_mean_loss(code) && !still_works(device));
@@ -56,7 +57,7 @@ tsr_status tsri_opencl_fail(opencl_device *device, cl_int code, tsr_status other
   vsnprintf(what, sizeof what, format, args);
   va_end(args);
   const char *name = device ? device->name : "OpenCL", *code_name = tsri_opencl_code_name(code);
-  if (is_loss(device, code)) {
+  if (note_loss(device, code)) {
     return tsri_fail(TSR_ERR_DEVICE_LOST, place, "%s stopped working: %s: OpenCL %d %s", name, what, code, code_name);
   }
   return tsri_fail(is_memory(code) ? TSR_ERR_OUT_OF_MEMORY : otherwise, place, "%s: %s: OpenCL %d %s", name, what, code,

@@ -5,20 +5,20 @@
 
 #include "core/alloc.h"
 
-typedef struct writer {
+typedef struct function_writer {
   const tsri_function_dialect *dialect;
   void *emitter;
   const tsri_expansion *x;
   tsri_builder text;
-} writer;
+} function_writer;
 
-static bool is_in_place(const writer *w, const tsri_ir_expr *n) {
+static bool is_in_place(const function_writer *w, const tsri_ir_expr *n) {
   bool (*is_constant_in_place)(tsr_dtype dtype) = w->dialect->is_constant_in_place;
   if (n->kind != TSRI_EXPR_CONST) return n->kind == TSRI_EXPR_VAR;
   return !is_constant_in_place || is_constant_in_place((tsr_dtype)n->type.dtype);
 }
 
-static void put_operand(writer *w, uint32_t index) {
+static void put_operand(function_writer *w, uint32_t index) {
   const tsri_ir_expr *n = &w->x->nodes[index];
   if (!is_in_place(w, n)) {
     tsri_builder_add(&w->text, "n%" PRIu32, index);
@@ -29,7 +29,7 @@ static void put_operand(writer *w, uint32_t index) {
   }
 }
 
-static void put_node(writer *w, const tsri_ir_expr *n) {
+static void put_node(function_writer *w, const tsri_ir_expr *n) {
   if (n->kind == TSRI_EXPR_CONST) {
     w->dialect->put_constant(w->emitter, &w->text, (tsr_dtype)n->type.dtype, n->bits);
     return;
@@ -50,12 +50,12 @@ static void put_node(writer *w, const tsri_ir_expr *n) {
 }
 
 // Writes the branch that passes operands in the far range to the function for them.
-static void put_far(writer *w, const tsri_expand_signature *of) {
+static void put_far(function_writer *w, const tsri_expand_signature *of) {
   const char *operands = of->arity == 1 ? "a" : "a, b";
   tsri_builder_add(&w->text, "  if (%s(%s)) { return %s(%s); }\n", of->is_far_name, operands, of->far_name, operands);
 }
 
-static void put_function(writer *w, const char *name, const tsri_expand_signature *of) {
+static void put_function(function_writer *w, const char *name, const tsri_expand_signature *of) {
   const tsri_expansion *x = w->x;
   w->dialect->put_head(w->emitter, &w->text, name, of, x->nodes[x->result].type);
   if (of->far_name[0]) put_far(w, of);
@@ -75,7 +75,7 @@ bool tsri_function_define(const tsri_function_dialect *dialect, void *emitter, c
                           tsri_expand_options options) {
   tsri_expand_signature of;
   tsri_expansion *x = tsri_malloc(sizeof *x);
-  writer w = {.dialect = dialect, .emitter = emitter, .x = x, .text = {.has_failed = !x}};
+  function_writer w = {.dialect = dialect, .emitter = emitter, .x = x, .text = {.has_failed = !x}};
   bool is_one = x && tsri_expand_named(name, options, x, &of);
   bool is_written = is_one && dialect->want(emitter, name);
   if (is_written && of.far_name[0]) {

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-typedef struct writer {
+typedef struct phrase_writer {
   const tsri_phrase_dialect *dialect;
   void *emitter;
   tsri_builder *out;
-} writer;
+} phrase_writer;
 
 void tsri_phrase_indent(tsri_builder *out, int steps) {
   enum { MOST_STEPS = 40 };
@@ -16,7 +16,7 @@ void tsri_phrase_indent(tsri_builder *out, int steps) {
 }
 
 // A part that is a name or an expression of the kernel; `number` is its index.
-static void put_part(const writer *w, char letter, tsri_ir_space space, uint32_t number) {
+static void put_part(const phrase_writer *w, char letter, tsri_ir_space space, uint32_t number) {
   if (letter == 'v') w->dialect->put_var(w->emitter, w->out, number);
   else if (letter == 'a') w->dialect->put_array(w->emitter, w->out, space, number);
   else if (letter == 'u') tsri_builder_add(w->out, "%" PRIu32, number);
@@ -25,7 +25,7 @@ static void put_part(const writer *w, char letter, tsri_ir_space space, uint32_t
 
 void tsri_phrase_put(const tsri_phrase_dialect *dialect, void *emitter, tsri_builder *out, const char *format,
                      va_list args) {
-  const writer w = {dialect, emitter, out};
+  const phrase_writer w = {dialect, emitter, out};
   for (const char *p = format; *p; p++) {
     size_t plain = strcspn(p, "%");
     tsri_builder_put(out, p, plain);

@@ -225,7 +225,8 @@ tsri_element tsri_check_element(tsri_checker *c, uint32_t node);
 tsri_check_operand tsri_check_index(tsri_checker *c, tsri_check_operand index);
 tsri_check_operand tsri_load(tsri_checker *c, const tsri_element *element, uint8_t lanes, tsri_ir_pos pos);
 void tsri_store(tsri_checker *c, const tsri_element *element, tsri_check_operand value, uint8_t lanes, tsri_ir_pos pos);
-bool tsri_may_store(tsri_checker *c, uint32_t binding, tsri_ir_pos pos);
+// False, with an error, if the array is const or an `in` buffer.
+bool tsri_check_writable(tsri_checker *c, uint32_t binding, tsri_ir_pos pos);
 
 tsri_check_operand tsri_check_call(tsri_checker *c, uint32_t node, tsr_dtype want);
 // Checks arguments from left to right and returns how many there are. At most `most` are stored; the caller reports

@@ -295,7 +295,7 @@ tsri_check_operand tsri_load(tsri_checker *c, const tsri_element *element, uint8
   return value;
 }
 
-bool tsri_may_store(tsri_checker *c, uint32_t id, tsri_ir_pos pos) {
+bool tsri_check_writable(tsri_checker *c, uint32_t id, tsri_ir_pos pos) {
   const tsri_name_binding *binding = tsri_name_binding_at(c, id);
   if (binding->access != TSRI_ACCESS_IN && !binding->is_const) return true;
   if (binding->is_const) {
@@ -310,7 +310,7 @@ bool tsri_may_store(tsri_checker *c, uint32_t id, tsri_ir_pos pos) {
 
 void tsri_store(tsri_checker *c, const tsri_element *element, tsri_check_operand value, uint8_t lanes,
                 tsri_ir_pos pos) {
-  if (!element->binding || !tsri_may_store(c, element->binding, pos)) return;
+  if (!element->binding || !tsri_check_writable(c, element->binding, pos)) return;
   const tsri_name_binding *binding = tsri_name_binding_at(c, element->binding);
   tsri_ir_array *array = tsri_array_at(c, binding->space, binding->object);
   char what[64];

@@ -249,7 +249,7 @@ static bool check_array(tsri_checker *c, const tsri_check_operand *arg, const ts
     }
     return false;
   }
-  if (!is_load) return tsri_may_store(c, arg->binding, arg->pos);
+  if (!is_load) return tsri_check_writable(c, arg->binding, arg->pos);
   if (binding.space != TSRI_SPACE_BUFFER || binding.access != TSRI_ACCESS_OUT) return true;
   tsri_diag_error(c->diag, arg->pos, "'%.*s' may only be written", TSRI_NAME(c, binding.symbol));
   return false;

@@ -173,7 +173,8 @@ static void drop_unread(const tsri_checker *c, uint32_t first_binding) {
 
 // --- The call -------------------------------------------------------------------------------------------------------
 
-static bool is_recursive(tsri_checker *c, uint32_t function, tsri_ir_pos call) {
+// Reports an error if the function is being called already. Returns whether it is.
+static bool refuse_recursion(tsri_checker *c, uint32_t function, tsri_ir_pos call) {
   for (const tsri_frame *frame = c->frame; frame; frame = frame->parent) {
     if (frame->function != function) continue;
     tsri_diag_error(c->diag, call, "'%.*s' calls itself", TSRI_NAME(c, tsri_ast_of(c, function)->symbol));
@@ -245,7 +246,7 @@ tsri_check_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function
   tsri_ir_pos call = tsri_ast_of(c, node)->pos;
   tsri_check_operand result = tsri_error_operand(call);
   uint32_t body = body_of(c, function, call);
-  if (!body || is_recursive(c, body, call)) return result;
+  if (!body || refuse_recursion(c, body, call)) return result;
   uint32_t wanted = 0;
   for (uint32_t param = ast->b; param; param = tsri_ast_of(c, param)->next) wanted++;
   uint32_t count = tsri_check_args(c, tsri_ast_of(c, node)->a, args, TSRI_LANG_MAX_ARGUMENTS, TSR_DTYPE_COUNT);

@@ -21,7 +21,8 @@ static const tsri_ast *variable_of(tsri_checker *c, const tsri_ast *ast) {
   return NULL;
 }
 
-static bool is_known(tsri_checker *c, const tsri_check_operand *value, const char *what) {
+// False, with an error, if the value is not known at compile time.
+static bool need_constant(tsri_checker *c, const tsri_check_operand *value, const char *what) {
   if (value->kind != TSRI_OPERAND_VALUE) return false;  // already reported
   if (tsri_is_const(c, value)) return true;
   tsri_diag_error(c->diag, value->pos, "the %s of an 'unroll for' must be known at compile time", what);
@@ -31,7 +32,7 @@ static bool is_known(tsri_checker *c, const tsri_check_operand *value, const cha
 // Whether another iteration follows. False also after an error.
 static bool goes_on(tsri_checker *c, const tsri_ast *ast, uint32_t rounds) {
   tsri_check_operand condition = tsri_need_bool(c, tsri_check_expr(c, ast->b, TSR_BOOL), "the condition of a loop");
-  if (!is_known(c, &condition, "condition") || !tsri_const_bits(c, &condition)) return false;
+  if (!need_constant(c, &condition, "condition") || !tsri_const_bits(c, &condition)) return false;
   if (rounds < MOST_ROUNDS) return true;
   tsri_diag_error(c->diag, ast->pos, "an 'unroll for' of more than %d rounds", MOST_ROUNDS);
   return false;
@@ -53,7 +54,7 @@ static bool take_step(tsri_checker *c, const tsri_ast *ast, uint32_t variable, t
       value = tsri_check_op(c, step->pos, (tsri_ir_op)(step->op - 1), args);
     }
     value = tsri_assignable(c, value, storage, 1, "the loop's variable");
-    if (!is_known(c, &value, "step")) return false;
+    if (!need_constant(c, &value, "step")) return false;
     tsri_name_binding_at(c, variable)->value = value;
   }
   return true;
@@ -65,7 +66,7 @@ static void check_rounds(tsri_checker *c, const tsri_ast *ast, const tsri_ast *d
   if (!tsri_check_type(c, decl->a, &storage, &lanes)) return;
   tsri_check_operand value = tsri_check_expr(c, decl->b, tsri_ir_compute_dtype(storage));
   value = tsri_assignable(c, value, storage, lanes, "the loop's variable");
-  if (!is_known(c, &value, "first value")) return;
+  if (!need_constant(c, &value, "first value")) return;
   uint32_t variable = tsri_bind(c, TSRI_BIND_CONST, decl->symbol, decl->pos), errors = c->diag->error_count;
   tsri_name_binding_at(c, variable)->value = value;
   for (uint32_t rounds = 0; goes_on(c, ast, rounds); rounds++) {

@@ -46,20 +46,20 @@ typedef struct home {
   bool is_torn;       // there are assignments in several regions
 } home;
 
-typedef struct analysis {
+typedef struct uniformity {
   tsri_checker *c;
   tsri_item_array regions;
   home *homes;         // of variables, then of local arrays
   bool *local_varies;  // one per local array
   bool has_changed, reports;
   bool has_mistakes;  // some pass found what the last one has to report
-} analysis;
+} uniformity;
 
 // --- Regions --------------------------------------------------------------------------------------------------------
 
-static region *region_at(const analysis *a, uint32_t id) { return (region *)a->regions.items + id; }
+static region *region_at(const uniformity *a, uint32_t id) { return (region *)a->regions.items + id; }
 
-static uint32_t new_region(analysis *a, uint32_t parent) {
+static uint32_t new_region(uniformity *a, uint32_t parent) {
   uint32_t id = tsri_item_array_add(&a->regions);
   if (!id) return ROOT;  // memory is out: noticed at the end of the pass
   const region *outer = region_at(a, parent), *far = region_at(a, outer->jump), *farther = region_at(a, far->jump);
@@ -70,7 +70,7 @@ static uint32_t new_region(analysis *a, uint32_t parent) {
 }
 
 // The ancestor of `id` at that depth, or `id` itself.
-static uint32_t region_at_depth(const analysis *a, uint32_t id, uint32_t depth) {
+static uint32_t region_at_depth(const uniformity *a, uint32_t id, uint32_t depth) {
   while (region_at(a, id)->depth > depth) {
     const region *inner = region_at(a, id);
     id = region_at(a, inner->jump)->depth >= depth ? inner->jump : inner->parent;
@@ -79,7 +79,7 @@ static uint32_t region_at_depth(const analysis *a, uint32_t id, uint32_t depth) 
 }
 
 // The innermost region that contains both. Regions of equal depth have jumps of equal length.
-static uint32_t common_region(const analysis *a, uint32_t x, uint32_t y) {
+static uint32_t common_region(const uniformity *a, uint32_t x, uint32_t y) {
   uint32_t depth = region_at(a, x)->depth < region_at(a, y)->depth ? region_at(a, x)->depth : region_at(a, y)->depth;
   x = region_at_depth(a, x, depth);
   y = region_at_depth(a, y, depth);
@@ -92,7 +92,7 @@ static uint32_t common_region(const analysis *a, uint32_t x, uint32_t y) {
   return x;
 }
 
-static void note_use(const analysis *a, uint32_t slot, uint32_t where, bool is_assignment) {
+static void note_use(const uniformity *a, uint32_t slot, uint32_t where, bool is_assignment) {
   home *h = &a->homes[slot];
   h->region = h->region && h->region != where ? common_region(a, h->region, where) : where;
   if (!is_assignment) return;
@@ -102,7 +102,7 @@ static void note_use(const analysis *a, uint32_t slot, uint32_t where, bool is_a
 
 // --- Values ---------------------------------------------------------------------------------------------------------
 
-static bool load_is_uniform(const analysis *a, const tsri_ir_expr *expr) {
+static bool load_is_uniform(const uniformity *a, const tsri_ir_expr *expr) {
   const tsri_checker *c = a->c;
   if (!tsri_expr_at(c, expr->a)->is_uniform) return false;
   if (expr->space == TSRI_SPACE_BUFFER)
@@ -111,7 +111,7 @@ static bool load_is_uniform(const analysis *a, const tsri_ir_expr *expr) {
 }
 
 // Operands have smaller indices than the expressions that use them, so one sweep is enough.
-static void sweep_values(analysis *a) {
+static void sweep_values(uniformity *a) {
   tsri_checker *c = a->c;
   for (uint32_t id = 1; id < c->exprs.count; id++) {
     tsri_ir_expr *expr = tsri_expr_at(c, id);
@@ -130,20 +130,20 @@ static void sweep_values(analysis *a) {
   }
 }
 
-static void vary(analysis *a, bool *is_uniform) {
+static void vary(uniformity *a, bool *is_uniform) {
   if (*is_uniform) a->has_changed = true;
   *is_uniform = false;
 }
 
-static void vary_local(analysis *a, uint32_t array) {
+static void vary_local(uniformity *a, uint32_t array) {
   if (!a->local_varies[array]) a->has_changed = true;
   a->local_varies[array] = true;
 }
 
-static uint32_t local_slot(const analysis *a, uint32_t array) { return a->c->vars.count + array; }
+static uint32_t local_slot(const uniformity *a, uint32_t array) { return a->c->vars.count + array; }
 
 // Notes which variables and local arrays an expression reads.
-static void note_reads(const analysis *a, uint32_t id, uint32_t where) {
+static void note_reads(const uniformity *a, uint32_t id, uint32_t where) {
   const tsri_ir_expr *expr = tsri_expr_at(a->c, id);
   if (!id) return;
   if (expr->kind == TSRI_EXPR_VAR) note_use(a, expr->object, where, false);
@@ -154,7 +154,7 @@ static void note_reads(const analysis *a, uint32_t id, uint32_t where) {
 }
 
 // At the end of a pass: marks as varying what only some of the items that use it have assigned.
-static void judge_homes(analysis *a) {
+static void judge_homes(uniformity *a) {
   tsri_checker *c = a->c;
   for (uint32_t slot = 1; slot < c->vars.count + c->arrays[TSRI_SPACE_LOCAL].count; slot++) {
     const home *h = &a->homes[slot];
@@ -223,7 +223,7 @@ static const char *spelling_of(const tsri_ir_stmt *stmt) {
   }
 }
 
-static void report(analysis *a, const tsri_ir_stmt *stmt, const flow *why) {
+static void report(uniformity *a, const tsri_ir_stmt *stmt, const flow *why) {
   static const char *const hints[] = {
       [BY_IF] = "move it out of the if; items with nothing to do can pass on a neutral value",
       [BY_RETURN] = "predicate the store instead of returning early: if (i < n) { … } around what only some items do",
@@ -238,7 +238,7 @@ static void report(analysis *a, const tsri_ir_stmt *stmt, const flow *why) {
 }
 
 // Barriers, collective operations and matrix fragments: all items of the group must arrive.
-static void expect_all_items(analysis *a, const tsri_ir_stmt *stmt, const flow *at) {
+static void expect_all_items(uniformity *a, const tsri_ir_stmt *stmt, const flow *at) {
   if (at->region == ROOT) return;
   a->has_mistakes = true;
   if (a->reports) report(a, stmt, at);
@@ -246,12 +246,12 @@ static void expect_all_items(analysis *a, const tsri_ir_stmt *stmt, const flow *
 
 // --- Statements -----------------------------------------------------------------------------------------------------
 
-static bool walk_block(analysis *a, uint32_t first, flow at, loop *around);
+static bool walk_block(uniformity *a, uint32_t first, flow at, loop *around);
 
-static bool is_uniform_expr(const analysis *a, uint32_t id) { return !id || tsri_expr_at(a->c, id)->is_uniform; }
+static bool is_uniform_expr(const uniformity *a, uint32_t id) { return !id || tsri_expr_at(a->c, id)->is_uniform; }
 
 // The state `from` inside a new region.
-static flow part(analysis *a, flow from, cause_kind kind, tsri_ir_pos pos, uint32_t condition) {
+static flow part(uniformity *a, flow from, cause_kind kind, tsri_ir_pos pos, uint32_t condition) {
   uint32_t inner = new_region(a, from.region);
   if (from.region != ROOT) {  // diagnostics explain the first separation
     from.region = inner;
@@ -260,7 +260,7 @@ static flow part(analysis *a, flow from, cause_kind kind, tsri_ir_pos pos, uint3
   return (flow){inner, kind, pos, condition};
 }
 
-static void walk_simple(analysis *a, const tsri_ir_stmt *stmt, const flow *at) {
+static void walk_simple(uniformity *a, const tsri_ir_stmt *stmt, const flow *at) {
   tsri_checker *c = a->c;
   bool is_uniform = is_uniform_expr(a, stmt->value) && is_uniform_expr(a, stmt->index);
   bool is_local = stmt->space == TSRI_SPACE_LOCAL && (stmt->kind == TSRI_STMT_STORE || stmt->kind == TSRI_STMT_CLEAR);
@@ -278,7 +278,7 @@ static void walk_simple(analysis *a, const tsri_ir_stmt *stmt, const flow *at) {
   if (!is_uniform) vary_local(a, stmt->object);
 }
 
-static bool walk_if(analysis *a, const tsri_ir_stmt *stmt, flow at, loop *around) {
+static bool walk_if(uniformity *a, const tsri_ir_stmt *stmt, flow at, loop *around) {
   note_reads(a, stmt->value, at.region);
   if (is_uniform_expr(a, stmt->value)) {
     bool has_barrier = walk_block(a, stmt->body, at, around);
@@ -289,7 +289,7 @@ static bool walk_if(analysis *a, const tsri_ir_stmt *stmt, flow at, loop *around
   return walk_block(a, stmt->other, part(a, at, kind, stmt->pos, stmt->value), around) || has_barrier;
 }
 
-static bool walk_loop(analysis *a, uint32_t id, flow at) {
+static bool walk_loop(uniformity *a, uint32_t id, flow at) {
   tsri_ir_stmt stmt = *tsri_stmt_at(a->c, id);
   if (!is_uniform_expr(a, stmt.value)) {
     at = part(a, at, BY_LOOP, tsri_expr_at(a->c, stmt.value)->pos, stmt.value);
@@ -318,7 +318,7 @@ static void walk_jump(const tsri_ir_stmt *stmt, const flow *at, loop *around) {
   around->cause = (flow){0, is_break ? BY_BREAK : BY_CONTINUE, stmt->pos, at->condition};
 }
 
-static bool walk_block(analysis *a, uint32_t first, flow at, loop *around) {
+static bool walk_block(uniformity *a, uint32_t first, flow at, loop *around) {
   bool has_any = false;
   for (uint32_t id = first; id; id = tsri_stmt_at(a->c, id)->next) {
     tsri_ir_stmt *stmt = tsri_stmt_at(a->c, id);
@@ -368,7 +368,7 @@ static void forget_notes(tsri_checker *c) {
   }
 }
 
-static void give_up(analysis *a) {
+static void give_up(uniformity *a) {
   tsri_checker *c = a->c;
   for (uint32_t i = 1; i < c->vars.count; i++) vary(a, &tsri_var_at(c, i)->is_uniform);
   for (uint32_t i = 1; i < c->arrays[TSRI_SPACE_LOCAL].count; i++) vary_local(a, i);
@@ -377,7 +377,7 @@ static void give_up(analysis *a) {
   }
 }
 
-static void one_pass(analysis *a, uint32_t body) {
+static void one_pass(uniformity *a, uint32_t body) {
   size_t slots = (size_t)a->c->vars.count + a->c->arrays[TSRI_SPACE_LOCAL].count;
   a->has_changed = false;
   a->regions.count = ROOT;
@@ -391,7 +391,7 @@ static void one_pass(analysis *a, uint32_t body) {
 bool tsri_check_uniform(tsri_checker *c, uint32_t body) {
   uint32_t local_count = c->arrays[TSRI_SPACE_LOCAL].count;
   size_t slots = (size_t)c->vars.count + local_count;
-  analysis a = {.c = c};
+  uniformity a = {.c = c};
   bool ok = tsri_item_array_init(&a.regions, sizeof(region), 32, UINT32_MAX);
   char *memory = tsri_calloc(1, slots * sizeof(home) + local_count);
   ok = ok && memory;

@@ -7,11 +7,11 @@
 static const tsri_ir_type i64_type = {TSR_I64, 1};
 
 // An access: its array, and its index as an expression that may be used any number of times.
-typedef struct access {
+typedef struct checked_access {
   tsri_ir_space space;
   uint32_t object, lanes, index;
   tsri_ir_pos pos;
-} access;
+} checked_access;
 
 static uint32_t zero_of(hoister *h, tsri_ir_type type) {
   uint32_t zero = put(&h->w, (tsri_ir_expr){.kind = TSRI_EXPR_CONST, .type = {type.dtype, 1}});
@@ -21,7 +21,7 @@ static uint32_t zero_of(hoister *h, tsri_ir_type type) {
 // --- Words of 64-bit numbers ----------------------------------------------------------------------------------------
 
 // The low (0) or high (1) word of an array's element count.
-static uint32_t count_word(hoister *h, const access *of, uint32_t which) {
+static uint32_t count_word(hoister *h, const checked_access *of, uint32_t which) {
   if (of->space == TSRI_SPACE_BUFFER) {
     uint32_t object = h->w.from->param_count + 2 * of->object + which;
     return put(&h->w, (tsri_ir_expr){.kind = TSRI_EXPR_SCALAR, .is_uniform = true, .type = u32_type, .object = object});
@@ -29,7 +29,7 @@ static uint32_t count_word(hoister *h, const access *of, uint32_t which) {
   return number(&h->w, which ? 0 : tsri_ir_array_of(h->w.from, of->space, of->object)->count);
 }
 
-static uint32_t index_word(hoister *h, const access *of, uint32_t which) {
+static uint32_t index_word(hoister *h, const checked_access *of, uint32_t which) {
   rewriter *w = &h->w;
   tsri_ir_type type = w->exprs[of->index].type;
   if (which == 0) return cast(w, of->index, TSRI_EXPR_CONVERT, u32_type);
@@ -48,7 +48,7 @@ static uint32_t is_not_negative(rewriter *w, uint32_t index) {
 }
 
 // 0 <= index <= count - lanes, in 64 bits.
-static uint32_t fits_wide(hoister *h, const access *of) {
+static uint32_t fits_wide(hoister *h, const checked_access *of) {
   rewriter *w = &h->w;
   uint32_t high = cast(w, count_word(h, of, 1), TSRI_EXPR_CONVERT, i64_type);
   uint32_t low = cast(w, count_word(h, of, 0), TSRI_EXPR_CONVERT, i64_type);
@@ -59,7 +59,7 @@ static uint32_t fits_wide(hoister *h, const access *of) {
 }
 
 // As fits_wide, for a 32-bit index. If the array has more elements than 32 bits can count, every index fits.
-static uint32_t fits_narrow(hoister *h, const access *of) {
+static uint32_t fits_narrow(hoister *h, const checked_access *of) {
   rewriter *w = &h->w;
   uint32_t index = index_word(h, of, 0), fits;
   if (of->lanes == 1) {
@@ -75,7 +75,7 @@ static uint32_t fits_narrow(hoister *h, const access *of) {
   return is_signed ? both(w, is_not_negative(w, of->index), fits) : fits;
 }
 
-static uint32_t fits(hoister *h, const access *of) {
+static uint32_t fits(hoister *h, const checked_access *of) {
   rewriter *w = &h->w;
   uint32_t in_range = w->exprs[of->index].type.dtype == TSR_I64 ? fits_wide(h, of) : fits_narrow(h, of);
   if (of->lanes == 1) return in_range;
@@ -85,7 +85,7 @@ static uint32_t fits(hoister *h, const access *of) {
 
 // --- The report -----------------------------------------------------------------------------------------------------
 
-static uint32_t array_number(const tsri_kernel *k, const access *of) {
+static uint32_t array_number(const tsri_kernel *k, const checked_access *of) {
   uint32_t first = of->space == TSRI_SPACE_BUFFER ? 0 : k->buffer_count;
   return first + (of->space == TSRI_SPACE_LOCAL ? k->shared_count : 0) + of->object;
 }
@@ -100,7 +100,7 @@ static void put_report_word(hoister *h, list *to, uint32_t place, uint32_t value
 }
 
 // Only the first item to find a wrong index sets the flag, and only it writes the rest.
-static void put_report(hoister *h, list *to, const access *of) {
+static void put_report(hoister *h, list *to, const checked_access *of) {
   rewriter *w = &h->w;
   uint32_t taken = tsri_hoist_var(h, u32_type);
   tsri_ir_stmt take = {.kind = TSRI_STMT_ATOMIC,
@@ -128,7 +128,7 @@ static void put_report(hoister *h, list *to, const access *of) {
 static uint32_t check_load(hoister *h, tsri_ir_expr load, list *before) {
   rewriter *w = &h->w;
   load.a = tsri_hoist_value(h, before, load.a);
-  access of = {(tsri_ir_space)load.space, load.object, load.type.lanes, load.a, load.pos};
+  checked_access of = {(tsri_ir_space)load.space, load.object, load.type.lanes, load.a, load.pos};
   uint32_t var = tsri_hoist_var(h, load.type);
   list good = {0}, bad = {0};
   assign(w, &good, var, put(w, load));
@@ -147,7 +147,7 @@ static void check_stmt(hoister *h, tsri_ir_stmt s, list *to) {
   s.index = tsri_hoist_value(h, to, s.index);
   if (w->has_failed) return;
   uint32_t lanes = s.kind == TSRI_STMT_STORE ? w->exprs[s.value].type.lanes : 1;
-  access of = {(tsri_ir_space)s.space, s.object, lanes, s.index, s.pos};
+  checked_access of = {(tsri_ir_space)s.space, s.object, lanes, s.index, s.pos};
   list bad = {0};
   put_report(h, &bad, &of);
   if (s.var) assign(w, &bad, s.var, zero_of(h, h->vars[s.var].type));

@@ -187,17 +187,17 @@ static inline pair two_product(tsri_expander *e, node a, node b) {
 // --- The functions, by file -----------------------------------------------------------------------------------------
 
 // x = k ln2 + r; `biased_k` is k + 2 bias in the low bits of an integer.
-typedef struct exp_parts {
+typedef struct exp_nodes {
   node k, r, biased_k;
-} exp_parts;
+} exp_nodes;
 
 // x = k pi/2 + hi + lo
-typedef struct trig_parts {
+typedef struct trig_nodes {
   node hi, lo, k;  // k: only its low bits
-} trig_parts;
+} trig_nodes;
 
 // expand_reduce.c
-trig_parts tsri_expand_reduce(tsri_expander *e, node x);
+trig_nodes tsri_expand_reduce(tsri_expander *e, node x);
 // expand_exp.c
 node tsri_expand_scale(tsri_expander *e, node p, node biased_k);
 node tsri_expand_exp(tsri_expander *e, node x);

@@ -44,25 +44,25 @@ static node convert_to(tsri_expander *e, tsr_dtype dtype, node a) {
   return put(e, (tsri_ir_expr){.kind = TSRI_EXPR_CONVERT, .dtype = (uint8_t)dtype, .type = type, .a = a});
 }
 
-typedef struct range {
+typedef struct whole_limits {
   int64_t least, most;
   double below, above;  // at and beyond these the result saturates; integers that every float type represents exactly
-} range;
+} whole_limits;
 
-static range range_of(tsr_dtype dtype) {
+static whole_limits range_of(tsr_dtype dtype) {
   switch (dtype) {
     case TSR_U8:
-      return (range){0, 255, 0, 255};
+      return (whole_limits){0, 255, 0, 255};
     case TSR_I8:
-      return (range){-128, 127, -128, 128};
+      return (whole_limits){-128, 127, -128, 128};
     case TSR_I16:
-      return (range){-32768, 32767, -32768, 32768};
+      return (whole_limits){-32768, 32767, -32768, 32768};
     case TSR_I32:
-      return (range){INT32_MIN, INT32_MAX, -0x1p31, 0x1p31};
+      return (whole_limits){INT32_MIN, INT32_MAX, -0x1p31, 0x1p31};
     case TSR_U32:
-      return (range){0, UINT32_MAX, 0, 0x1p32};
+      return (whole_limits){0, UINT32_MAX, 0, 0x1p32};
     default:
-      return (range){INT64_MIN, INT64_MAX, -0x1p63, 0x1p63};
+      return (whole_limits){INT64_MIN, INT64_MAX, -0x1p63, 0x1p63};
   }
 }
 
@@ -74,7 +74,7 @@ static node compare(tsri_expander *e, tsri_ir_op code, node a, node b) {
 // The operand of the conversion is replaced by 0 if it does not fit, because the result would be undefined. NaN gives
 // 0.
 node tsri_expand_float_to_int(tsri_expander *e, tsr_dtype to, node x) {
-  range r = range_of(to);
+  whole_limits r = range_of(to);
   node low = num(e, r.below), high = num(e, r.above), zero = num(e, 0), is_nan_bits = 0, fits;
   node above = compare(e, TSRI_OP_GE, x, high), under = compare(e, TSRI_OP_LE, x, low);
   if (e->trusts_nan) {

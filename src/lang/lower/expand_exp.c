@@ -8,12 +8,12 @@
 // once, so the halves are exponents that only need to be shifted into place.
 static node exp_rounder(tsri_expander *e) { return num(e, e->k->rounder + 2.0 * (double)e->k->bias); }
 
-static exp_parts exp_split(tsri_expander *e, node x) {
+static exp_nodes exp_split(tsri_expander *e, node x) {
   node rounder = exp_rounder(e);
   node t = mad(e, x, num(e, e->k->log2_e), rounder);
   node k = sub(e, t, rounder);
   node r = mad(e, k, num(e, -e->k->ln2_lo), mad(e, k, num(e, -e->k->ln2_hi), x));
-  return (exp_parts){.k = k, .r = r, .biased_k = iand(e, bits_of(e, t), e->k->mantissa >> 1)};
+  return (exp_nodes){.k = k, .r = r, .biased_k = iand(e, bits_of(e, t), e->k->mantissa >> 1)};
 }
 
 // p * 2^k, as two factors, so that subnormal results are rounded once and too large ones become infinity.
@@ -32,7 +32,7 @@ static node exp_near(tsri_expander *e, node r) { return freely(e, add(e, num(e, 
 
 node tsri_expand_exp(tsri_expander *e, node x) {
   x = at_most(e, e->k->exp_high, at_least(e, e->k->exp_low, x));
-  exp_parts parts = exp_split(e, x);
+  exp_nodes parts = exp_split(e, x);
   return tsri_expand_scale(e, exp_near(e, parts.r), parts.biased_k);
 }
 
@@ -49,7 +49,7 @@ node tsri_expand_exp2(tsri_expander *e, node x) {
 // 2^k (e^r - 1 + (1 - 2^-k)). For k = 0 this is the polynomial, which is accurate near 0.
 node tsri_expand_expm1(tsri_expander *e, node x) {
   node bounded = at_most(e, e->k->exp_high, at_least(e, e->k->expm1_low, x));
-  exp_parts parts = exp_split(e, bounded);
+  exp_nodes parts = exp_split(e, bounded);
   node exponent = iop(e, TSRI_OP_SUB, whole(e, 3 * e->k->bias), parts.biased_k);
   node inverse = float_of(e, shl(e, exponent, e->k->mantissa_bits));
   inverse = pick(e, lt(e, num(e, e->k->expm1_far), parts.k), num(e, 0), inverse);
@@ -60,7 +60,7 @@ node tsri_expand_expm1(tsri_expander *e, node x) {
 
 // e^x / 2 for x >= 0. Overflows only where sinh and cosh do.
 static node half_exp(tsri_expander *e, node x) {
-  exp_parts parts = exp_split(e, at_most(e, e->k->half_exp_high, x));
+  exp_nodes parts = exp_split(e, at_most(e, e->k->half_exp_high, x));
   return tsri_expand_scale(e, mad(e, num(e, 0.5), exp_poly(e, parts.r), num(e, 0.5)), parts.biased_k);
 }
 
@@ -79,7 +79,7 @@ node tsri_expand_cosh(tsri_expander *e, node x) {
 
 // e^x, if neither it nor 2^k is subnormal or infinite.
 static node exp_plain(tsri_expander *e, node x) {
-  exp_parts parts = exp_split(e, x);
+  exp_nodes parts = exp_split(e, x);
   node exponent = iop(e, TSRI_OP_SUB, parts.biased_k, whole(e, e->k->bias));
   return freely(e, mul(e, float_of(e, shl(e, exponent, e->k->mantissa_bits)), exp_near(e, parts.r)));
 }

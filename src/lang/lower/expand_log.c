@@ -4,9 +4,9 @@
 // All start from x = 2^n (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
 #include "lang/lower/expand_build.h"
 
-typedef struct log_parts {
+typedef struct log_nodes {
   node n, f;  // n as a float
-} log_parts;
+} log_nodes;
 
 // Arithmetic right shift of an integer whose bits represent a signed one, giving the exponent.
 static node signed_exponent(tsri_expander *e, node u) {
@@ -21,14 +21,14 @@ static node to_float(tsri_expander *e, node integer) {
 }
 
 // x is positive and finite, possibly subnormal. After subtracting the bits of sqrt(1/2), the exponent field is n.
-static log_parts log_split(tsri_expander *e, node x) {
+static log_nodes log_split(tsri_expander *e, node x) {
   node is_small = lt(e, x, num(e, e->k->smallest_normal));
   node normal = pick(e, is_small, mul(e, x, num(e, e->k->lift)), x);
   node lift = pick(e, is_small, num(e, -(double)e->k->mantissa_bits), num(e, 0));
   node u = iop(e, TSRI_OP_SUB, bits_of(e, normal), whole(e, e->k->sqrt_half));
   node n = add(e, to_float(e, signed_exponent(e, u)), lift);
   node scaled = float_of(e, iop(e, TSRI_OP_ADD, iand(e, u, e->k->mantissa), whole(e, e->k->sqrt_half)));
-  return (log_parts){.n = n, .f = sub(e, scaled, num(e, 1))};
+  return (log_nodes){.n = n, .f = sub(e, scaled, num(e, 1))};
 }
 
 // log(1 + f) = f - f^2/2 + tail + more. The tail is f^3 P(f) or, where that polynomial would be long, s (f^2/2 + z
@@ -56,7 +56,7 @@ static node log_special(tsri_expander *e, node x, node y) {
 }
 
 node tsri_expand_log(tsri_expander *e, node x) {
-  log_parts l = log_split(e, x);
+  log_nodes l = log_split(e, x);
   return log_special(e, x, log_of_parts(e, l.n, l.f));
 }
 
@@ -91,7 +91,7 @@ static pair log_times(tsri_expander *e, node f, const double c[2]) {
 }
 
 node tsri_expand_log2(tsri_expander *e, node x) {
-  log_parts l = log_split(e, x);
+  log_nodes l = log_split(e, x);
   pair p = log_times(e, l.f, e->k->log2_c);
   node sum = add(e, l.n, p.hi);
   node lost = sub(e, p.hi, sub(e, sum, l.n));
@@ -99,7 +99,7 @@ node tsri_expand_log2(tsri_expander *e, node x) {
 }
 
 node tsri_expand_log10(tsri_expander *e, node x) {
-  log_parts l = log_split(e, x);
+  log_nodes l = log_split(e, x);
   pair p = log_times(e, l.f, e->k->log10_c);
   node whole_part = mul(e, l.n, num(e, e->k->log10_2[0]));  // exact
   node sum = add(e, whole_part, p.hi);
@@ -114,7 +114,7 @@ node tsri_expand_log10(tsri_expander *e, node x) {
 // c1 z + z^2 R(z)). s, z, c0 and c1 are pairs; z^2 R is at most 2^-12 of the sum, so a single number is enough for it.
 static pair pow_log2(tsri_expander *e, node a) {
   const tsri_expand_consts *k = e->k;
-  log_parts l = log_split(e, a);
+  log_nodes l = log_split(e, a);
   node two = num(e, 2), d = add(e, two, l.f), d_lo = sub(e, l.f, sub(e, d, two));
   node s = divide(e, l.f, d);
   pair product = two_product(e, s, d);

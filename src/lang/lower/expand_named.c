@@ -6,11 +6,11 @@
 #include "lang/lower/expand.h"
 
 // The parts of a name such as "tsr_sin_far_f32".
-typedef struct parts {
+typedef struct name_parts {
   char base[16];              // "sin"
   bool is_far, is_condition;  // "tsr_sin_far_f32", "tsr_sin_is_far_f32"
   tsr_dtype dtype;
-} parts;
+} name_parts;
 
 // Whether `text` ends with `end`, which is then taken off.
 static bool cut_end(char *text, const char *end) {
@@ -20,7 +20,7 @@ static bool cut_end(char *text, const char *end) {
   return true;
 }
 
-static bool take_apart(const char *name, parts *out) {
+static bool take_apart(const char *name, name_parts *out) {
   static const tsr_dtype dtypes[] = {TSR_I32, TSR_U32, TSR_I64, TSR_F32, TSR_F64};
   const char *last = strrchr(name, '_');
   if (strncmp(name, "tsr_", 4) != 0 || last < name + 4 || (size_t)(last - name - 4) >= sizeof out->base) return false;
@@ -35,13 +35,13 @@ static bool take_apart(const char *name, parts *out) {
 }
 
 // Whether `call` ("tsr_sin_f32($a)") calls the function tsr_<base>_<dtype>.
-static bool is_call_of(const char *call, const parts *p) {
+static bool is_call_of(const char *call, const name_parts *p) {
   size_t bytes = strlen(p->base);
   return call && strncmp(call + 4, p->base, bytes) == 0 && call[4 + bytes] == '_' &&
          strncmp(call + 5 + bytes, tsr_dtype_name(p->dtype), strlen(tsr_dtype_name(p->dtype))) == 0;
 }
 
-static bool find_operation(const parts *p, tsri_ir_op *out_op) {
+static bool find_operation(const name_parts *p, tsri_ir_op *out_op) {
   for (int op = 0; op < TSRI_OP_COUNT; op++) {
     if (!is_call_of(tsri_expand_call((tsri_ir_op)op, p->dtype), p)) continue;
     *out_op = (tsri_ir_op)op;
@@ -52,7 +52,7 @@ static bool find_operation(const parts *p, tsri_ir_op *out_op) {
 }
 
 // Whether the base is a conversion such as "to_i8".
-static bool find_conversion(const parts *p, tsr_dtype *out_to) {
+static bool find_conversion(const name_parts *p, tsr_dtype *out_to) {
   if (strncmp(p->base, "to_", 3) != 0) return false;
   for (int to = 0; to < TSR_DTYPE_COUNT; to++) {
     *out_to = (tsr_dtype)to;
@@ -78,7 +78,7 @@ static bool find_storage(const char *name, tsri_expansion *out, tsri_expand_sign
 
 bool tsri_expand_named(const char *name, tsri_expand_options options, tsri_expansion *out,
                        tsri_expand_signature *out_signature) {
-  parts p;
+  name_parts p;
   tsri_ir_op op;
   if (find_storage(name, out, out_signature)) return true;
   if (!take_apart(name, &p)) return false;

@@ -142,7 +142,7 @@ static pair fraction_of(tsri_expander *e, const sizes *s, const node *words) {
   return total;
 }
 
-trig_parts tsri_expand_reduce(tsri_expander *e, node x) {
+trig_nodes tsri_expand_reduce(tsri_expander *e, node x) {
   const sizes *s = e->ints.dtype == TSR_U32 ? &sizes_f32 : &sizes_f64;
   argument a = take_apart(e, x);
   node m[MOST_WORDS], window[MOST_WINDOW], product[MOST_FRACTION + 1];
@@ -163,7 +163,7 @@ trig_parts tsri_expand_reduce(tsri_expander *e, node x) {
 
   node sign = iand(e, bits_of(e, x), e->k->sign), is_negative = ne(e, sign, whole(e, 0));
   node turned = iop(e, TSRI_OP_XOR, sign, pick(e, eq(e, goes_up, word(e, 1)), whole(e, e->k->sign), whole(e, 0)));
-  return (trig_parts){.hi = float_of(e, iop(e, TSRI_OP_XOR, bits_of(e, hi), turned)),
+  return (trig_nodes){.hi = float_of(e, iop(e, TSRI_OP_XOR, bits_of(e, hi), turned)),
                       .lo = float_of(e, iop(e, TSRI_OP_XOR, bits_of(e, lo), turned)),
                       .k = pick(e, is_negative, iop(e, TSRI_OP_SUB, whole(e, 0), k), k)};
 }

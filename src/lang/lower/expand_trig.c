@@ -4,7 +4,7 @@
 
 // For arguments up to tsri_expand_limit: pi/2 in three parts. x minus k times the first part is exact, since that part
 // has few bits and the result is below 1. The product with the second part is kept together with its rounding error.
-static trig_parts near_split(tsri_expander *e, node x) {
+static trig_nodes near_split(tsri_expander *e, node x) {
   const double *half_pi = e->k->half_pi;
   node rounder = num(e, e->k->rounder);
   node t = mad(e, x, num(e, e->k->two_over_pi), rounder);
@@ -19,10 +19,10 @@ static trig_parts near_split(tsri_expander *e, node x) {
   pair p = two_product(e, k, num(e, half_pi[1]));
   node hi = sub(e, first, p.hi);
   node lo = sub(e, sub(e, sub(e, first, hi), p.hi), mad(e, k, num(e, half_pi[2]), p.lo));
-  return (trig_parts){.hi = hi, .lo = lo, .k = bits_of(e, t)};
+  return (trig_nodes){.hi = hi, .lo = lo, .k = bits_of(e, t)};
 }
 
-static trig_parts trig_split(tsri_expander *e, node x) {
+static trig_nodes trig_split(tsri_expander *e, node x) {
   return e->is_far ? tsri_expand_reduce(e, x) : near_split(e, x);
 }
 
@@ -43,7 +43,7 @@ static node cos_poly(tsri_expander *e, node hi, node lo) {
 
 // sin(x + quarter * pi/2)
 static node sin_turned(tsri_expander *e, node x, int64_t quarter) {
-  trig_parts r = trig_split(e, x);
+  trig_nodes r = trig_split(e, x);
   node k = iop(e, TSRI_OP_ADD, r.k, whole(e, quarter));
   node sine = sin_poly(e, r.hi, r.lo), cosine = cos_poly(e, r.hi, r.lo);
   node y = pick(e, ne(e, iand(e, k, 1), whole(e, 0)), cosine, sine);
@@ -63,7 +63,7 @@ node tsri_expand_sin(tsri_expander *e, node x) { return unless_tiny(e, x, sin_tu
 node tsri_expand_cos(tsri_expander *e, node x) { return sin_turned(e, x, 1); }
 
 node tsri_expand_tan(tsri_expander *e, node x) {
-  trig_parts r = trig_split(e, x);
+  trig_nodes r = trig_split(e, x);
   node z = mul(e, r.hi, r.hi);
   node small = mad(e, mul(e, r.hi, z), horner(e, e->k->tan, z), mad(e, r.lo, z, r.lo));
   node t = add(e, r.hi, small);

@@ -14,12 +14,12 @@ enum {
   ADDED = 4    // + or fma uses it: the compiler must not know that it is -x, since it replaces x + -x by 0
 };
 
-typedef struct analysis {
+typedef struct hide_analysis {
   const tsri_kernel *kernel;
   bool has_fma;
   uint8_t *marks;  // by expression
   bool *has_work;  // by expression: contains a load or a long function, whose result no compiler can know
-} analysis;
+} hide_analysis;
 
 bool tsri_hide_rounds(tsri_ir_op op, tsr_dtype dtype) {
   return dtype == TSR_F32 && (op == TSRI_OP_ADD || op == TSRI_OP_SUB || op == TSRI_OP_MUL || op == TSRI_OP_DIV);
@@ -68,7 +68,7 @@ static bool gives_on(const tsri_ir_expr *x, tsr_dtype from) {
 }
 
 // Passes marks from results to operands. Operands have smaller indices than the expressions that use them.
-static void go_back(analysis *w, places *p) {
+static void go_back(hide_analysis *w, places *p) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = k->expr_count; i-- > 1;) {
     const tsri_ir_expr *x = &k->exprs[i];
@@ -87,7 +87,7 @@ static void go_back(analysis *w, places *p) {
   }
 }
 
-static void follow_stmts(analysis *w, const places *p) {
+static void follow_stmts(hide_analysis *w, const places *p) {
   const tsri_kernel *k = w->kernel;
   for (uint32_t i = 1; i < k->stmt_count; i++) {
     const tsri_ir_stmt *s = &k->stmts[i];
@@ -100,7 +100,7 @@ static void follow_stmts(analysis *w, const places *p) {
   }
 }
 
-static void find_work(analysis *w) {
+static void find_work(hide_analysis *w) {
   for (uint32_t i = 1; i < w->kernel->expr_count; i++) {
     const tsri_ir_expr *x = &w->kernel->exprs[i];
     uint32_t count = tsri_ir_operands(x);
@@ -110,7 +110,7 @@ static void find_work(analysis *w) {
 }
 
 // False: no memory.
-static bool analyse(analysis *w) {
+static bool analyse(hide_analysis *w) {
   const tsri_kernel *k = w->kernel;
   w->marks = tsri_calloc(k->expr_count + 1u, 1);
   w->has_work = tsri_calloc(k->expr_count + 1u, sizeof *w->has_work);
@@ -130,7 +130,7 @@ static bool analyse(analysis *w) {
 
 // --- Operands that may be equal ---------------------------------------------------------------------------------------
 
-static bool is_constant(const analysis *w, uint32_t expr) {
+static bool is_constant(const hide_analysis *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   return x->kind == TSRI_EXPR_CONST || (x->kind == TSRI_EXPR_SPLAT && w->kernel->exprs[x->a].kind == TSRI_EXPR_CONST);
 }
@@ -139,7 +139,7 @@ static bool is_constant(const analysis *w, uint32_t expr) {
 enum { MOST_LEVELS = 6 };
 
 // Whether the tree of `expr` reads the variable, parameter or array of `leaf`.
-static bool reads(const analysis *w, uint32_t expr, const tsri_ir_expr *leaf, int levels) {
+static bool reads(const hide_analysis *w, uint32_t expr, const tsri_ir_expr *leaf, int levels) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
   if (x->kind == leaf->kind && x->object == leaf->object && x->space == leaf->space) return true;
   uint32_t count = x->kind == TSRI_EXPR_LOAD ? 0 : tsri_ir_operands(x);  // an index says nothing about the element
@@ -150,7 +150,7 @@ static bool reads(const analysis *w, uint32_t expr, const tsri_ir_expr *leaf, in
 }
 
 // Whether both trees read a variable, parameter or array in common.
-static bool shares_source(const analysis *w, uint32_t a, uint32_t b, int levels) {
+static bool shares_source(const hide_analysis *w, uint32_t a, uint32_t b, int levels) {
   const tsri_ir_expr *x = &w->kernel->exprs[a];
   bool is_source = x->kind == TSRI_EXPR_VAR || x->kind == TSRI_EXPR_SCALAR || x->kind == TSRI_EXPR_LOAD;
   if (is_source) return reads(w, b, x, MOST_LEVELS);
@@ -165,7 +165,7 @@ static bool shares_source(const analysis *w, uint32_t a, uint32_t b, int levels)
 // the difference by 0, which is wrong for infinity and NaN. In fma(a, b, c) the third is, if it might equal a or b:
 // NVIDIA's compiler replaces fma(x, b, x) by x * (b + 1), which for an infinite x and b = -2 is -x instead of NaN. Sums
 // of products (acc = fma(x, y, acc)) are not hidden, so that they stay one instruction.
-static bool hides_operand(const analysis *w, const tsri_ir_expr *x, uint32_t which) {
+static bool hides_operand(const hide_analysis *w, const tsri_ir_expr *x, uint32_t which) {
   if (x->kind != TSRI_EXPR_OP || x->type.dtype != TSR_F32) return false;
   if (x->op == TSRI_OP_SUB && which == 1) return !is_constant(w, x->a) && !is_constant(w, x->b);
   if (x->op != TSRI_OP_FMA || which != 2 || !w->has_fma || is_constant(w, x->c)) return false;
@@ -176,7 +176,7 @@ static bool hides_operand(const analysis *w, const tsri_ir_expr *x, uint32_t whi
 
 // A float made of something else is hidden if arithmetic follows: it might fold to 0 and make 0 of x * 0, even for NaN.
 // Values from memory need no hiding.
-static tsri_hide hides_result(const analysis *w, uint32_t index) {
+static tsri_hide hides_result(const hide_analysis *w, uint32_t index) {
   const tsri_ir_expr *x = &w->kernel->exprs[index];
   uint8_t marks = w->marks[index];
   if (x->type.dtype != TSR_F32) return TSRI_HIDE_NOTHING;
@@ -208,7 +208,7 @@ static uint32_t hidden(rewriter *w, uint32_t value, tsri_hide how) {
 
 static uint32_t lower_expr(hoister *h, uint32_t index, list *before) {
   (void)before;
-  const analysis *w = h->context;
+  const hide_analysis *w = h->context;
   const tsri_ir_expr *original = &h->w.from->exprs[index];
   tsri_ir_expr x = h->w.exprs[index];
   tsri_hide how = hides_result(w, index);
@@ -227,7 +227,7 @@ static uint32_t lower_expr(hoister *h, uint32_t index, list *before) {
 tsr_status tsri_lower_hide(const tsri_kernel *kernel, bool has_fma, tsri_kernel **out_kernel) {
   static const tsri_hoist_pass pass = {.expr = lower_expr};
   *out_kernel = NULL;
-  analysis w = {.kernel = kernel, .has_fma = has_fma};
+  hide_analysis w = {.kernel = kernel, .has_fma = has_fma};
   tsr_status status = TSR_OK;
   if (analyse(&w)) status = tsri_hoist(kernel, &pass, NULL, &w, out_kernel);
   else status = TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory to look at it", kernel->variant);

@@ -15,7 +15,9 @@ static bool is_long(tsri_ir_type type) { return type.dtype == TSR_I64; }
 
 static const tsri_ir_expr *original(const hoister *h, uint32_t index) { return &h->w.from->exprs[index]; }
 
-static pair pair_of(const hoister *h, uint32_t index) { return (pair){h->places[index], halves_of(h)->exprs[index]}; }
+static word_pair pair_of(const hoister *h, uint32_t index) {
+  return (word_pair){h->places[index], halves_of(h)->exprs[index]};
+}
 
 // --- Memory -------------------------------------------------------------------------------------------------------------
 
@@ -51,7 +53,7 @@ static uint32_t first_index(const pair_writer *p, uint32_t index) {
   return p->lanes > 1 ? kept(p, at) : at;
 }
 
-static pair load_pair(const pair_writer *p, const tsri_ir_expr *x) {
+static word_pair load_pair(const pair_writer *p, const tsri_ir_expr *x) {
   rewriter *w = &p->h->w;
   uint32_t at = first_index(p, p->h->places[x->a]), low[4], high[4];
   for (uint32_t i = 0; i < p->lanes; i++) {
@@ -63,7 +65,7 @@ static pair load_pair(const pair_writer *p, const tsri_ir_expr *x) {
   return kept_pair(p, lows, highs);
 }
 
-static void store_pair(const pair_writer *p, const tsri_ir_stmt *s, pair value) {
+static void store_pair(const pair_writer *p, const tsri_ir_stmt *s, word_pair value) {
   rewriter *w = &p->h->w;
   uint32_t at = first_index(p, s->index);
   for (uint32_t i = 0; i < p->lanes; i++) {
@@ -78,15 +80,15 @@ static void store_pair(const pair_writer *p, const tsri_ir_stmt *s, pair value) 
 
 // --- Expressions --------------------------------------------------------------------------------------------------------
 
-static pair operation(const pair_writer *p, const tsri_ir_expr *x) {
+static word_pair operation(const pair_writer *p, const tsri_ir_expr *x) {
   hoister *h = p->h;
   bool is_binary = tsri_ir_op_infos[x->op].arity == 2, is_shift = tsri_ir_op_infos[x->op].rule == TSRI_RULE_SHIFT;
   if (x->op == TSRI_OP_SELECT) {
     uint32_t which = kept(p, h->places[x->a]);
-    pair yes = pair_of(h, x->b), no = pair_of(h, x->c);
+    word_pair yes = pair_of(h, x->b), no = pair_of(h, x->c);
     return kept_pair(p, pick(p, which, yes.low, no.low), pick(p, which, yes.high, no.high));
   }
-  pair a = pair_of(h, x->a), b = is_binary && !is_shift ? pair_of(h, x->b) : (pair){0};
+  word_pair a = pair_of(h, x->a), b = is_binary && !is_shift ? pair_of(h, x->b) : (word_pair){0};
   if (x->op != TSRI_OP_DIV && x->op != TSRI_OP_REM) {
     uint32_t places = is_shift ? kept(p, h->places[x->b]) : 0;
     return tsri_pair_operation(p, (tsri_ir_op)x->op, a, b, places);
@@ -94,12 +96,12 @@ static pair operation(const pair_writer *p, const tsri_ir_expr *x) {
   uint32_t low[4], high[4];
   pair_writer one = {h, p->to, 1};
   for (uint32_t i = 0; i < p->lanes; i++) {
-    pair c = a, d = b;
+    word_pair c = a, d = b;
     if (p->lanes > 1) {
       c = kept_pair(p, part_of(&h->w, a.low, i), part_of(&h->w, a.high, i));
       d = kept_pair(p, part_of(&h->w, b.low, i), part_of(&h->w, b.high, i));
     }
-    pair result = tsri_pair_divide(&one, c, d, x->op == TSRI_OP_REM);
+    word_pair result = tsri_pair_divide(&one, c, d, x->op == TSRI_OP_REM);
     low[i] = result.low;
     high[i] = result.high;
   }
@@ -114,7 +116,7 @@ static uint32_t arranged(const pair_writer *p, const tsri_ir_expr *x, bool is_hi
   of_words.type.dtype = TSR_U32;
   uint32_t count = tsri_ir_plain_operands(x);
   for (uint32_t i = 0; i < count; i++) {
-    pair part = pair_of(h, x->args[i]);
+    word_pair part = pair_of(h, x->args[i]);
     of_words.args[i] = is_high ? part.high : part.low;
   }
   return put(&h->w, of_words);
@@ -126,12 +128,12 @@ static uint32_t chosen(rewriter *w, uint32_t which, uint32_t yes, uint32_t no, t
 
 // if (a) { statements of b; t = b; } else { statements of c; t = c; }, or a ? b : c for each word if neither needs
 // statements.
-static pair choice(const pair_writer *p, const tsri_ir_expr *x) {
+static word_pair choice(const pair_writer *p, const tsri_ir_expr *x) {
   hoister *h = p->h;
   rewriter *w = &h->w;
   tsri_ir_type type = of_dtype(p, TSR_U32);
   uint32_t which = h->places[x->a];
-  pair yes = pair_of(h, x->b), no = pair_of(h, x->c);
+  word_pair yes = pair_of(h, x->b), no = pair_of(h, x->c);
   list run_yes = h->before[x->b], run_no = h->before[x->c];
   if (!run_yes.first && !run_no.first) {
     which = kept(p, which);
@@ -143,21 +145,22 @@ static pair choice(const pair_writer *p, const tsri_ir_expr *x) {
   assign(w, &run_no, low, no.low);
   assign(w, &run_no, high, no.high);
   append(w, p->to, put_if(w, NULL, which, run_yes.first, run_no.first));
-  return (pair){variable(w, low, type), variable(w, high, type)};
+  return (word_pair){variable(w, low, type), variable(w, high, type)};
 }
 
-static pair long_value(const pair_writer *p, const tsri_ir_expr *x) {
+static word_pair long_value(const pair_writer *p, const tsri_ir_expr *x) {
   hoister *h = p->h;
   rewriter *w = &h->w;
   tsri_ir_type type = of_dtype(p, TSR_U32);
   switch (x->kind) {
     case TSRI_EXPR_CONST:
-      return (pair){number(w, (uint32_t)x->bits), number(w, (uint32_t)(x->bits >> 32))};
+      return (word_pair){number(w, (uint32_t)x->bits), number(w, (uint32_t)(x->bits >> 32))};
     case TSRI_EXPR_VAR:
-      return (pair){variable(w, x->object, type), variable(w, halves_of(h)->vars[x->object], type)};
+      return (word_pair){variable(w, x->object, type), variable(w, halves_of(h)->vars[x->object], type)};
     case TSRI_EXPR_SCALAR:
-      return (pair){put(w, (tsri_ir_expr){.kind = x->kind, .type = type, .object = x->object}),
-                    put(w, (tsri_ir_expr){.kind = x->kind, .type = type, .object = halves_of(h)->params[x->object]})};
+      return (word_pair){
+          put(w, (tsri_ir_expr){.kind = x->kind, .type = type, .object = x->object}),
+          put(w, (tsri_ir_expr){.kind = x->kind, .type = type, .object = halves_of(h)->params[x->object]})};
     case TSRI_EXPR_OP:
       return operation(p, x);
     case TSRI_EXPR_COND:
@@ -181,7 +184,7 @@ static uint32_t lower_expr(hoister *h, uint32_t index, list *before) {
   const tsri_ir_expr *x = original(h, index);
   pair_writer p = {h, before, x->type.lanes};
   if (is_long(x->type)) {
-    pair value = long_value(&p, x);
+    word_pair value = long_value(&p, x);
     halves_of(h)->exprs[index] = value.high;
     return value.low;
   }

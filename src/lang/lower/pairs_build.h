@@ -6,9 +6,9 @@
 #include "lang/lower/hoist_build.h"
 
 // Two u32 expressions of equal lanes, which may be used any number of times.
-typedef struct pair {
+typedef struct word_pair {
   uint32_t low, high;
-} pair;
+} word_pair;
 
 // Where operations on pairs are written: statements go to `to`, values have `lanes` lanes.
 typedef struct pair_writer {
@@ -56,28 +56,28 @@ static inline uint32_t sign_bits(const pair_writer *p, uint32_t a) {
 
 // --- Pairs --------------------------------------------------------------------------------------------------------------
 
-static inline pair kept_pair(const pair_writer *p, uint32_t low, uint32_t high) {
+static inline word_pair kept_pair(const pair_writer *p, uint32_t low, uint32_t high) {
   uint32_t first = kept(p, low);
-  return (pair){first, kept(p, high)};
+  return (word_pair){first, kept(p, high)};
 }
-static inline pair pick_pair(const pair_writer *p, uint32_t condition, pair yes, pair no) {
+static inline word_pair pick_pair(const pair_writer *p, uint32_t condition, word_pair yes, word_pair no) {
   uint32_t which = kept(p, condition);
   return kept_pair(p, pick(p, which, yes.low, no.low), pick(p, which, yes.high, no.high));
 }
 
-pair tsri_pair_add(const pair_writer *p, pair a, pair b);
-pair tsri_pair_sub(const pair_writer *p, pair a, pair b);
-pair tsri_pair_neg(const pair_writer *p, pair a);
-pair tsri_pair_abs(const pair_writer *p, pair a);
-pair tsri_pair_shl(const pair_writer *p, pair a, uint32_t count);
+word_pair tsri_pair_add(const pair_writer *p, word_pair a, word_pair b);
+word_pair tsri_pair_sub(const pair_writer *p, word_pair a, word_pair b);
+word_pair tsri_pair_neg(const pair_writer *p, word_pair a);
+word_pair tsri_pair_abs(const pair_writer *p, word_pair a);
+word_pair tsri_pair_shl(const pair_writer *p, word_pair a, uint32_t count);
 // An operation on i64 that gives i64; `count` is the second operand of a shift.
-pair tsri_pair_operation(const pair_writer *p, tsri_ir_op code, pair a, pair b, uint32_t count);
+word_pair tsri_pair_operation(const pair_writer *p, tsri_ir_op code, word_pair a, word_pair b, uint32_t count);
 // A comparison of i64, as a bool.
-uint32_t tsri_pair_compare(const pair_writer *p, tsri_ir_op code, pair a, pair b);
+uint32_t tsri_pair_compare(const pair_writer *p, tsri_ir_op code, word_pair a, word_pair b);
 // Conversions: to i64 from another type, and to `dtype` from i64.
-pair tsri_pair_from(const pair_writer *p, tsr_dtype dtype, uint32_t a);
-uint32_t tsri_pair_to(const pair_writer *p, tsr_dtype dtype, pair a);
+word_pair tsri_pair_from(const pair_writer *p, tsr_dtype dtype, uint32_t a);
+uint32_t tsri_pair_to(const pair_writer *p, tsr_dtype dtype, word_pair a);
 // DIV or REM, of one lane.
-pair tsri_pair_divide(const pair_writer *p, pair a, pair b, bool is_remainder);
+word_pair tsri_pair_divide(const pair_writer *p, word_pair a, word_pair b, bool is_remainder);
 
 #endif

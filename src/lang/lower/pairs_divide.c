@@ -16,7 +16,7 @@ static uint32_t moved_up(const pair_writer *p, uint32_t high, uint32_t low) {
   return wop(p, TSRI_OP_OR, wop(p, TSRI_OP_SHL, var_value(p, high), words(p, 1)), top);
 }
 
-static list one_step(const pair_writer *at, const dividing *d, pair divisor) {
+static list one_step(const pair_writer *at, const dividing *d, word_pair divisor) {
   rewriter *w = &at->h->w;
   list body = {0}, fits = {0};
   pair_writer p = {at->h, &body, 1};
@@ -25,13 +25,13 @@ static list one_step(const pair_writer *at, const dividing *d, pair divisor) {
   assign(w, &body, d->rest[0], moved_up(&p, d->rest[0], d->left[1]));
   assign(w, &body, d->left[1], moved_up(&p, d->left[1], d->left[0]));
   assign(w, &body, d->left[0], wop(&p, TSRI_OP_SHL, var_value(&p, d->left[0]), words(&p, 1)));
-  pair rest = {var_value(&p, d->rest[0]), var_value(&p, d->rest[1])};
+  word_pair rest = {var_value(&p, d->rest[0]), var_value(&p, d->rest[1])};
   uint32_t by_low = is(&p, TSRI_OP_GE, rest.low, divisor.low), by_high = is(&p, TSRI_OP_GT, rest.high, divisor.high);
   uint32_t is_equal = is(&p, TSRI_OP_EQ, rest.high, divisor.high);
   uint32_t is_enough = op(w, TSRI_OP_SELECT, bool_type, is_equal, by_low, by_high);
   is_enough = test(w, TSRI_OP_OR, is_enough, is(&p, TSRI_OP_NE, out, words(&p, 0)));
   pair_writer inner = {at->h, &fits, 1};
-  pair less = tsri_pair_sub(&inner, rest, divisor);
+  word_pair less = tsri_pair_sub(&inner, rest, divisor);
   assign(w, &fits, d->rest[0], less.low);
   assign(w, &fits, d->rest[1], less.high);
   assign(w, &fits, d->left[0], wop(&p, TSRI_OP_OR, var_value(&p, d->left[0]), words(&p, 1)));
@@ -39,7 +39,7 @@ static list one_step(const pair_writer *at, const dividing *d, pair divisor) {
   return body;
 }
 
-static void put_loop(const pair_writer *p, const dividing *d, pair divisor, list *to) {
+static void put_loop(const pair_writer *p, const dividing *d, word_pair divisor, list *to) {
   rewriter *w = &p->h->w;
   uint32_t i = tsri_hoist_var(p->h, u32_type);
   list step = {0}, body = one_step(p, d, divisor);
@@ -52,9 +52,9 @@ static void put_loop(const pair_writer *p, const dividing *d, pair divisor, list
                                     .other = step.first}));
 }
 
-pair tsri_pair_divide(const pair_writer *p, pair a, pair b, bool is_remainder) {
+word_pair tsri_pair_divide(const pair_writer *p, word_pair a, word_pair b, bool is_remainder) {
   rewriter *w = &p->h->w;
-  pair dividend = tsri_pair_abs(p, a), divisor = tsri_pair_abs(p, b);
+  word_pair dividend = tsri_pair_abs(p, a), divisor = tsri_pair_abs(p, b);
   dividing d;
   for (int i = 0; i < 2; i++) {
     d.left[i] = tsri_hoist_var(p->h, u32_type);
@@ -70,10 +70,10 @@ pair tsri_pair_divide(const pair_writer *p, pair a, pair b, bool is_remainder) {
   append(w, p->to, put_if(w, NULL, is_short, quick.first, slow.first));
 
   const uint32_t *of = is_remainder ? d.rest : d.left;
-  pair size = {var_value(p, of[0]), var_value(p, of[1])}, minus = tsri_pair_neg(p, size);
+  word_pair size = {var_value(p, of[0]), var_value(p, of[1])}, minus = tsri_pair_neg(p, size);
   uint32_t sign = is_remainder ? a.high : wop(p, TSRI_OP_XOR, a.high, b.high);
-  pair result = pick_pair(p, is(p, TSRI_OP_GE, sign, words(p, 0x80000000)), minus, size);
+  word_pair result = pick_pair(p, is(p, TSRI_OP_GE, sign, words(p, 0x80000000)), minus, size);
   uint32_t by_zero = is(p, TSRI_OP_EQ, wop(p, TSRI_OP_OR, b.low, b.high), words(p, 0));
-  pair zero = kept_pair(p, words(p, 0), words(p, 0));
+  word_pair zero = kept_pair(p, words(p, 0), words(p, 0));
   return pick_pair(p, by_zero, is_remainder ? zero : a, result);
 }

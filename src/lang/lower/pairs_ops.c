@@ -4,40 +4,42 @@
 
 // --- Arithmetic ---------------------------------------------------------------------------------------------------------
 
-pair tsri_pair_add(const pair_writer *p, pair a, pair b) {
+word_pair tsri_pair_add(const pair_writer *p, word_pair a, word_pair b) {
   uint32_t low = kept(p, wop(p, TSRI_OP_ADD, a.low, b.low));
   uint32_t carry = to_word(p, is(p, TSRI_OP_LT, low, a.low));
-  return (pair){low, kept(p, wop(p, TSRI_OP_ADD, wop(p, TSRI_OP_ADD, a.high, b.high), carry))};
+  return (word_pair){low, kept(p, wop(p, TSRI_OP_ADD, wop(p, TSRI_OP_ADD, a.high, b.high), carry))};
 }
 
-pair tsri_pair_sub(const pair_writer *p, pair a, pair b) {
+word_pair tsri_pair_sub(const pair_writer *p, word_pair a, word_pair b) {
   uint32_t borrow = to_word(p, is(p, TSRI_OP_LT, a.low, b.low));
   uint32_t high = wop(p, TSRI_OP_SUB, wop(p, TSRI_OP_SUB, a.high, b.high), borrow);
   return kept_pair(p, wop(p, TSRI_OP_SUB, a.low, b.low), high);
 }
 
-pair tsri_pair_neg(const pair_writer *p, pair a) {
+word_pair tsri_pair_neg(const pair_writer *p, word_pair a) {
   uint32_t zero = words(p, 0);
-  return tsri_pair_sub(p, (pair){kept(p, zero), kept(p, words(p, 0))}, a);
+  return tsri_pair_sub(p, (word_pair){kept(p, zero), kept(p, words(p, 0))}, a);
 }
 
-static pair multiply(const pair_writer *p, pair a, pair b) {
+static word_pair multiply(const pair_writer *p, word_pair a, word_pair b) {
   uint32_t cross = wop(p, TSRI_OP_ADD, wop(p, TSRI_OP_MUL, a.low, b.high), wop(p, TSRI_OP_MUL, a.high, b.low));
   uint32_t high = wop(p, TSRI_OP_ADD, wop(p, TSRI_OP_MULHI, a.low, b.low), cross);
   return kept_pair(p, wop(p, TSRI_OP_MUL, a.low, b.low), high);
 }
 
-static uint32_t is_negative(const pair_writer *p, pair a) { return is(p, TSRI_OP_GE, a.high, words(p, 0x80000000)); }
+static uint32_t is_negative(const pair_writer *p, word_pair a) {
+  return is(p, TSRI_OP_GE, a.high, words(p, 0x80000000));
+}
 
-pair tsri_pair_abs(const pair_writer *p, pair a) {
-  pair minus = tsri_pair_neg(p, a);
+word_pair tsri_pair_abs(const pair_writer *p, word_pair a) {
+  word_pair minus = tsri_pair_neg(p, a);
   return pick_pair(p, is_negative(p, a), minus, a);
 }
 
-static pair sign_of(const pair_writer *p, pair a) {
+static word_pair sign_of(const pair_writer *p, word_pair a) {
   uint32_t high = kept(p, sign_bits(p, a.high));
   uint32_t is_there = is(p, TSRI_OP_NE, wop(p, TSRI_OP_OR, a.low, a.high), words(p, 0));
-  return (pair){kept(p, wop(p, TSRI_OP_OR, high, to_word(p, is_there))), high};
+  return (word_pair){kept(p, wop(p, TSRI_OP_OR, high, to_word(p, is_there))), high};
 }
 
 // --- Shifts -------------------------------------------------------------------------------------------------------------
@@ -52,14 +54,14 @@ static uint32_t is_far(const pair_writer *p, uint32_t count) {
   return kept(p, is(p, TSRI_OP_NE, wop(p, TSRI_OP_AND, count, words(p, 32)), words(p, 0)));
 }
 
-pair tsri_pair_shl(const pair_writer *p, pair a, uint32_t count) {
+word_pair tsri_pair_shl(const pair_writer *p, word_pair a, uint32_t count) {
   uint32_t n = kept(p, wop(p, TSRI_OP_AND, count, words(p, 31))), far = is_far(p, count);
   uint32_t low = kept(p, wop(p, TSRI_OP_SHL, a.low, n));
   uint32_t high = wop(p, TSRI_OP_OR, wop(p, TSRI_OP_SHL, a.high, n), carried(p, TSRI_OP_SHR, a.low, n));
   return kept_pair(p, pick(p, far, words(p, 0), low), pick(p, far, low, high));
 }
 
-static pair shift_right(const pair_writer *p, pair a, uint32_t count) {
+static word_pair shift_right(const pair_writer *p, word_pair a, uint32_t count) {
   uint32_t n = kept(p, wop(p, TSRI_OP_AND, count, words(p, 31))), far = is_far(p, count);
   uint32_t high = kept(p, no_sign(p, op(&p->h->w, TSRI_OP_SHR, of_dtype(p, TSR_I32), with_sign(p, a.high), n, 0)));
   uint32_t low = wop(p, TSRI_OP_OR, wop(p, TSRI_OP_SHR, a.low, n), carried(p, TSRI_OP_SHL, a.high, n));
@@ -76,7 +78,7 @@ static uint32_t zeros(const pair_writer *p, tsri_ir_op code, uint32_t first, uin
   return pick(p, is(p, TSRI_OP_EQ, first, words(p, 0)), more, count(p, code, first));
 }
 
-static pair counted(const pair_writer *p, tsri_ir_op code, pair a) {
+static word_pair counted(const pair_writer *p, tsri_ir_op code, word_pair a) {
   uint32_t sum = 0;
   if (code == TSRI_OP_POPCOUNT) sum = wop(p, TSRI_OP_ADD, count(p, code, a.low), count(p, code, a.high));
   if (code == TSRI_OP_CLZ) sum = zeros(p, code, a.high, a.low);
@@ -86,7 +88,7 @@ static pair counted(const pair_writer *p, tsri_ir_op code, pair a) {
 
 // --- All of them --------------------------------------------------------------------------------------------------------
 
-uint32_t tsri_pair_compare(const pair_writer *p, tsri_ir_op code, pair a, pair b) {
+uint32_t tsri_pair_compare(const pair_writer *p, tsri_ir_op code, word_pair a, word_pair b) {
   rewriter *w = &p->h->w;
   tsri_ir_type bools = of_dtype(p, TSR_BOOL);
   if (code == TSRI_OP_EQ || code == TSRI_OP_NE) {
@@ -97,7 +99,7 @@ uint32_t tsri_pair_compare(const pair_writer *p, tsri_ir_op code, pair a, pair b
   return op(w, TSRI_OP_SELECT, bools, is(p, TSRI_OP_EQ, a.high, b.high), is(p, code, a.low, b.low), by_high);
 }
 
-pair tsri_pair_operation(const pair_writer *p, tsri_ir_op code, pair a, pair b, uint32_t count) {
+word_pair tsri_pair_operation(const pair_writer *p, tsri_ir_op code, word_pair a, word_pair b, uint32_t count) {
   switch (code) {
     case TSRI_OP_NEG:
       return tsri_pair_neg(p, a);

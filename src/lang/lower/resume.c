@@ -132,7 +132,7 @@ tsr_status tsri_kernel_resume(const tsri_kernel *kernel, uint32_t rounds, tsri_k
                .shared_words = tsri_resume_shared_words(kernel),
                .votes = (kernel->needs & TSRI_NEEDS_BARRIER) != 0};
   list all = {0};
-  range points;
+  point_range points;
   if (!copy_kernel(&r.w)) r.w.has_failed = true;
   if (!r.w.has_failed) tsri_resume_begin(&r, &all);
   if (!r.w.has_failed) join(&r.w, &all, tsri_resume_block(&r, kernel->body, false, &points));

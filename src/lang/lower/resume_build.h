@@ -6,9 +6,9 @@
 
 #include "lang/lower/rewrite_build.h"
 
-typedef struct range {
+typedef struct point_range {
   uint32_t low, high;  // first and last point inside; high < low: none
-} range;
+} point_range;
 
 typedef struct resumer {
   rewriter w;
@@ -51,12 +51,12 @@ static inline uint32_t runs(resumer *r) { return at_is(r, 0); }
 #define STOPPED 0xfffffffeu
 #define DONE    0xffffffffu
 
-static inline uint32_t looks_in(resumer *r, range points) {
+static inline uint32_t looks_in(resumer *r, point_range points) {
   uint32_t place = op(&r->w, TSRI_OP_SUB, u32_type, word(&r->w, r->at), number(&r->w, points.low), 0);
   return test(&r->w, TSRI_OP_LE, place, number(&r->w, points.high - points.low));
 }
 
-static inline uint32_t runs_or_looks_in(resumer *r, range points) {
+static inline uint32_t runs_or_looks_in(resumer *r, point_range points) {
   return test(&r->w, TSRI_OP_OR, runs(r), looks_in(r, points));
 }
 
@@ -77,7 +77,7 @@ static inline void arrive(resumer *r, list *to, uint32_t point) {
 
 // resume_walk.c: rewrites the statements of a block, so that an item runs, skips or enters each. `is_in_region`: a
 // vote already follows the block. `out_points`: the points inside.
-list tsri_resume_block(resumer *r, uint32_t first, bool is_in_region, range *out_points);
+list tsri_resume_block(resumer *r, uint32_t first, bool is_in_region, point_range *out_points);
 
 // resume_state.c: the number of words that an item saves; then the code before the kernel's body (which initialises or
 // restores variables) and after it (which saves them).

@@ -33,9 +33,9 @@ static list loop_head(resumer *r, uint32_t head, uint32_t condition) {
   return l;
 }
 
-static uint32_t rewrite_loop(resumer *r, uint32_t index, bool is_in_region, range *out_points) {
+static uint32_t rewrite_loop(resumer *r, uint32_t index, bool is_in_region, point_range *out_points) {
   tsri_ir_stmt loop = r->w.stmts[index];
-  range inside;
+  point_range inside;
   out_points->low = ++r->points;
   list body = loop_head(r, out_points->low, loop.value);
   join(&r->w, &body, tsri_resume_block(r, loop.body, is_in_region, &inside));
@@ -48,9 +48,9 @@ static uint32_t rewrite_loop(resumer *r, uint32_t index, bool is_in_region, rang
   return put_if(&r->w, &loop, runs_or_looks_in(r, *out_points), rewritten, 0);
 }
 
-static uint32_t rewrite_if(resumer *r, uint32_t index, bool is_in_region, range *out_points) {
+static uint32_t rewrite_if(resumer *r, uint32_t index, bool is_in_region, point_range *out_points) {
   tsri_ir_stmt stmt = r->w.stmts[index];
-  range yes, no;
+  point_range yes, no;
   out_points->low = r->points + 1;
   uint32_t body = tsri_resume_block(r, stmt.body, is_in_region, &yes).first;
   uint32_t other = tsri_resume_block(r, stmt.other, is_in_region, &no).first;
@@ -62,7 +62,7 @@ static uint32_t rewrite_if(resumer *r, uint32_t index, bool is_in_region, range 
 
 // After `region`, in which items stop individually or not at all: a vote makes all items of the work-group stop, or
 // none.
-static uint32_t with_vote(resumer *r, const tsri_ir_stmt *like, uint32_t region, range *points) {
+static uint32_t with_vote(resumer *r, const tsri_ir_stmt *like, uint32_t region, point_range *points) {
   list l = {0}, all = {0}, used = {0};
   uint32_t after = points->high = ++r->points;
   append(&r->w, &l, region);
@@ -98,7 +98,7 @@ static void put_run(resumer *r, list *to, uint32_t first, uint32_t last) {
   append(&r->w, to, put_if(&r->w, &like, runs(r), first, 0));
 }
 
-static uint32_t rewrite_stmt(resumer *r, uint32_t index, bool is_in_region, range *out_points) {
+static uint32_t rewrite_stmt(resumer *r, uint32_t index, bool is_in_region, point_range *out_points) {
   tsri_ir_stmt stmt = r->w.stmts[index];
   bool is_region = r->votes && !is_in_region && !stmt.has_barrier;
   uint32_t done = stmt.kind == TSRI_STMT_LOOP ? rewrite_loop(r, index, is_in_region || is_region, out_points)
@@ -106,7 +106,7 @@ static uint32_t rewrite_stmt(resumer *r, uint32_t index, bool is_in_region, rang
   return is_region ? with_vote(r, &stmt, done, out_points) : done;
 }
 
-list tsri_resume_block(resumer *r, uint32_t first, bool is_in_region, range *out_points) {
+list tsri_resume_block(resumer *r, uint32_t first, bool is_in_region, point_range *out_points) {
   list l = {0};
   uint32_t run_first = 0, run_last = 0, next = 0;
   out_points->low = r->points + 1;
@@ -121,7 +121,7 @@ list tsri_resume_block(resumer *r, uint32_t first, bool is_in_region, range *out
       run_last = i;
       continue;
     }
-    range inside;
+    point_range inside;
     put_run(r, &l, run_first, run_last);
     run_first = 0;
     append(&r->w, &l, rewrite_stmt(r, i, is_in_region, &inside));

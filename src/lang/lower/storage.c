@@ -65,13 +65,13 @@ static uint32_t encoded(rewriter *w, uint32_t value, uint32_t storage, uint32_t 
 // --- Elements in words --------------------------------------------------------------------------------------------------
 
 // The words in which the accessed elements are.
-typedef struct place {
+typedef struct word_place {
   uint32_t object, lanes;
   uint32_t bits;   // of an element
   uint32_t count;  // of the words that hold the elements
   uint32_t word;   // index of the first
   uint32_t shift;  // distance of the first element from the low end of the word; 0: none, since the words are whole
-} place;
+} word_place;
 
 static uint32_t shifted(rewriter *w, tsri_ir_op code, uint32_t a, uint32_t count) {
   return count ? op(w, code, u32_type, a, number(w, count), 0) : a;
@@ -79,10 +79,10 @@ static uint32_t shifted(rewriter *w, tsri_ir_op code, uint32_t a, uint32_t count
 
 // `is_used_twice`: the caller uses the word index and the shift more than once, so they are assigned to variables. The
 // index of a word that others follow always is.
-static place place_of(hoister *h, list *to, uint32_t object, uint32_t index, uint32_t lanes, bool is_used_twice) {
+static word_place place_of(hoister *h, list *to, uint32_t object, uint32_t index, uint32_t lanes, bool is_used_twice) {
   rewriter *w = &h->w;
   uint32_t each = per_word(w->from->buffers[object].storage);
-  place p = {.object = object, .lanes = lanes, .bits = 32 / each, .count = lanes > each ? lanes / each : 1};
+  word_place p = {.object = object, .lanes = lanes, .bits = 32 / each, .count = lanes > each ? lanes / each : 1};
   uint32_t at = w->exprs[index].type.dtype == TSR_U32 ? index : cast(w, index, TSRI_EXPR_CONVERT, u32_type);
   if (lanes > 1) at = op(w, TSRI_OP_AND, u32_type, at, number(w, ~(lanes - 1)), 0);
   if (lanes < each) {
@@ -95,11 +95,11 @@ static place place_of(hoister *h, list *to, uint32_t object, uint32_t index, uin
   return p;
 }
 
-static uint32_t word_index(rewriter *w, const place *p, uint32_t which) {
+static uint32_t word_index(rewriter *w, const word_place *p, uint32_t which) {
   return which ? add(w, p->word, number(w, which)) : p->word;
 }
 
-static uint32_t word_at(rewriter *w, const place *p, uint32_t which) {
+static uint32_t word_at(rewriter *w, const word_place *p, uint32_t which) {
   return put(w, (tsri_ir_expr){.kind = TSRI_EXPR_LOAD,
                                .space = TSRI_SPACE_BUFFER,
                                .dtype = TSR_U32,
@@ -111,7 +111,7 @@ static uint32_t word_at(rewriter *w, const place *p, uint32_t which) {
 static uint32_t load_packed(hoister *h, const tsri_ir_expr *x, list *before) {
   rewriter *w = &h->w;
   uint32_t storage = w->from->buffers[x->object].storage;
-  place p = place_of(h, before, x->object, x->a, x->type.lanes, false);
+  word_place p = place_of(h, before, x->object, x->a, x->type.lanes, false);
   if (w->has_failed) return 0;
   uint32_t loaded[2] = {0}, lanes[4] = {0};
   for (uint32_t i = 0; i < p.count; i++) {
@@ -132,7 +132,7 @@ static uint32_t load_packed(hoister *h, const tsri_ir_expr *x, list *before) {
   return decoded(w, bits, storage, x->type);
 }
 
-static void put_store(rewriter *w, list *to, const place *p, uint32_t which, uint32_t value) {
+static void put_store(rewriter *w, list *to, const word_place *p, uint32_t which, uint32_t value) {
   append(w, to,
          put_stmt(w, (tsri_ir_stmt){.kind = TSRI_STMT_STORE,
                                     .space = TSRI_SPACE_BUFFER,
@@ -142,7 +142,7 @@ static void put_store(rewriter *w, list *to, const place *p, uint32_t which, uin
 }
 
 // Flips the bits in which the elements differ from `bits`.
-static void put_flip(rewriter *w, list *to, const place *p, uint32_t bits) {
+static void put_flip(rewriter *w, list *to, const word_place *p, uint32_t bits) {
   uint32_t old = op(w, TSRI_OP_SHR, u32_type, word_at(w, p, 0), p->shift, 0);
   uint32_t mask = number(w, (1u << (p->bits * p->lanes)) - 1u);
   uint32_t changed = op(w, TSRI_OP_AND, u32_type, op(w, TSRI_OP_XOR, u32_type, old, bits, 0), mask, 0);
@@ -158,7 +158,7 @@ static void put_flip(rewriter *w, list *to, const place *p, uint32_t bits) {
 static void store_packed(hoister *h, const tsri_ir_stmt *s, list *to) {
   rewriter *w = &h->w;
   uint32_t storage = w->from->buffers[s->object].storage, lanes = w->exprs[s->value].type.lanes, joined[2] = {0};
-  place p = place_of(h, to, s->object, s->index, lanes, true);
+  word_place p = place_of(h, to, s->object, s->index, lanes, true);
   uint32_t bits = encoded(w, s->value, storage, lanes);
   if (lanes > 1) bits = tsri_hoist_value(h, to, bits);
   for (uint32_t i = 0; i < lanes && !w->has_failed; i++) {

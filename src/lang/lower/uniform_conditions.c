@@ -9,26 +9,26 @@
 #define DECIDED_BY_ONE 1u  // IF or LOOP: its condition must be the same for all items, but WGSL cannot see that it is
 #define DIVERGES       2u  // LOOP: items may leave or skip at different times
 
-typedef struct analysis {
+typedef struct condition_analysis {
   const tsri_kernel *kernel;
   uint8_t *expr_varies, *var_varies;  // may differ between items, as far as WGSL knows
   uint8_t *stmt_flags;
   bool has_changed, has_found;
-} analysis;
+} condition_analysis;
 
 // Where the walk is.
-typedef struct flow {
+typedef struct condition_flow {
   bool varies;        // only some of the items may be here
   uint32_t loop;      // innermost; 0: none
   bool guards_break;  // that loop has a barrier, so that leaving it must be uniform
-} flow;
+} condition_flow;
 
-static bool leaf_varies(const analysis *a, const tsri_ir_expr *x) {
+static bool leaf_varies(const condition_analysis *a, const tsri_ir_expr *x) {
   if (x->kind == TSRI_EXPR_VAR) return a->var_varies[x->object];
   return x->kind == TSRI_EXPR_ID && !tsri_ir_id_infos[x->op].is_uniform;
 }
 
-static bool expr_varies(const analysis *a, const tsri_ir_expr *x) {
+static bool expr_varies(const condition_analysis *a, const tsri_ir_expr *x) {
   switch (x->kind) {
     case TSRI_EXPR_NONE:
     case TSRI_EXPR_CONST:
@@ -50,20 +50,20 @@ static bool expr_varies(const analysis *a, const tsri_ir_expr *x) {
   return false;
 }
 
-static void find_exprs(analysis *a) {
+static void find_exprs(condition_analysis *a) {
   const tsri_kernel *k = a->kernel;
   for (uint32_t i = 1; i < k->expr_count; i++) {
     a->expr_varies[i] = k->exprs[i].kind != TSRI_EXPR_CONST && expr_varies(a, &k->exprs[i]);
   }
 }
 
-static void mark_var(analysis *a, uint32_t var) {
+static void mark_var(condition_analysis *a, uint32_t var) {
   if (var == 0 || a->var_varies[var]) return;
   a->var_varies[var] = 1;
   a->has_changed = true;
 }
 
-static void mark_stmt(analysis *a, uint32_t stmt, uint8_t flag) {
+static void mark_stmt(condition_analysis *a, uint32_t stmt, uint8_t flag) {
   if (stmt == 0 || (a->stmt_flags[stmt] & flag)) return;
   a->stmt_flags[stmt] |= flag;
   a->has_changed = true;
@@ -80,9 +80,9 @@ static bool has_jump(const tsri_kernel *k, uint32_t first) {
   return false;
 }
 
-static void walk(analysis *a, uint32_t first, flow at);
+static void walk(condition_analysis *a, uint32_t first, condition_flow at);
 
-static void walk_if(analysis *a, uint32_t index, flow at) {
+static void walk_if(condition_analysis *a, uint32_t index, condition_flow at) {
   const tsri_kernel *k = a->kernel;
   const tsri_ir_stmt *s = &k->stmts[index];
   bool must = s->has_barrier || (at.guards_break && (has_jump(k, s->body) || has_jump(k, s->other)));
@@ -97,7 +97,7 @@ static void walk_if(analysis *a, uint32_t index, flow at) {
   walk(a, s->other, at);
 }
 
-static void walk_loop(analysis *a, uint32_t index, flow at) {
+static void walk_loop(condition_analysis *a, uint32_t index, condition_flow at) {
   const tsri_ir_stmt *s = &a->kernel->stmts[index];
   bool varies = s->value && a->expr_varies[s->value];
   if (varies && s->has_barrier) mark_stmt(a, index, DECIDED_BY_ONE);
@@ -108,7 +108,7 @@ static void walk_loop(analysis *a, uint32_t index, flow at) {
   walk(a, s->other, at);
 }
 
-static void walk(analysis *a, uint32_t first, flow at) {
+static void walk(condition_analysis *a, uint32_t first, condition_flow at) {
   const tsri_kernel *k = a->kernel;
   for (uint32_t i = first; i; i = k->stmts[i].next) {
     const tsri_ir_stmt *s = &k->stmts[i];
@@ -135,11 +135,11 @@ static void walk(analysis *a, uint32_t first, flow at) {
   }
 }
 
-static void analyse(analysis *a) {
+static void analyse(condition_analysis *a) {
   for (a->has_changed = true; a->has_changed;) {
     a->has_changed = false;
     find_exprs(a);
-    walk(a, a->kernel->body, (flow){0});
+    walk(a, a->kernel->body, (condition_flow){0});
   }
 }
 
@@ -158,7 +158,7 @@ static void add_shared_word(hoister *h) {
 // if (item == 0) decision = u32(value); and its load for all.
 static uint32_t lower_condition(hoister *h, uint32_t index, uint32_t value, list *before) {
   rewriter *w = &h->w;
-  const analysis *a = h->context;
+  const condition_analysis *a = h->context;
   if (!(a->stmt_flags[index] & DECIDED_BY_ONE)) return value;
   uint32_t place = h->shared_count - 1;
   uint32_t is_first = test(w, TSRI_OP_EQ, tsri_hoist_item_number(h, before), number(w, 0));
@@ -183,10 +183,10 @@ tsr_status tsri_lower_uniform_conditions(const tsri_kernel *kernel, tsri_kernel 
   static const tsri_hoist_pass pass = {.condition = lower_condition};
   *out_kernel = NULL;
   if (!(kernel->needs & TSRI_NEEDS_BARRIER)) return TSR_OK;
-  analysis a = {.kernel = kernel,
-                .expr_varies = tsri_calloc(kernel->expr_count + 1u, 1),
-                .var_varies = tsri_calloc(kernel->var_count + 1u, 1),
-                .stmt_flags = tsri_calloc(kernel->stmt_count + 1u, 1)};
+  condition_analysis a = {.kernel = kernel,
+                          .expr_varies = tsri_calloc(kernel->expr_count + 1u, 1),
+                          .var_varies = tsri_calloc(kernel->var_count + 1u, 1),
+                          .stmt_flags = tsri_calloc(kernel->stmt_count + 1u, 1)};
   bool has_memory = a.expr_varies && a.var_varies && a.stmt_flags;
   if (has_memory) analyse(&a);
   tsr_status status = TSR_OK;

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-typedef enum insn_form {
+typedef enum arm64_insn_form {
   FORM_S3,
   FORM_B3,
   FORM_S2,
@@ -16,7 +16,7 @@ typedef enum insn_form {
   FORM_NS,
   FORM_NH,
   FORM_DUP
-} insn_form;
+} arm64_insn_form;
 
 static const struct {
   const char *text;

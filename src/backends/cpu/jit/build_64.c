@@ -101,27 +101,27 @@ static jit_value f32_of_i64(jit_ir *ir, pair x) {
 
 // --- Quotients of 32-bit integers ---------------------------------------------------------------------------------------
 
-typedef struct division {
+typedef struct wide_division {
   jit_value quotient, divisor;
-} division;
+} wide_division;
 
-static division divide_u32(jit_ir *ir, jit_value x, jit_value y) {
+static wide_division divide_u32(jit_ir *ir, jit_value x, jit_value y) {
   jit_value divisor = jit_select(ir, jit_compare(ir, JIT_EQ_I, y, jit_bits(ir, 0)), jit_bits(ir, 1), y);
   pair quotient = binary(ir, JIT_DIV_D, f64_of_u32(ir, x), f64_of_u32(ir, divisor));
-  return (division){whole_of_unsigned(ir, quotient), divisor};
+  return (wide_division){whole_of_unsigned(ir, quotient), divisor};
 }
 
-static division divide_i32(jit_ir *ir, jit_value x, jit_value y) {
+static wide_division divide_i32(jit_ir *ir, jit_value x, jit_value y) {
   jit_value is_zero = jit_compare(ir, JIT_EQ_I, y, jit_bits(ir, 0));
   jit_value is_minus_1 = jit_compare(ir, JIT_EQ_I, y, jit_bits(ir, UINT32_MAX));
   jit_value is_least = jit_compare(ir, JIT_EQ_I, x, jit_bits(ir, 0x80000000u));
   jit_value divisor = jit_select(ir, is_zero, jit_bits(ir, 1), y);
   divisor = jit_select(ir, is_minus_1, jit_select(ir, is_least, jit_bits(ir, 1), divisor), divisor);
   pair quotient = binary(ir, JIT_DIV_D, jit_widen(ir, JIT_D_OF_I, x), jit_widen(ir, JIT_D_OF_I, divisor));
-  return (division){jit_narrow(ir, JIT_I_OF_D, quotient), divisor};
+  return (wide_division){jit_narrow(ir, JIT_I_OF_D, quotient), divisor};
 }
 
-static jit_value rest_of(jit_ir *ir, jit_value x, division d) {
+static jit_value rest_of(jit_ir *ir, jit_value x, wide_division d) {
   return jit_binary(ir, JIT_SUB_I, x, jit_binary(ir, JIT_MUL_I, d.quotient, d.divisor));
 }
 
@@ -142,7 +142,7 @@ static bool build_by_64(builder *b, const lane_insn *insn) {
       jit_value x = tsri_jit_read_number(b, insn->a), y = tsri_jit_read_number(b, insn->b);
       bool is_signed = insn->e == OP(DIV_I32) || insn->e == OP(REM_I32);
       bool is_rest = insn->e == OP(REM_U32) || insn->e == OP(REM_I32);
-      division d = is_signed ? divide_i32(ir, x, y) : divide_u32(ir, x, y);
+      wide_division d = is_signed ? divide_i32(ir, x, y) : divide_u32(ir, x, y);
       out = is_rest ? rest_of(ir, x, d) : d.quotient;
       break;
     }

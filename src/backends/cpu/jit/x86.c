@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-typedef enum insn_form { FORM_RVM, FORM_RM, FORM_MR, FORM_VM, FORM_KVM, FORM_KM, FORM_MK } insn_form;
+typedef enum x86_insn_form { FORM_RVM, FORM_RM, FORM_MR, FORM_VM, FORM_KVM, FORM_KM, FORM_MK } x86_insn_form;
 
 static const struct {
   const char *text;
@@ -74,7 +74,7 @@ static const char *name_of(const machine_code *code, x86_insn insn, int reg) {
 static void list_vector(const machine_code *code, x86_insn insn, x86_width width, int reg, int second,
                         const x86_operand *rm, int imm) {
   tsri_builder *out = code->listing;
-  insn_form form = (insn_form)insns[insn].form;
+  x86_insn_form form = (x86_insn_form)insns[insn].form;
   tsri_builder_add(out, "  %s ", name_of(code, insn, reg));
   if (form == FORM_MR && rm->is_memory) list_memory(out, rm, (insns[insn].map & X86_E64) != 0);
   else if (form == FORM_MR) list_vector_reg(out, width, rm->reg);

@@ -76,35 +76,36 @@ static bool widen_index(lane_exec *x, uint8_t index_kind, const void **index, co
   return true;
 }
 
-typedef struct access {
+typedef struct element_access {
   const lane_array *array;
   const tsri_lane_storage *storage;
   const lane_array_info *info;
   char *memory;  // of the part of a wide element
-} access;
+} element_access;
 
-static access access_of(const lane_exec *x, const lane_insn *insn) {
-  access to = {.array = &x->work->arrays[insn->a], .info = &x->program->arrays[insn->a]};
+static element_access access_of(const lane_exec *x, const lane_insn *insn) {
+  element_access to = {.array = &x->work->arrays[insn->a], .info = &x->program->arrays[insn->a]};
   to.storage = &x->isa->storage[to.info->dtype];
   to.memory = to.array->memory + (size_t)TSRI_LANE_PART_OF(insn->flags) * to.info->element_bytes;
   return to;
 }
 
 // Can the register point at memory instead of holding a copy?
-static bool may_point(const lane_exec *x, const lane_insn *insn, const access *from) {
+static bool may_point(const lane_exec *x, const lane_insn *insn, const element_access *from) {
   return (insn->flags & TSRI_LANE_ALIAS) && x->launch->may_alias_memory && !x->is_checked &&
          from->info->element_bytes == from->info->value_bytes;
 }
 
 // Finds out about an index register; where it is checked, false ends the launch.
-static bool look_at(lane_exec *x, const lane_insn *insn, const access *to, const void **index, tsri_lane_range *range) {
+static bool look_at(lane_exec *x, const lane_insn *insn, const element_access *to, const void **index,
+                    tsri_lane_range *range) {
   if (!x->is_checked) *index = round_down(x, insn, *index);
   *range = scan(x, insn->form, *index);
   return !x->is_checked || range_is_inside(insn, range, to->array->count) ||
          check_lanes(x, insn, *index, to->array->count);
 }
 
-static bool load_lanes(lane_exec *x, const lane_insn *insn, const access *from, const void *index) {
+static bool load_lanes(lane_exec *x, const lane_insn *insn, const element_access *from, const void *index) {
   tsri_lane_range range;
   if (!look_at(x, insn, from, &index, &range)) return false;
   if (range.is_linear) {
@@ -126,7 +127,8 @@ static bool load_lanes(lane_exec *x, const lane_insn *insn, const access *from, 
   return true;
 }
 
-static bool store_lanes(lane_exec *x, const lane_insn *insn, const access *to, const void *value, const void *index) {
+static bool store_lanes(lane_exec *x, const lane_insn *insn, const element_access *to, const void *value,
+                        const void *index) {
   tsri_lane_range range;
   if (!look_at(x, insn, to, &index, &range)) return false;
   if (range.is_linear) {
@@ -153,7 +155,7 @@ static bool is_regular(const lane_insn *insn, const lane_affine *affine) {
   return affine->is_exact && ((affine->base | affine->step[0] | affine->step[1] | affine->step[2]) & low) == 0;
 }
 
-static void load_runs(const lane_exec *x, const access *from, const lane_affine *affine, char *dst) {
+static void load_runs(const lane_exec *x, const element_access *from, const lane_affine *affine, char *dst) {
   int64_t element = from->info->element_bytes;
   char *first = from->memory + affine->base * element;
   if (affine->is_linear) {
@@ -172,7 +174,7 @@ static void load_runs(const lane_exec *x, const access *from, const lane_affine 
   }
 }
 
-static void store_runs(const lane_exec *x, const access *to, const lane_affine *affine, const char *value) {
+static void store_runs(const lane_exec *x, const element_access *to, const lane_affine *affine, const char *value) {
   int64_t element = to->info->element_bytes;
   char *first = to->memory + affine->base * element;
   if (affine->is_linear) {
@@ -196,7 +198,8 @@ static void store_runs(const lane_exec *x, const access *to, const lane_affine *
 }
 
 // The lanes' rows stay where they are, if they are to be read by muladd_rows only.
-static bool point_at_rows(const lane_exec *x, const lane_insn *insn, const access *from, const lane_affine *affine) {
+static bool point_at_rows(const lane_exec *x, const lane_insn *insn, const element_access *from,
+                          const lane_affine *affine) {
   if (!(insn->flags & TSRI_LANE_ROWS) || !may_point(x, insn, from) || x->set.mask || affine->step[2] != 0) return false;
   x->work->reg[insn->dst] = from->memory + affine->base * from->info->element_bytes;
   x->work->steps[insn->dst] = (lane_steps){.x = affine->step[0], .y = affine->step[1]};
@@ -212,7 +215,7 @@ bool tsri_lanes_load(lane_exec *x, const lane_insn *insn) {
     if (insn->flags & TSRI_LANE_ROWS) work->steps[insn->dst] = (lane_steps){.x = 1, .y = x->group_x};
   }
   if (x->set.n == 0) return true;
-  access from = access_of(x, insn);
+  element_access from = access_of(x, insn);
   if (insn->op == TSRI_LANE_LOAD_LANES) return load_lanes(x, insn, &from, work->reg[insn->b]);
 
   lane_affine affine;
@@ -301,7 +304,7 @@ static const void *value_lanes(lane_exec *x, const lane_insn *insn, uint32_t val
 bool tsri_lanes_store(lane_exec *x, const lane_insn *insn) {
   if (x->set.n == 0) return true;
   lane_work *work = x->work;
-  access to = access_of(x, insn);
+  element_access to = access_of(x, insn);
   const void *value = value_lanes(x, insn, to.info->value_bytes);
   if (insn->op == TSRI_LANE_STORE_LANES) return store_lanes(x, insn, &to, value, work->reg[insn->b]);
 
@@ -317,7 +320,7 @@ bool tsri_lanes_store(lane_exec *x, const lane_insn *insn) {
   return true;
 }
 
-static bool scalar_place(lane_exec *x, const lane_insn *insn, const access *to, char **out_memory) {
+static bool scalar_place(lane_exec *x, const lane_insn *insn, const element_access *to, char **out_memory) {
   int64_t index = index_at(insn->form, x->work->reg[insn->b], 0);
   if (x->is_checked && !is_inside(index, TSRI_LANE_WIDE_OF(insn->flags), to->array->count)) {
     return tsri_lanes_stop(x, TSR_ERR_LAUNCH, insn, index, to->array->count);
@@ -329,7 +332,7 @@ static bool scalar_place(lane_exec *x, const lane_insn *insn, const access *to, 
 
 bool tsri_lanes_load_scalar(lane_exec *x, const lane_insn *insn) {
   if (x->set.n == 0) return true;
-  access from = access_of(x, insn);
+  element_access from = access_of(x, insn);
   char *memory = NULL;
   if (!scalar_place(x, insn, &from, &memory)) return false;
   from.storage->load(x->work->reg[insn->dst], memory, 1, 1);
@@ -338,7 +341,7 @@ bool tsri_lanes_load_scalar(lane_exec *x, const lane_insn *insn) {
 
 bool tsri_lanes_store_scalar(lane_exec *x, const lane_insn *insn) {
   if (x->set.n == 0) return true;
-  access to = access_of(x, insn);
+  element_access to = access_of(x, insn);
   char *memory = NULL;
   if (!scalar_place(x, insn, &to, &memory)) return false;
   to.storage->store(memory, x->work->reg[insn->dst], 1, 1);

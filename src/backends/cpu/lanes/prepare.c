@@ -197,7 +197,8 @@ static bool is_scalar(const checker *c, uint32_t reg) { return reg < c->p->scala
 
 static bool is_writable(const checker *c, uint32_t reg) { return reg >= c->kind_first[TSRI_LANE_SCALAR]; }
 
-static bool is_absent(uint32_t *word) {
+// Whether the operand is absent; if so, replaces the bytecode's word for that by LANE_NONE.
+static bool clear_absent(uint32_t *word) {
   if (*word != TSRI_LANE_ABSENT) return false;
   *word = LANE_NONE;
   return true;
@@ -210,7 +211,7 @@ static bool check_operand(const checker *c, const lane_insn *insn, uint32_t at, 
   uint32_t value_bytes = insn->a < arrays ? p->arrays[insn->a].value_bytes : 0;  // `a` is not replaced
   switch ((operand_kind)kind) {
     case IS_NO:
-      return is_absent(word);
+      return clear_absent(word);
     case IS_S:
       return resolve(c, word, SCALAR_OK, 8);
     case IS_R4:
@@ -222,11 +223,11 @@ static bool check_operand(const checker *c, const lane_insn *insn, uint32_t at, 
     case IS_X8:
       return resolve(c, word, SCALAR_OK | LANES_OK, 8);
     case IS_OR4:
-      return is_absent(word) || resolve(c, word, LANES_OK, 4);
+      return clear_absent(word) || resolve(c, word, LANES_OK, 4);
     case IS_OX4:
-      return is_absent(word) || resolve(c, word, SCALAR_OK | LANES_OK, 4);
+      return clear_absent(word) || resolve(c, word, SCALAR_OK | LANES_OK, 4);
     case IS_OX8:
-      return is_absent(word) || resolve(c, word, SCALAR_OK | LANES_OK, 8);
+      return clear_absent(word) || resolve(c, word, SCALAR_OK | LANES_OK, 8);
     case IS_XV:
       return resolve(c, word, SCALAR_OK | LANES_OK, value_bytes);
     case IS_RV:

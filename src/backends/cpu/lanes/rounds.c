@@ -25,11 +25,11 @@ typedef enum role {
   IS_COUNTER
 } role;
 
-typedef struct finder {
+typedef struct round_finder {
   const tsri_lanes_program *p;
   uint8_t *roles;  // by register
   uint32_t loads, calls, accesses;
-} finder;
+} round_finder;
 
 static bool is_load(const lane_insn *insn) { return insn->op == EXEC_LOAD_UNIT || insn->op == TSRI_LANE_LOAD_AFFINE; }
 
@@ -42,7 +42,7 @@ static bool is_access(const lane_insn *insn) { return is_load(insn) || is_store(
 static bool is_known(uint8_t what) { return what == IS_FIXED || what == IS_READY || what == IS_COUNTER; }
 
 // A sum, product or copy of integers that move steadily moves steadily, too.
-static bool scalar_fits(const finder *f, const lane_insn *insn) {
+static bool scalar_fits(const round_finder *f, const lane_insn *insn) {
   if (insn->op == EXEC_MOVE_64) return is_known(f->roles[insn->a]);
   if (insn->op != EXEC_ADD_32 && insn->op != EXEC_MUL_32) return false;
   uint8_t a = f->roles[insn->a], b = f->roles[insn->b];
@@ -50,26 +50,26 @@ static bool scalar_fits(const finder *f, const lane_insn *insn) {
   return insn->op == EXEC_ADD_32 || a == IS_FIXED || b == IS_FIXED;
 }
 
-static bool load_fits(const finder *f, const lane_insn *insn) {
+static bool load_fits(const round_finder *f, const lane_insn *insn) {
   if (insn->form == TSRI_LANE_INDEX_I64 || TSRI_LANE_WIDE_OF(insn->flags) != 1) return false;
   if (insn->op == TSRI_LANE_LOAD_AFFINE && (insn->flags & TSRI_LANE_ROWS)) return false;
   return is_known(f->roles[insn->b]) && f->roles[insn->c] == IS_FIXED;
 }
 
-static bool operand_fits(const finder *f, uint32_t reg) {
+static bool operand_fits(const round_finder *f, uint32_t reg) {
   if (reg == LANE_NONE) return true;
   return reg < f->p->scalar_count ? f->roles[reg] == IS_FIXED : f->roles[reg] != IS_POINTED;
 }
 
 // A store of lanes at the same place as the lanes before it, to an array that the loop does not use otherwise.
-static bool store_fits(const finder *f, const lane_insn *insn, const lane_insn *body, const lane_insn *step) {
+static bool store_fits(const round_finder *f, const lane_insn *insn, const lane_insn *body, const lane_insn *step) {
   for (const lane_insn *other = body; other < step; other++) {
     if (other != insn && is_access(other) && other->a == insn->a) return false;
   }
   return load_fits(f, insn) && operand_fits(f, insn->dst);
 }
 
-static bool body_fits(finder *f, const lane_insn *insn) {
+static bool body_fits(round_finder *f, const lane_insn *insn) {
   if (is_load(insn)) {
     f->loads++;
     f->calls += insn->op != EXEC_LOAD_UNIT;
@@ -94,7 +94,7 @@ static uint32_t head_length(const lane_insn *head) {
   return is_less && head[1].op == TSRI_LANE_JUMP_UNLESS && head[1].a == head->dst ? 2 : 0;
 }
 
-static void set_roles(const finder *f, const lane_insn *head, const lane_insn *loop, bool is_reset) {
+static void set_roles(const round_finder *f, const lane_insn *head, const lane_insn *loop, bool is_reset) {
   for (const lane_insn *insn = head; insn < loop; insn++) {
     if (!(f->p->reg_slots[insn - f->p->insns] & 1) || is_store(insn)) continue;
     bool is_pointed = is_load(insn) && (insn->flags & TSRI_LANE_ALIAS);
@@ -102,7 +102,7 @@ static void set_roles(const finder *f, const lane_insn *head, const lane_insn *l
   }
 }
 
-static bool has_like_rounds(finder *f, const lane_insn *head, const lane_insn *loop) {
+static bool has_like_rounds(round_finder *f, const lane_insn *head, const lane_insn *loop) {
   const lane_insn *body = head + head_length(head), *step = loop - 1;
   uint32_t counter = head->a;
   if (body == head || body >= step || step->op != EXEC_ADD_32 || step->dst != counter) return false;
@@ -122,7 +122,7 @@ static bool has_like_rounds(finder *f, const lane_insn *head, const lane_insn *l
 
 void tsri_lanes_find_rounds(tsri_lanes_program *p, const uint8_t *is_target, uint8_t *roles) {
   enum { MOST_INSNS = UINT8_MAX };
-  finder f = {.p = p, .roles = roles};
+  round_finder f = {.p = p, .roles = roles};
   for (uint32_t i = 0; i < p->insn_count; i++) {
     if (p->insns[i].op != TSRI_LANE_LOOP || i - p->insns[i].c > MOST_INSNS) continue;
     lane_insn *head = &p->insns[p->insns[i].c];

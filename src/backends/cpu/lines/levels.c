@@ -18,17 +18,17 @@
 TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
 
-typedef struct simd_level {
+typedef struct line_level {
   const char *level;
   const tsri_arg_lines *const (*arg_lines)[TSR_DTYPE_COUNT];
   const tsri_softmax_lines *const *softmax_lines;
   const tsri_norm_lines *norm_lines;
   const tsri_norm_gradient_lines *norm_gradient_lines;
   tsri_network_sort network_sort;
-} simd_level;
+} line_level;
 
-static const simd_level *level_named(const char *name) {
-  static const simd_level levels[] = {
+static const line_level *level_named(const char *name) {
+  static const line_level levels[] = {
 #define TSRI_X(level)                 \
   {#level,                            \
    tsri_arg_lines_##level,            \
@@ -39,7 +39,7 @@ static const simd_level *level_named(const char *name) {
       TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
   };
-  const simd_level *found = levels;
+  const line_level *found = levels;
   for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
     if (strcmp(levels[i].level, name) == 0) found = &levels[i];
   }

@@ -16,15 +16,15 @@
 // exponents ready to be shifted into place.
 #define EXP_ROUNDER (ROUNDER + 254.0f)
 
-typedef struct exp_parts {
+typedef struct lane_exp_parts {
   float k, r;
   uint32_t biased_k;  // k + 254 in the low bits
-} exp_parts;
+} lane_exp_parts;
 
-LANE exp_parts exp_split(float x) {
+LANE lane_exp_parts exp_split(float x) {
   float t = mad(x, LOG2_E, EXP_ROUNDER);
   float k = t - EXP_ROUNDER;
-  return (exp_parts){.k = k, .r = mad(k, -LN2_LO, mad(k, -LN2_HI, x)), .biased_k = bits_of(t)};
+  return (lane_exp_parts){.k = k, .r = mad(k, -LN2_LO, mad(k, -LN2_HI, x)), .biased_k = bits_of(t)};
 }
 
 // p * 2^k for k from -252 to 254: two factors, so that subnormal results round once and too large ones become infinity.
@@ -48,7 +48,7 @@ LANE float within(float bound, float x) { return magnitude(x) > bound ? with_sig
 
 LANE float exp_f32(float x) {
   x = within(104.0f, x);  // beyond: the same result
-  exp_parts e = exp_split(x);
+  lane_exp_parts e = exp_split(x);
   return scale(1.0f + exp_poly(e.r), e.biased_k);
 }
 
@@ -66,7 +66,7 @@ LANE float exp2_f32(float x) {
 
 // 2 (h p + (h - 1/2)) with p = e^r - 1 and h = 2^k / 2, which does not overflow. For k = 0 that is p, exact near 0.
 LANE float expm1_f32(float x) {
-  exp_parts e = exp_split(within(88.75f, x));
+  lane_exp_parts e = exp_split(within(88.75f, x));
   float p = exp_poly(e.r);
   float h = float_of((e.biased_k - 128u) << 23);
   h = e.k < -64.0f ? 0.0f : h;
@@ -77,7 +77,7 @@ LANE float expm1_f32(float x) {
 
 // e^x / 2 for x >= 0: does not overflow before sinh and cosh do.
 LANE float half_exp(float x) {
-  exp_parts e = exp_split(at_most(90.0f, x));
+  lane_exp_parts e = exp_split(at_most(90.0f, x));
   return scale(mad(0.5f, exp_poly(e.r), 0.5f), e.biased_k);
 }
 
@@ -99,7 +99,7 @@ LANE float cosh_f32(float x) {
 
 // e^x for |x| < 87, without the care for subnormals and overflow.
 LANE float exp_plain(float x) {
-  exp_parts e = exp_split(x);
+  lane_exp_parts e = exp_split(x);
   return float_of((e.biased_k - 127u) << 23) * (1.0f + exp_poly(e.r));
 }
 

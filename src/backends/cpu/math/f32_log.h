@@ -8,21 +8,21 @@
 #include "backends/cpu/math/f32_base.h"
 #include "backends/cpu/math/f32_exp.h"
 
-typedef struct log_parts {
+typedef struct lane_log_parts {
   float e, f;
-} log_parts;
+} lane_log_parts;
 
 // Taking sqrt(1/2)'s bits away makes the exponent field e, as 1 + f is counted from there.
 #define SQRT_HALF_BITS 0x3f3504f3u
 
 // x is positive and finite; subnormals too.
-LANE log_parts log_split(float x) {
+LANE lane_log_parts log_split(float x) {
   float lifted = x * 0x1p23f;
   float normal = x < 0x1p-126f ? lifted : x;
   float lift = x < 0x1p-126f ? -23.0f : 0.0f;
   uint32_t u = bits_of(normal) - SQRT_HALF_BITS;
   float e = (float)((int32_t)u >> 23) + lift;
-  return (log_parts){.e = e, .f = float_of((u & 0x7fffffu) + SQRT_HALF_BITS) - 1.0f};
+  return (lane_log_parts){.e = e, .f = float_of((u & 0x7fffffu) + SQRT_HALF_BITS) - 1.0f};
 }
 
 // P in log(1 + f) = f - f^2/2 + f^3 P(f)
@@ -50,7 +50,7 @@ LANE float log_special(float x, float y) {
 }
 
 LANE float log_f32(float x) {
-  log_parts l = log_split(x);
+  lane_log_parts l = log_split(x);
   return log_special(x, log_of_parts(l.e, l.f));
 }
 
@@ -67,29 +67,29 @@ LANE float log1p_f32(float x) {
 }
 
 // log(1 + f) / log(base) as hi * c_hi + rest, that product exact: hi and c_hi have 12 bits.
-typedef struct split_product {
+typedef struct lane_split_product {
   float exact, rest;
-} split_product;
+} lane_split_product;
 
-LANE split_product log_times(float f, float c_hi, float c_lo) {
+LANE lane_split_product log_times(float f, float c_hi, float c_lo) {
   float square = f * f;
   float half_square = 0.5f * square;
   float hi = float_of(bits_of(f - half_square) & 0xfffff000u);
   float lo = mad(square * f, log_poly(f), (f - hi) - half_square);
-  return (split_product){.exact = hi * c_hi, .rest = mad(lo, c_hi + c_lo, hi * c_lo)};
+  return (lane_split_product){.exact = hi * c_hi, .rest = mad(lo, c_hi + c_lo, hi * c_lo)};
 }
 
 LANE float log2_f32(float x) {
-  log_parts l = log_split(x);
-  split_product p = log_times(l.f, 0x1.716p+0f, -0x1.7135a8p-13f);
+  lane_log_parts l = log_split(x);
+  lane_split_product p = log_times(l.f, 0x1.716p+0f, -0x1.7135a8p-13f);
   float sum = l.e + p.exact;
   float lost = p.exact - (sum - l.e);
   return log_special(x, sum + (p.rest + lost));
 }
 
 LANE float log10_f32(float x) {
-  log_parts l = log_split(x);
-  split_product p = log_times(l.f, 0x1.bccp-2f, -0x1.09d5b2p-15f);
+  lane_log_parts l = log_split(x);
+  lane_split_product p = log_times(l.f, 0x1.bccp-2f, -0x1.09d5b2p-15f);
   float whole = l.e * 0x1.344p-2f;  // log10(2), 12 bits: exact
   float sum = whole + p.exact;
   float lost = p.exact - (sum - whole);

@@ -11,7 +11,7 @@
 
 // log2(a) for a >= 0: with s = f / (2 + f), log2(1 + f) = s P(s^2).
 LANE double pow_log2(float a) {
-  log_parts l = log_split(a);
+  lane_log_parts l = log_split(a);
   double f = (double)l.f;
   double s = f / (2.0 + f), z = s * s;
   double p = mad64(z, 0x1.5cea8c05606bdp-2, 0x1.a58d667b4e9a3p-2);

@@ -11,12 +11,12 @@
 #define TRIG_LIMIT 0x1p17f
 
 // x = k pi/2 + hi + lo
-typedef struct trig_parts {
+typedef struct lane_trig_parts {
   float hi, lo;
   uint32_t k;  // its low bits
-} trig_parts;
+} lane_trig_parts;
 
-LANE trig_parts trig_split(float x) {
+LANE lane_trig_parts trig_split(float x) {
   float t = mad(x, 0x1.45f306p-1f, ROUNDER);
   float k = t - ROUNDER;
 #if defined(HAS_FMA)
@@ -33,7 +33,7 @@ LANE trig_parts trig_split(float x) {
   float hi = (float)r;
   float lo = (float)(r - (double)hi);
 #endif
-  return (trig_parts){.hi = hi, .lo = lo, .k = bits_of(t)};
+  return (lane_trig_parts){.hi = hi, .lo = lo, .k = bits_of(t)};
 }
 
 LANE float sin_poly(float hi, float lo) {
@@ -52,7 +52,7 @@ LANE float cos_poly(float hi, float lo) {
 
 // sin(x + quarter * pi/2)
 LANE float sin_turned(float x, uint32_t quarter) {
-  trig_parts r = trig_split(x);
+  lane_trig_parts r = trig_split(x);
   uint32_t k = r.k + quarter;
   float sine = sin_poly(r.hi, r.lo), cosine = cos_poly(r.hi, r.lo);
   float y = (k & 1u) != 0 ? cosine : sine;
@@ -67,7 +67,7 @@ LANE float small_sin_f32(float x) {
 LANE float small_cos_f32(float x) { return sin_turned(x, 1); }
 
 LANE float small_tan_f32(float x) {
-  trig_parts r = trig_split(x);
+  lane_trig_parts r = trig_split(x);
   float z = r.hi * r.hi;
   float p = mad(z, 0x1.1e8a68p-8f, 0x1.9efbdp-14f);
   p = mad(z, p, 0x1.62c7dep-7f);

@@ -16,22 +16,22 @@
 TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
 
-typedef struct simd_level {
+typedef struct row_level {
   const char *level;
   const tsri_pool_lines *const *pool_lines;
   const tsri_scan_lines *const *scan_lines;
   const tsri_sort_keys (*sort_keys)[2];
   const tsri_reduce_lines *const (*reduce_lines)[TSR_DTYPE_COUNT];
-} simd_level;
+} row_level;
 
-static const simd_level *level_named(const char *name) {
-  static const simd_level levels[] = {
+static const row_level *level_named(const char *name) {
+  static const row_level levels[] = {
 #define TSRI_X(level) \
   {#level, tsri_pool_lines_##level, tsri_scan_lines_##level, tsri_sort_keys_##level, tsri_reduce_lines_##level},
       TSRI_ISA_LEVELS(TSRI_X)
 #undef TSRI_X
   };
-  const simd_level *found = levels;
+  const row_level *found = levels;
   for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
     if (strcmp(levels[i].level, name) == 0) found = &levels[i];
   }

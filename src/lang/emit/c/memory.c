@@ -39,13 +39,13 @@ static const access_way once_on_cuda = {
     NULL};
 static const access_way once_on_hip = {"  auto v$k = tsr_read_once<$s>(p + i + $k);\n", NULL};
 
-typedef struct access {
+typedef struct c_access {
   tsri_ir_space space;
   tsr_dtype storage;
   uint32_t lanes, step;  // elements, and how many of them one instruction accesses
   bool is_half;          // the device converts f16 in memory
   const access_way *way;
-} access;
+} c_access;
 
 // How many elements one native access has. 1: elements are accessed one by one.
 static uint32_t native_lanes(const tsri_c_emitter *e, tsri_ir_space space, tsr_dtype storage, uint32_t lanes) {
@@ -54,9 +54,9 @@ static uint32_t native_lanes(const tsri_c_emitter *e, tsri_ir_space space, tsr_d
   return tsr_dtype_bytes(storage) * lanes > e->spell->max_native_bytes ? 2 : lanes;
 }
 
-static access access_of(const tsri_c_emitter *e, tsri_ir_space space, uint32_t object, uint32_t lanes) {
+static c_access access_of(const tsri_c_emitter *e, tsri_ir_space space, uint32_t object, uint32_t lanes) {
   tsr_dtype storage = (tsr_dtype)tsri_ir_array_of(e->kernel, space, object)->storage;
-  access a = {space, storage, lanes, native_lanes(e, space, storage, lanes), is_half_pointer(e, storage), NULL};
+  c_access a = {space, storage, lanes, native_lanes(e, space, storage, lanes), is_half_pointer(e, storage), NULL};
   bool is_unaligned = e->options->wide_unaligned && space == TSRI_SPACE_BUFFER;
   if (a.step == 1) a.way = a.is_half ? &halves_one_by_one : &one_by_one;
   else if (a.is_half) a.way = is_unaligned ? &unaligned_halves : &aligned_halves;
@@ -66,7 +66,7 @@ static access access_of(const tsri_c_emitter *e, tsri_ir_space space, uint32_t o
 
 // The way to read elements that are read only once; NULL: the usual one. The kernel must not write them, and CUDA's
 // instruction also requires that no other buffer overlaps them.
-static const access_way *way_once(const tsri_c_emitter *e, const access *a, const tsri_ir_expr *load) {
+static const access_way *way_once(const tsri_c_emitter *e, const c_access *a, const tsri_ir_expr *load) {
   bool is_once = load->op == TSRI_LOAD_ONCE && !tsri_ir_array_of(e->kernel, a->space, load->object)->is_stored;
   if (!is_once || tsr_dtype_bytes(a->storage) == 1 || a->step == 1 || a->space != TSRI_SPACE_BUFFER) return NULL;
   if (tsri_c_is(e, TSRI_C_HIP)) return &once_on_hip;
@@ -74,7 +74,7 @@ static const access_way *way_once(const tsri_c_emitter *e, const access *a, cons
 }
 
 // Writes a template of an access_way for the elements from number `k` on; `value` stands for $a.
-static void put_way(tsri_c_emitter *e, tsri_builder *out, const access *a, const char *pattern, uint32_t k,
+static void put_way(tsri_c_emitter *e, tsri_builder *out, const c_access *a, const char *pattern, uint32_t k,
                     const char *value) {
   static const char *const sizes[] = {"b16", "b32", "b64"}, *const words[] = {"h", "r", "l"},
                            *const reals[] = {"", "f", "d"};
@@ -102,7 +102,7 @@ static tsri_c_name access_name(const char *what, tsri_ir_space space, tsr_dtype 
 }
 
 // Names a lane's element in memory: a component of a native vector, or a variable.
-static tsri_builder element_text(tsri_c_emitter *e, const access *a, uint32_t lane) {
+static tsri_builder element_text(tsri_c_emitter *e, const c_access *a, uint32_t lane) {
   tsri_builder text = {0};
   if (a->step == 1) put_way(e, &text, a, a->way->load, lane, "");
   else tsri_builder_add(&text, "v%u.%c", lane - lane % a->step, "xyzw"[lane % a->step]);
@@ -110,13 +110,13 @@ static tsri_builder element_text(tsri_c_emitter *e, const access *a, uint32_t la
 }
 
 // Writes an element decoded or encoded by `pattern`. Halves need no pattern where the device converts them.
-static void put_coded(tsri_c_emitter *e, tsri_builder *out, const access *a, const char *pattern, tsr_dtype dtype,
+static void put_coded(tsri_c_emitter *e, tsri_builder *out, const c_access *a, const char *pattern, tsr_dtype dtype,
                       const char *element) {
   tsri_c_pattern coded = {a->is_half ? "$a" : pattern, dtype, NULL, NULL};
   tsri_c_expand_pattern(e, out, coded, (const char *const[3]){element ? element : "", "", ""});
 }
 
-static tsri_c_name load_helper(tsri_c_emitter *e, const access *a) {
+static tsri_c_name load_helper(tsri_c_emitter *e, const c_access *a) {
   bool is_once = a->way == &once_on_cuda || a->way == &once_on_hip;
   tsri_c_name name = access_name(is_once ? "load_once" : "load", a->space, a->storage, a->lanes);
   if (!tsri_c_want(e, name.text)) return name;
@@ -140,7 +140,7 @@ static tsri_c_name load_helper(tsri_c_emitter *e, const access *a) {
   return name;
 }
 
-static tsri_c_name store_helper(tsri_c_emitter *e, const access *a) {
+static tsri_c_name store_helper(tsri_c_emitter *e, const c_access *a) {
   tsri_c_name name = access_name("store", a->space, a->storage, a->lanes);
   if (!tsri_c_want(e, name.text)) return name;
   tsri_ir_type type = {(uint8_t)tsri_ir_compute_dtype(a->storage), (uint8_t)a->lanes};
@@ -170,7 +170,7 @@ static tsri_c_name store_helper(tsri_c_emitter *e, const access *a) {
 
 void tsri_c_put_load(tsri_c_emitter *e, const tsri_ir_expr *x) {
   tsri_ir_space space = (tsri_ir_space)x->space;
-  access a = access_of(e, space, x->object, x->type.lanes);
+  c_access a = access_of(e, space, x->object, x->type.lanes);
   if (a.lanes > 1) {
     const access_way *once = way_once(e, &a, x);
     if (once) a.way = once;
@@ -191,7 +191,7 @@ void tsri_c_put_load(tsri_c_emitter *e, const tsri_ir_expr *x) {
 
 void tsri_c_put_store(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   tsri_ir_space space = (tsri_ir_space)stmt->space;
-  access a = access_of(e, space, stmt->object, e->kernel->exprs[stmt->value].type.lanes);
+  c_access a = access_of(e, space, stmt->object, e->kernel->exprs[stmt->value].type.lanes);
   if (a.lanes > 1) {
     tsri_c_put(e, "%s(%a, %b, %b);\n", store_helper(e, &a).text, space, stmt->object, stmt->index, stmt->value);
   } else if (a.is_half) {

@@ -223,7 +223,7 @@ bool lane_is_hoisted(const lane_builder *b, uint32_t expr, lane_value *out);
 // Assigns all parts of a variable; releases the values.
 void lane_assign_var(lane_builder *b, uint32_t var, lane_values *values);
 // Makes room for a variable that has no register.
-void lane_ready_var(lane_builder *b, uint32_t var);
+void lane_reserve_var(lane_builder *b, uint32_t var);
 bool lane_var_merges(const lane_builder *b, uint32_t var);
 
 #endif

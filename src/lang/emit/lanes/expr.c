@@ -468,7 +468,7 @@ static void eval_short(lane_builder *b, const tsri_ir_expr *e, const lane_dest *
 // --- All kinds --------------------------------------------------------------------------------------------------------
 
 static void eval_var(lane_builder *b, uint32_t var, lane_values *out) {
-  lane_ready_var(b, var);  // does nothing: it was assigned
+  lane_reserve_var(b, var);  // does nothing: it was assigned
   *out = b->vars[var].values;
   for (uint32_t i = 0; i < out->count; i++) lane_value_retain(b, &out->part[i]);
 }

@@ -5,10 +5,10 @@
 // are not moved.
 #include "lang/emit/lanes/build.h"
 
-typedef struct hoister {
+typedef struct lane_hoister {
   lane_builder *b;
   const lane_loop *loop;
-} hoister;
+} lane_hoister;
 
 bool lane_is_hoisted(const lane_builder *b, uint32_t expr, lane_value *out) {
   if (b->hoisted_at[expr] == 0) return false;
@@ -17,7 +17,7 @@ bool lane_is_hoisted(const lane_builder *b, uint32_t expr, lane_value *out) {
 }
 
 // Assigned to nowhere in the loop? Of variables with many assignments only the first two are known.
-static bool is_fixed(const hoister *h, uint32_t var) {
+static bool is_fixed(const lane_hoister *h, uint32_t var) {
   const lane_var_plan *v = &h->b->plan.vars[var];
   if (v->assign_count > 2) return false;
   for (uint32_t i = 0; i < v->assign_count; i++) {
@@ -26,7 +26,7 @@ static bool is_fixed(const hoister *h, uint32_t var) {
   return v->assign_count > 0 && v->assigns[0].pos < h->loop->start;
 }
 
-static void hoist(hoister *h, uint32_t expr) {
+static void hoist(lane_hoister *h, uint32_t expr) {
   lane_builder *b = h->b;
   const tsri_ir_expr *e = &b->kernel->exprs[expr];
   bool is_plain = (e->kind == TSRI_EXPR_OP || e->kind == TSRI_EXPR_CONVERT) && e->type.lanes == 1;
@@ -37,7 +37,7 @@ static void hoist(hoister *h, uint32_t expr) {
 }
 
 // Does the expression stay the same? If not, its operands that do are hoisted.
-static bool visit_expr(hoister *h, uint32_t expr) {
+static bool visit_expr(lane_hoister *h, uint32_t expr) {
   const tsri_ir_expr *e = &h->b->kernel->exprs[expr];
   switch ((tsri_ir_expr_kind)e->kind) {
     case TSRI_EXPR_NONE:
@@ -62,11 +62,11 @@ static bool visit_expr(hoister *h, uint32_t expr) {
   return false;
 }
 
-static void visit_root(hoister *h, uint32_t expr) {
+static void visit_root(lane_hoister *h, uint32_t expr) {
   if (expr != 0 && visit_expr(h, expr)) hoist(h, expr);
 }
 
-static void visit_block(hoister *h, uint32_t stmt) {
+static void visit_block(lane_hoister *h, uint32_t stmt) {
   for (; stmt != 0; stmt = h->b->kernel->stmts[stmt].next) {
     const tsri_ir_stmt *s = &h->b->kernel->stmts[stmt];
     visit_root(h, s->index);
@@ -79,7 +79,7 @@ static void visit_block(hoister *h, uint32_t stmt) {
 
 uint32_t lane_hoist(lane_builder *b, const tsri_ir_stmt *loop_stmt, uint32_t loop) {
   uint32_t first = b->hoisted_count;
-  hoister h = {.b = b, .loop = &b->plan.loops[loop]};
+  lane_hoister h = {.b = b, .loop = &b->plan.loops[loop]};
   visit_root(&h, loop_stmt->value);
   visit_block(&h, loop_stmt->body);
   visit_block(&h, loop_stmt->other);

@@ -10,20 +10,20 @@
 
 // --- Putting the parts together ---------------------------------------------------------------------------------------
 
-typedef struct layout {
+typedef struct code_layout {
   uint32_t *words;  // NULL: only sizes are found
   uint32_t at;      // next free word
   uint32_t text_at, text_bytes;
-} layout;
+} code_layout;
 
-static uint32_t place_words(layout *l, const void *from, size_t count) {
+static uint32_t place_words(code_layout *l, const void *from, size_t count) {
   uint32_t at = l->at;
   if (l->words && count > 0) memcpy(l->words + at, from, count * sizeof(uint32_t));
   l->at += (uint32_t)count;
   return at;
 }
 
-static uint32_t place_text(layout *l, const char *text) {
+static uint32_t place_text(code_layout *l, const char *text) {
   uint32_t at = l->text_bytes;
   size_t bytes = strlen(text ? text : "") + 1;
   if (l->words) memcpy((char *)(l->words + l->text_at) + at, text ? text : "", bytes);
@@ -31,7 +31,7 @@ static uint32_t place_text(layout *l, const char *text) {
   return at;
 }
 
-static void place_array(layout *l, const tsri_ir_array *array) {
+static void place_array(code_layout *l, const tsri_ir_array *array) {
   uint32_t flags = (array->is_loaded ? TSRI_LANE_ARRAY_LOADED : 0) | (array->is_stored ? TSRI_LANE_ARRAY_STORED : 0);
   uint32_t kind = array->storage | flags << 8 | (uint32_t)array->dim_count << 16;
   uint32_t entry[TSRI_LANE_ARRAY_WORDS] = {kind, array->count, place_text(l, array->name)};
@@ -39,13 +39,13 @@ static void place_array(layout *l, const tsri_ir_array *array) {
   place_words(l, entry, TSRI_LANE_ARRAY_WORDS);
 }
 
-static void place_arrays(layout *l, const tsri_kernel *kernel) {
+static void place_arrays(code_layout *l, const tsri_kernel *kernel) {
   for (uint32_t i = 0; i < kernel->buffer_count; i++) place_array(l, &kernel->buffers[i]);
   for (uint32_t i = 0; i < kernel->shared_count; i++) place_array(l, &kernel->shared[i]);
   for (uint32_t i = 0; i < kernel->local_count; i++) place_array(l, &kernel->locals[i]);
 }
 
-static void place_params(layout *l, const tsri_kernel *kernel) {
+static void place_params(code_layout *l, const tsri_kernel *kernel) {
   for (uint32_t i = 0; i < kernel->param_count; i++) {
     const tsri_ir_param *param = &kernel->params[i];
     uint32_t entry[TSRI_LANE_PARAM_WORDS] = {param->offset, lane_bytes((tsr_dtype)param->type.dtype)};
@@ -53,7 +53,7 @@ static void place_params(layout *l, const tsri_kernel *kernel) {
   }
 }
 
-static void place_consts(layout *l, const lane_builder *b) {
+static void place_consts(code_layout *l, const lane_builder *b) {
   for (uint32_t i = 0; i < b->const_count; i++) {
     uint32_t entry[2] = {(uint32_t)b->consts[i], (uint32_t)(b->consts[i] >> 32)};
     place_words(l, entry, 2);
@@ -61,7 +61,7 @@ static void place_consts(layout *l, const lane_builder *b) {
 }
 
 // Fills the program, or with `words` NULL finds how long it is. The text stands at the end.
-static void place_all(layout *l, const lane_builder *b, uint32_t text_at) {
+static void place_all(code_layout *l, const lane_builder *b, uint32_t text_at) {
   const tsri_kernel *kernel = b->kernel;
   uint32_t h[TSRI_LANE_HEADER_WORDS] = {0};
   l->at = TSRI_LANE_HEADER_WORDS;
@@ -98,10 +98,10 @@ static void place_all(layout *l, const lane_builder *b, uint32_t text_at) {
 }
 
 static tsr_status finish(const lane_builder *b, uint32_t **out_words, size_t *out_bytes) {
-  layout sizes = {0};
+  code_layout sizes = {0};
   place_all(&sizes, b, 0);
   uint32_t text_at = sizes.at, count = text_at + (sizes.text_bytes + 3) / 4;
-  layout l = {.words = tsri_calloc(count, sizeof(uint32_t))};
+  code_layout l = {.words = tsri_calloc(count, sizeof(uint32_t))};
   if (!l.words) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its bytecode", b->kernel->name);
   place_all(&l, b, text_at);
   *out_words = l.words;

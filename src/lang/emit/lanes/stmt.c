@@ -8,7 +8,7 @@ bool lane_var_merges(const lane_builder *b, uint32_t var) {
   return b->divergence > 0 && !lane_plan_is_single(&b->plan, var);
 }
 
-void lane_ready_var(lane_builder *b, uint32_t var) {
+void lane_reserve_var(lane_builder *b, uint32_t var) {
   lane_var_state *state = &b->vars[var];
   const tsri_ir_var *v = &b->kernel->vars[var];
   if (state->values.count != 0) return;
@@ -31,7 +31,7 @@ static void advance(lane_builder *b, uint32_t pos) {
     }
     for (uint32_t v = b->plan.born[b->done_pos + 1]; v != 0; v = b->plan.vars[v].next_born) {
       const lane_var_plan *plan = &b->plan.vars[v];
-      if (plan->assign_count != 0 && plan->assigns[0].pos > plan->first) lane_ready_var(b, v);
+      if (plan->assign_count != 0 && plan->assigns[0].pos > plan->first) lane_reserve_var(b, v);
     }
   }
 }
@@ -47,7 +47,7 @@ static bool is_own_register(const lane_builder *b, uint32_t var, const lane_valu
 }
 
 void lane_assign_var(lane_builder *b, uint32_t var, lane_values *values) {
-  lane_ready_var(b, var);
+  lane_reserve_var(b, var);
   const lane_values *lanes = &b->vars[var].values;
   bool is_merge = lane_var_merges(b, var);
   // Parts that are other parts of the same variable (a swap) are copied out of the way first.

@@ -38,17 +38,17 @@ tsri_wgsl_array tsri_wgsl_held(const tsri_wgsl *w, tsri_ir_space space, uint32_t
 // --- Places ---------------------------------------------------------------------------------------------------------
 
 // An access: `at<id>` is its first index as u32 in the text, a multiple of the lanes.
-typedef struct place {
+typedef struct wgsl_place {
   tsri_ir_space space;
   uint32_t object, lanes, id;
   tsri_wgsl_array held;
-} place;
+} wgsl_place;
 
-static place place_of(const tsri_wgsl *w, tsri_ir_space space, uint32_t object, uint32_t lanes, uint32_t id) {
-  return (place){space, object, lanes, id, tsri_wgsl_held(w, space, object)};
+static wgsl_place place_of(const tsri_wgsl *w, tsri_ir_space space, uint32_t object, uint32_t lanes, uint32_t id) {
+  return (wgsl_place){space, object, lanes, id, tsri_wgsl_held(w, space, object)};
 }
 
-static void put_index_let(tsri_wgsl *w, const place *p, uint32_t index) {
+static void put_index_let(tsri_wgsl *w, const wgsl_place *p, uint32_t index) {
   tsr_dtype dtype = (tsr_dtype)w->kernel->exprs[index].type.dtype;
   tsri_wgsl_put(w, "%ilet at%u = %s(%e)", p->id, dtype == TSR_I32 ? "bitcast<u32>" : "", index);
   if (p->lanes > 1) tsri_builder_add(&w->body, " & 0x%" PRIx32 "u", ~(p->lanes - 1));
@@ -58,7 +58,7 @@ static void put_index_let(tsri_wgsl *w, const place *p, uint32_t index) {
 static uint32_t log2_of(uint32_t n) { return n == 4 ? 2 : n == 2 ? 1 : 0; }
 
 // "x_b0[at7 + 1u]", or the component of a vector.
-static void put_element(tsri_wgsl *w, const place *p, uint32_t lane) {
+static void put_element(tsri_wgsl *w, const wgsl_place *p, uint32_t lane) {
   char index[32];
   snprintf(index, sizeof index, lane ? "(at%" PRIu32 " + %" PRIu32 "u)" : "at%" PRIu32, p->id, lane);
   if (p->held.lanes == 1) {
@@ -70,20 +70,20 @@ static void put_element(tsri_wgsl *w, const place *p, uint32_t lane) {
 }
 
 // The vector that the array is declared of.
-static void put_vector_element(tsri_wgsl *w, const place *p) {
+static void put_vector_element(tsri_wgsl *w, const wgsl_place *p) {
   tsri_wgsl_put(w, "%a[at%u >> %uu]", p->space, p->object, p->id, log2_of(p->lanes));
 }
 
 // --- Loads ----------------------------------------------------------------------------------------------------------
 
-static void put_read(tsri_wgsl *w, const place *p, uint32_t lane) {
+static void put_read(tsri_wgsl *w, const wgsl_place *p, uint32_t lane) {
   bool has_call = p->held.is_atomic || p->held.is_half;
   if (has_call) tsri_builder_string(&w->body, p->held.is_half ? "f32(" : "atomicLoad(&");
   put_element(w, p, lane);
   if (has_call) tsri_builder_string(&w->body, ")");
 }
 
-static void put_loaded(tsri_wgsl *w, const place *p, const tsri_ir_expr *x) {
+static void put_loaded(tsri_wgsl *w, const wgsl_place *p, const tsri_ir_expr *x) {
   tsri_ir_type type = x->type;
   if (x->op == TSRI_LOAD_FOR_ALL) {
     tsri_builder_string(&w->body, "workgroupUniformLoad(&");
@@ -107,7 +107,7 @@ static void put_loaded(tsri_wgsl *w, const place *p, const tsri_ir_expr *x) {
 
 void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
   const tsri_ir_expr *x = &w->kernel->exprs[expr];
-  place p = place_of(w, (tsri_ir_space)x->space, x->object, x->type.lanes, expr);
+  wgsl_place p = place_of(w, (tsri_ir_space)x->space, x->object, x->type.lanes, expr);
   put_index_let(w, &p, x->a);
   tsri_wgsl_put(w, "%ilet e%u = ", expr);
   put_loaded(w, &p, x);
@@ -119,7 +119,7 @@ void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
 void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   tsri_ir_type type = w->kernel->exprs[stmt->value].type;
   uint32_t id = (uint32_t)(stmt - w->kernel->stmts) + w->kernel->expr_count;
-  place p = place_of(w, (tsri_ir_space)stmt->space, stmt->object, type.lanes, id);
+  wgsl_place p = place_of(w, (tsri_ir_space)stmt->space, stmt->object, type.lanes, id);
   bool is_vector = p.lanes > 1 && p.held.lanes == p.lanes;
   put_index_let(w, &p, stmt->index);
   for (uint32_t lane = 0; lane < (is_vector ? 1 : p.lanes); lane++) {
@@ -140,7 +140,7 @@ void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
 
 // --- Atomics --------------------------------------------------------------------------------------------------------
 
-static void put_atomic_call(tsri_wgsl *w, const tsri_ir_stmt *stmt, const place *p) {
+static void put_atomic_call(tsri_wgsl *w, const tsri_ir_stmt *stmt, const wgsl_place *p) {
   static const char *const names[TSRI_ATOMIC_COUNT] = {
       [TSRI_ATOMIC_ADD] = "atomicAdd",
       [TSRI_ATOMIC_SUB] = "atomicSub",
@@ -159,7 +159,7 @@ static void put_atomic_call(tsri_wgsl *w, const tsri_ir_stmt *stmt, const place 
 }
 
 // The exchange may fail although the values are equal: then it is tried again.
-static void put_compare_exchange(tsri_wgsl *w, const tsri_ir_stmt *stmt, const place *p) {
+static void put_compare_exchange(tsri_wgsl *w, const tsri_ir_stmt *stmt, const wgsl_place *p) {
   tsri_wgsl_put_line(w, "loop {\n");
   w->indent++;
   tsri_wgsl_put(w, "%ilet x%u = ", p->id);
@@ -173,7 +173,7 @@ static void put_compare_exchange(tsri_wgsl *w, const tsri_ir_stmt *stmt, const p
 
 void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   uint32_t id = (uint32_t)(stmt - w->kernel->stmts) + w->kernel->expr_count;
-  place p = place_of(w, (tsri_ir_space)stmt->space, stmt->object, 1, id);
+  wgsl_place p = place_of(w, (tsri_ir_space)stmt->space, stmt->object, 1, id);
   put_index_let(w, &p, stmt->index);
   if (stmt->op == TSRI_ATOMIC_COMPARE_EXCHANGE) {
     put_compare_exchange(w, stmt, &p);
