@@ -256,9 +256,8 @@ static void store(way_search *s, bool is_bad) {
 // for.
 static void try_all(way_search *s) {
   uint64_t tried = 0, asked = 0;
-  bool is_cpu = s->work->device->info.type == TSR_DEVICE_CPU && !s->work->device->info.is_software;
   if (launch(s->work, s->best, &asked) != TSR_OK) return;
-  if (is_cpu) asked |= UINT64_C(1) << TSRI_ENTRY_threads;
+  if (tsri_device_is_cpu(s->work->device)) asked |= UINT64_C(1) << TSRI_ENTRY_threads;
   for (int entry = TSRI_TUNING_ENTRIES - 1; entry >= 0; entry--) {  // native and threads come first
     uint64_t bit = UINT64_C(1) << entry, more = 0;
     if (!(asked & bit) || tried & bit) continue;

@@ -2,8 +2,6 @@
 // Chooses the tiles of kernels/op_attention_tiles.tk and launches them: attention, and its gradient.
 #include "ops/attention_tiles.h"
 
-#include <string.h>
-
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/attention_native.h"
@@ -123,8 +121,7 @@ static bool fits(const tsr_device *device, tsr_dtype dtype, const tsri_attention
                  tsr_shape v, bool is_gradient) {
   tiles t;
   bool is_narrow = dtype == TSR_F32 || dtype == TSR_F16 || dtype == TSR_BF16;
-  if (!is_narrow || given->has_blocks || extra_of(given) == EXTRA_MANY || strcmp(device->backend->name, "cpu") == 0)
-    return false;
+  if (!is_narrow || given->has_blocks || extra_of(given) == EXTRA_MANY || tsri_device_is_cpu(device)) return false;
   if (q.dims[2] < LEAST_QUERIES || given->keys == 0) return false;
   if (is_gradient && device->info.is_software) return false;  // llvmpipe compiles the kernel for half a minute
   return choose(device, dtype, q.dims[3], v.dims[3], given->keys, is_gradient, &t);

@@ -2,8 +2,6 @@
 // Launches kernels/op_label_entropy.tk.
 #include "ops/label_entropy.h"
 
-#include <string.h>
-
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
@@ -44,7 +42,7 @@ static bool fits(const tsr_tensor *x, const tsr_tensor *labels) {
   logits l = logits_of(layout);
   const tsr_device *device = x->value->device;
   return l.pitch >= l.n && device == labels->value->device && device->limits.max_group_size >= GROUP &&
-         strcmp(device->backend->name, "cpu") != 0;
+         !tsri_device_is_cpu(device);
 }
 
 static void pass_logits(tsri_call *call, const tsri_kernel_run *run, const logits *l) {

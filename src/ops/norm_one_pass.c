@@ -2,8 +2,6 @@
 // The gradient of layer_norm and rms_norm by kernels/op_norm_gradient.tk.
 #include "ops/norm_one_pass.h"
 
-#include <string.h>
-
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
@@ -81,8 +79,7 @@ bool tsri_norm_one_pass(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, const 
   tsr_device *device = x->value->device;
   int64_t n = shape.rank > 0 ? shape.dims[shape.rank - 1] : 0, count = tsr_tensor_count(x);
   norm_shares shares;
-  if (count == 0 || strcmp(device->backend->name, "cpu") == 0 || !share_rows(device, count / n, n, &shares))
-    return false;
+  if (count == 0 || tsri_device_is_cpu(device) || !share_rows(device, count / n, n, &shares)) return false;
   tsr_dtype dtype = x->dtype, sums = tsri_accumulator(dtype);
   tsr_shape parts = TSR_SHAPE(shares.groups, n);
   const tsri_result shapes[3] = {{dtype, shape}, {sums, parts}, {sums, parts}};

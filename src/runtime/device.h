@@ -92,6 +92,11 @@ tsr_status tsri_device_create(const tsri_open_request *request, tsr_device **out
 // Checks the device argument of a public function.
 tsr_status tsri_device_check(const char *caller, const tsr_device *device);
 
+// Whether the device is the CPU itself, not a GPU interface that the CPU emulates.
+static inline bool tsri_device_is_cpu(const tsr_device *device) {
+  return device->info.type == TSR_DEVICE_CPU && !device->info.is_software;
+}
+
 // Locks the device's queues and returns the one of the calling thread's track. The same thread unlocks them.
 tsri_queue *tsri_device_lock(tsr_device *device);
 void tsri_device_unlock(tsr_device *device);

@@ -2,7 +2,6 @@
 #include "runtime/placing.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "core/alloc.h"
 #include "core/log.h"
@@ -15,7 +14,7 @@ static bool fill(tsr_device *device, tsri_placing *placing) {
 }
 
 void tsri_placing_attach(tsr_device *device) {
-  if (strcmp(device->backend->name, "cpu") == 0) return;
+  if (tsri_device_is_cpu(device)) return;
   tsri_placing *placing = tsri_calloc(1, sizeof *placing);
   if (placing && fill(device, placing)) {
     device->placing = placing;
