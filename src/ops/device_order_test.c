@@ -216,11 +216,15 @@ static void running_sums_are_right(tsr_device *device) {
   tsr_scope_end(scope);
 }
 
+// lavapipe compiles 12 quads per item for most of a minute: it makes a coroutine of a kernel with barriers.
+static void running_sums_are_right_but_on_vulkan(tsr_device *device) {
+  if (strcmp(tsr_device_backend(device), "vulkan") != 0) running_sums_are_right(device);
+}
+
 TEST(long_rows_are_summed_in_one_pass) {
-  static const char *const settings[] = {"scan_once=2,scan_rows=1000000", "scan_once=12,scan_rows=1000000"};
-  for (int i = 0; i < 2; i++) {
-    setenv("TSR_TUNE", settings[i], 1);
-    test_on_every_device(running_sums_are_right);
-  }
+  setenv("TSR_TUNE", "scan_once=2,scan_rows=1000000", 1);
+  test_on_every_device(running_sums_are_right);
+  setenv("TSR_TUNE", "scan_once=12,scan_rows=1000000", 1);  // as on CUDA, and on no other backend
+  test_on_every_device(running_sums_are_right_but_on_vulkan);
   unsetenv("TSR_TUNE");
 }
