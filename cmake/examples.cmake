@@ -28,3 +28,6 @@ set(TESSERA_EXAMPLE_ARGUMENTS_14_two_devices 50)
 set(TESSERA_EXAMPLE_ARGUMENTS_15_training_loop 300)
 set(TESSERA_EXAMPLE_ARGUMENTS_16_mixed_precision 50)
 set(TESSERA_EXAMPLE_ARGUMENTS_17_saved_capture "${pictures}/ring.tsr")
+if(TESSERA_SANITIZE)
+  set(TESSERA_EXAMPLE_ARGUMENTS_18_overlap 1) # a batch is four large products in each of two ways: ten seconds
+endif()

@@ -84,7 +84,7 @@ function(tessera_add_test name label)
   add_test(NAME ${name} COMMAND ${ARGN})
   set_tests_properties(${name} PROPERTIES
     LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT ${timeout} ENVIRONMENT "${test_environment}")
-  if(label MATCHES "devices|cli") # some take a minute: first, so that no core is idle at the end
+  if(label MATCHES "devices|cli|example") # some take a minute: first, so that no core is idle at the end
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
 endfunction()
