@@ -12,7 +12,8 @@ enum {
   ROW_BLOCK = 512,
   LONG_ROW = 1 << 12,
   LONG_ROW_BLOCK = 2048,
-  SHORT_ROW = 16,
+  SHORT_ROW = 32,
+  LEAST_GATHERED = 16,  // rows of a few columns that are gathered column by column
   ROWS_ACROSS = 256,
   FEW_COLUMNS = 16
 };
