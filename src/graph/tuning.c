@@ -89,8 +89,9 @@ static const struct {
     // Rows of 5,000 bf16 are normalised in 299 us by groups of 512; through OpenCL, whose compiler is the same, in 331 by groups of 256.
     {"cuda",
      "gemv_group=32,gemv_unroll=8,gemv_once_mib=56,product_alignment=16,conv_channels_last=1,scan_once=12,row_dense=0"},
-    // Not measured on an AMD GPU: larger than the second-level cache of any; rows as on CUDA.
-    {"hip", "gemv_once_mib=56,row_dense=0"},
+    // Not measured on an AMD GPU: larger than the second-level cache of any; rows as on CUDA; and q8_0 with a row of x in registers has 251 of them on
+    // gfx1100, which leaves few groups to a core.
+    {"hip", "gemv_once_mib=56,row_dense=0,quant_rows=0"},
 };
 
 void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
