@@ -138,6 +138,12 @@ function(tessera_name_test_file out source)
   set(${out} "${path}" PARENT_SCOPE)
 endfunction()
 
+# The optimised build is about the library: test files compile in half the time with less.
+set(test_file_options "")
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+  set(test_file_options "$<$<CONFIG:Release>:-O1>")
+endif()
+
 # A program with the tests of these files. When it is linked, list_tests.cmake asks it for them.
 function(tessera_add_test_program program label)
   add_executable(${program} ${ARGN})
@@ -150,7 +156,8 @@ function(tessera_add_test_program program label)
   tessera_set_warnings(${program})
   foreach(source ${ARGN})
     tessera_name_test_file(name "${source}")
-    set_source_files_properties("${source}" PROPERTIES COMPILE_DEFINITIONS "TEST_FILE=\"${name}\"")
+    set_source_files_properties("${source}" PROPERTIES
+      COMPILE_DEFINITIONS "TEST_FILE=\"${name}\"" COMPILE_OPTIONS "${test_file_options}")
   endforeach()
 
   set(listed "${PROJECT_BINARY_DIR}/tests/${program}.cmake")
