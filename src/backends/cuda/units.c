@@ -26,7 +26,7 @@ typedef struct units_tile {
 } units_tile;
 
 static const units_tile tiles[UNITS_TILES] = {
-    {1, 64, 1}, {1, 64, 2}, {1, 64, 4}, {1, 64, 8}, {2, 64, 1}, {2, 128, 1},
+    {1, 64, 1}, {2, 64, 1}, {2, 128, 1}, {1, 64, 2}, {1, 64, 4}, {1, 64, 8}, {2, 64, 2}, {2, 64, 4}, {2, 64, 8},
 };
 
 static int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -35,19 +35,21 @@ static int64_t inner_size(const cuda_product *p) { return p->a.is_transposed ? p
 
 static int rows_of(const units_tile *tile) { return 64 * tile->warpgroups; }
 
-// The cycles that a tile takes, by what was measured on an H200. A work-group alone on its multiprocessor needs `alone` cycles for a strip, of which its matrix units work for `busy`; several of them need `shared` cycles each. Not all
-// multiprocessors can have work-groups of a cluster of eight.
+// The cycles that a tile takes, by what was measured on an H200. A work-group alone on its multiprocessor needs `alone` cycles for a strip, of which its matrix units work for `busy`; several of them need `shared` cycles each. With
+// several parts, elements of a are held in registers: strips take less time, the beginning takes more. Not all multiprocessors can have work-groups of a cluster of eight.
 static double cost_of(const units_tile *tile, const cuda_product *p, int multiprocessors) {
-  enum { PER_CYCLE = 2048, PRODUCTS = 6, BEGINNING = 1500, JOINING = 600 };
-  int rows = rows_of(tile), together = rows * tile->columns <= 64 * 64 ? 3 : 1;
+  enum { PER_CYCLE = 2048, PRODUCTS = 6, JOINING = 600 };
+  bool is_held = tile->parts > 1;
+  int rows = rows_of(tile), together = rows * tile->columns > 64 * 64 ? 1 : is_held ? 2 : 3;
   double area = (double)rows * tile->columns, busy = area * DEPTH * PRODUCTS / PER_CYCLE;
-  double alone = 1000 + busy, shared = 700 + busy;
+  double alone = (is_held ? 600 : 1000) + busy, shared = (is_held ? 370 : 700) + busy;
+  double beginning = (is_held ? 2800 : 1500) + area / 4;
   int64_t strips = divided(divided(inner_size(p), DEPTH), tile->parts);
   int64_t groups = divided(p->d.rows, tile->columns) * divided(p->d.cols, rows) * p->batch * tile->parts;
   int64_t each = divided(groups, tile->parts == 8 ? multiprocessors - multiprocessors / 8 : multiprocessors);
   int64_t rounds = divided(each, together), last = each - (rounds - 1) * together;
   double strip = (double)(rounds - 1) * fmax(alone, together * shared) + fmax(alone, (double)last * shared);
-  return strip * (double)strips + (double)rounds * (BEGINNING + area / 4) + (tile->parts > 1 ? JOINING : 0);
+  return strip * (double)strips + (double)rounds * beginning + (is_held ? JOINING : 0);
 }
 
 static int choose_tile(const cuda_device *device, const cuda_product *p) {
@@ -81,9 +83,20 @@ bool tsri_cuda_units_take(const cuda_device *device, const cuda_product *p) {
 
 // --- Kernels ------------------------------------------------------------------------------------------------------------
 
+// Two strips of b, and of a unless it is held in registers; or the sums, which several parts put there afterwards.
 static uint32_t shared_bytes(const units_tile *tile) {
-  enum { STRIPS = 2, NUMBERS = 3, NUMBER_BYTES = 2, SLACK = 1024 };  // the kernel begins at a multiple of SLACK
-  return (uint32_t)(STRIPS * NUMBERS * NUMBER_BYTES * DEPTH * (rows_of(tile) + tile->columns)) + SLACK;
+  enum {
+    STRIPS = 2,
+    NUMBERS = 3,
+    NUMBER_BYTES = 2,
+    PAD = 8,
+    SLACK = 1024
+  };  // the kernel begins at a multiple of SLACK
+  bool is_held = tile->parts > 1;
+  int lines = tile->columns + (is_held ? 0 : rows_of(tile));
+  int strips = STRIPS * NUMBERS * NUMBER_BYTES * DEPTH * lines;
+  int sums = rows_of(tile) * (tile->columns + PAD) * (int)sizeof(float);
+  return (uint32_t)(strips > sums ? strips : sums) + SLACK;
 }
 
 static tsr_status compile(const cuda_device *device, const units_tile *tile, bool a_is_turned, bool b_is_turned,

@@ -7,10 +7,16 @@
 // A work-group computes ROWS x COLUMNS elements. It splits a strip of a and b while the units multiply the strip before. A cluster of PARTS work-groups shares the sum over k: each takes a part of k,
 // and then adds up a part of the rows from the shared memory of all.
 //
+// The units read b from shared memory, and a too if there is one part. With several parts (IS_HELD), which are long, an item has its elements of a in registers: half as much goes through the shared memory, and a strip takes two
+// thirds of the time. The first strip takes longer.
+//
 // Where the sum is not finite, it is computed again by plain f32: a number that is infinite, or becomes so in bf16, cannot be split.
 //
 // The host defines WARPGROUPS (1 or 2), COLUMNS (64 or 128), PARTS, and A_TURNED and B_TURNED: 0 if elements along k are neighbours, 1 if those along m or n are. These lines of a and b, and those of y, have a multiple of 4
 // elements and begin at multiples of 16 bytes.
+
+#define IS_HELD (PARTS > 1)
+static_assert(!IS_HELD || COLUMNS == 64, "with several parts a tile has 64 columns");
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -21,7 +27,7 @@ enum {
   DEPTH = 32,  // of a strip along k
   A_BYTES = ROWS * DEPTH * 2,
   B_BYTES = COLUMNS * DEPTH * 2,
-  STRIP_BYTES = 3 * (A_BYTES + B_BYTES),
+  STRIP_BYTES = 3 * (IS_HELD ? B_BYTES : A_BYTES + B_BYTES),
   A_STEP = A_BYTES >> 4,  // from the first numbers of a strip to the second ones, as wgmma counts
   B_STEP = B_BYTES >> 4,
   PITCH = COLUMNS + 8,  // of rows of sums in shared memory
@@ -44,17 +50,21 @@ __device__ __forceinline__ u32 rounded(float first, float second) {
   return pair;
 }
 
-__device__ __forceinline__ float first_of(u32 pair) { return __uint_as_float(pair << 16); }
-__device__ __forceinline__ float second_of(u32 pair) { return __uint_as_float(pair & 0xffff0000u); }
-
-// Stores the first, second and third numbers of four neighbours, each `bytes` after the one before.
-__device__ __forceinline__ void put(u32 at, u32 bytes, float4 x) {
+// Splits two neighbours: numbers[i] has number i of both.
+__device__ __forceinline__ void split(float first, float second, u32 (&numbers)[3]) {
 #pragma unroll
   for (int i = 0; i < 3; i++) {
-    u32 left = rounded(x.x, x.y), right = rounded(x.z, x.w);
-    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at + i * bytes), "r"(left), "r"(right) : "memory");
-    x.x -= first_of(left), x.y -= second_of(left), x.z -= first_of(right), x.w -= second_of(right);
+    numbers[i] = rounded(first, second);
+    first -= __uint_as_float(numbers[i] << 16);
+    second -= __uint_as_float(numbers[i] & 0xffff0000u);
   }
+}
+
+// Where element k of a strip goes along k. A lane that holds a has elements 2 q, 2 q + 1, 2 q + 8 and 2 q + 9 of each 16, as wgmma counts: four neighbours of a go there, and so must those of b.
+__device__ __forceinline__ int place_of(int k) { return IS_HELD ? k / 16 * 16 + k % 16 / 4 * 2 + k % 2 + k % 4 / 2 * 8 : k; }
+
+__device__ __forceinline__ void put(u32 at, u32 left, u32 right) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(left), "r"(right) : "memory");
 }
 
 // A strip of a or b: SIZE rows or columns, DEPTH elements along k. Where it is turned, a line is the elements of one k.
@@ -63,29 +73,107 @@ __device__ __forceinline__ void put(u32 at, u32 bytes, float4 x) {
 // line ("swizzle"), so that eight lines are read without conflicts.
 template <int SIZE, int TURNED>
 struct strip {
-  enum { PER_LINE = (TURNED ? SIZE : DEPTH) / 4, VECTORS = SIZE * DEPTH / 4 / THREADS };
-  float4 held[VECTORS];
+  enum { PER_LINE = (TURNED ? SIZE : DEPTH) / 4, VECTORS = SIZE * DEPTH / 4 / THREADS, HOP = THREADS / PER_LINE };
+  float4 held[VECTORS];  // HOP lines apart
+  const float *from;     // the next of them
+  int left, size;        // elements along k, and rows or columns, that are left from there on
 
-  __device__ __forceinline__ void load(const float *x, long long step, int first, int size, int k, int k_end) {
-#pragma unroll
-    for (int i = 0; i < VECTORS; i++) {
-      int at = threadIdx.x + i * THREADS, line = at / PER_LINE, place = at % PER_LINE * 4;
-      int along = first + (TURNED ? place : line), deep = k + (TURNED ? line : place);
-      held[i] = make_float4(0, 0, 0, 0);
-      if (along < size && deep < k_end)
-        held[i] = __ldg((const float4 *)(x + (TURNED ? deep * step + along : along * step + deep)));
-    }
+  __device__ __forceinline__ void begin(const float *x, long long step, int first, int sizes, int k, int k_end) {
+    int line = threadIdx.x / PER_LINE, place = threadIdx.x % PER_LINE * 4;
+    int along = first + (TURNED ? place : line), deep = k + (TURNED ? line : place);
+    from = x + (TURNED ? deep * step + along : along * step + deep);
+    left = k_end - deep;
+    size = sizes - along;
   }
 
+  // Loads the item's elements of the next strip.
+  __device__ __forceinline__ void load(long long step) {
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+      held[i] = make_float4(0, 0, 0, 0);
+      if (TURNED ? size > 0 && i * HOP < left : i * HOP < size && left > 0)
+        held[i] = __ldg((const float4 *)(from + i * HOP * step));
+    }
+    from += TURNED ? DEPTH * step : DEPTH;
+    left -= DEPTH;
+  }
+
+  // Stores their first, second and third numbers, each SIZE * DEPTH * 2 bytes after the ones before.
   __device__ __forceinline__ void store(u32 to) const {
 #pragma unroll
     for (int i = 0; i < VECTORS; i++) {
       int at = threadIdx.x + i * THREADS, line = at / PER_LINE, place = at % PER_LINE * 4;
-      u32 offset = TURNED ? place / 64 * (DEPTH * 128) + line * 128 + place % 64 * 2 : line * 64 + place * 2;
-      put(to + (offset ^ (offset >> 7 & (TURNED ? 7 : 3)) << 4), SIZE * DEPTH * 2, held[i]);
+      u32 front[3], back[3];
+      split(held[i].x, held[i].y, front);
+      split(held[i].z, held[i].w, back);
+      u32 offset = TURNED ? place / 64 * (DEPTH * 128) + place_of(line) * 128 + place % 64 * 2
+                          : line * 64 + place_of(place) * 2;
+      u32 swizzle = (offset >> 7 & (TURNED ? 7 : 3)) << 4;
+#pragma unroll
+      for (int j = 0; j < 3; j++) {
+        u32 there = to + j * SIZE * DEPTH * 2;
+        if (TURNED || !IS_HELD) {
+          put(there + (offset ^ swizzle), front[j], back[j]);
+        } else {  // elements 2 and 3 go eight places further
+          asm volatile("st.shared.b32 [%0], %1;" ::"r"(there + (offset ^ swizzle)), "r"(front[j]) : "memory");
+          asm volatile("st.shared.b32 [%0], %1;" ::"r"(there + (offset + 16 ^ swizzle)), "r"(back[j]) : "memory");
+        }
+      }
     }
   }
 };
+
+#if IS_HELD
+// A lane's elements of a strip of a: two rows, and four neighbours of each 16 elements along k. Rows are 8 apart, or neighbours where a is turned.
+struct rows {
+  float held[2][2][4];  // [16 of k][row][k]
+  const float *from;
+  int left, size;
+
+  __device__ __forceinline__ void begin(const float *a, long long step, int first, int m, int k, int k_end) {
+    int lane = threadIdx.x % 32, deep = k + lane % 4 * 4;
+    int row = first + threadIdx.x / 32 * 16 + lane / 4 * (A_TURNED ? 2 : 1);
+    from = a + (A_TURNED ? deep * step + row : row * step + deep);
+    left = k_end - deep;
+    size = m - row;
+  }
+
+  __device__ __forceinline__ void load(long long step) {
+#if A_TURNED
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      int deep = i / 4 * 16 + i % 4;
+      float2 x = make_float2(0, 0);
+      if (size > 0 && deep < left) x = __ldg((const float2 *)(from + deep * step));
+      held[i / 4][0][i % 4] = x.x, held[i / 4][1][i % 4] = x.y;
+    }
+    from += DEPTH * step;
+#else
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      float4 x = make_float4(0, 0, 0, 0);
+      if (i % 2 * 8 < size && i / 2 * 16 < left) x = __ldg((const float4 *)(from + i % 2 * 8 * step + i / 2 * 16));
+      float *to = held[i / 2][i % 2];
+      to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
+    }
+    from += DEPTH;
+#endif
+    left -= DEPTH;
+  }
+
+  // numbers[16 of k][number] as wgmma takes them: pairs of elements 0 and 1 of both rows, then of 2 and 3.
+  __device__ __forceinline__ void split_into(u32 (&numbers)[2][3][4]) const {
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      int row = i % 2, second = i / 2 % 2;
+      u32 found[3];
+      split(held[i / 4][row][second * 2], held[i / 4][row][second * 2 + 1], found);
+#pragma unroll
+      for (int j = 0; j < 3; j++) numbers[i / 4][j][second * 2 + row] = found[j];
+    }
+  }
+};
+#endif
 
 // --- Multiplying --------------------------------------------------------------------------------------------------------
 
@@ -102,8 +190,17 @@ __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
       "+f"(d[i + 7])
 
-// d = a b for 64 rows, or d += a b if `adds`
-#if COLUMNS == 64
+// d = a b for 64 rows, or d += a b if `adds`. b is described, and so is a unless it is held.
+#if IS_HELD
+#define MULTIPLY(d, a, b, adds) \
+  asm volatile( \
+      "{ .reg .pred p; setp.ne.u32 p, %38, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" \
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
+      "}, {%32, %33, %34, %35}, %36, p, 1, 1, %37; }" \
+      : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24) \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(B_TURNED), "n"(adds))
+#elif COLUMNS == 64
 #define MULTIPLY(d, a, b, adds) \
   asm volatile( \
       "{ .reg .pred p; setp.ne.u32 p, %36, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" \
@@ -125,6 +222,32 @@ __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
       : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED), "n"(adds))
 #endif
 
+__device__ __forceinline__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+#if IS_HELD
+// Begins to compute d = a b for one strip, which has 32 elements of k: the small products.
+__device__ __forceinline__ void multiply_small(float *d, const u32 (&a)[2][3][4], u64 b, u64 next_b) {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  MULTIPLY(d, a[0][0], b + 2 * B_STEP, 0);
+  MULTIPLY(d, a[1][0], next_b + 2 * B_STEP, 1);
+  MULTIPLY(d, a[0][2], b, 1);
+  MULTIPLY(d, a[1][2], next_b, 1);
+  MULTIPLY(d, a[0][1], b + B_STEP, 1);
+  MULTIPLY(d, a[1][1], next_b + B_STEP, 1);
+  commit();
+}
+
+// And the large ones.
+__device__ __forceinline__ void multiply_large(float *d, const u32 (&a)[2][3][4], u64 b, u64 next_b) {
+  MULTIPLY(d, a[0][0], b + B_STEP, 1);
+  MULTIPLY(d, a[1][0], next_b + B_STEP, 1);
+  MULTIPLY(d, a[0][1], b, 1);
+  MULTIPLY(d, a[1][1], next_b, 1);
+  MULTIPLY(d, a[0][0], b, 1);
+  MULTIPLY(d, a[1][0], next_b, 1);
+  commit();
+}
+#else
 // Four of the small products, of 16 elements of k.
 __device__ __forceinline__ void multiply_small(float *d, u64 a, u64 b) {
   MULTIPLY(d, a + 2 * A_STEP, b, 1);
@@ -144,14 +267,19 @@ __device__ __forceinline__ void multiply(float *d, u32 at, u32 row) {
   multiply_small(d, next_a, next_b);
   MULTIPLY(d, a, b, 1);
   MULTIPLY(d, next_a, next_b, 1);
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  commit();
 }
 
+#endif
+
 // Waits for the strip that is being multiplied and adds it to the sums.
-__device__ __forceinline__ void add_strip(float *sums, const float *d) {
+__device__ __forceinline__ void add_strip(float *sums, float *d) {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
-  for (int i = 0; i < COLUMNS / 2; i++) sums[i] += d[i];
+  for (int i = 0; i < COLUMNS / 2; i++) {
+    asm volatile("" : "+f"(d[i])::"memory");  // not read before
+    sums[i] += d[i];
+  }
 }
 
 // --- Results ------------------------------------------------------------------------------------------------------------
@@ -195,12 +323,13 @@ __device__ __forceinline__ void wait_for_all() {
 #endif
 }
 
-// Puts the sums of this work-group into its shared memory, as wgmma has them: each item has pairs of neighbours in rows 8 apart.
+// Puts the sums of this work-group into its shared memory, as wgmma has them: each item has pairs of neighbours in rows 8 apart, or in those that struct rows says.
 __device__ __forceinline__ void put_sums(u32 shared, const float *sums) {
-  int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4, column = threadIdx.x % 4 * 2;
+  int lane = threadIdx.x % 32, column = lane % 4 * 2;
+  int row = threadIdx.x / 32 * 16 + lane / 4 * (IS_HELD && A_TURNED ? 2 : 1), next = IS_HELD && A_TURNED ? 1 : 8;
 #pragma unroll
   for (int i = 0; i < COLUMNS / 2; i += 2) {
-    u32 at = shared + ((row + i / 2 % 2 * 8) * PITCH + column + i / 4 * 8) * 4;
+    u32 at = shared + ((row + i / 2 % 2 * next) * PITCH + column + i / 4 * 8) * 4;
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(sums[i]), "f"(sums[i + 1]) : "memory");
   }
 }
@@ -219,36 +348,89 @@ __device__ __forceinline__ void add_part(u32 at, int part, float *sum) {
   for (int i = 0; i < 4; i++) sum[i] += x[i];
 }
 
-extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(THREADS)
-    tsrk_product_units(const product p) {
+__device__ __forceinline__ void fence_stores() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// What an item has of a tile while it adds up a part of k.
+struct tile {
+#if IS_HELD
+  rows a;
+  u32 numbers[2][2][3][4];  // of the strip that is multiplied, and of the next one
+#else
+  strip<ROWS, A_TURNED> a;
+#endif
+  strip<COLUMNS, B_TURNED> b;
+  float sums[COLUMNS / 2], d[COLUMNS / 2];
+
+#if IS_HELD
+  // Multiplies the strip in half NOW of `numbers` and of the shared memory, and makes the next one ready in the other half.
+  template <int NOW>
+  __device__ __forceinline__ void multiply_strip(const product &p, u32 shared) {
+    u32 at = shared + NOW * STRIP_BYTES;
+    multiply_small(d, numbers[NOW], describe<B_TURNED>(at, 0, 0), describe<B_TURNED>(at, 0, 16));
+    a.split_into(numbers[1 - NOW]);
+    multiply_large(d, numbers[NOW], describe<B_TURNED>(at, 0, 0), describe<B_TURNED>(at, 0, 16));
+    a.load(p.a_step);
+    b.store(shared + (1 - NOW) * STRIP_BYTES);
+    b.load(p.b_step);
+    fence_stores();
+    add_strip(sums, d);
+    __syncthreads();
+  }
+
+  __device__ __forceinline__ void multiply_all(const product &p, u32 shared, int steps) {
+    a.split_into(numbers[0]);
+    a.load(p.a_step);
+    b.store(shared);
+    b.load(p.b_step);
+    fence_stores();
+    __syncthreads();
+    for (int step = 0; step < steps; step += 2) {
+      multiply_strip<0>(p, shared);
+      if (step + 1 >= steps) break;
+      multiply_strip<1>(p, shared);
+    }
+  }
+#else
+  __device__ __forceinline__ void multiply_all(const product &p, u32 shared, int steps) {
+    for (int step = 0; step < steps; step++) {
+      u32 at = shared + step % 2 * STRIP_BYTES;
+      a.store(at);
+      b.store(at + 3 * A_BYTES);
+      fence_stores();
+      a.load(p.a_step);
+      b.load(p.b_step);
+      add_strip(sums, d);
+      __syncthreads();  // this strip is stored, and the one before multiplied, by all
+      multiply(d, at, threadIdx.x / 128 * 64);
+    }
+    add_strip(sums, d);
+    __syncthreads();
+  }
+#endif
+};
+
+#if IS_HELD
+#define BOUNDS __launch_bounds__(THREADS, 3 - WARPGROUPS)  // two work-groups of 64 rows fit on a multiprocessor
+#else
+#define BOUNDS __launch_bounds__(THREADS)
+#endif
+
+extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) BOUNDS tsrk_product_units(const product p) {
   extern __shared__ unsigned char memory[];
   u32 shared = ((u32)__cvta_generic_to_shared(memory) + 1023) & ~1023u;  // swizzles count from multiples of 1024
   const float *a = p.a + blockIdx.z * p.a_batch, *b = p.b + blockIdx.z * p.b_batch;
   int part = blockIdx.x % PARTS, row0 = blockIdx.y * ROWS, column0 = blockIdx.x / PARTS * COLUMNS;
   int steps = (p.k + DEPTH - 1) / DEPTH, step = steps * part / PARTS, end = steps * (part + 1) / PARTS;
-  strip<ROWS, A_TURNED> a_strip;
-  strip<COLUMNS, B_TURNED> b_strip;
-  float sums[COLUMNS / 2], d[COLUMNS / 2];
+  int k_end = min(p.k, end * DEPTH);
+  tile t;
 #pragma unroll
-  for (int i = 0; i < COLUMNS / 2; i++) sums[i] = d[i] = 0;
-  a_strip.load(a, p.a_step, row0, p.m, step * DEPTH, p.k);
-  b_strip.load(b, p.b_step, column0, p.n, step * DEPTH, p.k);
-  for (; step < end; step++) {
-    u32 at = shared + step % 2 * STRIP_BYTES;
-    a_strip.store(at);
-    b_strip.store(at + 3 * A_BYTES);
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    if (step + 1 < end) {
-      a_strip.load(a, p.a_step, row0, p.m, (step + 1) * DEPTH, p.k);
-      b_strip.load(b, p.b_step, column0, p.n, (step + 1) * DEPTH, p.k);
-    }
-    add_strip(sums, d);
-    __syncthreads();  // this strip is stored, and the one before multiplied, by all
-    multiply(d, at, threadIdx.x / 128 * 64);
-  }
-  add_strip(sums, d);
-  __syncthreads();
-  put_sums(shared, sums);
+  for (int i = 0; i < COLUMNS / 2; i++) t.sums[i] = t.d[i] = 0;
+  t.a.begin(a, p.a_step, row0, p.m, step * DEPTH, k_end);
+  t.b.begin(b, p.b_step, column0, p.n, step * DEPTH, k_end);
+  t.a.load(p.a_step);
+  t.b.load(p.b_step);
+  t.multiply_all(p, shared, end - step);
+  put_sums(shared, t.sums);
   wait_for_all();
   enum { SHARE = ROWS * COLUMNS / PARTS };
 #pragma unroll 1

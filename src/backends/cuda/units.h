@@ -5,7 +5,7 @@
 
 #include "backends/cuda/blas.h"
 
-enum { UNITS_TILES = 6, UNITS_LAYOUTS = 4 };
+enum { UNITS_TILES = 9, UNITS_LAYOUTS = 4 };
 
 typedef struct units_kernel {
   cu_module module;
