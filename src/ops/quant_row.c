@@ -40,7 +40,7 @@ static bool shape_of(const tsri_kernel_run *run, row_shape *out_shape) {
   const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1];
   int64_t format = TSRI_GIVEN(run->node, quant)->format, k = x->shape.dims[x->shape.rank - 1];
   if (format != TSR_QUANT_Q8_0 && format != TSR_QUANT_Q4_0) return false;
-  if (k % PAIR != 0 || x->count != k) return false;
+  if (k == 0 || k % PAIR != 0 || x->count != k) return false;
   if (run->input_dtypes[0] == TSR_F64 || tsri_quant_carrier(w) != TSR_U32) return false;
   row_shape r = {.n = w->shape.dims[0], .pairs = k / PAIR, .words = tsri_quant_formats[format].bytes / 2};
   int64_t most = TSRI_TUNED(tsri_tuning_of(run->device), quant_rows);

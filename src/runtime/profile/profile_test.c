@@ -139,6 +139,17 @@ TEST(work_whose_first_times_are_not_read_yet_is_timed_again_only_if_all_timing_s
   CHECK(tsri_timing_is_affordable(&lane, &work, 1));
 }
 
+TEST(a_pause_grows_when_the_first_times_are_known_at_last) {
+  enum { COST_NS = 100000, WORK_NS = 10000, UNREAD = 20, STEPS = 1000 };
+  tsri_work_class work = {0};
+  int timed = 0;
+  for (int i = 0; i < STEPS; i++) {
+    if (i == UNREAD) tsri_work_class_add(&work, WORK_NS), tsri_work_class_add(&work, WORK_NS);
+    timed += tsri_work_class_is_due(&work, COST_NS);
+  }
+  CHECK_EQ_INT(timed, 3);  // the first two, and one before their times were known; the next is due after 1,280
+}
+
 TEST(the_first_time_of_some_work_counts_no_more_once_there_is_a_second) {
   tsri_work_class work = {0};
   tsri_work_class_add(&work, 150000000);

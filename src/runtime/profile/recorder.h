@@ -101,6 +101,7 @@ typedef struct tsri_work_class {
   uint64_t call_ns;        // how long the host is in the call that queues it
   const char *name_text;   // of its newest record; NULL: there was none
   uint32_t name;           // the same
+  uint32_t pause;          // from the one that was timed last to `next`
 } tsri_work_class;
 
 enum { TSRI_WORK_CLASSES = 4096 };

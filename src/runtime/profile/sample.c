@@ -55,11 +55,24 @@ static double pause_of(const tsri_work_class *work, uint64_t cost_ns) {
   return work->mean_ns * MOST < least_ns ? MOST : least_ns / work->mean_ns;
 }
 
-bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {
-  if (++work->seen < work->next) return false;
-  work->chosen++;
+static uint32_t whole_pause(const tsri_work_class *work, uint64_t cost_ns) {
   double pause = pause_of(work, cost_ns);
-  work->next = work->seen + (pause > 1 ? (uint64_t)(pause + 0.99) : 1);
+  return pause > 1 ? (uint32_t)(pause + 0.99) : 1;
+}
+
+// A pause that began when no times were known yet is as long as it would be with those that are known by now.
+static bool goes_on_pausing(tsri_work_class *work, uint64_t cost_ns) {
+  uint64_t began = work->next - work->pause;
+  work->pause = whole_pause(work, cost_ns);
+  work->next = began + work->pause;
+  return work->seen < work->next;
+}
+
+bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {
+  if (++work->seen < work->next || goes_on_pausing(work, cost_ns)) return false;
+  work->chosen++;
+  work->pause = whole_pause(work, cost_ns);
+  work->next = work->seen + work->pause;
   return true;
 }
 
