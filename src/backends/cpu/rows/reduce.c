@@ -42,7 +42,9 @@ typedef struct reducing {
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
-static int64_t last_stride(int rank, const int64_t *strides) { return rank ? strides[rank - 1] : INT64_MAX; }
+static const int64_t no_axis = INT64_MAX;  // the stride of an axis that is not there
+
+static int64_t last_stride(int rank, const int64_t *strides) { return rank ? strides[rank - 1] : no_axis; }
 
 // Whether lines are along the last reduced axis, and the step of their elements.
 static bool lines_are_rows(const tsri_reduce_op *op, int64_t *out_step) {
@@ -202,11 +204,11 @@ bool tsri_cpu_has_reduce(const tsri_native_op *op) {
   int64_t step;
   bool are_rows = lines_are_rows(r, &step);
   if (step == 1) return true;
-  if (step == 0 || r->kept_rank + r->reduced_rank == 0) return false;
+  if (step == 0 || step == no_axis) return false;
   int64_t next =
       are_rows ? last_stride(r->kept_rank, r->kept_strides) : last_stride(r->reduced_rank, r->reduced_strides);
   int64_t n = are_rows ? r->reduced_dims[r->reduced_rank - 1] : r->kept_dims[r->kept_rank - 1];
-  return n >= LONG_LINE || next == n * step;
+  return n >= LONG_LINE || (n > 0 && next == n * step);
 }
 
 static int64_t elements(int rank, const int64_t *dims) {

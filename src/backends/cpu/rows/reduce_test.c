@@ -277,6 +277,24 @@ TEST(reductions_of_lines_that_lie_backwards) {
   free(values);
 }
 
+TEST(reductions_without_a_line_are_left_to_kernels) {
+  static const tsri_reduce_op without[] = {
+      {.reduced_rank = 1, .reduced_dims = {100}, .reduced_strides = {0}},  // one number, repeated
+      {.kept_rank = 1, .kept_dims = {100}, .kept_strides = {0}},
+      {.kept_rank = 0, .reduced_rank = 0},
+      {.kept_rank = 1,
+       .kept_dims = {9},
+       .kept_strides = {0},
+       .reduced_rank = 1,
+       .reduced_dims = {0},
+       .reduced_strides = {2}},
+  };
+  for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+    tsri_native_op op = {.kind = TSRI_NATIVE_REDUCE, .dtype = TSR_F32, .result = TSR_F32, .is.reduce = without[i]};
+    CHECK(!tsri_cpu_has_reduce(&op));
+  }
+}
+
 TEST(sums_have_the_same_bits_on_any_number_of_threads) {
   double *values = make_values(-1);
   for (int i = 0; i < MOST; i++) values[i] = sin(i);
