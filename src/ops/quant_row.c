@@ -9,10 +9,10 @@
 
 enum { PAIR = 64, MOST_ITEMS = 128 };  // elements of x of an item, and most items of a group
 
-typedef struct row_shape {
+typedef struct quant_shape {
   int64_t n, pairs, words;  // rows of weights, pairs of blocks of each, and words of a pair
   int64_t items, columns;   // of a group; columns are rows of weights
-} row_shape;
+} quant_shape;
 
 static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -24,7 +24,7 @@ static int64_t items_of(const tsr_device *device, int64_t pairs, int64_t most) {
 
 // So many that all groups run at once: RESIDENT items of a core, which have some 120 registers each. Even numbers, so that there are fewer kernels. On an H200, q8_0
 // and q4_0 of 14336 x 4096 take 26.4 and 23.5 us with 16 columns, 30.3 and 27.5 with 8, and 35.3 and 31.8 with 32; 4096 x 4096 is fastest with 4, 32000 x 4096 with 32.
-static int64_t columns_of(const tsr_device *device, const row_shape *r, int64_t most) {
+static int64_t columns_of(const tsr_device *device, const quant_shape *r, int64_t most) {
   enum { RESIDENT = 512, MANY_CORES = 128 };
   int64_t cores = device->info.compute_units > 0 ? device->info.compute_units : MANY_CORES;
   int64_t columns = 2 * divided_up(r->n, 2 * cores * (RESIDENT / r->items));
@@ -32,17 +32,17 @@ static int64_t columns_of(const tsr_device *device, const row_shape *r, int64_t 
 }
 
 // Two rows of weights, and a sum for each item and column.
-static uint64_t shared_bytes(const row_shape *r) {
+static uint64_t shared_bytes(const quant_shape *r) {
   return 4 * (uint64_t)(2 * r->items * r->words + r->columns * (r->items + 1) + r->items);
 }
 
-static bool shape_of(const tsri_kernel_run *run, row_shape *out_shape) {
+static bool shape_of(const tsri_kernel_run *run, quant_shape *out_shape) {
   const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1];
   int64_t format = TSRI_GIVEN(run->node, quant)->format, k = x->shape.dims[x->shape.rank - 1];
   if (format != TSR_QUANT_Q8_0 && format != TSR_QUANT_Q4_0) return false;
   if (k == 0 || k % PAIR != 0 || x->count != k) return false;
   if (run->input_dtypes[0] == TSR_F64 || tsri_quant_carrier(w) != TSR_U32) return false;
-  row_shape r = {.n = w->shape.dims[0], .pairs = k / PAIR, .words = tsri_quant_formats[format].bytes / 2};
+  quant_shape r = {.n = w->shape.dims[0], .pairs = k / PAIR, .words = tsri_quant_formats[format].bytes / 2};
   int64_t most = TSRI_TUNED(tsri_tuning_of(run->device), quant_rows);
   if (most == 0) return false;
   r.items = items_of(run->device, r.pairs, most);
@@ -55,7 +55,7 @@ static bool shape_of(const tsri_kernel_run *run, row_shape *out_shape) {
 
 tsr_status tsri_quant_row(const tsri_kernel_run *run) {
   const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1];
-  row_shape r;
+  quant_shape r;
   if (!shape_of(run, &r)) return TSR_ERR_UNSUPPORTED;
   enum { EXPONENT = 150 };  // as stored, of a float whose last bit counts ones
   bool is_wide = x->offset % 4 == 0, is_quads = r.pairs * r.words % 4 == 0 && w->offset % 16 == 0;
