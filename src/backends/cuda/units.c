@@ -85,13 +85,8 @@ bool tsri_cuda_units_take(const cuda_device *device, const cuda_product *p) {
 
 // Two strips of b, and of a unless it is held in registers; or the sums, which several parts put there afterwards.
 static uint32_t shared_bytes(const units_tile *tile) {
-  enum {
-    STRIPS = 2,
-    NUMBERS = 3,
-    NUMBER_BYTES = 2,
-    PAD = 8,
-    SLACK = 1024
-  };  // the kernel begins at a multiple of SLACK
+  // The kernel begins at a multiple of SLACK.
+  enum { STRIPS = 2, NUMBERS = 3, NUMBER_BYTES = 2, PAD = 8, SLACK = 1024 };
   bool is_held = tile->parts > 1;
   int lines = tile->columns + (is_held ? 0 : rows_of(tile));
   int strips = STRIPS * NUMBERS * NUMBER_BYTES * DEPTH * lines;

@@ -102,7 +102,7 @@ static void prepare_lane(tsri_lane *lane, tsri_queue *queue) {
 static tsri_timing *take_timing(tsri_lane *lane, tsri_work_class *work) {
   if (!lane->base) return NULL;
   const uint64_t cost_ns = tsri_timing_cost_ns(lane);
-  if (work && !tsri_work_class_is_due(work, cost_ns)) return NULL;
+  if (work && !tsri_work_class_choose(work, cost_ns)) return NULL;
   if (work && !tsri_timing_is_affordable(lane, work, tsri_since(lane->owner->session->begin_ns, tsri_clock_ns())))
     return NULL;
   tsri_timing *timing = tsri_lane_take(lane);

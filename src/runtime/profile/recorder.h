@@ -121,8 +121,8 @@ void tsri_work_classes_deinit(tsri_work_classes *all);
 // stays below 5 % of a training step.
 enum { TSRI_TIMING_SHARE = 128 };
 
-// Counts a piece of work that is about to be queued. True if it is to be timed, which takes `cost_ns` (tsri_timing_cost_ns).
-bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns);
+// Counts a piece of work that is about to be queued, and chooses whether it is to be timed, which takes `cost_ns` (tsri_timing_cost_ns).
+bool tsri_work_class_choose(tsri_work_class *work, uint64_t cost_ns);
 
 // Adds a time that was measured: of the work on the device, and of the host's call.
 void tsri_work_class_add(tsri_work_class *work, uint64_t ns);

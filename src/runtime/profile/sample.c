@@ -60,16 +60,16 @@ static uint32_t whole_pause(const tsri_work_class *work, uint64_t cost_ns) {
   return pause > 1 ? (uint32_t)(pause + 0.99) : 1;
 }
 
-// A pause that began when no times were known yet is as long as it would be with those that are known by now.
-static bool goes_on_pausing(tsri_work_class *work, uint64_t cost_ns) {
+// A pause that began when no times were known yet becomes as long as it would be with those that are known by now. True: it is not over.
+static bool extend_pause(tsri_work_class *work, uint64_t cost_ns) {
   uint64_t began = work->next - work->pause;
   work->pause = whole_pause(work, cost_ns);
   work->next = began + work->pause;
   return work->seen < work->next;
 }
 
-bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {
-  if (++work->seen < work->next || goes_on_pausing(work, cost_ns)) return false;
+bool tsri_work_class_choose(tsri_work_class *work, uint64_t cost_ns) {
+  if (++work->seen < work->next || extend_pause(work, cost_ns)) return false;
   work->chosen++;
   work->pause = whole_pause(work, cost_ns);
   work->next = work->seen + work->pause;
@@ -77,15 +77,13 @@ bool tsri_work_class_is_due(tsri_work_class *work, uint64_t cost_ns) {
 }
 
 bool tsri_timing_is_affordable(const tsri_lane *lane, const tsri_work_class *work, uint64_t since_ns) {
-  bool is_known = work->timed >= ALWAYS;  // then is_due has weighed the cost
+  bool is_known = work->timed >= ALWAYS;  // then tsri_work_class_choose has weighed the cost
   return is_known || work->chosen <= ALWAYS || lane->timing_ns * TSRI_TIMING_SHARE <= since_ns;
 }
 
 uint64_t tsri_timing_cost_ns(const tsri_lane *lane) {
-  enum {
-    DELAY_NS = 12000,
-    EVENTS = 2
-  };  // how long two events between small kernels, or around a graph, delay a GPU (measured with CUDA)
+  // DELAY_NS: how long two events between small kernels, or around a graph, delay a GPU (measured with CUDA).
+  enum { DELAY_NS = 12000, EVENTS = 2 };
   uint64_t busy_ns = EVENTS * lane->busy_ns;
   return (busy_ns > DELAY_NS ? busy_ns : DELAY_NS) + lane->event_ns + lane->reading_ns;
 }

@@ -17,9 +17,8 @@ enum {
 
 enum { FEW_OUTPUTS = 16, BLOCK_K = 1 << 15 };
 
-enum {
-  LEAST_BF16 = 64
-};  // elements of a row of bf16 that is multiplied as it lies; several short ones are converted together
+// Elements of a row of bf16 that is multiplied as it lies; several shorter ones are converted together.
+enum { LEAST_BF16 = 64 };
 
 typedef struct vector_product {
   const tsri_product *p;
