@@ -228,3 +228,26 @@ TEST(long_rows_are_summed_in_one_pass) {
   test_on_every_device(running_sums_are_right_but_on_vulkan);
   unsetenv("TSR_TUNE");
 }
+
+// A row longer than a tile, on a device that asks for more parts than the row has elements. Odd factors: a product that
+// wraps never becomes 0, so each element shows whether a factor was lost.
+static void running_products_are_right(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  enum { N = 2500 };
+  static uint32_t factors[N], products[N];
+  for (uint32_t i = 0; i < N; i++) factors[i] = i * 2654435761u | 1;
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_from_data(device, TSR_U32, TSR_SHAPE(N), factors, sizeof factors);
+  CHECK_OK(tsr_read(tsr_cumprod(x, 0), products, sizeof products));
+  uint32_t product = 1;
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < N; i++) wrong += products[i] != (product *= factors[i]);
+  CHECK_EQ_INT(wrong, 0);
+  tsr_scope_end(scope);
+}
+
+TEST(a_row_may_have_fewer_elements_than_a_device_takes_parts) {
+  setenv("TSR_TUNE", "scan_items=8,row_parts=4096,scan_rows=1000000", 1);
+  test_on_every_device(running_products_are_right);
+  unsetenv("TSR_TUNE");
+}

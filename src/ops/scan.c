@@ -184,8 +184,9 @@ static tsr_status sum_parts(const scan *s, const row_parts *p, tsr_buffer *total
 // from these.
 static tsr_status scan_in_parts(const scan *s) {
   int64_t tile = (int64_t)TILE_GROUP * tile_items(s), wanted = 2 * (int64_t)tuning_of(s)->row_parts / s->lines;
-  row_parts p = {.length = s->n / (wanted > 0 ? wanted : 1)};
-  p.length = (p.length + tile - 1) / tile * tile;
+  int64_t share = s->n / (wanted > 0 ? wanted : 1);
+  // A part is at least one tile, also where there are more parts than elements of a row.
+  row_parts p = {.length = share > tile ? (share + tile - 1) / tile * tile : tile};
   p.parts = (s->n + p.length - 1) / p.length;
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsr_buffer *totals = NULL;
