@@ -264,14 +264,15 @@ tsr_status tsri_native_heavy(const tsri_plan *plan, const tsri_fusion *fusion, t
 
 // --- Reductions ---------------------------------------------------------------------------------------------------------------
 
-// Whether strided rows are gathered one row at a time: rows that are long, or few. Many short rows are packed together
-// (reduce_packed). If neighbouring rows are closer in memory than the elements of a row, each cache line would be read
+// Whether the native sum gathers strided rows: rows that are long, or few, or that continue each other with the same
+// step. Other short rows are packed together (reduce_packed). If neighbouring rows are closer in memory than the elements of a row, each cache line would be read
 // again for many rows; then all columns are summed at once (TSRI_NATIVE_REDUCE, or a generated kernel).
 static bool gathers_rows(const tsri_fused *fused) {
   enum { LONG_ROW = 256, FEW = 1 << 12 };
   int64_t stride = fused->reduced.strides[0][0], columns = fused->reduced.count;
   bool are_columns = fused->kept.count > 1 && llabs(fused->kept.strides[0][0]) < stride;
-  return stride > 0 && !are_columns && (columns >= LONG_ROW || columns * fused->kept.count < FEW);
+  bool is_one_line = fused->kept.rank == 1 && fused->kept.strides[0][0] == columns * stride;
+  return stride > 0 && !are_columns && (is_one_line || columns >= LONG_ROW || columns * fused->kept.count < FEW);
 }
 
 // Whether the fusion is just a sum along rows, with elements, sum and result in one dtype.

@@ -12,15 +12,23 @@
 
 enum { LEAST_BLOCK = 1 << 16, MOST_BLOCKS = 256 };  // elements; a block is long enough to be worth a thread's while
 
+// Of rows that are gathered together. Web pages gather each row by itself, as their module has to stay small.
+#if defined(__wasm__)
+enum { GATHERED_BYTES = 0 };
+#else
+enum { GATHERED_BYTES = 1 << 13 };
+#endif
+
 typedef struct row_sums {
   const char *from;
   char *to;
   int64_t rows, row_bytes, step_bytes;  // step: from row to row
   int64_t stride_bytes;                 // from element to element
   int64_t block_bytes, blocks;          // of a row; the last block may be shorter
-  char *gathered;                       // for each part, a block with its elements side by side; NULL: they are
-  int threads, parts;                   // parts: of the rows, or of one row's blocks
-  size_t element;                       // bytes
+  char *gathered;      // for each part, a block or some rows with their elements side by side; NULL: they are
+  int64_t together;    // rows that are gathered at once, 1 or more
+  int threads, parts;  // parts: of the rows, or of one row's blocks
+  size_t element;      // bytes
   tsri_lane_sum_row sum;
 } row_sums;
 
@@ -46,9 +54,9 @@ static row_sums sums_of(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *
                     .sum = dtype == TSR_F64 ? isa->sum_row_f64 : isa->sum_row_f32};
 }
 
-// The bytes of one part's block of gathered elements.
+// The bytes of one part's gathered elements.
 static size_t gathered_bytes(const row_sums *s) {
-  return (size_t)(s->row_bytes < s->block_bytes ? s->row_bytes : s->block_bytes);
+  return (size_t)(s->row_bytes < s->block_bytes ? s->row_bytes * s->together : s->block_bytes);
 }
 
 // Sums the blocks from `first` to before `last` of a row, each into its place in `sums`.
@@ -67,8 +75,25 @@ static void sum_blocks(const row_sums *s, int part, int64_t row, int64_t first, 
   }
 }
 
+// Rows that continue each other are one line, of which a part that stays in the first-level cache is gathered at once: a call for each short row would take longer.
+static void sum_gathered_rows(const row_sums *s, int part, int64_t first, int64_t last) {
+  char *gathered = s->gathered + (size_t)part * gathered_bytes(s);
+  int64_t columns = s->row_bytes / (int64_t)s->element;
+  for (int64_t row = first; row < last; row += s->together) {
+    int64_t rows = last - row < s->together ? last - row : s->together;
+    tsri_gather_line(gathered, s->stride_bytes, s->from + row * s->step_bytes, rows * columns, s->element);
+    for (int64_t i = 0; i < rows; i++) {
+      s->sum(gathered + i * s->row_bytes, (size_t)columns, s->to + (size_t)(row + i) * s->element);
+    }
+  }
+}
+
 static void sum_rows(const row_sums *s, int part, int64_t first, int64_t last) {
   block_sums sums;
+  if (GATHERED_BYTES > 0 && s->together > 1) {
+    sum_gathered_rows(s, part, first, last);
+    return;
+  }
   for (int64_t row = first; row < last; row++) {
     char *to = s->to + (size_t)row * s->element;
     sum_blocks(s, part, row, 0, s->blocks, s->blocks > 1 ? (char *)&sums : to);
@@ -102,12 +127,19 @@ static void sum_few_rows(const row_sums *s) {
   }
 }
 
+static int64_t rows_together(const row_sums *s) {
+  bool is_one_line = s->step_bytes == s->row_bytes / (int64_t)s->element * s->stride_bytes;
+  bool is_gathered = s->stride_bytes != (int64_t)s->element && s->row_bytes > (int64_t)s->element;
+  return is_gathered && is_one_line && s->row_bytes < GATHERED_BYTES ? GATHERED_BYTES / s->row_bytes : 1;
+}
+
 tsr_status tsri_cpu_sum(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *op) {
   enum { WORTH_A_THREAD = 1 << 18, MANY_ROWS = 16 };  // bytes; of each thread
   row_sums s = sums_of(device, dtype, op);
   s.threads = tsri_cpu_threads(device, (uint64_t)(s.rows * s.row_bytes) / WORTH_A_THREAD);
   bool are_rows_cut = s.threads > 1 && s.blocks >= s.threads && s.rows < MANY_ROWS * s.threads;
   s.parts = tsri_cpu_parts(s.threads, (uint64_t)(are_rows_cut ? s.blocks : s.rows));
+  s.together = rows_together(&s);
   if (op->stride != 1 && op->columns > 1) {
     s.gathered = tsri_cpu_scratch(device, gathered_bytes(&s) * (size_t)s.parts);
     if (!s.gathered) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "sum: no host memory to gather %d blocks", s.parts);

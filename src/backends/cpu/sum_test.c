@@ -124,6 +124,31 @@ TEST(results_do_not_depend_on_the_number_of_threads) {
   }
 }
 
+// Rows whose elements have a step: continuing each other as one line, with a gap between them, and overlapping.
+TEST(rows_with_a_step_have_the_sums_of_their_elements_packed) {
+  enum { ROWS = 777, COLUMNS = 61, STEP = 2 };
+  static const int64_t row_steps[] = {COLUMNS * STEP, COLUMNS * STEP + 5, 3};
+  static float packed[COLUMNS];
+  for (int threads = 1; threads <= 3; threads++) {
+    for (size_t k = 0; k < sizeof row_steps / sizeof row_steps[0]; k++) {
+      rig bench_rig;
+      rig_open(&bench_rig, threads, NULL);
+      float *in = tsri_cpu_buffer_host(bench_rig.device, bench_rig.in),
+            *out = tsri_cpu_buffer_host(bench_rig.device, bench_rig.out);
+      for (uint32_t i = 0; i < MOST_ELEMENTS; i++) in[i] = (float)fraction(i);
+      tsri_native_op op = sum_of(&bench_rig, TSR_F32, ROWS, COLUMNS, row_steps[k]);
+      op.is.sum.stride = STEP;
+      CHECK_OK(tsri_cpu_run_op(bench_rig.queue, &op));
+      for (int64_t i = 0; i < ROWS; i++) {
+        for (int64_t j = 0; j < COLUMNS; j++) packed[j] = in[1 + i * row_steps[k] + j * STEP];
+        float sum = wanted_f32(packed, COLUMNS);
+        CHECK(memcmp(&out[1 + i], &sum, sizeof sum) == 0);
+      }
+      rig_close(&bench_rig);
+    }
+  }
+}
+
 TEST(a_row_has_at_most_256_blocks) {
   enum { COLUMNS = LEAST_BLOCK * MOST_BLOCKS + 5 };
   rig bench_rig;
