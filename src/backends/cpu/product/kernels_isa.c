@@ -213,6 +213,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
 #if HAS_DIRECT
     .dots_bf16 = dots_bf16,
     .add_rows_bf16 = add_rows_bf16,
+    .add_short_rows = add_short_rows_f32,
 #endif
     .finish = finish_f32,
 };
@@ -222,6 +223,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
     .tile_columns = TILE_VECTORS * (int)(sizeof(f64_vec) / sizeof(double)),
     .tile = tile_f64,
 #if HAS_DIRECT
+    .add_short_rows = add_short_rows_f64,
     .tile_at = tile_at_f64,
     .direct = direct_f64,
     .fetch = fetch,

@@ -71,6 +71,9 @@ typedef struct tsri_product_kernels {
   // y[j] += sum over i of x[i] * rows[i * step + j], for `count` rows.
   void (*add_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
 
+  // NULL where direct.c is left out. As add_rows, for rows of fewer elements than a vector has and a positive `step`: the sums stay in registers. Reads nothing behind the last row.
+  void (*add_short_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
+
   // Of f32, NULL where direct.c is left out: as dots and add_rows, for rows of bf16.
   void (*dots_bf16)(const uint16_t *rows, int64_t step, int64_t count, const float *y, int64_t n, float *out);
   void (*add_rows_bf16)(float *y, int64_t n, const float *x, const uint16_t *rows, int64_t step, int64_t count);

@@ -145,13 +145,22 @@ static void dot_rows(const vector_product *v, int64_t first, int64_t last, int64
                      k_last - k_first, sums);
 }
 
+// Adds rows to `count` sums. Whether rows are short depends on all outputs, so that each sum has the same bits on any number of threads.
+static void add_loaded_rows(const vector_product *v, char *sums, int64_t count, int64_t k, const void *rows,
+                            int64_t step, int64_t row_count) {
+  const tsri_product_kernels *kernels = v->p->kernels;
+  const char *x = v->x + (size_t)k * v->p->sum_bytes;
+  bool is_short = kernels->add_short_rows && v->outputs < kernels->tile_columns / 2 && step > 0;
+  (is_short ? kernels->add_short_rows : kernels->add_rows)(sums, count, x, rows, step, row_count);
+}
+
 // Outputs `first` to `first` + `count`, a stretch.
 static void add_rows(const vector_product *v, int64_t first, int64_t count) {
   const tsri_product *p = v->p;
   char *sums = v->sums + (size_t)first * p->sum_bytes;
   memset(sums, 0, (size_t)count * p->sum_bytes);
   if (!p->is_narrow && v->output_step == 1) {
-    p->kernels->add_rows(sums, count, v->x, matrix_at(v, first, 0), v->k_step, p->k);
+    add_loaded_rows(v, sums, count, 0, matrix_at(v, first, 0), v->k_step, p->k);
     return;
   }
   if (p->is_bf16 && p->kernels->add_rows_bf16 && v->output_step == 1 && count >= LEAST_BF16) {
@@ -160,16 +169,18 @@ static void add_rows(const vector_product *v, int64_t first, int64_t count) {
     return;
   }
   dot_lines rows[ROWS_AT_ONCE / 2];
-  // Rows without a gap are loaded together: a multiple of the four that are added at once.
-  bool are_together = v->output_step == 1 && v->k_step == count && count <= STRETCH / 4;
-  int64_t step = are_together ? count : STRETCH, at_once = (int64_t)(sizeof rows / p->sum_bytes) / step / 4 * 4;
+  // Rows that continue each other are loaded together: a multiple of the four that are added at once.
+  bool are_together = v->k_step == count * v->output_step && count <= STRETCH / 4;
+  int64_t step = are_together ? count : STRETCH, room = (int64_t)(sizeof rows / p->sum_bytes);
+  if (are_together && v->output_step != 1) room = STRETCH;
+  int64_t at_once = room / step / 4 * 4;
   for (int64_t k = 0; k < p->k; k += at_once) {
     int64_t row_count = p->k - k < at_once ? p->k - k : at_once, loads = are_together ? 1 : row_count;
     for (int64_t i = 0; i < loads; i++) {
       load_elements(v, matrix_at(v, first, k + i), v->output_step, are_together ? row_count * count : count,
                     (char *)rows + (size_t)(i * step) * p->sum_bytes);
     }
-    p->kernels->add_rows(sums, count, v->x + (size_t)k * p->sum_bytes, rows, step, row_count);
+    add_loaded_rows(v, sums, count, k, rows, step, row_count);
   }
 }
 
@@ -204,13 +215,14 @@ static void run_part(void *user, int part) {
   finish_outputs(v, first, last - first);
 }
 
-// Blocks of all outputs, those of one output after those of the one before.
+// All outputs of a block, then those of the next: the part of the vector that they share is in the cache.
 static void run_block_part(void *user, int part) {
   const vector_product *v = user;
   int64_t all = v->outputs * v->blocks, last = all * (part + 1) / v->parts;
-  for (int64_t i = all * part / v->parts; i < last; i++) {
-    int64_t k = i % v->blocks * BLOCK_K, end = k + BLOCK_K < v->p->k ? k + BLOCK_K : v->p->k, output = i / v->blocks;
-    dot_rows(v, output, output + 1, k, end, v->block_sums + (size_t)i * v->p->sum_bytes);
+  for (int64_t i = all * part / v->parts, count = 0; i < last; i += count) {
+    int64_t k = i / v->outputs * BLOCK_K, end = k + BLOCK_K < v->p->k ? k + BLOCK_K : v->p->k, first = i % v->outputs;
+    count = v->outputs - first < last - i ? v->outputs - first : last - i;
+    dot_rows(v, first, first + count, k, end, v->block_sums + (size_t)i * v->p->sum_bytes);
   }
 }
 
@@ -222,7 +234,7 @@ static void run_blocks(vector_product *v) {
   for (int64_t i = 0; i < v->outputs * v->blocks; i++) {
     dot_lines sum;
     memcpy(&sum, v->block_sums + (size_t)i * p->sum_bytes, p->sum_bytes);
-    add_sum(p, &sum, v->sums + (size_t)(i / v->blocks) * p->sum_bytes);
+    add_sum(p, &sum, v->sums + (size_t)(i % v->outputs) * p->sum_bytes);
   }
   finish_outputs(v, 0, v->outputs);
 }
