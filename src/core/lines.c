@@ -12,6 +12,13 @@
 
 enum { VECTOR_BYTES = 16 };
 
+// Whether columns of a tile that do not fill a vector are transposed by vectors, too. Web pages go without, as their module has to stay small.
+#if defined(HAS_VECTORS) && !defined(__wasm__)
+#define HAS_PART_SQUARES 1
+#else
+#define HAS_PART_SQUARES 0
+#endif
+
 // Completely unrolls the short loop after it, so that arrays of vectors stay in registers.
 #define UNROLL _Pragma("GCC unroll 16")
 

@@ -5,10 +5,37 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 // Copies `count` elements of `element_bytes` (1, 2, 4 or 8), `stride` bytes apart in `from`, to contiguous memory. Reads
 // nothing but bytes between the first and the last element.
 void tsri_gather_line(char *to, int64_t stride, const char *from, int64_t count, size_t element_bytes);
+
+// Copies up to TSRI_FEW_BYTES bytes by a few moves of known size, of which the last overlaps the one before: a call of memcpy takes longer. On web pages it is that call, as their
+// module has to stay small.
+enum { TSRI_FEW_BYTES = 64 };
+
+static inline void tsri_copy_few(char *to, const char *from, size_t bytes) {
+#if defined(__wasm__)
+  memcpy(to, from, bytes);
+#else
+#define TSRI_COPY_ENDS(size)                   \
+  do {                                         \
+    char first[size], last[size];              \
+    memcpy(first, from, size);                 \
+    memcpy(last, from + bytes - (size), size); \
+    memcpy(to, first, size);                   \
+    memcpy(to + bytes - (size), last, size);   \
+  } while (0)
+  if (bytes > 32) TSRI_COPY_ENDS(32);
+  else if (bytes >= 16) TSRI_COPY_ENDS(16);
+  else if (bytes >= 8) TSRI_COPY_ENDS(8);
+  else if (bytes >= 4) TSRI_COPY_ENDS(4);
+  else if (bytes >= 2) TSRI_COPY_ENDS(2);
+  else if (bytes == 1) *to = *from;
+#undef TSRI_COPY_ENDS
+#endif
+}
 
 enum { TSRI_TILE_BYTES = 64 };  // a cache line
 

@@ -61,7 +61,7 @@ static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src
 
 // --- Short runs -----------------------------------------------------------------------------------------------------
 //
-// Runs of a few elements that do not lie side by side: a call for each would take longer than copying it. Web pages do without, as their
+// Runs of a few elements: a call for each would take longer than copying it. Web pages do without, as their
 // module has to stay small.
 
 #if defined(__wasm__)
@@ -84,6 +84,13 @@ enum { LONGEST_SHORT_RUN = 12 };
 // The runs of the last two axes, contiguous in the destination.
 static void copy_short_runs(const copy_plan *plan, char *to, const char *from, int64_t element_bytes) {
   int inner = plan->rank - 1, row = plan->rank - 2;
+  if (plan->src[inner] == element_bytes) {
+    size_t bytes = (size_t)(plan->dims[inner] * element_bytes);
+    for (int64_t r = 0; r < plan->dims[row]; r++) {
+      tsri_copy_few(to + r * plan->dst[row], from + r * plan->src[row], bytes);
+    }
+    return;
+  }
   switch (element_bytes) {
     COPY_RUNS(1)
     COPY_RUNS(2)
@@ -97,8 +104,9 @@ static void copy_short_runs(const copy_plan *plan, char *to, const char *from, i
 
 static bool has_short_runs(const copy_plan *plan, int64_t element_bytes) {
   int inner = plan->rank - 1;
-  return inner > 0 && plan->dims[inner] <= LONGEST_SHORT_RUN && plan->dst[inner] == element_bytes &&
-         plan->src[inner] != element_bytes;
+  if (inner == 0 || LONGEST_SHORT_RUN == 0 || plan->dst[inner] != element_bytes) return false;
+  if (plan->src[inner] == element_bytes) return plan->dims[inner] * element_bytes <= TSRI_FEW_BYTES;
+  return plan->dims[inner] <= LONGEST_SHORT_RUN;
 }
 
 // --- Transposing ----------------------------------------------------------------------------------------------------

@@ -82,7 +82,8 @@ TEST(every_element_size_and_layout_copies_as_one_by_one) {
 
 // Transposed planes of more than a tile, with gaps, and with a last axis so short that runs go along another one.
 TEST(planes_are_transposed_whatever_their_sides_and_gaps) {
-  static const int64_t sides[][2] = {{70, 33}, {33, 70}, {9, 4}, {40, 7}, {7, 40}, {40, 2}, {40, 3}, {2, 40}, {8, 8}};
+  static const int64_t sides[][2] = {{70, 33}, {33, 70}, {9, 4},  {40, 7}, {7, 40},  {40, 2},  {40, 3},
+                                     {2, 40},  {8, 8},   {40, 5}, {33, 6}, {19, 13}, {33, 15}, {17, 31}};
   for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++) {
     for (int64_t gap = 1; gap <= 3; gap++) {
       tsri_layout packed, turned;
@@ -94,6 +95,21 @@ TEST(planes_are_transposed_whatever_their_sides_and_gaps) {
       for (size_t element = 1; element <= 8; element *= 2) {
         if (2 * turned.strides[0] * (int64_t)element <= MOST_BYTES) check_copy(&packed, &turned, element);
       }
+    }
+  }
+}
+
+TEST(rows_of_every_length_are_copied_out_of_gaps_and_into_them) {
+  for (int64_t columns = 1; columns <= 80; columns++) {
+    tsri_layout packed, apart;
+    CHECK_OK(tsri_layout_init("test", TSR_SHAPE(3, 5, columns), TSR_U8, &packed, NULL));
+    apart = packed;
+    apart.strides[1] = columns + 3;
+    apart.strides[0] = 5 * apart.strides[1] + 2;
+    for (size_t element = 1; element <= 8; element *= 2) {
+      if (3 * apart.strides[0] * (int64_t)element > MOST_BYTES) continue;
+      check_copy(&packed, &apart, element);
+      check_copy(&apart, &packed, element);
     }
   }
 }

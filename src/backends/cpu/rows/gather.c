@@ -20,7 +20,9 @@ typedef struct gathering {
 // Elements of a row with one index.
 static void gather_row(const tsri_index_plane *plane, int64_t place, const char *x, char *y, size_t element) {
   const char *from = x + place * (int64_t)element;
-  if (plane->column == 1) memcpy(y, from, (size_t)plane->columns * element);
+  size_t bytes = (size_t)plane->columns * element;
+  if (plane->column == 1 && bytes <= TSRI_FEW_BYTES) tsri_copy_few(y, from, bytes);
+  else if (plane->column == 1) memcpy(y, from, bytes);
   else tsri_gather_line(y, plane->column * (int64_t)element, from, plane->columns, element);
 }
 
