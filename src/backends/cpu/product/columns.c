@@ -32,8 +32,14 @@ static bool is_grouped(const tsri_product *p) {
   return has_kernel && p->a.column == 1 && (!p->is_narrow || p->k <= most_narrow);
 }
 
+// Whether there are so few rows that what is done to b first takes longer than multiplying it. direct.c reads rows of b as they lie.
+static bool has_few_rows(const tsri_product *p) {
+  enum { LEAST_COLUMNS = 4 };
+  return !p->is_narrow && p->b.column == 1 && p->n >= LEAST_COLUMNS && p->m <= p->kernels->tile_rows;
+}
+
 bool tsri_product_has_few_columns(const tsri_product *p) {
-  if (!tsri_product_is_bare(p) || p->n < 2 || p->m < 2 || p->k < 2) return false;
+  if (!tsri_product_is_bare(p) || p->n < 2 || p->m < 2 || p->k < 2 || has_few_rows(p)) return false;
   return is_grouped(p) || is_turned(p) || (p->a.column == 1 && p->n <= most_columns(p) && p->k >= LEAST_K);
 }
 

@@ -65,6 +65,14 @@ size_t tsri_product_direct_scratch_bytes(const tsri_product *p) {
   return panel_bytes(p) * (size_t)d.parts;
 }
 
+// Rows of b from `k` on whose vectors of `width` elements from column `first` on end before b does. Beyond column n a vector has elements of the rows after it, whose sums are
+// not used.
+static int64_t rows_in_place(const tsri_product *p, int64_t first, int64_t k, int64_t width) {
+  int64_t beyond = width - (p->n - first), row = p->b.row;
+  if (beyond <= 0) return p->k - k;
+  return row > 0 ? p->k - k - (beyond + row - 1) / row : 0;
+}
+
 static b_panel take_panel(const direct_product *d, int64_t first, int64_t k, char *scratch) {
   const tsri_product *p = d->p;
   b_panel b = {.first = first,
@@ -75,10 +83,11 @@ static b_panel take_panel(const direct_product *d, int64_t first, int64_t k, cha
   b.at = p->b.at + (k * p->b.row + first * p->b.column) * (int64_t)p->element;
   b.row = p->b.row;
   bool stays_near = d->tiles <= 1 || (d->tiles <= FEW_PASSES && b.depth * b.row * (int64_t)p->element <= SMALL_B);
-  if (p->b.column == 1 && b.count == b.vectors * d->lanes && stays_near) return b;
-  p->kernels->pack(scratch, b.vectors * d->lanes, b.count, b.depth, b.at, p->b.column, p->b.row);
+  int64_t width = b.vectors * d->lanes;
+  if (p->b.column == 1 && stays_near && rows_in_place(p, first, k, width) >= b.depth) return b;
+  p->kernels->pack(scratch, (int)width, b.count, b.depth, b.at, p->b.column, p->b.row);
   b.at = scratch;
-  b.row = b.vectors * d->lanes;
+  b.row = width;
   return b;
 }
 
