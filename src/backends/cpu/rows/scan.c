@@ -7,18 +7,24 @@
 // segment may be infinite or 0 where the running product is not.
 #include "backends/cpu/rows/scan.h"
 
-#include <string.h>
-
+#include "backends/cpu/later.h"
 #include "backends/cpu/rows/scan_lines.h"
 #include "platform/parallel.h"
 
-enum { COLUMNS = 512, LONG_ROW = 1 << 16, BLOCK = 1 << 15, MOST_BLOCKS = 1024, WORTH_A_THREAD = 1 << 15 };
+enum {
+  MOST_COLUMNS = 512,
+  LEAST_COLUMNS = 64,
+  LONG_ROW = 1 << 16,
+  BLOCK = 1 << 15,
+  MOST_BLOCKS = 1024,
+  WORTH_A_THREAD = 1 << 15
+};
 
 typedef struct scanning {
   const tsri_scan *s;
   const tsri_scan_lines *lines;
-  size_t element;         // bytes
-  int64_t column_blocks;  // of one outer index
+  size_t element;                  // bytes
+  int64_t columns, column_blocks;  // columns of a block, and blocks of one outer index
   int threads, parts;
   // One long row.
   int64_t row, block;  // elements of a block
@@ -38,10 +44,10 @@ static void scan_part(void *user, int part) {
     return;
   }
   for (int64_t i = first; i < last; i++) {
-    int64_t column = i % w->column_blocks * COLUMNS, at = i / w->column_blocks * s->n * s->inner + column;
+    int64_t column = i % w->column_blocks * w->columns, at = i / w->column_blocks * s->n * s->inner + column;
     const char *x = s->x + (size_t)at * w->element;
     char *y = s->y + (size_t)at * w->element;
-    w->lines->columns(x, y, s->n, s->inner, at_most(COLUMNS, s->inner - column), s->is_product);
+    w->lines->columns(x, y, s->n, s->inner, at_most(w->columns, s->inner - column), s->is_product);
   }
 }
 
@@ -82,15 +88,23 @@ static void scan_long_row(scanning *w) {
   tsri_parallel(w->threads, w->blocks, scan_block, w);
 }
 
+// Blocks of MOST_COLUMNS, or smaller ones where that leaves a thread without work. A column's sums have the same bits in a block of any size.
+static void cut_columns(scanning *w) {
+  const tsri_scan *s = w->s;
+  int64_t share = (s->outer * s->inner + w->threads - 1) / w->threads;
+  w->columns = at_most((share + LEAST_COLUMNS - 1) / LEAST_COLUMNS * LEAST_COLUMNS, MOST_COLUMNS);
+  w->column_blocks = (s->inner + w->columns - 1) / w->columns;
+}
+
 void tsri_cpu_scan(const cpu_device *device, const tsri_scan *s) {
   if (s->outer == 0 || s->n == 0 || s->inner == 0) return;
   if (s->n == 1) {
-    memcpy(s->y, s->x, (size_t)(s->outer * s->inner) * tsr_dtype_bytes(s->dtype));
+    tsri_cpu_copy_now(device, s->y, s->x, (size_t)(s->outer * s->inner) * tsr_dtype_bytes(s->dtype));
     return;
   }
   scanning w = {.s = s, .lines = tsri_scan_lines_for(device->simd, s->dtype), .element = tsr_dtype_bytes(s->dtype)};
   w.threads = tsri_cpu_threads(device, (uint64_t)(s->outer * s->n * s->inner) / WORTH_A_THREAD);
-  w.column_blocks = (s->inner + COLUMNS - 1) / COLUMNS;
+  cut_columns(&w);
   if (s->inner == 1 && s->n >= LONG_ROW && !s->is_product) {
     w.block = (s->n + MOST_BLOCKS - 1) / MOST_BLOCKS;
     w.block = (w.block + BLOCK - 1) / BLOCK * BLOCK;

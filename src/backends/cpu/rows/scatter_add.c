@@ -3,10 +3,9 @@
 //
 // Where the result has an axis beside the indexed one, threads take stretches of that. Else each takes a range of the places and goes through all
 // indices, which is why few threads do it.
-#include <string.h>
-
 #include "backends/cpu/lanes/convert_lane.h"
 #include "backends/cpu/lanes/isa.h"
+#include "backends/cpu/later.h"
 #include "backends/cpu/rows/index_planes.h"
 #include "core/error.h"
 #include "platform/parallel.h"
@@ -178,7 +177,7 @@ static tsr_status add_narrow(cpu_device *device, const tsri_indexing *by, const 
 
 tsr_status tsri_cpu_scatter_add(cpu_device *device, const tsri_indexing *by, const char *x, const char *source, char *y,
                                 int64_t count, tsr_dtype dtype) {
-  memcpy(y, x, (size_t)count * tsr_dtype_bytes(dtype));
+  tsri_cpu_copy_now(device, y, x, (size_t)count * tsr_dtype_bytes(dtype));
   if (dtype == TSR_F16 || dtype == TSR_BF16) {
     return add_narrow(device, by, source, (uint16_t *)(void *)y, count, dtype);
   }
