@@ -21,11 +21,12 @@ cat >"$folder/tests/some_tests" <<'PROGRAM'
 echo started >>"$(dirname "$0")/starts"
 while read -r name output; do
   case $name in
-    some.file.fails) echo "it is wrong: 2 and 3" >"$output"; echo 1 ;;
-    some.file.is_skipped) echo "SKIPPED is_skipped: no reason" >"$output"; echo 77 ;;
+    some.file.fails) echo "it is wrong: 2 and 3" >"$output"; echo 1 0.1 thread ;;
+    some.file.is_skipped) echo "SKIPPED is_skipped: no reason" >"$output"; echo 77 0.1 thread ;;
     some.file.ends_the_server) exit 3 ;;
     some.file.does_not_end) sleep 100 ;;
-    *) echo "$SETTING" >"$output"; echo 0 ;;
+    some.file.1[0-3]) echo "$SETTING" >"$output"; echo 0 0.1 thread ;;
+    *) echo "$SETTING" >"$output"; echo 0 0.1 threads ;;
   esac
 done
 PROGRAM
@@ -56,6 +57,10 @@ grep -q 'tests="20" failures="5" .*skipped="1"' "$work/few.xml" || fail "the rep
 [ "$(wc -l <"$folder/tests/starts")" -lt 10 ] || fail "the program is started for each test"
 "$scripts/run-tests" few "$folder" "$work/few.xml" -R '(passes|file\.1)' >"$work/out" || fail "options do not select tests"
 grep -q '^   few: 6 of 6 tests, 0 failed' "$work/out" || fail "options select other tests"
+
+echo "-- tests that had one thread in another run are left out where only threads matter; commands stay in"
+"$scripts/run-tests" few "$folder" "$work/threads.xml" --threads-in "$work/few.xml" -R '(passes|file\.[12])' >"$work/out" || fail "tests with threads fail"
+grep -q '^   few: 3 of 3 tests, 0 failed' "$work/out" || fail "not those with threads, and one that did not run before"
 
 if command -v script >/dev/null; then
   echo "-- on a terminal one line counts"
