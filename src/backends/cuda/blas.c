@@ -154,7 +154,8 @@ static int set_preferences(const cuda_blas *blas, const cuda_product *product, l
   return code;
 }
 
-// Copies choices as the library stores them, which may have a shorter algorithm than lt_choice.
+// Copies the library's array of proposals into lt_choice records. In the library's records the algorithm may take fewer
+// bytes than in lt_choice (lt_library.algorithm_bytes); the other members follow it directly.
 static void take_choices(const lt_library *library, const void *stored, int count, lt_choice *out_choices) {
   enum { REST_AT = offsetof(lt_choice, workspace_bytes), REST_BYTES = sizeof(lt_choice) - REST_AT };
   const unsigned char *at = stored;
@@ -258,7 +259,7 @@ static tsr_status multiply(cuda_queue *queue, cuda_blas *blas, blas_plan *plan, 
   if (!plan->is_settled) tsri_cuda_blas_settle(queue, blas, plan, memory);
   int code = tsri_cuda_blas_launch(queue, blas, plan, memory, plan->chosen);
   if (code != LT_SUCCESS && plan->has_units && plan->chosen == 0) {
-    plan->has_units = false;  // the library's favourite is way 0 now
+    plan->has_units = false;  // our kernel does not run: way 0 is now the library's first proposal
     code = tsri_cuda_blas_launch(queue, blas, plan, memory, 0);
   }
   const lt_library *l = blas->library;

@@ -9,11 +9,12 @@
 #include "backends/cuda/units.h"
 
 enum {
-  // Of the queue's workspace: what NVIDIA advises for Hopper. cuBLASLt proposes other algorithms if it is offered more.
+  // The part of the queue's workspace that cuBLASLt is offered: what NVIDIA recommends for Hopper. With more, it proposes
+  // other algorithms.
   BLAS_WORKSPACE_BYTES = 32 << 20,
-  BLAS_PLAN_SLOTS = 256,  // entries of the hash table; a new product replaces the one in its slot
-  BLAS_PROPOSALS = 8,     // number of algorithms requested from the library
-  BLAS_WAYS = 1 + BLAS_PROPOSALS
+  BLAS_PLAN_SLOTS = 256,          // entries of the hash table; a new product replaces the one in its slot
+  BLAS_PROPOSALS = 8,             // number of algorithms requested from the library
+  BLAS_WAYS = 1 + BLAS_PROPOSALS  // ways to compute a product: our own kernel (units.h), and the library's proposals
 };
 
 _Static_assert((int)BLAS_WORKSPACE_BYTES <= (int)CUDA_WORKSPACE_BYTES, "the queue's workspace is large enough");
@@ -26,8 +27,8 @@ typedef struct blas_plan {
   lt_layout a, b, c, d;
   lt_choice proposals[BLAS_PROPOSALS];
   int proposal_count;
-  bool has_units;  // way 0 is our own kernel (units.h), the proposals follow; else they are all there is
-  int chosen;      // way
+  bool has_units;  // true: way 0 is our own kernel, way i is proposal i - 1; false: way i is proposal i
+  int chosen;      // the way that is used
 } blas_plan;
 
 struct cuda_blas {
@@ -45,7 +46,8 @@ static inline int blas_way_count(const blas_plan *plan) { return plan->has_units
 int tsri_cuda_blas_launch(cuda_queue *queue, cuda_blas *blas, const blas_plan *plan, const cuda_product_memory *memory,
                           int way);
 
-// Under which the fastest way for a plan is stored. `units_text` is the text of our own kernel: once it changes, ways are timed again.
+// Returns the key under which the fastest way for a plan is stored on disk. `units_text` is the text of our own kernel: it is part
+// of the key, so that all ways are timed again when the kernel has changed.
 tsri_cache_key tsri_cuda_blas_key(const cuda_device *device, const blas_plan *plan, const char *units_text);
 
 // Chooses the fastest way for a product that is large enough: from the result stored by an earlier run of the

@@ -15,7 +15,7 @@ static bool is_worth_it(const blas_plan *plan) {
   const cuda_product *p = &plan->product;
   double inner = (double)(p->a.is_transposed ? p->a.rows : p->a.cols);
   double work = (double)p->batch * (double)p->d.rows * (double)p->d.cols * inner;
-  // Our own kernel may gain much for small products, too.
+  // Our own kernel can be much faster than the library for small products, so these are timed as well.
   int64_t least = plan->has_units ? tsri_cuda_timing.least_work / 8 : tsri_cuda_timing.least_work;
   return blas_way_count(plan) > 1 && work >= (double)least;
 }

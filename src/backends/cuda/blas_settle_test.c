@@ -8,9 +8,10 @@
 #include "backends/cuda/settle.h"
 #include "ops/product.h"
 
-// LAUNCHES: one alone, and ten in a row since it is short.
+// LAUNCHES per measurement: one launch, and then ten in a row because one alone is too short to be timed (settle.c).
 enum { SIDE = 64, PROPOSALS = 3, ROUNDS = 4, LAUNCHES = 1 + 10, FASTEST = 1 };
-enum { TIMED = (PROPOSALS * ROUNDS + 2 * TSRI_DUEL_TURNS) * LAUNCHES };  // the fastest has to win again
+// After the rounds, the fastest proposal runs against the first one once more: TSRI_DUEL_TURNS turns of both.
+enum { TIMED = (PROPOSALS * ROUNDS + 2 * TSRI_DUEL_TURNS) * LAUNCHES };
 
 typedef struct setting {
   fixture f;

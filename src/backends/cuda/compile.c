@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compiles kernel text by the vendor's library for that (NVRTC, hiprtc), whose interfaces agree but for names, and keeps
-// the result on disk. The text needs no headers.
+// Compiles kernel text with the vendor's run-time compiler and stores the result in the disk cache. The two compilers,
+// NVRTC and hiprtc, have the same functions under different names. The text needs no headers.
 #include <stdio.h>
 #include <string.h>
 

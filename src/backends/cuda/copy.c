@@ -55,7 +55,7 @@ tsr_status tsri_cuda_copy_out(tsri_queue *queue, void *dst, tsri_buffer *src, si
   if (status != TSR_OK) return status;
   cu_address from = cuda_address_of(src, src_offset);
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
-  // Asking costs more than a small copy, so it is done only where the program has pinned memory.
+  // is_pinned costs more than a small copy, so for small copies it is called only if the program has pinned memory.
   bool asks = bytes > PINNED_BYTES || atomic_load(&gpu_queue->device->pinned_count) > 0;
   if (asks && is_pinned(gpu_queue, dst)) {
     status = answer(gpu_queue, gpu_queue->cu->MemcpyDtoHAsync(dst, from, bytes, gpu_queue->stream), bytes,
@@ -98,8 +98,8 @@ tsr_status tsri_cuda_copy_peer(tsri_queue *queue, tsri_buffer *dst, size_t dst_o
 // --- Fills ----------------------------------------------------------------------------------------------------------
 
 // Fills that the driver has no call for: patterns of 8 bytes, and offsets that are not a multiple of the pattern's size.
-// Writes the pattern once, byte by byte, then copies what is filled to behind itself, which doubles it each time. It
-// reads no host memory, which a recorded graph would read again at every launch.
+// Writes the pattern once, byte by byte, then repeatedly copies the filled part to the memory after it, which doubles the
+// filled part each time. No host memory is read: a recorded graph would read it again at every launch.
 static cu_result fill_by_doubling(const cuda_queue *queue, cu_address to, size_t bytes, const unsigned char *pattern,
                                   size_t pattern_bytes) {
   cu_result code = CU_SUCCESS;

@@ -27,7 +27,7 @@ typedef struct cuda_vendor {
   const char *title;           // "CUDA": stands before its codes in messages
   const char *compiler;        // "NVRTC"
   const char *target_option;   // the compiler's option in front of the target: "--gpu-architecture="
-  const char *newer_compiler;  // what to do where the driver refuses an image that the compiler made
+  const char *newer_compiler;  // advice in the message if the driver refuses an image that the compiler made
   tsri_cuda_api *cu;
   tsri_nvrtc_api *rtc;
   const struct lt_library *blas;  // for matrix products (blas_api.h)
@@ -52,17 +52,17 @@ typedef struct cuda_device {
   bool has_times;     // opened for profiling
   bool allows_tf32;   // f32 products may round their inputs to TF32
   bool allows_blas;   // the setting `native` permits vendor->blas
-  bool allows_units;  // and our own kernel for products of f32 (units.h)
-  bool allows_dnn;    // and cuDNN
+  bool allows_units;  // the setting `native` permits our own kernel for products of f32 (units.h)
+  bool allows_dnn;    // the setting `native` permits cuDNN
   atomic_bool is_lost;
   atomic_int pinned_count;       // pieces of pinned memory that the core has (host.c)
   bool allows_timing;            // proposals of these libraries may be timed
-  struct tsri_choices *choices;  // what that found out (settle.c); NULL until it is needed
+  struct tsri_choices *choices;  // the fastest proposals found by timing (settle.c); NULL until it is needed
   tsri_mutex library_lock;       // held while cuBLASLt, cuSOLVER, cuDNN or the choices are being opened
   cuda_blas *blas;               // NULL until the first product
   bool blas_has_failed;          // opening vendor->blas failed; the reason was logged
   bool allows_solver;            // the setting `native` permits cuSOLVER
-  cuda_solver *solver;           // NULL until the first matrix that is worth it
+  cuda_solver *solver;           // NULL until the first matrix that is large enough for it
   bool solver_has_failed;
   cuda_dnn *dnn;  // NULL until the first convolution that is large enough
   bool dnn_has_failed;
@@ -103,7 +103,7 @@ typedef struct cuda_queue {
   cu_stream stream;
   bool has_work;      // work was queued since the last successful wait
   bool is_recording;  // a graph is being recorded: nothing runs, and nothing may wait
-  cuda_steps *steps;  // its steps; NULL: they run in order
+  cuda_steps *steps;  // the dependencies of that graph's steps (graph_steps.c); NULL: the steps run in order
   cuda_chunk chunks[CUDA_COPY_THREADS * CUDA_CHUNKS_PER_THREAD];
   char *readback_host;
   size_t readback_used;
@@ -119,7 +119,7 @@ static inline cuda_queue *cuda_queue_of(tsri_queue *queue) { return (cuda_queue 
 static inline cu_address cuda_address_of(const tsri_buffer *buffer, size_t offset) {
   return ((const cuda_buffer *)buffer)->address + offset;
 }
-// NULL for a place without a buffer.
+// The device address of `place` as a pointer; NULL for a place without a buffer.
 static inline void *cuda_pointer_of(tsri_place place) {
   return place.buffer ? (void *)(uintptr_t)cuda_address_of(place.buffer, place.offset) : NULL;
 }
@@ -218,10 +218,11 @@ void tsri_cuda_graph_destroy(tsri_device *device, tsri_graph *graph);
 
 tsr_status tsri_cuda_graph_step(tsri_queue *queue, const int *after, int count);
 
-// Forgets the steps of the graph that was recorded. False: the graph lacks dependencies, and must not be used.
+// Frees queue->steps when the recording of a graph ends. False: a dependency could not be recorded, and the graph must not be used.
 bool tsri_cuda_steps_end(cuda_queue *queue);
 
-// `bytes` of the queue's work space, of which there are CUDA_WORKSPACE_BYTES, for the command that is queued next. While steps are recorded, each gets another part.
+// Returns the address of `bytes` of the queue's workspace (which has CUDA_WORKSPACE_BYTES) for the command that is queued next. While a
+// graph with steps is recorded, each step gets a different part of the workspace.
 cu_address tsri_cuda_take_workspace(cuda_queue *queue, size_t bytes);
 
 // Call before queueing a command that uses scratch memory of the queue other than tsri_cuda_take_workspace's. In a recorded graph the command then waits for earlier

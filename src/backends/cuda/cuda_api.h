@@ -77,8 +77,7 @@ enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_NO_TIMING = 2 };  // flags at creati
 enum {
   CU_STREAM_CAPTURE_RELAXED = 2,
   CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1
-};  // other calls stay allowed on all threads during a
-    // capture
+};  // relaxed capture: all other driver calls stay allowed, on all threads
 
 typedef struct cu_uuid {
   unsigned char bytes[16];

@@ -204,7 +204,8 @@ static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
   return limits;
 }
 
-// What the emitter writes (lang/emit/c/fragment_cuda.c): mma.m16n8k16 of f16 and bf16 twice, mma.m16n8k8 of TF32 twelve times for f32.
+// The matrix fragments that the emitter can write (lang/emit/c/fragment_cuda.c). A product of fragments is two instructions
+// mma.m16n8k16 for f16 and bf16, and twelve mma.m16n8k8 of TF32 for f32.
 static void add_fragments(tsri_limits *limits) {
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_F16, 16, 16, 16};
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_BF16, 16, 16, 16};

@@ -117,7 +117,7 @@ static int launch_function(const launched_conv *l, const dnn_choice *choice) {
   }
 }
 
-// Puts the descriptor into the mode of a proposal, if it is not in it: the call costs as much as a launch.
+// Sets the descriptor's math mode to that of a proposal, unless it has it already: the call costs as much as a launch.
 static int use_math(const cuda_dnn *dnn, dnn_plan *plan, int math) {
   if (plan->math == math) return DNN_SUCCESS;
   plan->math = math;
@@ -131,7 +131,7 @@ int tsri_cuda_dnn_use_stream(cuda_dnn *dnn, cu_stream stream) {
   return code;
 }
 
-// The convolution by proposal `number`, then its bias.
+// Queues the convolution by proposal `number`, then the addition of its bias. The signature is that of cuda_proposals.launch.
 static bool launch(void *context, int number) {
   static const float one = 1;
   const launched_conv *l = context;

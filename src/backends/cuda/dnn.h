@@ -34,7 +34,8 @@ bool tsri_cuda_has_conv(cuda_device *device, const cuda_conv *conv);
 
 // Queues the convolution. The device's context must be current.
 //
-// Errors: TSR_ERR_UNSUPPORTED without a message if cuDNN is missing, or cannot compute it or has no memory for it: Tessera's own kernels then do.
+// Errors: TSR_ERR_UNSUPPORTED without a message if cuDNN is missing, cannot compute the convolution or has no memory for it. Tessera's own
+// kernels then compute it.
 tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cuda_conv_memory *memory);
 
 void tsri_cuda_dnn_close(cuda_device *device);

@@ -148,8 +148,8 @@ typedef struct dnn_choice {
   int reserved[3];
 } dnn_choice;
 
-// Entry points of the three directions differ in their names and in what their operands are called, not in their types: of (x, w) -> y, (w, dy) -> dx and (x, dy) -> dw the
-// inputs and the result are tensors, but for the filter.
+// The three directions are (x, w) -> y, (w, dy) -> dx and (x, dy) -> dw. Their entry points have the same parameter types, except that the
+// descriptor of w and dw is a dnn_filter and all other operands have a dnn_tensor.
 #define CUDNN_ENTRY_POINTS(X)                                                                                    \
   X(Create, "cudnnCreate", (dnn_handle * handle))                                                                \
   X(Destroy, "cudnnDestroy", (dnn_handle handle))                                                                \

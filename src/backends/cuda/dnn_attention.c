@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Attention and its gradient as graphs of cuDNN, which computes each by a kernel that stores no scores, or by a few. Plans are kept in a table.
 //
-// The gradient's graph is the one that gives the same bits each time: gradients of scores are stored, in 16 bits, and multiplied by k and q from there. The other one that cuDNN knows adds up the
-// gradient of q by atomic operations.
+// cuDNN has two graphs for the gradient. The one used here gives the same bits each time: it stores the gradients of the scores, in 16 bits, and
+// multiplies them by k and q. The other one adds up the gradient of q with atomic operations, in an order that varies.
 #include "backends/cuda/dnn_attention.h"
 
 #include <math.h>
@@ -13,21 +13,22 @@
 #include "core/alloc.h"
 #include "core/log.h"
 
-// Then our own kernels are about as fast, and making a plan takes longer than the attention.
+// In multiplications. With fewer, our own kernels are about as fast, and making a plan takes longer than the attention.
 int64_t tsri_cuda_least_attention = 1 << 24;
 
 // --- Describing ------------------------------------------------------------------------------------------------------
 
-enum { LARGEST_HEAD = 256, LARGEST_GRADIENT_HEAD = 128, ALIGNMENT = 16, ALIGNED = 8 };  // ALIGNED: elements
+// What is left to cuDNN: the most elements of a head, and the alignment of rows, in bytes and in elements of 16 bits.
+enum { LARGEST_HEAD = 256, LARGEST_GRADIENT_HEAD = 128, ALIGNMENT = 16, ALIGNED = 8 };
 
-// Few queries, but more than one, are left to a kernel that divides the keys among work-groups.
+// With 2 to LEAST_QUERIES - 1 queries our own kernel is used, which divides the keys among work-groups. A single query is cuDNN's.
 enum { LEAST_QUERIES = 8 };
 
 static bool is_aligned(tsri_place place) {
   return ((place.buffer ? cuda_address_of(place.buffer, place.offset) : place.offset) % ALIGNMENT) == 0;
 }
 
-// Rows that begin at multiples of 16 bytes, and are not repeated.
+// Copies the strides of [batch, head, row] to `out`. False: rows do not begin at multiples of 16 bytes, or several indices share a row.
 static bool take_strides(const int64_t *strides, const int64_t *dims, int64_t *out) {
   for (int i = 0; i < 3; i++) {
     if (dims[i] > 1 && (strides[i] <= 0 || strides[i] % ALIGNED != 0)) return false;
@@ -36,7 +37,8 @@ static bool take_strides(const int64_t *strides, const int64_t *dims, int64_t *o
   return true;
 }
 
-// A single query stands at the last key, and sees all of them.
+// Whether the attention has only parts that our graphs can express. A causal mask changes nothing for a single query: it is at the position of
+// the last key, so it attends to all keys.
 static bool has_only_known_parts(const tsri_attention_op *a) {
   return a->mask_kind == TSRI_ATTENTION_UNMASKED && !a->has_slopes && !a->has_lengths && a->softcap == 0 &&
          a->window == 0 && (a->queries == 1 || a->queries >= LEAST_QUERIES) &&
@@ -93,7 +95,8 @@ static dnn_shape turned(dnn_shape s) {
                      {s.strides[0], s.strides[1], s.strides[3], s.strides[2]}};
 }
 
-// [batch, row, head, element], row-major, in the order of the others.
+// A tensor that is stored row-major as [batch, row, head, element], described in the axis order of all tensors here:
+// [batch, head, row, element].
 static dnn_shape inside_out(int64_t batch, int64_t heads, int64_t rows, int64_t size) {
   return rows_of(batch, heads, rows, size, (const int64_t[]){rows * heads * size, size, heads * size});
 }
@@ -131,7 +134,7 @@ static void build_forward(const attention_graph *g) {
   tsri_dnn_multiply(graph, weights, v, y);
 }
 
-// x^T y of each head, added up over the heads that share a result.
+// Stores the gradient of k or v as tensor `id`: x^T y of each head, added up over the query heads that share a key head.
 static void build_key_gradient(const attention_graph *g, dnn_node x, dnn_node y, int64_t id, int64_t size) {
   const cuda_attention *a = g->a;
   dnn_shape columns = turned(g->scores), of_heads = tsri_dnn_packed(a->batch, a->heads, a->keys, size),
@@ -147,7 +150,7 @@ static void build_key_gradient(const attention_graph *g, dnn_node x, dnn_node y,
   tsri_dnn_reduce(g->graph, DNN_REDUCE_ADD, each, stored);
 }
 
-// Sums of y * g along each row. cuDNN wants them in memory.
+// Sums of y * dy along each row. cuDNN requires that they are stored in memory (ID_SUMS).
 static dnn_node build_sums(const attention_graph *g, dnn_node y, dnn_node dy) {
   const cuda_attention *a = g->a;
   dnn_shape shape = rows_of(
@@ -194,11 +197,12 @@ static int64_t sums_bytes(const cuda_attention *a) {
 struct dnn_attention_plan {
   cuda_attention attention;
   bool is_made, is_impossible;
-  double lost_ns;  // by attentions that ran without the plan
+  double lost_ns;  // estimated time that attentions took longer because there was no plan yet
   dnn_graph graph;
 };
 
-// How much faster cuDNN is than our kernels: about 1 ns for 10^5 operations on an H200, or for 4 kB of keys and values of a single query.
+// Estimate of the time that cuDNN saves over our kernels. On an H200 it is about 1 ns per 10^5 operations, or, for a single query, 1 ns per
+// 4 kB of keys and values.
 static double gain_ns(const cuda_attention *a) {
   double sizes = (double)(a->size + a->value_size), keys = (double)a->batch * (double)a->keys;
   if (a->queries == 1) return keys * (double)a->kv_heads * sizes * 2 / 4000;
@@ -229,7 +233,7 @@ static void make_plan(const cuda_dnn *dnn, const cuda_attention *a, dnn_attentio
   }
 }
 
-// The entry of the table, which has no plan yet if it is new. NULL: no memory. Call with the lock held.
+// Returns the table's entry for this attention; a new entry has no plan yet. NULL: out of host memory. Call with the lock held.
 static dnn_attention_plan *entry_of(cuda_dnn *dnn, const cuda_attention *a) {
   dnn_attention_plan **slot = &dnn->attentions[dnn_slot_of(a, sizeof *a, DNN_ATTENTION_SLOTS)];
   if (*slot && memcmp(&(*slot)->attention, a, sizeof *a) == 0) return *slot;

@@ -18,15 +18,17 @@ typedef struct cuda_attention_memory {
   float scale;
 } cuda_attention_memory;
 
-// Describes the operator for cuDNN. False: it has parts that these graphs have not, operands that cuDNN cannot read where they lie, or is not worthwhile.
+// Describes the operator for cuDNN. False: it has a part that our graphs lack (such as a mask), cuDNN cannot read an operand in place, or the
+// operator is too small to be worthwhile.
 bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out);
 
-// Whether cuDNN is there and has a plan for it. Opens cuDNN if that has not happened yet, and makes the plan once calls with this attention would have been faster with it by `plan_after_ns`.
+// Whether cuDNN is there and a plan for this attention exists. Opens cuDNN if that has not happened yet. Making a plan takes long, so it is
+// made only when earlier attentions like this one have together lost `plan_after_ns` by running without it.
 bool tsri_cuda_has_attention(cuda_device *device, const cuda_attention *attention, int64_t plan_after_ns);
 
-// Queues it. The device's context must be current.
+// Queues the attention. The device's context must be current.
 //
-// Errors: TSR_ERR_UNSUPPORTED without a message if cuDNN is missing, or cannot compute it: Tessera's own kernels then do.
+// Errors: TSR_ERR_UNSUPPORTED without a message if cuDNN is missing or cannot compute it. Tessera's own kernels then compute it.
 tsr_status tsri_cuda_attend(cuda_queue *queue, const cuda_attention *attention, const cuda_attention_memory *memory);
 
 // Attentions with fewer multiplications are left to kernels. Tests change it.

@@ -180,7 +180,8 @@ static void check(fixture f, int64_t kv_heads, bool is_causal) {
   end(&t);
 }
 
-// Ten times the same, which is recorded on the way, and then with other numbers in the same memory and with another scale.
+// Runs the same attention ten times, in the course of which it is recorded (dnn_replay.h), and then with other numbers in the same
+// memory and with another scale.
 static void check_repeated(fixture f) {
   trial t = begin(f, TSR_BF16, 2, true);
   for (int i = 0; i < 10; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions with channels last as graphs of one operation: cuDNN takes less of the host's time to run the plan of a graph than to run one of its functions for
-// convolutions, which look for the plan each time.
+// Convolutions with channels last, as cuDNN graphs of one operation. Running the plan of a graph takes the host less time than calling one of
+// cuDNN's convolution functions, which search for a plan at every call.
 #include "backends/cuda/dnn_graph.h"
 #include "backends/cuda/dnn_plan.h"
 #include "core/alloc.h"

@@ -2,7 +2,7 @@
 // Which convolutions cuDNN computes: over one or two axes, with operands that are packed with channels last, or all with channels before the axes.
 #include "backends/cuda/dnn.h"
 
-// Then our own kernels are as fast, and opening cuDNN would take longer than the convolution.
+// In multiplications. With fewer, our own kernels are as fast, and opening cuDNN takes longer than the convolution.
 int64_t tsri_cuda_least_conv = 1 << 22;
 
 // Elements along the axes of an operand, outermost first, and how far apart they are.
@@ -29,8 +29,8 @@ static packed_axes axes_of(bool is_last, int64_t outer, int64_t outer_stride, in
   return (packed_axes){{outer, channels, dims[1], dims[2]}, {outer_stride, channel_stride, strides[1], strides[2]}};
 }
 
-// Whether all operands are packed with channels last, or all with channels before the axes. The weights of a transposed convolution are those of the
-// convolution whose gradient it is, so its x has their outer axis.
+// Whether all operands are packed: with channels last if is_last, else with channels before the axes. A transposed convolution is the gradient of
+// another convolution by x and has the weights of that convolution, so the outer axis of its weights belongs to its x, not to its y.
 static bool are_packed(const tsri_conv_op *c, bool is_last) {
   int64_t outer = c->is_transposed ? c->channels : c->out_channels,
           inner = c->is_transposed ? c->out_channels : c->channels;
@@ -44,7 +44,7 @@ static bool are_packed(const tsri_conv_op *c, bool is_last) {
   return is_packed(&x) && is_packed(&y) && is_packed(&w) && (!has_groups || c->w_group == outer * outer_stride);
 }
 
-// cuDNN has the same padding on both sides, and works out the number of windows from it.
+// Whether cuDNN can express the padding. It pads both sides of an axis equally and computes the number of windows from that.
 static bool fits(const cuda_conv *c) {
   for (int i = 0; i < CUDA_CONV_AXES; i++) {
     int64_t reach = (int64_t)(c->kernel[i] - 1) * c->dilation[i] + 1;

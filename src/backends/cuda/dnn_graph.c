@@ -83,7 +83,7 @@ dnn_node tsri_dnn_passed(dnn_graph *graph, int64_t id) {
 
 // --- Operations ------------------------------------------------------------------------------------------------------
 
-// `b`, `t` NULL and `axis` -1: the mode has none.
+// Adds a pointwise operation. Pass NULL for `b` or `t`, or -1 for `axis`, if the mode does not use them.
 static dnn_node pointwise(dnn_graph *graph, dnn_pointwise mode, int precision, int64_t axis, dnn_node x, dnn_node b,
                           dnn_node t, dnn_node y) {
   const int number = (int)mode;
@@ -146,7 +146,7 @@ dnn_node tsri_dnn_reshape(dnn_graph *graph, dnn_node x, dnn_node y) {
   return y;
 }
 
-// What the convolution's windows are.
+// Creates the descriptor of the convolution's strides, dilations and padding.
 static dnn_node conv_way(dnn_graph *graph, const cuda_conv *conv) {
   const int precision = DNN_FLOAT, mode = DNN_CROSS_CORRELATION;
   const int64_t axes = CUDA_CONV_AXES;
@@ -212,7 +212,7 @@ static int find_configs(dnn_graph *graph, dnn_node whole, dnn_node *configs) {
   return graph->code == DNN_SUCCESS ? (int)count : 0;
 }
 
-// Whether the proposal's kernels give the same bits each time; *out_engine is cuDNN's number of them.
+// Whether the proposal's kernels give the same bits each time. *out_engine is cuDNN's number of the engine (its set of kernels).
 static bool is_deterministic(dnn_graph *graph, dnn_node config, int64_t *out_engine) {
   int notes[MOST_NOTES];
   int64_t count = 0;
@@ -231,7 +231,8 @@ static bool is_deterministic(dnn_graph *graph, dnn_node config, int64_t *out_eng
   return code == DNN_SUCCESS;
 }
 
-// A proposal that does not run here is no failure of the graph.
+// Makes a plan of a proposal. False: it does not run on this GPU, or needs too much workspace; graph->code stays DNN_SUCCESS, so that the
+// next proposal can be tried.
 static bool try_config(dnn_graph *graph, dnn_node config, int64_t most_bytes, dnn_proposal *out) {
   int64_t count = 0;
   out->plan = create(graph, DNN_PLAN_NODE);

@@ -31,7 +31,8 @@ dnn_shape tsri_dnn_packed(int64_t a, int64_t b, int64_t c, int64_t d);
 void tsri_dnn_graph_init(dnn_graph *graph, const cuda_dnn *dnn);
 void tsri_dnn_graph_deinit(dnn_graph *graph);
 
-// Tensors: in the device's memory at addresses that are multiples of 16 bytes, between operations, and one f32 that the host passes. `id` is positive and below 100.
+// Tensors of three kinds: `stored` in device memory, at an address that is a multiple of 16; `between` two operations, not in memory; `passed`,
+// an f32 that the host passes with each run. `id` is positive and below 100.
 dnn_node tsri_dnn_stored(dnn_graph *graph, int64_t id, int type, const dnn_shape *shape);
 dnn_node tsri_dnn_between(dnn_graph *graph, int type, const dnn_shape *shape);
 dnn_node tsri_dnn_passed(dnn_graph *graph, int64_t id);
@@ -43,10 +44,10 @@ dnn_node tsri_dnn_reduce(dnn_graph *graph, int operator, dnn_node x, dnn_node y)
 dnn_node tsri_dnn_multiply(dnn_graph *graph, dnn_node a, dnn_node b, dnn_node y);
 dnn_node tsri_dnn_reshape(dnn_graph *graph, dnn_node x, dnn_node y);
 
-// x where its place along axis 2 is not below that along axis 3, else `other`. `shape` is that of x.
+// x where the index along axis 2 is at least the index along axis 3, else `other`. `shape` is that of x.
 dnn_node tsri_dnn_lower_triangle(dnn_graph *graph, dnn_node x, dnn_node other, const dnn_shape *shape);
 
-// The convolution, or one of its gradients, that `conv` describes: computes the operand that its direction names from the two others.
+// The convolution or gradient that `conv` describes: conv->direction says which of the three operands is computed from the two others.
 void tsri_dnn_convolve(dnn_graph *graph, const cuda_conv *conv, dnn_node x, dnn_node w, dnn_node y);
 
 // A way to compute the graph: its plan, which belongs to the graph, the workspace that it needs, and cuDNN's number of the engine.
@@ -55,14 +56,14 @@ typedef struct dnn_proposal {
   int64_t bytes, engine;
 } dnn_proposal;
 
-// Finishes the graph and makes plans of up to `most` of cuDNN's proposals, its favourite first: of those that run here, give the same bits each time and need at most
-// `most_bytes` of workspace. Returns how many.
+// Finishes the graph and makes plans of up to `most` of cuDNN's proposals, in cuDNN's order of preference. Skips proposals that do not run on this
+// GPU, do not give the same bits each time, or need more than `most_bytes` of workspace. Returns the number of plans.
 int tsri_dnn_graph_proposals(dnn_graph *graph, int64_t most_bytes, dnn_proposal *out, int most);
 
 // Finishes the graph and makes a plan of the first such proposal. False: there is none.
 bool tsri_dnn_graph_plan(dnn_graph *graph, int64_t most_bytes);
 
-// Where a tensor of a graph is when it runs: an address of the device, or is_passed: of an f32 of the host.
+// The memory of one of the graph's tensors in a run: a device address, or if is_passed the host address of an f32.
 typedef struct dnn_binding {
   int64_t id;
   const void *at;

@@ -50,7 +50,7 @@ static int ask(const cuda_dnn *dnn, const dnn_plan *plan, int *out_count, dnn_ch
   }
 }
 
-// Keeps the algorithms that run here, give the same bits each time and need no more memory than there is for them. cuDNN's own favourite comes first.
+// Fills plan->proposals with the algorithms that run here, give the same bits each time and fit into the workspace, in cuDNN's order of preference.
 static int find_proposals(const cuda_dnn *dnn, dnn_plan *plan) {
   dnn_choice found[CUDA_MOST_PROPOSALS];
   int count = 0, code = ask(dnn, plan, &count, found);
@@ -89,7 +89,7 @@ static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf
   }
   if (code == DNN_SUCCESS) code = make_filter(dnn, conv, &plan->w);
   if (code == DNN_SUCCESS) code = make_operation(dnn, conv, allows_tf32, &plan->operation, &plan->math);
-  // f32 that is not rounded stays with the functions, where matrix units can be ruled out.
+  // Without TF32, f32 is left to cuDNN's functions: only these can be told not to use matrix units, which would round to TF32.
   bool has_graph =
       code == DNN_SUCCESS && conv->is_last && (conv->dtype != TSR_F32 || allows_tf32) && tsri_dnn_conv_graph(dnn, plan);
   if (code == DNN_SUCCESS && !has_graph) code = find_proposals(dnn, plan);

@@ -43,7 +43,8 @@ struct cuda_dnn {
 };
 #undef TSRI_ENTRY
 
-// The slot of a table of `slots` for a key of whole 4-byte words. Looked up for each launch, so not by tsri_cache_key, which goes byte by byte.
+// The slot of a key in a hash table of `slots`. The key consists of 4-byte words. It is computed for each launch, so tsri_cache_key, which hashes
+// byte by byte, would be too slow.
 static inline size_t dnn_slot_of(const void *key, size_t bytes, size_t slots) {
   uint64_t hash = UINT64_C(0xCBF29CE484222325);
   for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
@@ -70,7 +71,7 @@ int tsri_dnn_conv_graph_run(cuda_queue *queue, const dnn_plan *plan, int number,
 
 void tsri_cuda_dnn_destroy_attention(dnn_attention_plan *plan);
 
-// Puts the handle onto the queue's stream, if it is not there: the call costs as much as a launch. Call with the lock held. Returns cuDNN's code.
+// Sets the handle's stream, unless it is set already: the call costs as much as a launch. Call with the lock held. Returns cuDNN's code.
 int tsri_cuda_dnn_use_stream(cuda_dnn *dnn, cu_stream stream);
 
 // cuDNN, opened if it is not yet; NULL: it is not there. The context must be current.

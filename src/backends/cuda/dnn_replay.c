@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-// Recording takes the host as long as some ten runs. Several are timed, because a GPU that waits for the host within one makes it long.
+// RECORDED_RUN: the run at which a graph is recorded; recording takes the host as long as some ten runs. TIMED_RUNS: the shortest of several runs of
+// the graph counts, because a run in which the GPU waits for the host takes longer than its kernels.
 enum { RECORDED_RUN = 8, TIMED_RUNS = 4 };
-static const float most_ms = 0.022F;
+static const float most_ms = 0.022F;  // a graph whose kernels take longer is not worth its pause (dnn_replay.h)
 
 static void forget_events(dnn_replay *replay, const tsri_cuda_api *cu) {
   for (int i = 0; i < 2; i++) {

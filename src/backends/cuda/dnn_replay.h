@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Private to the dnn files: kernels of a plan as recorded graphs of the driver.
 //
-// cuDNN prepares the parameters of a plan's kernels and launches them one by one each time. A recorded graph is one call of the driver, but it contains the addresses of the
-// operands. So one is recorded when a plan has run often enough with the same addresses, as it does in a loop, whose results get the same memory again and again. Between two graphs the GPU
-// pauses longer than between two kernels (1.3 to 2.2 us on an H200), so only plans whose kernels take less time than cuDNN takes on the host are recorded.
+// At each run of a plan, cuDNN prepares the parameters of its kernels and launches them one by one. A recorded graph needs only one call of the
+// driver, but it contains the addresses of the operands. So a graph is recorded when a plan has run often enough with the same addresses, which
+// happens in loops, where results get the same memory again and again. Between two graphs the GPU pauses longer than between two kernels (1.3 to
+// 2.2 us on an H200), so a graph is kept only if its kernels take less time than cuDNN takes on the host.
 #ifndef TSRI_CUDA_DNN_REPLAY_H
 #define TSRI_CUDA_DNN_REPLAY_H
 
@@ -21,12 +22,12 @@ typedef struct dnn_run {
 
 typedef struct dnn_replay {
   dnn_run run;
-  int uses;            // so far, up to the one that is recorded
+  int uses;            // runs so far; stops counting when the graph is recorded
   cu_graph_exec exec;  // NULL: not recorded, or left to cuDNN
-  cu_event ends[2];    // around a run of `exec` that is timed; NULL: timing is over
+  cu_event ends[2];    // recorded before and after a run of `exec` to time it; NULL: timing is over
   bool is_timing;      // the events are queued
   int timed;           // runs whose times are known
-  float least_ms;      // of those
+  float least_ms;      // the shortest of those times
 } dnn_replay;
 
 // The last runs of a graph's plans; all 0 at first.

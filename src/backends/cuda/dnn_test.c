@@ -277,8 +277,8 @@ TEST(a_large_convolution_runs_by_the_fastest_proposal) {
   trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
   CHECK_OK(f.backend->run_op(f.queue, &t.op));
   CHECK_EQ_INT(fixture_fake->last_proposal, 3);
-  // Two proposals: a round that loads them, three that are timed, and turns that the fastest has to win again; each of them
-  // one launch and then ten in a row.
+  // Two proposals, four rounds (the first only loads the kernels), then TSRI_DUEL_TURNS turns of the fastest against the first one. Each
+  // measurement is one launch and then ten in a row. The last launch computes the result.
   CHECK_EQ_INT(fixture_fake->convolutions, (2 * 4 + 2 * TSRI_DUEL_TURNS) * (1 + 10) + 1);
   end(&t);
   fixture_close(&f);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Steps of a recorded graph that may run side by side: before each step the stream's capture is told which nodes the next one depends on.
+// Steps of a recorded graph that may run at the same time: before each step, the stream's capture is told which graph nodes the step depends on.
 //
-// A step may be several nodes in a row, as when a library launches two kernels. The stream's dependencies after its last call are the nodes that end it.
+// A step may consist of several nodes in a row, for example when a library launches two kernels. The nodes that end a step are the stream's
+// dependencies after the step's last call.
 //
-// Work space of the queue is cut into slices, one for each step that uses some: two steps that run at the same time must not share it. When it is used up, the next
-// slice is at the beginning again, and its step waits for those that used it before.
+// The queue's workspace is cut into slices, one per step that needs some, because two steps that run at the same time must not share it. When it is
+// used up, the next slice is at the beginning again, and its step waits for the earlier steps that used this part.
 #include <string.h>
 
 #include "backends/cuda/cuda.h"
@@ -22,10 +23,10 @@ typedef struct nodes {
 } nodes;
 
 struct cuda_steps {
-  nodes ends;  // of step i: those from first[i] up to first[i + 1]
-  int *first;  // `room` of them
+  nodes ends;  // the nodes that end each step: those of step i are at first[i] to first[i + 1] - 1
+  int *first;  // has room for `room` elements
   int count, room;
-  nodes after;  // of the step that is being recorded
+  nodes after;  // the nodes that the step being recorded depends on
   scratch_use *uses;
   int use_count, use_room;
   size_t workspace_used;
@@ -118,7 +119,7 @@ bool tsri_cuda_steps_end(cuda_queue *queue) {
 
 // --- Scratch memory ---------------------------------------------------------------------------------------------------------
 
-// Makes the step that is being recorded wait for all that used the range before, and notes that it uses it now.
+// Makes the step that is being recorded wait for all earlier steps that use the range, and notes that this step uses it.
 static bool order_use(cuda_queue *queue, cu_address begin, cu_address end) {
   cuda_steps *steps = queue->steps;
   int step = steps->count - 1, kept = 0;

@@ -68,7 +68,7 @@ bool tsri_cuda_open_library(const char *const *names, const tsri_entry_point *en
     char reason[200];
     tsri_library *library = tsri_library_open(*names, reason, sizeof reason);
     if (library && find_entry_points(library, entries, table, reason, sizeof reason)) return true;
-    // A library that was loaded stays so: loading HIP 5.7 a second time ends the process, because the LLVM in it does not forget the first time.
+    // The library is not closed: loading HIP 5.7 a second time would end the process, because the LLVM in it keeps state from the first time.
     tsri_trail_add(trail, trail_bytes, *names, reason);
   }
   return false;

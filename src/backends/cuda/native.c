@@ -171,7 +171,7 @@ static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {
   const tsri_conv_op *c = &op->is.conv;
   cuda_conv conv;
   if (!tsri_cuda_describe_conv(op, &conv)) return TSR_ERR_UNSUPPORTED;
-  // A transposed convolution is the gradient of another one by its x.
+  // A transposed convolution is the gradient of another convolution by x: our x is its y, and our y is its x.
   cuda_conv_memory memory = {.x = address_of(c->is_transposed ? c->y : c->x),
                              .w = address_of(c->w),
                              .y = address_of(c->is_transposed ? c->x : c->y),

@@ -118,8 +118,8 @@ void tsri_cuda_solver_close(cuda_device *device) {
 
 // --- What is taken ------------------------------------------------------------------------------------------------------
 
-// One call factors one matrix, while our kernels factor all matrices of a batch at once. On an H200, f32, one matrix of n x n takes our kernels and these libraries, in
-// milliseconds:
+// When the libraries are used. One call of them factors one matrix, while our kernels factor all matrices of a batch at once. Milliseconds for one
+// f32 matrix of n x n on an H200; in each column first our kernels, then the library (a single figure: our kernels):
 //
 //   n      Cholesky      LU            QR            a triangle    eigenvalues    singular values
 //   64      0.07          0.12          0.28         0.08  0.04     9.9   0.9     10.8   1.2
@@ -127,7 +127,8 @@ void tsri_cuda_solver_close(cuda_device *device) {
 //   512     1.81  0.36    2.30  0.88    4.5   1.9    0.81  0.22    60.5   4.8     68.8  18.2
 //   2048   29.5   1.87   31.3   4.61   88    10.4    3.68  1.03   422    30.3    530   286
 //
-// A batch takes our kernels little more time than one matrix, so calls pay only for a few: as many as `few` says, or as the size is a multiple of `each`.
+// A batch takes our kernels little more time than one matrix does, so the libraries are used only for small batches: for matrices of at least
+// `least` rows and columns, in batches of at most max(`few`, size / `each`).
 static const struct {
   int64_t least, each, few;
 } worth[TSRI_FACTORS] = {[TSRI_FACTOR_CHOLESKY] = {128, 64, 1},
@@ -204,7 +205,7 @@ static int measure(solver_job *job) {
   }
 }
 
-// Lays the work space out: tau, an info that nobody reads, work. It grows with the largest operator.
+// Divides the queue's workspace for cuSOLVER: tau, an info word that nobody reads, work. Replaces it by a larger one if it is too small.
 static tsr_status prepare(solver_job *job) {
   enum { ALIGNMENT = 256 };
   cuda_queue *queue = job->queue;
@@ -228,7 +229,7 @@ static tsr_status prepare(solver_job *job) {
   return TSR_OK;
 }
 
-// Gives a large work space back, which waits for the factors.
+// Frees the workspace if it is large. MemFree waits until the factorisations are done.
 static void finish(cuda_queue *queue) {
   enum { KEPT_BYTES = 256 << 20 };
   if (queue->solver_bytes <= KEPT_BYTES) return;
@@ -273,7 +274,8 @@ static int factor_one(const solver_job *job, int64_t b) {
   }
 }
 
-// Our rows are the columns that cuBLAS sees: x is n x m there, and the triangular matrix stands to its right, as it lies in memory if it is row-major.
+// cuBLAS is column-major, so it sees our row-major x as its transpose, n x m, and solves with the triangular matrix on the right. A row-major
+// triangular matrix is passed as it is in memory.
 static int solve_one(const solver_job *job, int64_t b) {
   const tsri_solve_op *op = &job->op->is.solve;
   const float one = 1;

@@ -20,7 +20,8 @@ enum {
 
 // --- Tiles --------------------------------------------------------------------------------------------------------------
 
-// A way to cut the work: a work-group has `warpgroups` of 128 items and computes 64 * warpgroups x `columns` elements; `parts` of them share k.
+// A way to divide the work: a work-group has `warpgroups` warp groups of 128 items and computes a tile of 64 * warpgroups x `columns` elements.
+// The sum over k is divided among `parts` work-groups, which form a cluster.
 typedef struct units_tile {
   int warpgroups, columns, parts;
 } units_tile;
@@ -35,8 +36,10 @@ static int64_t inner_size(const cuda_product *p) { return p->a.is_transposed ? p
 
 static int rows_of(const units_tile *tile) { return 64 * tile->warpgroups; }
 
-// The cycles that a tile takes, by what was measured on an H200. A work-group alone on its multiprocessor needs `alone` cycles for a strip, of which its matrix units work for `busy`; several of them need `shared` cycles each. With
-// several parts, elements of a are held in registers: strips take less time, the beginning takes more. Not all multiprocessors can have work-groups of a cluster of eight.
+// Estimates the cycles that the product takes with this tile. The constants were measured on an H200. For one strip of k, a work-group that is alone on
+// its multiprocessor needs `alone` cycles, during `busy` of which its matrix units work; if several share a multiprocessor, each needs `shared` cycles.
+// With several parts, elements of a are held in registers: strips take less time, the beginning takes more. Clusters of eight work-groups leave some
+// multiprocessors unused.
 static double cost_of(const units_tile *tile, const cuda_product *p, int multiprocessors) {
   enum { PER_CYCLE = 2048, PRODUCTS = 6, JOINING = 600 };
   bool is_held = tile->parts > 1;
@@ -83,9 +86,10 @@ bool tsri_cuda_units_take(const cuda_device *device, const cuda_product *p) {
 
 // --- Kernels ------------------------------------------------------------------------------------------------------------
 
-// Two strips of b, and of a unless it is held in registers; or the sums, which several parts put there afterwards.
+// Shared memory of a work-group: two strips of b, and two of a unless a is held in registers. Afterwards the same memory holds the sums that
+// the parts of a cluster add up. The larger of both counts.
 static uint32_t shared_bytes(const units_tile *tile) {
-  // The kernel begins at a multiple of SLACK.
+  // SLACK: the kernel rounds the address of its first strip up to a multiple of this. NUMBERS: bf16 numbers that make up one f32.
   enum { STRIPS = 2, NUMBERS = 3, NUMBER_BYTES = 2, PAD = 8, SLACK = 1024 };
   bool is_held = tile->parts > 1;
   int lines = tile->columns + (is_held ? 0 : rows_of(tile));
@@ -105,7 +109,7 @@ static tsr_status compile(const cuda_device *device, const units_tile *tile, boo
                           .data = tsri_cuda_units_text,
                           .data_bytes = strlen((const char *)tsri_cuda_units_text),
                           .options = options};
-  // wgmma is one of the instructions that only GPUs of the very same architecture have.
+  // "a": wgmma is one of the instructions that only this architecture has and newer ones lack.
   return tsri_cuda_compile(device, "sm_90a", &code, true, out_image, &is_fresh);
 }
 
@@ -145,7 +149,7 @@ typedef struct units_arguments {
   float alpha, beta;
 } units_arguments;
 
-// The product is described by columns, with its operands exchanged: b is our a.
+// `p` describes the product for a column-major library, with its operands exchanged (native.c): its b is the kernel's a.
 static units_arguments arguments_of(const cuda_product *p, const cuda_product_memory *memory) {
   return (units_arguments){
       .a = memory->b,

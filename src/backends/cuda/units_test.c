@@ -245,7 +245,8 @@ TEST(products_on_a_gpu_are_as_exact_as_f32_in_every_layout) {
   close_hopper(&f, &units);
 }
 
-// Matrix units cut off where f32 rounds. Were they to add up all of k, sums of positive numbers would be too small, and the more so the longer they are.
+// Matrix units truncate their sums where f32 arithmetic rounds. If they added up all of k, sums of positive numbers would be too small, and the
+// longer the sum, the larger the error.
 TEST(long_sums_of_positive_numbers_on_a_gpu_are_not_too_small) {
   enum { EVERY = 997 };  // of how many elements one is compared
   static const setting sizes[] = {{.m = 64, .n = 64, .k = 4096},

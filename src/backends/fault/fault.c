@@ -80,7 +80,7 @@ static tsr_status before(fault_device *device, fault_kind kind) {
   return status != TSR_OK ? status : apply_rule(device, kind);
 }
 
-// The same, for work that a slow device finishes late.
+// As `before`, for work on a queue: with the fault "slow", also notes that this work finishes late.
 static tsr_status before_work(fault_queue *queue, fault_kind kind) {
   tsr_status status = before(queue->device, kind);
   if (status == TSR_OK && queue->device->slow_ns && atomic_load(&queue->device->is_armed)) {
@@ -143,7 +143,7 @@ static void fault_queue_destroy(tsri_queue *handle) {
 static tsr_status fault_queue_wait(tsri_queue *handle, uint64_t timeout_ns) {
   fault_queue *queue = of_queue(handle);
   tsr_status status = before(queue->device, FAULT_wait);
-  // A wait for ever leaves nothing running, whatever it answers.
+  // A wait without a time-out promises that nothing runs afterwards, even if it fails: so really wait before reporting the fault.
   if (status != TSR_OK && timeout_ns == UINT64_MAX) (void)queue->device->inner->queue_wait(queue->handle, timeout_ns);
   if (status != TSR_OK) return status;
   if (!atomic_load(&queue->device->is_armed)) return queue->device->inner->queue_wait(queue->handle, timeout_ns);

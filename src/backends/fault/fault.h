@@ -24,7 +24,7 @@ tsr_status tsri_fault_wrap(const char *text, const tsri_backend **backend, tsri_
 
 // Starts counting on a wrapped handle.
 void tsri_fault_arm(tsri_device *handle);
-// Ends it, for closing: from here on every call is the inner backend's.
+// Stops failing calls, before the device is closed: from here on every call goes to the inner backend.
 void tsri_fault_disarm(tsri_device *handle);
 
 #endif

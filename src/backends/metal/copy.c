@@ -158,7 +158,7 @@ static tsr_status stage_out(metal_queue *queue, void *dst, const metal_buffer *f
   return TSR_OK;
 }
 
-// Staging a large copy as a whole would take as much memory again: it waits after every eighth part.
+// Staging a large copy as a whole would take as much memory again, so this function waits after every eighth part.
 static tsr_status stage_all_out(metal_queue *queue, char *dst, const metal_buffer *from, size_t offset, size_t bytes) {
   tsr_status status = TSR_OK;
   for (size_t done = 0, part; status == TSR_OK && done < bytes; done += part) {

@@ -21,7 +21,7 @@ static int gpu_count;
 
 // --- Finding --------------------------------------------------------------------------------------------------------------
 
-// A number that the object knows only on newer systems; 0 on older ones.
+// Asks the object for a number; 0 on older systems, where it does not know the message.
 #define ASK(result, object, selector) \
   (responds((object), tsri_mtl_sel.selector) ? METAL_GET(result, (object), selector) : (result)0)
 
@@ -111,7 +111,7 @@ tsr_status tsri_metal_device_count(int *out_count) {
 
 static void memory_of(const metal_gpu *gpu, uint64_t *out_free, uint64_t *out_total) {
   uint64_t total = ASK(uint64_t, gpu->device, working_set), used = ASK(metal_uint, gpu->device, allocated);
-  if (total == 0) tsri_memory_size(&total, out_free);  // older iOS does not say
+  if (total == 0) tsri_memory_size(&total, out_free);  // older versions of iOS do not report it
   *out_total = total;
   *out_free = used < total ? total - used : 0;
 }
@@ -167,7 +167,7 @@ static void fill_limits(const metal_device *device, bool has_matrices, tsri_limi
   add_fragments(out, TSR_F32);
 }
 
-// Fast math off, by the newer message where there is one: the older one is deprecated there.
+// Compile options with fast math off. Newer systems have a newer message for it and call the older one deprecated.
 static tsr_status make_options(metal_device *device) {
   enum { MATH_MODE_SAFE = 0 };
   metal_id options = METAL_GET(metal_id, tsri_mtl.objc_getClass("MTLCompileOptions"), alloc);

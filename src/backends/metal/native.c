@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of f32 by MPSMatrixMultiplication of Apple's Metal Performance Shaders, for layouts that it reads in place. Of f16 it does not
-// say in what it adds, so those are done by our own kernels.
+// Products of f32 by MPSMatrixMultiplication of Apple's Metal Performance Shaders, for layouts that it reads in place. For f16 its precision
+// of sums is not documented, so products of f16 are computed by our own kernels.
 #include "core/native.h"
 #include "backends/metal/metal.h"
 #include "core/log.h"
@@ -29,7 +29,7 @@ typedef struct mps_matrix {
   bool is_transposed;
 } mps_matrix;
 
-// False: neither axis is contiguous, or matrices of a batch are not apart.
+// False: neither axis is contiguous, or matrices of the batch overlap.
 static bool matrix_of(int64_t rows, int64_t columns, const tsri_matrix *m, bool has_batch, mps_matrix *out) {
   bool is_straight = (m->column == 1 || columns == 1) && (rows == 1 || m->row >= columns);
   bool is_turned = (m->row == 1 || rows == 1) && (columns == 1 || m->column >= rows);
@@ -92,7 +92,7 @@ static tsr_status run_product(metal_queue *queue, const mps_product *d, const ts
   metal_id commands = NULL;
   metal_id a = make_matrix(&d->a, d->batch, p->a.at), b = make_matrix(&d->b, d->batch, p->b.at);
   metal_id y = make_matrix(&d->y, d->batch, p->y), product = make_product(queue->device, d, p);
-  // Without them the portable kernel runs.
+  // If one of these objects could not be made, the caller uses the portable kernel.
   tsr_status status = a && b && y && product ? tsri_metal_open(queue, &commands) : TSR_ERR_UNSUPPORTED;
   if (status == TSR_OK) {
     METAL_SEND(void, product, mps_encode, (metal_id, metal_id, metal_id, metal_id), commands, a, b, y);

@@ -6,7 +6,7 @@
 #include "backends/metal/metal.h"
 
 enum {
-  FIRST_COMMANDS = 8,  // so many are committed at once if the GPU has nothing to do
+  FIRST_COMMANDS = 8,  // a command buffer of this size is committed at once if the GPU has nothing to do
   STATUS_COMPLETED = 4,
   STATUS_ERROR = 5
 };
@@ -27,7 +27,7 @@ static void note_failure(metal_queue *queue, metal_id commands) {
   snprintf(queue->failure, sizeof queue->failure, "Metal %ld: %s", (long)code, tsri_metal_error_text(error));
 }
 
-// Commands per buffer follow how long the last one ran.
+// Adapts the limit of commands per command buffer to how long the last one ran.
 static void adapt(metal_queue *queue, metal_id commands) {
   double seconds = METAL_GET(double, commands, end_time) - METAL_GET(double, commands, start_time);
   if (seconds > LONG_SECONDS && queue->batch_limit > 1) queue->batch_limit /= 2;
@@ -58,7 +58,7 @@ bool tsri_metal_is_idle(metal_queue *queue) {
 
 // --- Waiting ----------------------------------------------------------------------------------------------------------
 
-// Metal waits without a limit only; with one, the status is polled.
+// Metal has no wait with a time-out: if there is one, the status is polled.
 static tsr_status wait_for_oldest(metal_queue *queue, uint64_t timeout_ns) {
   metal_id commands = oldest_sent(queue);
   if (timeout_ns == UINT64_MAX) {

@@ -168,7 +168,7 @@ static void add_fragment(tsri_limits *limits, tsr_dtype dtype) {
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){dtype, 16, 16, 16};
 }
 
-// The wavefront's size is that of the list, because the compiler decides it; a driver that says otherwise is not used.
+// The size of a wavefront is taken from the list in gfx.c, because the compiler decides it. A device whose driver reports another size is refused.
 static tsri_limits limits_of(cu_device id, const rocm_gfx *gfx, uint64_t total_bytes) {
   tsri_limits limits = tsri_cuda_common_limits(total_bytes);
   int most_y = ask(id, HIP_MAX_GRID_Y), most_z = ask(id, HIP_MAX_GRID_Z);
@@ -188,7 +188,7 @@ static tsr_status check_wave(const cuda_device *device, const rocm_gfx *gfx) {
                    device->name, gfx->name, wave, gfx->wave);
 }
 
-// Whether hipBLASLt may be asked. Without kernels for the GPU it writes complaints to stderr.
+// Whether this HIP's hipBLASLt has kernels for the GPU. Without them it must not be called, because it would write messages to stderr.
 static bool has_lt(const rocm_gfx *gfx) {
   return gfx->lt_since > 0 && hip_version() >= gfx->lt_since && hip_version() >= HIPLT_FIRST_VERSION;
 }

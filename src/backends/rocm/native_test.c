@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Matrix products by hipBLASLt and by rocBLAS: which of them computes what, and the results. Both are stand-ins
-// (tests/standins/hip), which refuse what the real libraries have not.
+// (tests/standins/hip), which refuse what the real libraries do not support.
 #include <tessera/tessera.h>
 
 #include "backends/rocm/fixture.h"

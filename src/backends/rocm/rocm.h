@@ -45,7 +45,7 @@ typedef struct rocm_system {
   const char *const *hip_names;
   const char *const *rtc_patterns;  // %d: HIP's major version, then its minor one
   const char *how_to_get_hip, *how_to_get_hiprtc;
-  const char *what_hides_gpus;  // the end of a question
+  const char *what_hides_gpus;  // the end of a question in the message "no GPU found": what may hide GPUs from HIP
   const char *who_says_more;    // a program that lists the GPUs
 } rocm_system;
 extern const rocm_system tsri_rocm_systems[ROCM_SYSTEMS];

@@ -145,7 +145,7 @@ static int rank(const vulkan_physical *physical) {
   }
 }
 
-// Whether the family does nothing but copy. Those for video can copy, too, and are left to it.
+// Whether the queue family can do nothing but copy. Families for video can copy as well, but are not used here.
 static bool only_copies(const VkQueueFamilyProperties *family) {
   const VkQueueFlags may_have = VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
   return (family->queueFlags & VK_QUEUE_TRANSFER_BIT) && !(family->queueFlags & ~may_have);

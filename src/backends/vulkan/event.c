@@ -43,7 +43,8 @@ static tsr_status record_time(vulkan_queue *queue, vulkan_event *event) {
   device->vk.CmdWriteTimestamp(batch->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, event->time, 0);
   event->marks = queue->marks;
   status = tsri_vulkan_stream_end(stream);
-  // Large copies are submitted at once: a time after one that stayed behind would be that of the next submission.
+  // On a copy stream, submit the time stamp now: copies there are submitted at once, and a stamp that was left open would be written
+  // only with the next submission, too late.
   return status == TSR_OK && stream != queue->kernels ? tsri_vulkan_stream_submit(stream) : status;
 }
 
@@ -51,7 +52,8 @@ tsr_status tsri_vulkan_event_record(tsri_queue *opaque, tsri_event *opaque_event
   vulkan_queue *queue = vulkan_queue_of(opaque);
   vulkan_event *event = (vulkan_event *)opaque_event;
   tsr_status status = tsri_vulkan_check_lost(queue->device);
-  // A queue that only copies cannot reset the event's query: the host does, so the time of an earlier recording must have been written by then.
+  // A queue that can only copy cannot reset the event's query, so the host resets it. An earlier recording of the event must have been
+  // written before that, so wait for it.
   if (status == TSR_OK && event->time && queue->newest->copies_only) {
     status = tsri_vulkan_wait(queue->device, &event->marks, queue->device->timeout_ns);
   }
@@ -62,7 +64,7 @@ tsr_status tsri_vulkan_event_record(tsri_queue *opaque, tsri_event *opaque_event
   return status;
 }
 
-// The queue's next command will wait, if it goes to another stream than those before the event.
+// The queue's next command waits for the event if it goes to another stream than the commands before the event.
 tsr_status tsri_vulkan_event_await(tsri_queue *opaque, tsri_event *opaque_event) {
   vulkan_queue *queue = vulkan_queue_of(opaque);
   const vulkan_event *event = (const vulkan_event *)opaque_event;

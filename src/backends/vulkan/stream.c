@@ -302,8 +302,8 @@ static tsr_status open_batch(vulkan_stream *stream) {
   return TSR_OK;
 }
 
-// The batch of stream `other` that commands after `marks` still have to wait for on this stream; 0: none. A batch whose submission
-// failed is never waited for.
+// Returns the number of the batch of stream `other` that this stream must still wait for before it runs commands that come after `marks`; 0: none.
+// A batch whose submission failed is never waited for.
 static uint64_t due(const vulkan_stream *stream, uint32_t other, const vulkan_marks *marks) {
   const vulkan_stream *from = &stream->device->streams[other];
   uint64_t value = marks->of[other] < from->submitted ? marks->of[other] : from->submitted;
@@ -334,7 +334,8 @@ tsr_status tsri_vulkan_stream_begin(vulkan_stream *stream, vulkan_queue *queue, 
     const vulkan_batch *batch = stream->open;
     bool is_full = batch && (batch->command_count >= stream->batch_limit || batch->set_count >= VULKAN_BATCH_SETS ||
                              batch->descriptor_count + descriptors > VULKAN_BATCH_DESCRIPTORS);
-    bool is_early = batch && waits && batch->command_count > 0;  // waits are those of a whole batch
+    // A batch waits as a whole, before its first command: if the open one has commands already, a new batch is needed.
+    bool is_early = batch && waits && batch->command_count > 0;
     if (batch && !is_full && !is_early) break;
     status = batch ? tsri_vulkan_stream_submit(stream) : open_batch(stream);
     if (status != TSR_OK) return status;

@@ -37,7 +37,8 @@ vulkan_plan tsri_vulkan_streams_plan(const vulkan_physical *physical, const vulk
   return plan;
 }
 
-// Creates the stream's semaphore. What it has submitted already counts from now on: a signal follows all of it.
+// Creates the stream's timeline semaphore and submits a signal behind all work that the stream has submitted so far, so that the semaphore
+// counts that work as well.
 static tsr_status start_counting(vulkan_stream *stream) {
   vulkan_device *device = stream->device;
   if (stream->ended) return TSR_OK;

@@ -45,8 +45,9 @@ typedef struct vulkan_physical {
 typedef struct vulkan_plan {
   uint32_t compute_count, copy_count;  // most streams for kernels (at least 1), and for copies
   size_t least_copy;                   // smaller copies stay where their queue's newest command is
-  bool has_copy_family;                // those for copies use the queues of vulkan_physical.copy_family
-  bool shares_queue;  // all streams use one queue, and all copies their streams (TSRI_VULKAN_STREAMS=1, for tests)
+  bool has_copy_family;                // the streams for copies use the queues of vulkan_physical.copy_family
+  // For tests (TSRI_VULKAN_STREAMS=1): all streams use one VkQueue, and copies of any size go to the copy streams.
+  bool shares_queue;
 } vulkan_plan;
 
 // Size of a cooperative matrix product: a is m x k, b is k x n. All 0: not supported.
@@ -169,7 +170,7 @@ typedef struct vulkan_queue {
   vulkan_device *device;
   vulkan_stream *kernels;  // where its kernels, fills and copies within the device are recorded
   vulkan_stream *newest;   // where its newest command is
-  bool is_first;           // the device's first one, whose copies stay beside its kernels
+  bool is_first;           // the device's first queue, whose copies go to the same stream as its kernels
   vulkan_marks marks;      // its next command comes after these batches
   vulkan_readback *readbacks, **last_readback;
 } vulkan_queue;
@@ -269,7 +270,7 @@ tsr_status tsri_vulkan_streams_choose(vulkan_device *device, vulkan_queue *queue
 vulkan_stream *tsri_vulkan_stream_for_copy(const vulkan_queue *queue, bool to_device, size_t bytes);
 void tsri_vulkan_streams_retire(vulkan_device *device);
 bool tsri_vulkan_streams_are_idle(vulkan_device *device);
-// Submits what is recorded on streams that have nothing to do, so that they work while the host goes on.
+// Submits the recorded commands of every stream that is idle, so that the device works while the host continues.
 tsr_status tsri_vulkan_streams_feed(vulkan_device *device);
 
 void tsri_vulkan_marks_add(vulkan_marks *marks, const vulkan_marks *more);  // the later ones of both
@@ -291,7 +292,7 @@ void tsri_vulkan_stage_trim(vulkan_device *device, bool all);
 tsr_status tsri_vulkan_host_alloc(tsri_device *opaque, size_t bytes, void **out_memory);
 void tsri_vulkan_host_free(tsri_device *opaque, void *memory);
 
-// The buffer of pinned memory in which these bytes are, and their offset in it; VK_NULL_HANDLE: they are in none. With the lock held.
+// Returns the pinned buffer that contains these bytes of host memory, and their offset in it; VK_NULL_HANDLE: no buffer does. With the lock held.
 VkBuffer tsri_vulkan_host_find(const vulkan_device *device, const void *memory, size_t bytes, size_t *out_offset);
 
 // --- queue.c, copy.c ------------------------------------------------------------------------------------------------

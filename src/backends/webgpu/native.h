@@ -79,7 +79,7 @@ tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object
 // Stores the candidate feature numbers of shader-f16 that the adapter has. Returns how many there are.
 uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]);
 
-// The same for time stamps.
+// As tsri_wgpu_f16_features, for the feature timestamp-query.
 uint32_t tsri_wgpu_time_features(wgpu_object adapter, uint32_t out_numbers[2]);
 
 enum { WGPU_MAX_SUBMISSIONS = 64 };

@@ -6,7 +6,7 @@
 
 enum { STAMP_BYTES = 8, QUERY_TIMESTAMP = 2, USAGE_RESOLVE = 0x200, TIMESTAMP_FEATURES = 2 };
 
-// The feature's number, and the one that it had until 2025.
+// The number of the feature timestamp-query, and the number that it had until 2025.
 static const uint32_t features[TIMESTAMP_FEATURES] = {9, 3};
 
 uint32_t tsri_wgpu_time_features(wgpu_object adapter, uint32_t out_numbers[2]) {

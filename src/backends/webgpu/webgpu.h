@@ -91,7 +91,7 @@ tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arith
 
 // --- event.c --------------------------------------------------------------------------------------------------------
 
-enum { WEBGPU_STAMPS = 4096 };  // the most that WebGPU has in one set
+enum { WEBGPU_STAMPS = 4096 };  // time stamps in use at a time: the most that a WebGPU query set can hold
 
 // Gives events time stamps of the device, if it has them. Call when it is opened for profiling.
 void tsri_webgpu_stamps_open(webgpu_device *device);
