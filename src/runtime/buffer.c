@@ -147,8 +147,8 @@ static bool is_tapes(const tsr_buffer *buffer) {
 
 static void give_to_tape(tsr_buffer *buffer) {
   tsr_buffer *whole = buffer->whole ? buffer->whole : buffer;
-  buffer->is_temporary = false;             // it is given once
-  if (whole->block) tsri_tape_give(whole);  // else it is empty
+  buffer->is_temporary = false;             // so that it is not given a second time
+  if (whole->block) tsri_tape_give(whole);  // an empty buffer has no block
 }
 
 void tsr_buffer_release(tsr_buffer *buffer) {
@@ -195,7 +195,7 @@ void *tsr_buffer_host(tsr_buffer *buffer) {
   return memory ? memory + buffer->offset : NULL;
 }
 
-// A profile shows copies between the device and the host, and faults occur in them: then they are made.
+// NULL also while profiling, and with injected faults: the copy through the backend is then really made, so that it shows in the profile and can fail.
 void *tsri_buffer_host_now(tsr_buffer *buffer) {
   const tsr_device *device = buffer->device;
   if (!device->limits.runs_at_once || device->has_faults || tsri_profiling()) return NULL;
@@ -271,8 +271,8 @@ tsr_status tsr_buffer_upload(tsr_buffer *buffer, size_t offset, const void *data
   return finish(buffer->device, begin_upload(buffer, offset, data, bytes));
 }
 
-// A copy into memory that the device does not fill by itself may wait for the queue inside the backend. With several tracks that would keep other threads from
-// queuing work, so it is waited for before, without the lock. Returns with the device locked.
+// Locks the device for a download. A large copy into memory that is not pinned may wait for the queue inside the backend, with the lock held. With several tracks
+// that would keep other threads from queueing work, so this function waits for the track first, during which the lock is free.
 static tsri_queue *lock_for_download(tsr_buffer *buffer, size_t bytes, tsr_status *out_status) {
   enum { MAY_WAIT_BYTES = 64 << 10 };
   tsr_device *device = buffer->device;

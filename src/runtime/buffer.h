@@ -21,7 +21,7 @@ struct tsr_buffer {
   bool is_read_only;
   bool is_temporary;  // see tsri_buffer_create_temporary
   uint64_t tape;      // the tape that was open when it was created, which holds one reference to it; 0: none
-  // A write that fails half-way may leave it half-written: nobody reads it then. Assignments to it need no copy (graph/assign.h).
+  // Nobody reads the buffer after a failed write, so a write that fails half-way may leave it half-written. Assignments to it then need no copy (graph/assign.h).
   bool may_tear;
   void (*release_foreign)(void *user);  // NULL unless imported
   void *foreign;
@@ -45,16 +45,16 @@ tsr_status tsri_buffer_adopt(tsr_device *device, void *address, size_t bytes, vo
 // Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_part` is NULL.
 tsr_status tsri_buffer_part(tsr_buffer *whole, size_t offset, size_t bytes, tsr_buffer **out_part);
 
-// As tsr_buffer_create, for memory that only queued work reads and writes, as results of operators and scratch memory: the host never writes to it. While the
-// calling thread tapes, such memory is used again on the same tape once nothing but the tape refers to it: playing the tape writes it anew each time.
+// As tsr_buffer_create, for memory that only queued work reads and writes and the host never writes: results of operators, and scratch memory. While the calling
+// thread tapes, such memory is reused on the same tape once only the tape refers to it. That is safe because playing the tape writes it again each time.
 tsr_status tsri_buffer_create_temporary(tsr_device *device, size_t bytes, tsr_buffer **out_buffer);
 
 // Gives the buffer's memory back to the pool, or to the tape that holds it, before the buffer is released; for a caller that has the only other reference.
 // The buffer must not be used afterwards. Does nothing if there are more references, or if the memory is not its own.
 void tsri_buffer_give_memory(tsr_buffer *buffer);
 
-// As tsr_buffer_upload and tsr_buffer_download, for ranges that have been checked and `bytes` above 0, without waiting: host memory is
-// borrowed until the calling thread's track has got there.
+// As tsr_buffer_upload and tsr_buffer_download, for ranges that have been checked and `bytes` above 0, but without waiting: the host memory is borrowed until
+// a wait for the calling thread's track.
 tsr_status tsri_buffer_queue_upload(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes);
 tsr_status tsri_buffer_queue_download(tsr_buffer *buffer, size_t offset, void *out_data, size_t bytes);
 

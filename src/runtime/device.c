@@ -89,10 +89,10 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
 }
 
 // Waits for the device and frees everything on it, also of a half-built device. Returns false and frees nothing if work
-// is still running after the time-out; if that is known already, it waits a moment only. A wait that fails in another way leaves nothing running.
+// is still running after the time-out; if the last wait timed out already, it waits only MOMENT_NS. A wait that fails with another error leaves nothing running.
 static bool drain(tsr_device *device) {
   if (device->has_faults) {
-    // Work whose status was faked may still be running, and a faked time-out says nothing about it.
+    // From here on calls must tell the truth: work whose failure was simulated may still be running, and after a simulated time-out it may have ended.
     tsri_fault_disarm(device->handle);
     atomic_store(&device->is_overdue, false);
   }
@@ -182,7 +182,7 @@ static tsr_status add_faults(tsr_device *device, const char *faults) {
   return status;
 }
 
-// Kernels have u16, u64 and f8 as i16, i64 and u8 (lang/lower/others.h).
+// Kernels store u16, u64 and f8 as i16, i64 and u8 (lang/lower/others.h), so a device that stores these has those as well.
 static void add_made_dtypes(tsri_limits *limits) {
   static const tsr_dtype made[][2] = {
       {TSR_U16, TSR_I16}, {TSR_U64, TSR_I64}, {TSR_F8_E4M3, TSR_U8}, {TSR_F8_E5M2, TSR_U8}};
@@ -267,7 +267,7 @@ tsr_status tsr_device_get_info(tsr_device *device, tsr_device_info *out_info) {
 }
 
 bool tsr_device_has_dtype(const tsr_device *device, tsr_dtype dtype) {
-  if (tsri_dtype_is_packed(dtype)) dtype = TSR_U8;  // their bytes
+  if (tsri_dtype_is_packed(dtype)) dtype = TSR_U8;  // packed dtypes are stored as bytes
   if (!device || (unsigned)dtype >= TSR_DTYPE_COUNT) return false;
   return (device->limits.dtype_storage >> dtype & 1u) != 0;
 }

@@ -27,10 +27,10 @@ struct tsr_device {
   tsri_limits limits;
   tsr_device_info info;
   tsri_pool *pool;
-  tsri_mutex queue_lock;  // held around every call that takes a queue of the backend; guards all that track.h has
+  tsri_mutex queue_lock;  // held around every call that takes a queue of the backend; guards everything of track.h
   tsri_track tracks[TSRI_MAX_TRACKS];
-  tsri_track *current;             // the track of the thread that holds the lock
-  _Atomic int track_count;         // those that are there; changed under the lock, read by the graph without it
+  tsri_track *current;      // the track of the thread that holds the lock
+  _Atomic int track_count;  // tracks that have been created; changed under the lock, read by the graph without it
   int queues_on[TSRI_MAX_TRACKS];  // public queues of each track
   tsri_event *spare_events[TSRI_SPARE_EVENTS];
   int spare_event_count;
@@ -55,7 +55,7 @@ struct tsr_device {
   tsri_device_counters counters;
   // Records of this device in the profiler's session (profile/recorder.h).
   struct tsri_profiled *profile;           // NULL: none yet; used by the thread that holds queue_lock
-  atomic_bool profile_is_busy;             // which sets this meanwhile
+  atomic_bool profile_is_busy;             // that thread sets this while it uses `profile`
   struct tsri_memory_curve *memory_curve;  // NULL: none yet; guarded by the pool's lock
   bool is_leaving_profile;                 // the device is being closed; guarded by tsri_recording.lock
   _Atomic(void *) graph;                   // a tsri_graph_state; NULL until the graph needs it
@@ -82,7 +82,7 @@ typedef struct tsri_open_request {
 // Tries again to close devices that were given up because their work did not end. Call without the registry's lock.
 void tsri_device_close_given_up(void);
 
-// Whether a device that was given up is this one: its work still runs, so that another device of the same hardware would wait for it.
+// Whether a device of this backend and index was given up: its work still runs, and a new device of the same hardware would have to wait for it.
 bool tsri_device_is_given_up(const char *backend, int index);
 
 // Opens and self-tests a device. Call with the registry's lock held. Errors: those of the backend; TSR_ERR_INTERNAL if

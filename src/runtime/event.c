@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Public events: a backend's event each, taken from a few that the device keeps.
+// Public events. Each uses an event of the backend; the device keeps a few of these for reuse.
 #include "backends/common/poll.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -74,7 +74,7 @@ void tsr_event_release(tsr_event *event) {
 
 // --- Asking and waiting -----------------------------------------------------------------------------------------------
 
-// Waits for the whole track. Host memory is filled then, also where a wait does that.
+// Waits for the whole track. This also completes copies to the host that only a wait completes (tsr_event.is_delivered).
 static tsr_status wait_for_track(const tsr_event *event, uint64_t timeout_ns) {
   tsri_device_lock(event->device);
   tsr_status status = tsri_track_wait(event->device, &event->device->tracks[event->track], timeout_ns);
@@ -83,7 +83,7 @@ static tsr_status wait_for_track(const tsr_event *event, uint64_t timeout_ns) {
   return status;
 }
 
-// Whether it has happened on the device. An error means that waiting would be in vain.
+// Whether the event has happened on the device. After an error `*out_is_done` is true, because waiting longer would not help.
 static tsr_status ask(const tsr_event *event, bool *out_is_done) {
   tsr_device *device = event->device;
   tsr_status status = TSR_OK;
@@ -118,13 +118,14 @@ tsr_status tsr_event_wait(tsr_event *event) {
     status = ask(event, &is_done);
   } while (!is_done && tsri_poll_again(&poll));
   if (is_done && status == TSR_OK) return TSR_OK;
-  // The wait for the queue has the message with the operators' names. It takes no time: the work has failed, or its time is up.
+  // The work has failed, or the time is up. Waiting for the track returns at once then, with a message that names the operators.
   return wait_for_track(event, is_done ? device->timeout_ns : 0);
 }
 
 // --- Callbacks --------------------------------------------------------------------------------------------------------
 
-// One job per callback, on one thread of the process. A job whose event has not happened yet goes to the end of the list, so that a slow queue does not hold up the others.
+// A callback that waits for its event. One thread of the process runs all of them: a job whose event has not happened yet goes to the end of the list, so that a
+// slow queue does not delay the callbacks of others.
 typedef struct callback_job {
   tsri_job job;
   tsr_event *event;

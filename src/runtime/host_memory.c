@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Host memory that devices copy from and to by themselves, and the list of it. Where a device has none, memory of tsr_host_alloc is plain.
+// Pinned host memory (tsr_host_alloc, tsr_host_register), from and to which devices copy without staging, and the list of it. On a device without pinned memory,
+// tsr_host_alloc returns ordinary memory.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "runtime/late.h"
@@ -12,7 +13,7 @@ typedef struct host_memory {
   char *memory;
   size_t bytes;
   bool is_pinned;
-  bool is_callers;  // registered
+  bool is_callers;  // the caller's own memory, given to tsr_host_register
 } host_memory;
 
 static tsri_mutex list_lock = TSRI_MUTEX_INIT;

@@ -92,8 +92,8 @@ static void watch(tsr_log_level level, const char *line, void *user) {
   closed_lines += strstr(line, "closed a device that was given up") != NULL;
 }
 
-// Launches `text` on a device with a short time-out, releases everything while it runs, and returns how long that took. The device is an OpenCL one, or of the backend in
-// TSR_TEST_BACKEND, for GPUs.
+// Launches `text` on a device with a short time-out, releases everything while it runs, and returns how long that took. The backend is OpenCL, or the one in
+// TSR_TEST_BACKEND, to test GPUs.
 static double seconds_to_release(const char *text) {
   const char *backend = getenv("TSR_TEST_BACKEND");
   tsr_discovery *found = NULL;
@@ -132,7 +132,7 @@ TEST(an_endless_kernel_does_not_keep_its_device_from_being_released) {
 }
 
 TEST(a_device_that_was_given_up_is_closed_when_its_work_has_ended) {
-  // Each step needs the one before it: a GPU takes some nanoseconds for it, and PoCL fifty, since it runs the items of a group one after the other.
+  // Each step depends on the one before. A step takes a GPU some nanoseconds, and PoCL fifty, since it runs the items of a work-group one after the other.
   char text[160];
   snprintf(text, sizeof text,
            "kernel tall(inout f32 y[]) { f32 v = y[0]; for (u32 i = 0; i < %d; i++) { v = v * 0.5 + 1.0; } y[1] = v; }",

@@ -155,7 +155,8 @@ static tsr_status check_time(const loop_cutting *c) {
                    c->built->kernel->name, (unsigned long long)(limit / 1000000));
 }
 
-// Reads whether an item has stopped. Through a stage: a copy that timed out may still be written to when this function has returned.
+// Reads whether an item has stopped. The copy goes to staging memory, not to the stack: after a time-out the driver may still write to it when this
+// function has returned.
 static tsr_status read_report(const loop_cutting *c, uint32_t *out_stopped) {
   uint32_t *report = tsri_stage_create(sizeof *report);
   if (!report)

@@ -46,7 +46,7 @@ void tsri_native_op_finish(tsri_span *span, tsr_device *device, tsri_queue *queu
   tsri_span_finish(span, device, queue, status == TSR_OK ? &work : NULL);
 }
 
-// Of operators that compute and read as much, the profiler takes one for the other.
+// The profiler's key: operators of one kind with equal costs are assumed to take the same time (tsri_span_start).
 static uint64_t key_of(const tsri_native_op *op) {
   tsri_native_cost cost = tsri_native_op_cost(op);
   return (cost.operations * 31 + cost.bytes) * 31 + (uint64_t)op->kind;

@@ -24,11 +24,11 @@ tsr_status tsri_device_run_op(tsr_device *device, const tsri_native_op *op, tsr_
 void tsri_native_op_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, const tsri_native_op *op,
                            const tsri_profile_context *context, tsr_status status);
 
-// The same for an operator with several results: the first `written_count` buffers are written.
+// As tsri_device_run_op, for an operator with several results: the first `written_count` buffers are written.
 tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
                                       int written_count, int buffer_count);
 
-// Whether the calling thread may use native operators: if not, devices take none. For measurements.
+// For measurements: with false, tsri_device_takes is false for every native operator that the calling thread asks for.
 void tsri_native_allow(bool is_allowed);
 
 // Whether a device took a native operator of the calling thread since the last tsri_native_allow.

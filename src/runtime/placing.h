@@ -7,17 +7,17 @@
 
 #include <tessera/placement.h>
 
-// Of a device that is not the CPU, while the setting is on and both have been measured.
+// A device other than the CPU has one of these while the setting is on and both devices have been measured.
 typedef struct tsri_placing {
   tsr_device *cpu;               // one reference
-  tsr_device_speed here, there;  // of the CPU, and of the device
+  tsr_device_speed here, there;  // here: speed of the CPU; there: speed of the device
 } tsri_placing;
 
 // Sets device->placing. Leaves it NULL, with a warning, if a device has not been measured. Call without the registry's lock.
 void tsri_placing_attach(tsr_device *device);
 void tsri_placing_detach(tsr_device *device);
 
-// What a graph does.
+// The work of a graph, from which its time is estimated.
 typedef struct tsri_work {
   double kernels, bytes, multiply_adds;
 } tsri_work;

@@ -41,8 +41,8 @@ typedef struct request {
   size_t bytes;         // rounded up to its size class
   size_t alignment;     // at least the granule
   bool is_last_resort;  // the request fails otherwise: ignore tsri_segment.smallest_piece
-  bool takes_busy;      // a block will do that another track still uses
-  bool found_busy;      // there was such a block, and it was passed over
+  bool takes_busy;      // blocks that another track still uses are accepted
+  bool found_busy;      // a block was passed over because another track still uses it
   tsr_status status;    // the failure, if the outcome is FAILED
 } request;
 
@@ -358,13 +358,13 @@ static outcome take_any_held(tsri_pool *pool, request *wanted, tsri_block **out_
   return result;
 }
 
-// Blocks that another track still uses, before waiting for anything.
+// Tries again, accepting blocks that another track still uses. This comes before any wait.
 static outcome take_busy(tsri_pool *pool, request *wanted, tsri_block **out_block) {
   wanted->takes_busy = true;
   return wanted->found_busy ? take_held(pool, wanted, out_block) : NO_ROOM;
 }
 
-// Blocks that were in use by another track when they were passed over. Unlocks while it asks the device.
+// Tries again after asking the device which commands have ended: blocks that were passed over may be free by now. Unlocks while it asks.
 static outcome take_refreshed(tsri_pool *pool, request *wanted, tsri_block **out_block) {
   if (!wanted->found_busy) return NO_ROOM;
   tsri_mutex_unlock(&pool->lock);

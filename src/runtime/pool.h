@@ -6,11 +6,10 @@
 // backend only when memory is short or tsri_pool_trim is called. Blocks are host records, because device memory may be
 // unreadable from the host.
 //
-// A block may be given back while queued work still uses it. On the same track (runtime/track.h) its next user's work is queued
-// after that; the work of another track waits for the commands that the block's usage names. So that it seldom has to, such
-// blocks are handed out on another track only if no other block fits and no new segment can be had. The backend's buffer_destroy
-// must not be called that early, so `settle` (a wait for all tracks) is called before segments are given back, and a segment that was used again
-// meanwhile is kept.
+// A block may be given back while queued work still uses it. If its next user is on the same track (runtime/track.h), the new work is queued after the old, and
+// nothing has to wait. If it is on another track, the new work waits on the device for the commands in the block's usage; to avoid such waits, the block is
+// handed out to another track only if no other block fits and no new segment can be allocated. Segments must not be given back to the backend while work uses
+// them, so `settle` (a wait for all tracks) is called first, and segments that were used again during the wait are kept.
 //
 // Threads: any, for every call but create and destroy.
 #ifndef TSRI_POOL_H
@@ -48,8 +47,8 @@ typedef struct tsri_pool_desc {
   // Waits until queued work is done. It is called without the pool's lock, so it may give blocks back. NULL: there is
   // never queued work.
   tsr_status (*settle)(void *user);
-  // Finds out which queued commands have ended; called without the pool's lock. Whether the work of the calling thread would have to wait for another track before
-  // it uses memory with this usage; called with the lock. Both NULL: there is one track.
+  // refresh: finds out which queued commands have ended; called without the pool's lock. is_busy: whether work of the calling thread would have to wait for
+  // another track before it uses memory with this usage; called with the lock. Both NULL: there is only one track.
   void (*refresh)(void *user);
   bool (*is_busy)(void *user, const tsri_usage *usage);
   void *user;
@@ -93,10 +92,10 @@ typedef struct tsri_pool_peaks {
   uint64_t in_passes[2];  // most bytes in use during the forward and the backward pass
 } tsri_pool_peaks;
 
-// Memory that is taken from now on belongs to this pass. The first pass of a newer step begins new peaks; one of an older step is not counted.
+// Memory that is taken from now on counts for this pass. The first pass of a newer step resets the peaks; a pass of an older step is ignored.
 void tsri_pool_set_pass(tsri_pool *pool, uint64_t pass);
 
-// A block that is in use waits for another use (is_spare), or waits no longer. Peaks do not count it while it waits.
+// Marks a block, which stays in use, as unused for now because a tape keeps it for reuse (is_spare), or as used again. Peaks do not count spare blocks.
 void tsri_pool_set_spare(tsri_pool *pool, const tsri_block *block, bool is_spare);
 
 void tsri_pool_get_peaks(tsri_pool *pool, tsri_pool_peaks *out_peaks);

@@ -48,9 +48,9 @@ struct tsri_pool {
   uint64_t give_count;     // counts calls of tsri_pool_give, as a clock for tsri_segment.last_given
   uint64_t pending_bytes;  // being allocated by the backend now, while the lock is free
   tsr_memory_stats stats;
-  uint64_t pass;  // that memory is being taken for; see tsri_pool_set_pass
+  uint64_t pass;  // the pass for which memory is being taken; see tsri_pool_set_pass
   tsri_pool_peaks peaks;
-  uint64_t spare_bytes;  // of those in use: see tsri_pool_set_spare
+  uint64_t spare_bytes;  // bytes of blocks in use that are marked as spare; see tsri_pool_set_spare
 };
 
 // Whether a block and its neighbours have consistent offsets and links.

@@ -17,7 +17,7 @@
 static inline bool tsri_profiling(void) { return false; }
 #else
 extern atomic_bool tsri_profile_is_on;
-// What profiling needs is laid out apart from what runs without it.
+// Marked as unlikely, so that compilers move the profiler's code out of the path that runs without it.
 static inline bool tsri_profiling(void) {
   return __builtin_expect(atomic_load_explicit(&tsri_profile_is_on, memory_order_relaxed), false);
 }
@@ -25,10 +25,10 @@ static inline bool tsri_profiling(void) {
 
 // --- Work of a device ------------------------------------------------------------------------------------------------
 
-// What the graph knows of the work that the calling thread queues. Texts are numbers of interned strings; 0: empty.
+// What the graph knows about the work that the calling thread queues. The texts are numbers of tsri_profile_intern; 0: empty.
 typedef struct tsri_profile_context {
   uint32_t operators, result, label;
-  uint64_t operations;  // of all kernels that the operators are made of; the first one gets them
+  uint64_t operations;  // of all kernels of these operators together; they are recorded with the first kernel
 } tsri_profile_context;
 
 // What a call does.
@@ -37,7 +37,7 @@ typedef struct tsri_profile_work {
   const char *name;  // copied
   uint64_t bytes, operations;
   bool is_f32;                          // operations may be compared with the device's rate of f32 multiply-adds
-  const tsri_profile_context *context;  // NULL: that of the span, or the calling thread's
+  const tsri_profile_context *context;  // NULL: the calling thread's
 } tsri_profile_work;
 
 typedef struct tsri_span {
@@ -46,15 +46,15 @@ typedef struct tsri_span {
   struct tsri_lane *lane;
   struct tsri_work_class *work;
   struct tsri_timing *timing;    // events around the work; NULL: it is not timed
-  uint64_t host_start_ns;        // 0: its class tells how long the call takes
-  uint64_t event_ns;             // how long the host recorded events
+  uint64_t host_start_ns;        // when the call began; 0: not measured, it is estimated by the mean of its class
+  uint64_t event_ns;             // how long the host took to record the event before the work
   tsri_profile_context context;  // the calling thread's, for a tape
 } tsri_span;
 
-// Around a call of the backend that queues work. Both are called with the queue locked. `work` NULL: the call failed, and
-// nothing is noted.
+// Call these before and after a call of the backend that queues work, with the queue locked. `work` NULL: the call failed, and nothing is recorded.
 //
-// `key` is the same for work that is alike, as far as the calling thread's context does not tell: not all of it is timed.
+// `key` and the calling thread's context together identify work that takes the same time, such as launches of one kernel with the same sizes. Of such work only
+// some pieces are timed (profile/sample.c).
 void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uint64_t key);
 void tsri_span_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, const tsri_profile_work *work);
 
@@ -64,7 +64,7 @@ static inline tsri_span tsri_span_begin(tsr_device *device, tsri_queue *queue, u
   return span;
 }
 
-// Notes something that took place on the host from `start_ns` until now, or just now if it is 0. `device` may be NULL.
+// Records something that took place on the host from `start_ns` until now. 0: it took no time. `device` may be NULL.
 void tsri_profile_host(tsr_device *device, uint64_t start_ns, const tsri_profile_work *work);
 
 // After a wait for the queue that returned `status`: notes the wait, and reads the times of work that has ended. Call with
@@ -93,8 +93,8 @@ uint32_t tsri_profile_label(void);
 // Whether any thread has had a label while profiling was on.
 bool tsri_profile_has_labels(void);
 
-// Until it is called again, the calling thread's work belongs to this context. NULL: to none but the thread's label. Returns
-// the context before.
+// Sets the context of the work that the calling thread queues from now on. NULL: no context, only the thread's label is recorded. Returns the context that was
+// set before.
 tsri_profile_context *tsri_profile_enter(tsri_profile_context *context);
 
 // The calling thread's context with its label, for work that is queued again later (tapes).

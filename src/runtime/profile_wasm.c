@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Web pages have times of kernels by web/times.js, and the browser's profiler: labels are ignored, and the rest says so.
+// In place of the profiler in web pages, which have web/times.js for the times of kernels, and the browser's own profiler. Labels are ignored; all other
+// functions fail with a message that says so.
 #include "core/error.h"
 #include "runtime/profile.h"
 
@@ -62,7 +63,7 @@ void tsri_profile_opened(tsr_device *device, const char *rejected) {
 
 void tsri_profile_closing(tsr_device *device) { (void)device; }
 
-// In messages of failed waits; names of all kinds would be for the profiler alone.
+// One name for all kinds: in web pages it appears only in messages of failed waits.
 const char *tsri_native_kind_name(tsri_native_kind kind) {
   (void)kind;
   return "a native operator";

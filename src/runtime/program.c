@@ -136,7 +136,8 @@ tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, boo
   return status;
 }
 
-// Fragments become loops here, not in the emitter, where the launcher must know all loops.
+// Lowers what the launcher must know of. Matrix fragments that the device lacks become loops here and not in the emitter, because the launcher counts the
+// iterations of all loops (slices.h, long_loops.h).
 static tsr_status lower(const tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
                         tsri_kernel **out_lowered) {
   *out_lowered = NULL;
@@ -146,7 +147,7 @@ static tsr_status lower(const tsr_device *device, const tsri_kernel *kernel, boo
   return tsri_emit_lower(emitter, kernel, &options, out_lowered);
 }
 
-// For a driver that refuses what it said it had.
+// Builds the kernel with loops in place of matrix fragments, for a driver that reports matrix units but refuses to compile their instructions.
 static tsr_status compile_as_loops(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
                                    tsri_kernel **out_lowered, tsri_built *out_built) {
   tsri_log(TSR_LOG_WARN, "%s: %s runs without matrix units: %s", device->info.name, kernel->name, tsr_last_error());
@@ -230,7 +231,7 @@ static void finish_span(tsri_span *span, tsr_device *device, tsri_queue *queue, 
   tsri_span_finish(span, device, queue, status == TSR_OK ? &work : NULL);
 }
 
-// `arguments` are the kernel's buffers; a report that follows them in `launch` is the caller's alone.
+// Queues the launch. `arguments` are the kernel's own buffers; `launch` may bind a report buffer after them, which the caller handles.
 static tsr_status enqueue(tsr_device *device, const tsri_built *built, const tsri_argument *arguments,
                           const tsri_launch *launch) {
   tsr_status status = TSR_OK;

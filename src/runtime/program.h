@@ -9,13 +9,14 @@
 #include "runtime/device.h"
 
 typedef struct tsri_built {
-  const tsri_kernel *kernel;  // borrowed: outlives this, or `lowered`
+  const tsri_kernel *kernel;  // what was built: the caller's kernel, which outlives this record, or `lowered`
   tsri_kernel *lowered;       // made for this device; NULL: the kernel runs as it is
   tsri_program *program;
-  tsri_command_name name;      // of the kernel
-  tsri_emitted emitted;        // what a launch must pass; the code itself has been freed
-  size_t host_bytes;           // estimate of the memory the driver keeps for the program
-  struct tsri_slicer *slicer;  // cuts launches that take long; NULL: they may take any time
+  tsri_command_name name;  // of the kernel
+  tsri_emitted emitted;    // what a launch must pass; the code itself has been freed
+  size_t host_bytes;       // estimate of the memory the driver keeps for the program
+  // Splits launches that take long (slices.h); NULL: launches on this device may take any time.
+  struct tsri_slicer *slicer;
   // Runs loops of more iterations than the driver allows; NULL: it has no limit, or the kernel has no loop.
   struct tsri_long_loops *long_loops;
 } tsri_built;

@@ -10,8 +10,8 @@
 
 // --- Creating ---------------------------------------------------------------------------------------------------------
 
-// The track with the fewest queues, the first one of the device excepted. 0 if that is the only one: the backend has no events to order
-// several with, or the process has one thread, which could not wait for one track while it feeds another. Call with the lock held.
+// Chooses the track for a new queue: the one with the fewest queues, not counting track 0. Returns 0 if the device can have only one track: the backend has no
+// events to order several, or the process has a single thread, which cannot queue work on one track while it waits for another. Call with the lock held.
 static int choose_track(const tsr_device *device) {
   if (!tsri_backend_has_events(device->backend) || !tsri_has_threads) return 0;
   int best = 1;
@@ -51,7 +51,7 @@ tsr_queue *tsr_queue_retain(tsr_queue *queue) {
   return queue;
 }
 
-// The track stays: creating one takes long, and its number is in recorded operators.
+// The queue's track is kept: creating one takes long, and recorded operators may still refer to it by its number.
 void tsr_queue_release(tsr_queue *queue) {
   if (!queue) return;
   if (check("queue_release", queue) != TSR_OK) {

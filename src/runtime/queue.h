@@ -17,13 +17,14 @@ struct tsr_event {
   tsri_object object;
   tsr_device *device;  // one reference
   int track;
-  uint64_t number;     // of the last command that it covers
-  tsri_event *handle;  // NULL: the backend has no events, and whoever waits for it waits for the track
-  bool
-      is_delivered;  // host memory that it announces is filled by a wait for the track, not by the device (tsri_limits.reads_directly)
+  uint64_t number;     // number of the last command before the event
+  tsri_event *handle;  // NULL: the backend has no events; a wait for this event then waits for the whole track
+  // The event follows a copy to the host that a wait for the track completes, not the device by itself (tsri_limits.reads_directly). Then waiting for the event
+  // means waiting for the track.
+  bool is_delivered;
 };
 
-// An event for everything that was queued on the track so far. `is_delivered` as above.
+// Makes an event that happens when everything queued on the track so far has ended. `is_delivered`: see tsr_event.
 tsr_status tsri_event_create(tsr_device *device, int track, bool is_delivered, tsr_event **out_event);
 
 // The track to queue on: that of `queue`, or of the thread if it is NULL. Errors: TSR_ERR_INVALID_ARGUMENT (a queue of another device).

@@ -237,7 +237,7 @@ static tsr_status try_device(selection *choice, tsri_backend_entry *entry, int i
     reject(choice, "%s %d (%s) is a software device, used only when named", entry->name, index, info.name);
     return TSR_ERR_UNAVAILABLE;
   }
-  // The CPU's own work cannot hold up other devices of it.
+  // A CPU device can always be opened: unfinished work of one does not delay another.
   if (!choice->backend && info.type != TSR_DEVICE_CPU && tsri_device_is_given_up(entry->name, index)) {
     reject(choice, "%s %d (%s) still runs work of a device that was closed", entry->name, index, info.name);
     return TSR_ERR_UNAVAILABLE;

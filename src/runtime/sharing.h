@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Memory that several buffers may share: imported through DLPack, or exported and perhaps imported again; and parts of one buffer.
 //
-// A shared buffer has a known address, of the host or of a device. Drivers that share a device's memory use one address space for host and device, so no address means both.
-// Two of them share memory where their address ranges overlap, whichever devices they belong to. A part shares the memory of its whole (tsri_buffer_part). All other buffers have memory of their own.
+// A shared buffer has a known address, on the host or on a device. Drivers that can share a device's memory use one address space for host and device, so an address
+// cannot mean both. Two shared buffers overlap if their address ranges do, whichever devices they belong to. A part shares the memory of its whole
+// (tsri_buffer_part). No other buffers share memory.
 #ifndef TSRI_RUNTIME_SHARING_H
 #define TSRI_RUNTIME_SHARING_H
 

@@ -112,7 +112,7 @@ TEST(a_program_that_proved_fast_is_cut_no_more) {
   CHECK(after_first > 1);
   CHECK_OK(tsri_built_launch(f.device, &f.built, groups, &argument, &scale));
   CHECK_EQ_UINT(launches(&f), after_first + 1);
-  // 400 million times the work would not be fast.
+  // 400 million times as much work is too much for one launch.
   CHECK(tsri_slicer_cuts(f.built.slicer, 0x1p40));
   tsr_buffer_release(y);
   discard(&f);

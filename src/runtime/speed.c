@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keeps on disk what was measured of a device.
+// Stores the measured speed of a device on disk.
 #include "runtime/speed.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Notes the steps by which an operator runs: native operators and fused kernels, and the temporary buffers between them.
+// Records the steps in which an operator runs: native operators, launches of fused kernels, and the temporary buffers between them.
 //
-// The launch cache of single nodes (graph/single.h) repeats them for other buffers. Work that is not noted here, such as a kernel
-// of an operator's own, still counts as queued on the device, by which the cache finds out that it has not seen everything.
+// The launch cache of single nodes (graph/single.h) repeats these steps for other buffers. Other work, such as an operator's own kernels, is not recorded here but
+// still counts in the device's counters; from that the cache sees that the steps are incomplete, and does not store them.
 #ifndef TSRI_RUNTIME_STEPS_H
 #define TSRI_RUNTIME_STEPS_H
 
@@ -26,7 +26,7 @@ typedef struct tsri_step {
   } is;
 } tsri_step;
 
-// Where a buffer was: it may have been released since, and its memory and its record used again.
+// Identifies a temporary buffer. `record` must not be dereferenced: the buffer may have been released since, and its record and memory reused.
 typedef struct tsri_step_buffer {
   const tsr_buffer *record;
   const tsri_buffer *handle;
@@ -34,7 +34,7 @@ typedef struct tsri_step_buffer {
 } tsri_step_buffer;
 
 typedef struct tsri_steps {
-  int count, temporary_count;  // may be more than are noted
+  int count, temporary_count;  // may exceed the sizes of the arrays, in which later ones are missing
   bool is_too_large;           // a launch has more buffers or parameters than a step
   tsri_step steps[TSRI_STEPS];
   tsri_step_buffer temporaries[TSRI_STEP_TEMPORARIES];

@@ -45,7 +45,7 @@ typedef struct tape_step {
   } is;
 } tape_step;
 
-// Memory that can be used again, and how many steps the tape had when it was given.
+// A buffer that can be used again on the tape, and the number of steps the tape had when the buffer was given back.
 typedef struct tape_spare {
   tsr_buffer *buffer;
   int step;
@@ -108,8 +108,8 @@ static TSRI_THREAD_LOCAL tsri_tape *current;
 // Whether this thread has entered `current`, another thread's tape, and holds its lock.
 static TSRI_THREAD_LOCAL bool has_locked;
 
-// How many tapes are open, of all threads. While it is 0, `current` is NULL on every thread: every launch asks for it, and reading a
-// thread's variable is a call of the dynamic linker.
+// Number of open tapes of all threads. While it is 0, `current` is NULL on every thread. Every launch checks it first, because reading a thread-local
+// variable is a function call in a shared library.
 atomic_int tsri_open_tape_count;
 
 // All open tapes, of all threads. Order of locks: a graph's, this one, a tape's, a device's.
@@ -301,7 +301,8 @@ static bool hold(tsri_tape *tape, void *object, void (*release)(void *object)) {
 
 static void release_buffer(void *buffer) { tsr_buffer_release(buffer); }
 
-// The caller holds a reference too, so releasing the one taken here cannot free the buffer. The tape has one already to buffers that were created on it.
+// Takes a reference to the buffer for the tape, unless the buffer was created on this tape, which then has one already. The caller holds a reference too, so if
+// the list cannot grow, releasing the new reference here does not free the buffer.
 static void hold_buffer(tsri_tape *tape, tsr_buffer *buffer) {
   if (buffer->tape == tape->id) return;
   if (!hold(tape, tsr_buffer_retain(buffer), release_buffer)) tsr_buffer_release(buffer);
@@ -340,7 +341,7 @@ void tsri_tape_creates(tsr_device *device, tsr_buffer *buffer) {
   unlock_tape(tape);
 }
 
-// If there is no host memory for the list, the buffer is only not used again.
+// If there is no host memory for the list, the buffer is just not reused.
 void tsri_tape_give(tsr_buffer *buffer) {
   tsri_tape *tape = lock_tape(buffer->device);
   if (!tape) return;
@@ -353,8 +354,9 @@ void tsri_tape_give(tsr_buffer *buffer) {
   unlock_tape(tape);
 }
 
-// If steps may run side by side, a step that reuses memory has to wait for the steps that used it before. So memory is reused only STEPS_APART steps later. Buffers of more than
-// LARGE_BYTES are reused at once: a step that works on so much memory keeps the device busy alone, and waiting would need several times the memory.
+// If the backend can run steps at the same time (graph_step), a step that reuses memory must wait for the steps that used it before. So memory is reused only
+// STEPS_APART steps later. Buffers above LARGE_BYTES are reused at once: a step that works on so much memory keeps the device busy alone, and postponing
+// reuse would need several times the memory.
 tsr_buffer *tsri_tape_take(tsr_device *device, size_t bytes) {
   enum { STEPS_APART = 16, LARGE_BYTES = 16 << 20 };
   tsri_tape *tape = lock_tape(device);
@@ -500,7 +502,7 @@ void tsri_tape_calls(tsr_device *device, void *work, tsri_tape_call call, void (
 
 // --- Playing ---------------------------------------------------------------------------------------------------------
 
-// The function locks the device itself, and what it queues is not taped.
+// Runs a step that is a call of a function. The function locks the device itself, and its work is not added to an open tape.
 static tsr_status play_call(tsr_device *device, const tape_step *step) {
   tsri_device_unlock(device);
   tsri_taping before = tsri_tape_enter(0);
@@ -709,7 +711,7 @@ tsr_status tsri_tape_play(tsri_tape *tape) {
   make_graph(tape, queue, graph);
   if (status == TSR_OK && tsri_profiling()) status = play_profiled(tape, queue, *graph);
   else if (status == TSR_OK) status = *graph ? device->backend->graph_launch(queue, *graph) : play_steps(tape, queue);
-  // Calls have queued commands of their own, so later steps have higher numbers than the first touch has noted.
+  // Calls among the steps have queued commands of their own, so the tape's last commands have higher numbers than the first touch_all noted: note them again.
   if (status == TSR_OK && tape->has_calls && device->track_count > 1) status = touch_all(tape);
   tsri_track_count(device, &(const tsri_command_name){"capture"});
   tsri_count_queued(&device->counters.launches, (uint64_t)tape->step_count);

@@ -24,8 +24,7 @@ bool tsri_tape_open(tsr_device *device);
 tsri_tape *tsri_tape_close(void);
 void tsri_tape_destroy(tsri_tape *tape);  // takes NULL; waits for work that was played
 
-// How many tapes are open, of all threads. While it is 0, no thread has entered one: every launch asks for that, and
-// most programs have no tape open.
+// Number of open tapes of all threads. While it is 0, no thread has entered one; every launch checks this first.
 extern atomic_int tsri_open_tape_count;
 static inline bool tsri_tape_is_any_open(void) {
   return atomic_load_explicit(&tsri_open_tape_count, memory_order_relaxed) > 0;
@@ -65,11 +64,11 @@ tsr_device *tsri_tape_device(const tsri_tape *tape);
 void tsri_tape_set_trace(tsri_tape *tape, void *trace, void (*destroy)(void *trace));
 void *tsri_tape_trace(const tsri_tape *tape);
 
-// Between the two calls, which nest, the calling thread adds steps that recording the trace again would give, too.
+// Call around the queueing of steps that running the trace again would produce as well. The calls may nest.
 void tsri_tape_explain_begin(void);
 void tsri_tape_explain_end(void);
 
-// How many steps were added outside of that, such as those of an optimiser.
+// The number of steps that were added outside of such calls. A capture that has some cannot be saved to a file (saved/save.c).
 int tsri_tape_unexplained(const tsri_tape *tape);
 
 // Bytes of the results of operators and of scratch memory on the tape: `unshared` if each had memory of its own, `shared` as they are.
@@ -122,8 +121,8 @@ void tsri_tape_calls(tsr_device *device, void *work, tsri_tape_call call, void (
 // Adds a buffer that was just created.
 void tsri_tape_creates(tsr_device *device, tsr_buffer *buffer);
 
-// Memory for another use on the calling thread's tape, which holds it. `give`: nobody uses this buffer, which is no part, any more. `take`: a buffer that was
-// given, of at least `bytes` and at most twice as many; NULL: there is none.
+// Reuse of memory on the calling thread's tape. `give`: nobody but the tape uses this buffer any more (it must not be a part of another one). `take`: returns a
+// buffer that was given, of at least `bytes` and at most twice as many; NULL: there is none.
 void tsri_tape_give(tsr_buffer *buffer);
 tsr_buffer *tsri_tape_take(tsr_device *device, size_t bytes);
 

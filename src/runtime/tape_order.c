@@ -42,7 +42,7 @@ static bool add_edge(order_search *s, int step) {
   return true;
 }
 
-// From the latest step back: what a step found before depends on needs no edge of its own.
+// Adds edges from `step` to the earlier steps it must follow, latest first. An earlier step on which a found one already depends needs no edge of its own.
 static bool find_edges(order_search *s, int step) {
   uint64_t *before = s->before + (size_t)step * s->words;
   for (int i = step - 1; i >= 0; i--) {

@@ -16,8 +16,8 @@ typedef struct tsri_tape_order {
   int *after, *first;
 } tsri_tape_order;
 
-// Finds the order of `count` steps, which are given in an order in which they are right. False: host memory is out, or there are more than TSRI_MOST_ORDERED steps, for which it would
-// take too long.
+// Finds the dependencies between `count` steps, which are given in the order in which they were queued. False: host memory is out, or there are more than
+// TSRI_MOST_ORDERED steps, for which this would take too long.
 enum { TSRI_MOST_ORDERED = 4096 };
 bool tsri_tape_order_init(tsri_tape_order *order, const tsri_step_memory *steps, int count);
 void tsri_tape_order_deinit(tsri_tape_order *order);

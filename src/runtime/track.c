@@ -58,7 +58,7 @@ tsr_status tsri_track_create(tsr_device *device, int track) {
   device->track_count++;
   if (track == 0) return TSR_OK;
   atomic_store(&tsri_tracks_are_used, true);
-  // Memory that was used before there were two tracks has no usage.
+  // While there was one track, no usage was noted. So the new track must wait for everything on track 0.
   status = tsri_track_follow(device, made, 0, device->tracks[0].queued);
   if (status != TSR_OK) {
     device->backend->queue_destroy(made->handle);
@@ -97,7 +97,8 @@ tsr_status tsri_track_follow(tsr_device *device, tsri_track *later, int earlier,
   return status;
 }
 
-// Memory that others reach through other buffers (DLPack), as all imported memory, has no usage: its commands wait for all tracks.
+// For memory without a usage record: imported memory, and memory that is shared through DLPack, which other buffers may use too. A command that uses it waits for
+// everything that is queued on all tracks.
 static tsr_status follow_all(tsr_device *device, tsri_track *track) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < TSRI_MAX_TRACKS && status == TSR_OK; i++) {
@@ -155,7 +156,7 @@ bool tsri_usage_is_busy(tsr_device *device, const tsri_usage *usage) {
 
 // --- Waiting ----------------------------------------------------------------------------------------------------------
 
-// Adds to the message which operators had been queued since the last wait: the failure is that of one of them.
+// Adds the names of the operators that were queued since the last wait to the error message: one of them has failed.
 static tsr_status name_suspects(const tsri_track *track, tsr_status status) {
   uint64_t count = track->queued - track->waited, shown = count < TSRI_TRACK_NAMES ? count : TSRI_TRACK_NAMES;
   char said[TSRI_ERROR_BYTES], names[TSRI_ERROR_BYTES / 2];
@@ -232,7 +233,7 @@ tsr_status tsri_track_wait(tsr_device *device, tsri_track *track, uint64_t timeo
 
 tsr_status tsri_tracks_wait(tsr_device *device, uint64_t timeout_ns) {
   tsri_track *first_track = &device->tracks[0];
-  if (has_one(device)) {  // the short way, since every read waits
+  if (has_one(device)) {  // a fast path, because every read of a tensor waits
     return tsri_profiling() ? tsri_track_wait(device, first_track, timeout_ns)
                             : finish_wait(device, first_track, timeout_ns);
   }

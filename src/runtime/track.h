@@ -36,7 +36,7 @@ typedef struct tsri_track {
   tsri_event *event;      // of the device; NULL until another track has to wait for this one
   uint64_t queued;        // number of its newest command; they count from 1
   uint64_t recorded;      // the newest command that `event` covers
-  uint64_t waited;        // the newest command when a wait for the track last succeeded
+  uint64_t waited;        // number of the newest command at the last successful wait for the track
   _Atomic uint64_t done;  // every command up to this one has ended. Read without the lock
   uint64_t awaited
       [TSRI_MAX_TRACKS];  // for each other track: its newest command that this track waits for, or has waited for
@@ -56,7 +56,7 @@ static inline void tsri_track_ended(tsri_track *track, uint64_t number) {
   }
 }
 
-// Creates the track with this number, if it is not there yet. Commands that were queued before on track 0 come before its own.
+// Creates the track with this number, unless it exists. Its commands run after all commands that are on track 0 by now.
 // Errors: those of the backend.
 tsr_status tsri_track_create(tsr_device *device, int track);
 
@@ -70,7 +70,7 @@ tsr_status tsri_track_touch(tsr_device *device, tsr_buffer *buffer, bool is_writ
 // Call with the lock held after a command was queued on the current track. `name` is that of its operator or kernel.
 void tsri_track_count(tsr_device *device, const tsri_command_name *name);
 
-// Records the newest commands of the track in its own event, if they are not yet, or in another one.
+// Records track->event after the newest command of the track, unless it covers that command already.
 tsr_status tsri_track_record(tsr_device *device, tsri_track *track);
 
 // Makes the track `later` wait on the device until the command `number` of the track `earlier` has ended.

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Times of a device's own clock: an event after a piece of work, read when the work has ended.
+// Times of work by the device's own clock: an event is recorded after a piece of work and read when the work has ended.
 //
-// Work of a queue follows each other, so a piece began when the one before it ended, if the queue was busy. If the queue was
-// idle, it began when it was queued: an event before it would not tell better, since it would happen before the host gets to
-// queueing the work. There is an event before the work, too, where the work before it has none at its end, and where commands are submitted in batches
-// (limits.starts_late).
+// The work of a queue runs in order. If the queue was busy, a piece of work began when the one before it ended. If the queue was idle, it began when it was
+// queued; an event before the work would not help then, because it would happen before the host has queued the work. An event before the work is
+// recorded only if the work before it has no event at its end, or if the driver submits commands in batches (limits.starts_late).
 //
-// Work that is not timed (sample.c) takes the mean time of its class. Its place is found when the next timed work has ended, so that it fits before that.
+// Work that is not timed (sample.c) is assumed to take the mean time of its class. It is placed on the time line when the next timed work has ended,
+// so that it fits in before that work.
 //
-// Events only tell the time between two of them, as f32 milliseconds on CUDA, so a lane keeps one event as its base, with
-// its time on the host's clock. The base moves along with the work: distances stay short, and thus precise.
+// Events only give the time between two of them (on CUDA as f32 milliseconds), so a lane keeps one event as its base, whose time on the host's clock is
+// known. The newest event that was read becomes the base: the time from base to event stays short, and thus precise.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "runtime/profile/recorder.h"
 
 static const tsri_backend *backend_of(const tsri_lane *lane) { return lane->owner->device->backend; }
 
-// Waits without sleeping at first: what is measured next begins when it returns.
+// Waits for the event until `deadline_ns`. False: it has not happened. Polls without sleeping at first, because a measurement begins when this returns.
 static bool wait_for(const tsri_lane *lane, tsri_event *event, uint64_t deadline_ns) {
   enum { SPINS = 2000 };
   tsr_device *device = lane->owner->device;
@@ -28,16 +28,18 @@ static bool wait_for(const tsri_lane *lane, tsri_event *event, uint64_t deadline
   return is_done;
 }
 
-static const uint64_t calibration_ns = UINT64_C(1000000000);  // an event of an idle queue that takes longer has no use
+// Calibration gives up if an event of an idle queue takes longer than this.
+static const uint64_t calibration_ns = UINT64_C(1000000000);
 
-// Records the base so many times and waits for it. False: an event failed, or did not happen in time.
+// Records the base event `times` times and waits for the last one. False: an event failed, or did not happen in time.
 static bool record_base(const tsri_lane *lane, tsri_queue *queue, int times) {
   bool is_good = true;
   for (int i = 0; i < times && is_good; i++) is_good = backend_of(lane)->event_record(queue, lane->base) == TSR_OK;
   return is_good && wait_for(lane, lane->base, tsri_clock_ns() + calibration_ns);
 }
 
-// How long one more event keeps the queue busy: with some drivers it is a submission of its own. The shortest of a few times, since other programs run, too.
+// Measures how long one more event keeps the queue busy: with some drivers each event is a submission of its own. Takes the shortest of a few
+// measurements, since other programs may disturb some of them.
 static uint64_t measure_event(const tsri_lane *lane, tsri_queue *queue) {
   enum { ROUNDS = 3, EVENTS = 8 };
   uint64_t best[2] = {UINT64_MAX, UINT64_MAX};
@@ -114,8 +116,8 @@ void tsri_lane_add(tsri_lane *lane, tsri_timing *timing) {
 
 // --- Reading -----------------------------------------------------------------------------------------------------------------
 
-// When work began that ended at `end_ns`, on an idle queue. A kernel begins as the call that queues it returns. Other calls may
-// queue several, of which the first ones run meanwhile.
+// When the work began if the queue was idle. A kernel begins when the call that queues it returns. Other calls may queue several commands, the first of
+// which already run during the call, so their work begins with the call.
 static uint64_t queued_ns(const tsri_profile_entry *entry) {
   return entry->kind == TSR_PROFILE_KERNEL ? entry->host_start_ns + entry->host_ns : entry->host_start_ns;
 }
@@ -135,13 +137,15 @@ static double expected_ns(const tsri_lane *lane, const tsri_profile_entry *entry
 // Whether the record is of work that the queue did. Waits are in the stream, too.
 static bool is_work(const tsri_profile_entry *entry) { return entry->kind <= TSR_PROFILE_REPLAY; }
 
-// How much time the work is expected to take that is yet to be placed, and how much there is for it.
+// The stretch of time in which untimed work is placed. from_ns: where the next piece of work goes; left: nanoseconds from there to the end; total: expected
+// nanoseconds of all work that is not placed yet; scale: factor that makes all expected times fit.
 typedef struct untimed_room {
   uint64_t from_ns;
   double left, total, scale;
 } untimed_room;
 
-// Places a piece of work after the one before. Work that was queued late began then, if there is room left for all that follows.
+// Places a piece of work right after the one before it. If it was queued later than that, it is placed at the time of queueing, as far as enough room is
+// left for the work after it.
 static void place_next(untimed_room *room, tsri_profile_entry *entry, double expected) {
   double ns = expected * room->scale, slack = room->left - room->total * room->scale;
   uint64_t late_ns = queued_ns(entry), slack_ns = slack > 0 ? (uint64_t)slack : 0;
@@ -155,8 +159,8 @@ static void place_next(untimed_room *room, tsri_profile_entry *entry, double exp
   room->total -= expected;
 }
 
-// Places the unread work before the record with the number `end`, none of which is timed, one after the other between the base and `limit_ns`. If the expected
-// times are too long for that, all are shortened alike.
+// Places all unread work before record number `end` (none of it is timed) between the base and `limit_ns`, one piece after the other. If the expected times
+// do not fit, all are scaled down by the same factor.
 static void place_untimed(tsri_lane *lane, uint64_t end, uint64_t limit_ns) {
   const tsri_profile_stream *stream = lane->stream;
   untimed_room room = {.from_ns = lane->base_ns,
@@ -176,16 +180,17 @@ static void place_untimed(tsri_lane *lane, uint64_t end, uint64_t limit_ns) {
   }
 }
 
-// When work began that ended at `end_ns` and took `ns` since the event before it (has_from).
+// When work began that ended at `end_ns`. `ns` is the time from the event before the work to its end, if has_from.
 static uint64_t began_ns(const tsri_lane *lane, const tsri_timing *timing, const tsri_profile_entry *entry,
                          uint64_t end_ns, uint64_t ns) {
   uint64_t since_ns = timing->has_from ? end_ns - (ns < end_ns ? ns : end_ns) : 0;
-  // The event before it happens early if the queue was idle; where work is submitted in batches, it does not.
+  // If the queue was idle, the event before the work happened before the work was queued, so the later time counts. With submission in batches both are
+  // submitted together, and the event is right.
   if (!timing->has_from || !lane->owner->device->limits.starts_late) since_ns = larger(since_ns, queued_ns(entry));
   return larger(lane->base_ns, since_ns);
 }
 
-// Gives the record its times, unless it has been dropped, places the untimed work before it, and makes the event at its end the base.
+// Writes the measured times to the record (unless it has been dropped), places the untimed work before it, and makes the event at its end the new base.
 static void read_timing(tsri_lane *lane, tsri_timing *timing) {
   tsri_device *handle = lane->owner->device->handle;
   uint64_t passed_ns = 0, ns = 0;
@@ -222,7 +227,7 @@ void tsri_lane_align(tsri_lane *lane, uint64_t end_ns) {
   if (lane->base) lane->base_ns = end_ns;
 }
 
-// Reads the first timed work, and what stands before it.
+// Reads the oldest timed work, and the untimed work before it.
 static void read_first(tsri_lane *lane) {
   tsri_timing *timing = lane->first;
   lane->first = timing->next;

@@ -54,12 +54,12 @@ static tsri_native_cost conv_cost(const tsri_native_op *op) {
   uint64_t size = product_of(c->size, TSRI_CONV_AXES), kernel = product_of(c->kernel, TSRI_CONV_AXES);
   uint64_t windows = product_of(c->windows, TSRI_CONV_AXES), images = (uint64_t)c->images;
   uint64_t in = (uint64_t)c->channels * (uint64_t)c->groups, out = (uint64_t)c->out_channels * (uint64_t)c->groups;
-  uint64_t positions = c->is_transposed ? size : windows;  // each gets or gives one product with all of w
+  uint64_t positions = c->is_transposed ? size : windows;  // positions at which all of w is multiplied
   uint64_t weights = (uint64_t)c->channels * out * kernel;
   return cost(op, images * in * size + weights, images * out * windows, 2 * images * positions * weights);
 }
 
-// Causal attention needs half of it, which is not subtracted: as the papers count.
+// Causal attention needs only half of these operations; like the papers on attention, this function counts all of them.
 static tsri_native_cost attention_cost(const tsri_native_op *op, uint64_t products) {
   const tsri_attention_op *a = &op->is.attention;
   uint64_t batch = (uint64_t)a->batch, q = (uint64_t)a->queries, k = (uint64_t)a->keys, heads = (uint64_t)a->heads;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The host's clock for each launch: the system's clock is read about once in a millisecond, and in between the processor's counter tells how much time has passed.
-// Where the system's clock is a call of the kernel, as on some virtual machines, reading it takes longer than all the rest of a record.
+// The host's clock, read for each launch: the system's clock is read about once per millisecond; in between, the processor's cycle counter gives the time that
+// has passed since. On some virtual machines reading the system's clock is a system call, which takes longer than all the rest of recording a launch.
 #include "runtime/profile/recorder.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -8,7 +8,7 @@
 
 static uint64_t read_counter(void) { return __builtin_ia32_rdtsc(); }
 
-// Whether the counter has the same rate at all times, whatever the processor's clock is.
+// Whether the counter has a constant rate, independent of the processor's current frequency.
 static bool is_steady(void) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1u);
@@ -20,7 +20,7 @@ static bool is_steady(void) { return false; }
 
 enum { LEARN_NS = 1000000, AGAIN_NS = 1000000 };
 
-// Reads the system's clock. Once some time has passed since it was first read, the counter's rate is known.
+// Reads the system's clock. Computes the counter's rate once LEARN_NS have passed since the first reading.
 static uint64_t read_system(tsri_fast_clock *clock) {
   clock->ns = tsri_clock_ns();
   clock->ticks = read_counter();
@@ -33,7 +33,7 @@ static uint64_t read_system(tsri_fast_clock *clock) {
   return clock->ns;
 }
 
-// A counter that went back, since the thread moved to another processor, is not believed.
+// If the counter went backwards, because the thread moved to another processor, the system's clock is read instead.
 uint64_t tsri_fast_clock_ns(tsri_fast_clock *clock) {
   int64_t ticks = (int64_t)(read_counter() - clock->ticks);
   double passed_ns = (double)ticks * clock->ns_per_tick;

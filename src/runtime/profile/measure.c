@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Measures what a device can do at most, for the share that work reaches of it: bytes per second of copies within the
-// device, and f32 operations per second of a product of matrices where the device runs work at once (the CPU), else of a
-// kernel that only multiplies and adds. Takes some milliseconds, and half a second at most.
+// Measures the limits of a device, with which the profile compares the work: bytes per second of copies within the device, and f32 operations per second.
+// The latter are measured with a matrix product on a device that runs work at once (the CPU), else with a kernel that only multiplies and
+// adds. Takes some milliseconds, and half a second at most.
 #include "lang/lang.h"
 #include "runtime/native_op.h"
 #include "runtime/profile/recorder.h"
@@ -19,7 +19,7 @@ static uint64_t time_once(tsr_device *device, probe work, void *user, int times,
   return tsri_clock_ns() - start_ns;
 }
 
-// Seconds that the work takes once: more and more of it is queued until it takes long enough to be measured.
+// Seconds that the work takes once. Queues it more and more often until the total time is long enough to be measured.
 static double time_work(tsr_device *device, probe work, void *user) {
   enum { MOST_TIMES = 64 };
   tsr_status status = work(user, 1);  // the first one may build something
@@ -170,7 +170,7 @@ void tsri_profile_measure(tsr_device *device, double *out_bytes, double *out_ope
   *out_operations = device->limits.runs_at_once ? measure_product(device) : 0;
   if (*out_operations == 0) *out_operations = measure_kernel(device);
   (void)tsri_pool_trim(device->pool);
-  // None of this is the program's.
+  // The measurement is not the program's work, so it must not show in the counters.
   atomic_store(&device->counters.launches, 0);
   atomic_store(&device->counters.uploads, 0);
   atomic_store(&device->counters.downloads, 0);

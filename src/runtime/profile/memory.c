@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The memory curve: how much of a device's pool is in use over time.
 //
-// Reading the clock takes longer than the rest, so a change has the time of the newest work that was queued before it; only every few changes without work
-// in between the clock is read.
+// Reading the clock takes longer than all the rest, so a change of the memory in use gets the time of the newest work that was queued before it. The clock is
+// read only after READ_EVERY changes without work in between.
 #include "core/alloc.h"
 #include "runtime/pool_state.h"
 #include "runtime/profile/recorder.h"
@@ -35,7 +35,7 @@ static void add_sample(tsri_memory_curve *curve, uint64_t at_ns, uint64_t bytes)
   curve->samples_merged = 1;
 }
 
-// A sample for a change that has another time than the newest sample.
+// Begins a new sample, for a change that is later than the newest sample.
 static void begin_sample(tsri_memory_curve *curve, uint64_t at_ns, uint64_t bytes) {
   curve->at_ns = at_ns;
   curve->changes = 1;

@@ -181,8 +181,7 @@ static bool write_text(FILE *file, const tsri_builder *text) {
   return fwrite(text->text, 1, text->bytes, file) == text->bytes;
 }
 
-// Replaces the file as a whole, so that there is never half a file. What is no plain file (a pipe, /dev/null, a link) is written
-// into.
+// Writes a temporary file and renames it, so that there is never half a file. If the path is not a plain file (a pipe, /dev/null, a link), writes into it instead.
 static tsr_status save(const char *path, const tsri_builder *text) {
   static const char caller[] = "profile_write";
   if (tsri_path_is_replaceable(path)) {
@@ -230,7 +229,7 @@ static void write_for_setting(const tsr_profile *profile) {
   if (status != TSR_OK) tsri_log(TSR_LOG_ERROR, "TESSERA_PROFILE: %s", tsr_last_error());
 }
 
-// A program that profiles itself goes before the setting: the setting's session is given up, and its file gets those of the program.
+// A program that profiles itself has precedence over the setting: the setting's session is dropped, and the program's profile is written to the setting's file.
 tsr_status tsr_profile_begin(const tsr_profile_desc *desc) {
   tsri_mutex_lock(&setting_lock);
   if (setting_has_session) tsr_profile_release(tsri_profile_stop());
@@ -267,8 +266,8 @@ static void write_at_exit(void) {
   tsr_profile_release(profile);
 }
 
-// Functions for the end of a process run in the opposite order: registered after a driver was opened, this one runs before
-// the driver's own, and devices can still be asked for times.
+// atexit functions run in the opposite order of their registration. This one is registered after a driver was opened, so it runs before the driver's own
+// functions, and devices can still be asked for times.
 void tsri_profile_register(void) {
   enum { MOST = 8 };
   static int count;

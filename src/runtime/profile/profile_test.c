@@ -121,7 +121,7 @@ TEST(work_is_timed_the_more_seldom_the_longer_events_take_the_host) {
   tsri_timing_cost_add(&lane, 40000);
   tsri_reading_cost_add(&lane, 900000, 3);
   CHECK_EQ_UINT(tsri_timing_cost_ns(&lane), device_ns + 40000 + 300000);
-  tsri_timing_cost_add(&lane, 80040000);  // a full queue: it counts little
+  tsri_timing_cost_add(&lane, 80040000);  // one long call, as with a full queue, changes the mean only a little
   CHECK_EQ_UINT(tsri_timing_cost_ns(&lane), device_ns + 40000 + 10000000 + 300000);
   tsri_timing_cost_add(&lane, 30000);
   tsri_reading_cost_add(&lane, 0, 0);  // nothing was read
@@ -200,7 +200,7 @@ TEST(work_that_comes_again_is_estimated_from_what_was_timed_unless_all_times_are
   CHECK_EQ_INT(sampled[TSR_CLOCK_DEVICE] + sampled[TSR_CLOCK_ESTIMATED], REPEATED);
   CHECK(sampled[TSR_CLOCK_DEVICE] >= 2);
   CHECK(sampled[TSR_CLOCK_ESTIMATED] > 0 ||
-        longest_ns > 80000);  // longer: each may be timed, on a machine that is busy
+        longest_ns > 80000);  // on a busy machine the work may take so long that all of it is timed
   count_clocks(device, true, full);
   CHECK_EQ_INT(full[TSR_CLOCK_DEVICE], REPEATED);
   tsr_device_release(device);

@@ -10,13 +10,13 @@ enum { MOST_DEVICES = 1024 };
 
 tsri_recording_state tsri_recording = {TSRI_MUTEX_INIT, NULL};
 
-// Lanes begin anew, with the streams that they had.
+// Starts the lanes again; they keep their streams.
 static void attach(tsri_profiled *profiled, tsr_device *device) {
   profiled->device = device;
   profiled->lane_count = 0;
 }
 
-// A device that was closed and opened again stays the same one.
+// The record of this device if it was closed and opened again during the session; its work continues in the same record.
 static tsri_profiled *find_closed(const tsr_profile *session, const tsr_device *device) {
   tsri_profiled *at = session->devices;
   while (at && (at->device || at->number != device->info.index ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Records what the hooks tell. recorder.h says what guards it.
+// The profiler's hooks: add a record for each piece of work. recorder.h says which lock guards what.
 #include "runtime/profile/recorder.h"
 
 #include <string.h>
@@ -8,10 +8,11 @@
 
 static void leave(tsr_device *device) { atomic_store_explicit(&device->profile_is_busy, false, memory_order_release); }
 
-// The calling thread, which has locked the queues, begins to use the device's record, until leave(). NULL: there is none, and it has left.
+// Returns the device's record for use until leave(). NULL: there is no session, and leave() must not be called. Call with the queues locked.
 //
-// Either it sees here that the session has ended, or tsri_profile_stop sees that it is busy and waits: both write first and then read, in an order that all
-// threads agree on.
+// tsri_profile_stop may run at the same time: it clears tsri_profile_is_on, then reads profile_is_busy; this function sets profile_is_busy, then reads
+// tsri_profile_is_on. All four are sequentially consistent, so either this function sees that the session has ended, or tsri_profile_stop sees that the
+// record is in use and waits.
 static tsri_profiled *enter(tsr_device *device) {
   atomic_store(&device->profile_is_busy, true);
   bool is_on = atomic_load(&tsri_profile_is_on);
@@ -23,7 +24,7 @@ static tsri_profiled *enter(tsr_device *device) {
 
 // --- Records -------------------------------------------------------------------------------------------------------------
 
-// The number of the work's name. Work of a class nearly always has the name of the one before.
+// The interned number of the work's name. Work of a class nearly always has the same name, so the last one is kept with the class.
 static uint32_t name_of(const tsri_profile_work *work, tsri_work_class *class) {
   if (!class || !work->name) return tsri_profile_intern(work->name);
   if (!class->name_text || strcmp(class->name_text, work->name) != 0) {
@@ -33,14 +34,15 @@ static uint32_t name_of(const tsri_profile_work *work, tsri_work_class *class) {
   return class->name;
 }
 
-// Where a record belongs. All may be NULL.
+// What a record belongs to. Any of these may be NULL.
 typedef struct place {
   tsri_profiled *profiled;
   const tsri_lane *lane;
   tsri_work_class *work;
 } place;
 
-// Adds a record of the calling thread, which has the host's time, to a stream of the session. NULL if it is lost.
+// Adds a record of the calling thread to a stream of the session. Its times are those of the host's call; clock.c replaces them by the device's times.
+// NULL: out of host memory, and the record is lost.
 static tsri_profile_entry *add_record(tsri_profile_stream *stream, const place *at, tsri_profiled_thread *thread,
                                       uint64_t start_ns, uint64_t end_ns, const tsri_profile_work *work) {
   tsri_profile_entry *entry = tsri_stream_add(stream);
@@ -73,7 +75,7 @@ static tsri_profile_entry *add_record(tsri_profile_stream *stream, const place *
   return entry;
 }
 
-// As add_record, for what belongs to no queue.
+// As add_record, for a record that belongs to no queue.
 static void add_host_record(tsr_device *device, uint64_t start_ns, uint64_t end_ns, const tsri_profile_work *work) {
   tsri_mutex_lock(&tsri_recording.lock);
   tsr_profile *session = tsri_recording.session;
@@ -92,13 +94,13 @@ enum { POLL_EVERY_NS = 2000000 };
 
 // --- Work of a queue -----------------------------------------------------------------------------------------------------
 
-// Aligns the clock of a queue that is new to the session.
+// Call at the first work of a queue in the session: relates the clock of the device to that of the host.
 static void prepare_lane(tsri_lane *lane, tsri_queue *queue) {
   lane->owner->has_clock |= tsri_lane_calibrate(lane, queue, lane->owner->session->begin_ns);
   lane->is_ready = true;
 }
 
-// Chooses whether the work is timed, and takes what that needs.
+// Decides whether to time the work, and returns events for it. NULL: it is not timed.
 static tsri_timing *take_timing(tsri_lane *lane, tsri_work_class *work) {
   if (!lane->base) return NULL;
   const uint64_t cost_ns = tsri_timing_cost_ns(lane);
@@ -111,7 +113,7 @@ static tsri_timing *take_timing(tsri_lane *lane, tsri_work_class *work) {
   return timing;
 }
 
-// Times between events and those of waits are from the system's clock, all others from the fast one.
+// Work that is timed with events uses the system's clock; all other work uses the fast clock, which is less precise (fast_clock.c).
 static uint64_t clock_ns(const tsri_span *span) {
   return span->timing || !span->lane ? tsri_clock_ns() : tsri_fast_clock_ns(&span->lane->owner->clock);
 }
@@ -143,21 +145,21 @@ void tsri_span_start(tsri_span *span, tsr_device *device, tsri_queue *queue, uin
   if (!span->host_start_ns) span->host_start_ns = clock_ns(span);
 }
 
-// The first kernel of a fusion has all its operations.
+// The operations of a fusion are counted for its first kernel, so set them to 0 for the kernels after it.
 static void use_up_operations(const tsri_profiled_thread *thread, const tsri_profile_work *work) {
   if (thread->current && !work->context && work->kind == TSR_PROFILE_KERNEL) thread->current->operations = 0;
 }
 
-// When the host made the call that returned at `end_ns`. Reading the clock takes as long as the rest of what a launch costs, so work that is not timed has the
-// mean of the calls that are.
+// When the host's call began that returned at `end_ns`. Reading the clock takes as long as all the rest of recording a launch, so for work that is not timed
+// this is an estimate: `end_ns` minus the mean duration of the timed calls of its class.
 static uint64_t call_began_ns(const tsri_span *span, uint64_t end_ns) {
   if (!span->host_start_ns) return end_ns - span->work->call_ns;
   if (span->work) tsri_work_class_called(span->work, end_ns - span->host_start_ns);
   return span->host_start_ns;
 }
 
-// Asks whether work has ended that nobody waits for. Drivers may submit what they had collected for one submission, or wait for the device before they read times,
-// so that is done seldom: after some milliseconds, and so that it takes a 128th of the time.
+// Reads the times of work that has ended although nobody waited for it. Asking for that may be slow: some drivers then submit the commands that they
+// have collected, or wait for the device. So it is done at most every POLL_EVERY_NS, and seldom enough to take at most 1 / TSRI_TIMING_SHARE of the time.
 static void poll_lane(tsri_lane *lane, uint64_t now_ns) {
   uint64_t start_ns = tsri_clock_ns();
   int count = tsri_lane_read(lane, false, now_ns);
@@ -166,7 +168,7 @@ static void poll_lane(tsri_lane *lane, uint64_t now_ns) {
   lane->poll_ns = now_ns + (took_ns * TSRI_TIMING_SHARE > POLL_EVERY_NS ? took_ns * TSRI_TIMING_SHARE : POLL_EVERY_NS);
 }
 
-// Adds the events of the record that was added last, and reads those of earlier work now and then.
+// Gives the events `timing` (may be NULL) to the lane, for the record that was added last. Now and then it also reads the times of earlier work.
 static void add_timing(tsri_lane *lane, tsri_timing *timing, const tsri_profile_entry *entry, uint64_t end_ns) {
   bool is_good = timing && entry && !timing->has_failed;
   if (lane->first && end_ns > lane->poll_ns) poll_lane(lane, end_ns);
@@ -206,9 +208,9 @@ void tsri_span_finish(tsri_span *span, tsr_device *device, tsri_queue *queue, co
 
 // --- Waits ---------------------------------------------------------------------------------------------------------------
 
-// Reads the times of work that a wait has found ended.
+// Reads the times of all work of a queue, after a wait for it from `start_ns` to `end_ns` succeeded.
 static void read_ended(tsri_lane *lane, uint64_t start_ns, uint64_t end_ns) {
-  enum { BLOCKED_NS = 50000 };  // longer than an idle queue takes
+  enum { BLOCKED_NS = 50000 };  // a wait for an idle queue takes less time than this
   bool had_to_wait = lane->unread < lane->stream->next_number && end_ns - start_ns > BLOCKED_NS;
   uint64_t since_ns = tsri_since(lane->owner->session->begin_ns, end_ns);
   int count = tsri_lane_read(lane, true, since_ns);
@@ -217,7 +219,8 @@ static void read_ended(tsri_lane *lane, uint64_t start_ns, uint64_t end_ns) {
 }
 
 void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_ns, tsr_status status) {
-  enum { SHORTEST_NS = 1000 };  // a device that runs work at once is waited for often, and never for long
+  // On a device that runs work at once, shorter waits are not recorded: they are frequent and mean nothing.
+  enum { SHORTEST_NS = 1000 };
   static const tsri_profile_work wait = {.kind = TSR_PROFILE_WAIT, .name = "wait"};
   if (start_ns == 0 || tsri_thread_is_mute()) return;  // 0: profiling began meanwhile
   uint64_t end_ns = tsri_clock_ns();
@@ -229,7 +232,7 @@ void tsri_profile_waited(tsr_device *device, tsri_queue *queue, uint64_t start_n
     bool was_read = lane && lane->unread == lane->stream->next_number;
     if (lane) add_record(lane->stream, &at, &tsri_profiled_here, start_ns, end_ns, &wait);
     else add_host_record(device, start_ns, end_ns, &wait);
-    if (was_read) lane->unread = lane->stream->next_number;  // there is nothing to read of the wait itself
+    if (was_read) lane->unread = lane->stream->next_number;  // the wait's own record has no device time to read
   }
   if (profiled) leave(device);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The profiler's data: a session that is being recorded, and the profile it becomes.
 //
-// Recording takes no lock of the profiler. What belongs to a device is written by the thread that has locked the device's queues, which the callers of the hooks
-// have done anyway; device->profile_is_busy tells tsri_profile_stop to wait for it. The memory curve is written by the thread that has locked the
-// device's pool. Everything else (builds, allocations, moves, labels, new devices) is rare, and guarded by tsri_recording.lock.
+// Recording work needs no lock of the profiler: the data of a device is guarded by the device's queue_lock, which the callers of the hooks hold anyway.
+// device->profile_is_busy tells tsri_profile_stop that a thread is using that data. The memory curve is guarded by the lock of the device's pool. Everything
+// else (builds, allocations, moves, labels, new devices) is rare, and guarded by tsri_recording.lock.
 //
 // recorder.c has the hooks, profiled.c the devices of a session, stream.c keeps records, clock.c times work by the device's events, sample.c chooses the work that is timed,
 // memory.c keeps the memory curve, thread.c the contexts of threads, strings.c texts; session.c begins and ends, totals.c adds records up, and write_*.c are the outputs.
@@ -37,8 +37,8 @@ typedef struct tsri_profile_total {
   uint16_t device;
   uint8_t kind;
   uint64_t count, ns, least_ns, most_ns, bytes, operations;
-  double share_ns;  // sum of share * ns over those records whose share is known, and their time
-  double known_ns;
+  // Over the records whose share is known: the sum of share * ns, and the sum of ns.
+  double share_ns, known_ns;
 } tsri_profile_total;
 
 typedef struct tsri_profile_totals {
@@ -53,8 +53,8 @@ void tsri_totals_add(tsri_profile_totals *totals, const tsri_profile_entry *entr
 void tsri_totals_merge(tsri_profile_totals *totals, const tsri_profile_totals *from);
 void tsri_totals_deinit(tsri_profile_totals *totals);
 
-// The records of one writer at a time, in the order of their ends on the host: those of a queue, or those of the host. Records have numbers from 0; those from
-// first_number on are there, the others have been added to `dropped`.
+// The records of one queue, or the host's records that belong to no queue, in the order in which the host's calls ended. Only one thread at a time adds records.
+// Records are numbered from 0; those before first_number were dropped, and are included in the totals `dropped`.
 typedef struct tsri_profile_stream {
   tsr_profile *session;
   const struct tsri_profiled *owner;  // NULL: the host's
@@ -73,7 +73,8 @@ tsri_profile_entry *tsri_stream_add(tsri_profile_stream *stream);
 
 static inline tsri_profile_entry *tsri_stream_at(const tsri_profile_stream *stream, uint64_t number);
 
-// Makes one list of the records of all streams, by the end of the host's calls, when none is added any more. Without memory for the list all are dropped.
+// Joins the records of all streams into one list, in the order in which the host's calls ended. Call when no records are added any more. Without host memory for
+// the list, all records are dropped.
 void tsri_streams_join(tsr_profile *session);
 void tsri_streams_release(tsr_profile *session);
 
@@ -95,13 +96,13 @@ uint64_t tsri_fast_clock_ns(tsri_fast_clock *clock);
 // Work that is alike: the same kernel or native operator, for the same operators and the same result. A cache line.
 typedef struct tsri_work_class {
   uint64_t hash;
-  uint64_t seen, next;     // how often it was queued, and at which of these it is timed next
-  uint32_t chosen, timed;  // how often it was chosen to be timed, and how many of these times are known
-  double mean_ns;          // of the times
-  uint64_t call_ns;        // how long the host is in the call that queues it
+  uint64_t seen, next;     // how often such work was queued; the value of `seen` at which it is timed next
+  uint32_t chosen, timed;  // how often it was chosen to be timed; how many of these times have been read
+  double mean_ns;          // mean of the times that have been read
+  uint64_t call_ns;        // mean duration of the host's call that queues the work
   const char *name_text;   // of its newest record; NULL: there was none
-  uint32_t name;           // the same
-  uint32_t pause;          // from the one that was timed last to `next`
+  uint32_t name;           // the same text, as its interned number
+  uint32_t pause;          // pieces of work from the last timed one to `next`
 } tsri_work_class;
 
 enum { TSRI_WORK_CLASSES = 4096 };
@@ -117,21 +118,21 @@ typedef struct tsri_work_classes {
 tsri_work_class *tsri_work_class_find(tsri_work_classes *all, uint64_t key, const tsri_profile_context *context);
 void tsri_work_classes_deinit(tsri_work_classes *all);
 
-// Timing may take one of so many parts of the time of the work, and asking whether work has ended another one. With what a record costs the host, all of it
-// stays below 5 % of a training step.
+// Timing work may take at most 1 / TSRI_TIMING_SHARE of the time of the work, and so may asking whether work has ended. Together with the host's time for
+// records, profiling stays below 5 % of a training step.
 enum { TSRI_TIMING_SHARE = 128 };
 
-// Counts a piece of work that is about to be queued, and chooses whether it is to be timed, which takes `cost_ns` (tsri_timing_cost_ns).
+// Counts a piece of work that is about to be queued. Returns whether it is to be timed; timing takes `cost_ns` (tsri_timing_cost_ns).
 bool tsri_work_class_choose(tsri_work_class *work, uint64_t cost_ns);
 
-// Adds a time that was measured: of the work on the device, and of the host's call.
+// Add a measured time to the class: `add` that of the work on the device, `called` that of the host's call.
 void tsri_work_class_add(tsri_work_class *work, uint64_t ns);
 void tsri_work_class_called(tsri_work_class *work, uint64_t ns);
 
 // The events around work that is timed. Work that is not timed has none: it is a record of the lane's stream, with a class.
 typedef struct tsri_timing {
   tsri_event *from, *to;
-  // `from` is recorded before the work; otherwise it began when the work before it had ended, or when it was queued.
+  // `from` is recorded before the work. Without it, the work began when the work before it ended, or when it was queued, whichever is later.
   bool has_from;
   bool has_failed;  // an event could not be recorded
   uint64_t number;  // of the record in the lane's stream
@@ -153,19 +154,19 @@ typedef struct tsri_lane {
   tsri_timing *first, *last;  // events of unread work, in the order in which it was queued
   tsri_timing *spare;
   int timing_count;
-  bool ends_timed;  // the newest work has an event at its end
+  bool ends_timed;  // there is an event at the end of the newest work
   uint64_t untimed_count;
-  // How long the host takes to record the events around a piece of work, and to read them: means of the latest.
+  // How long the host takes to record the events around a piece of work, and to read them: running means.
   uint64_t event_ns, reading_ns;
   uint64_t busy_ns;    // how long an event keeps the queue busy
   uint64_t timing_ns;  // what timing has cost so far (tsri_timing_cost_ns)
-  uint64_t poll_ns;    // not before this time since the session's beginning is it asked whether work has ended
-  // Work has ended when the call returns: of the first queue of a device that says so, not of queues with threads.
+  uint64_t poll_ns;    // the earliest time, since the session's beginning, to ask again whether work has ended
+  // Work has ended when the call that queues it returns. True for the first queue of a device with limits.runs_at_once; its other queues have threads.
   bool runs_at_once;
 } tsri_lane;
 
-// Whether work that is due may be timed, `since_ns` after the session's beginning. Where a class has no known times yet, because reading them takes long, only if all
-// timing so far took no more than its part of the session.
+// Whether a piece of work that tsri_work_class_choose has chosen may be timed, `since_ns` after the session's beginning. While no times of its class are
+// known, it may be only if all timing so far took at most 1 / TSRI_TIMING_SHARE of the session.
 bool tsri_timing_is_affordable(const tsri_lane *lane, const tsri_work_class *work, uint64_t since_ns);
 
 // How long timing a piece of work of this queue delays the host or the device, at most.
@@ -174,7 +175,7 @@ uint64_t tsri_timing_cost_ns(const tsri_lane *lane);
 // Adds the host's time for recording the events around a piece of work.
 void tsri_timing_cost_add(tsri_lane *lane, uint64_t host_ns);
 
-// Adds the host's time for reading the events of so many pieces of work.
+// Adds the host's time for reading the events of `count` pieces of work.
 void tsri_reading_cost_add(tsri_lane *lane, uint64_t host_ns, int count);
 
 // How much memory was in use at a time. Where there are too many samples, each stands for several and has their largest.
@@ -188,7 +189,7 @@ enum { TSRI_MEMORY_SAMPLES = 4096 };
 typedef struct tsri_memory_curve {
   uint64_t begin_ns;            // of the session
   _Atomic(uint64_t) worked_ns;  // when the device's newest work was queued
-  uint64_t at_ns;               // time of the newest sample, and how many changes it stands for
+  uint64_t at_ns;               // time of the newest sample; the next member counts the changes that it stands for
   int changes;
   uint64_t peak_bytes, taken_count, taken_bytes;
   tsri_memory_sample *samples;
@@ -200,7 +201,7 @@ bool tsri_memory_curve_init(tsri_memory_curve *curve, uint64_t begin_ns);
 // From now on, changes of the pool are not added to the device's curve.
 void tsri_memory_curve_detach(tsr_device *device);
 
-// A device that a session has seen. What is above `index` is guarded by tsri_recording.lock; the lanes and the classes as the head of this file says.
+// A device that was used during the session. The members before `index` are guarded by tsri_recording.lock, the lanes and the classes by the device's queue_lock.
 typedef struct tsri_profiled {
   tsr_device *device;  // NULL once it is closed, and in a finished profile
   struct tsri_profiled *next;
@@ -219,7 +220,8 @@ typedef struct tsri_profiled {
   tsri_memory_curve curve;
 } tsri_profiled;
 
-// The device in the session that is on; it is added if it is new. NULL: none is on, or host memory is out. The second form is called with tsri_recording.lock held.
+// The record of the device in the current session; a new device is added. NULL: there is no session, or host memory is out. Call the second function with
+// tsri_recording.lock held.
 tsri_profiled *tsri_profiled_find(tsr_device *device);
 tsri_profiled *tsri_profiled_find_locked(tsr_device *device);
 
@@ -233,12 +235,12 @@ void tsri_profiled_finish(tsri_profiled *profiled);
 
 enum { TSRI_LABEL_DEPTH = 32 };
 
-// One variable, since finding those of a thread is a call in a shared library.
+// All thread-local data of the profiler in one variable: in a shared library, finding the address of a thread-local variable is a function call.
 typedef struct tsri_profiled_thread {
   tsri_profile_context *current;
   uint32_t number;  // from 1; 0: not given yet
   bool is_mute;
-  int range_count;  // may be above TSRI_LABEL_DEPTH: those are not kept
+  int range_count;  // may be above TSRI_LABEL_DEPTH; labels of deeper ranges are not kept
   struct {
     uint32_t label;
     uint64_t start_ns;
@@ -255,12 +257,12 @@ bool tsri_thread_is_mute(void);
 
 // --- Sessions and profiles -----------------------------------------------------------------------------------------------
 
-// A finished profile is its session.
+// A session that is being recorded, and, after tsri_profile_stop, the finished profile.
 struct tsr_profile {
   tsri_object object;
   uint64_t begin_ns, duration_ns;  // begin_ns: on the host's clock
   bool is_full;
-  size_t chunk_limit;  // of all streams, unless a stream would have none
+  size_t chunk_limit;  // most chunks of all streams together; each stream may have one chunk in any case
   _Atomic(size_t) chunk_count;
   tsri_profile_stream *streams;  // all of them
   tsri_profile_stream *host;     // of records that belong to no queue
@@ -273,7 +275,7 @@ struct tsr_profile {
   tsri_profile_totals dropped;
 };
 
-// The session that is on, and its lists of devices and streams, and the host's stream.
+// The current session. `lock` guards it, its lists of devices and streams, and the host's stream.
 typedef struct tsri_recording_state {
   tsri_mutex lock;
   tsr_profile *session;  // NULL: none
@@ -310,8 +312,8 @@ void tsri_lane_add(tsri_lane *lane, tsri_timing *timing);
 // events.
 int tsri_lane_read(tsri_lane *lane, bool is_idle, uint64_t now_ns);
 
-// The host was released at this time from a wait that it had to spend: the last work ended just before. Corrects clocks that
-// drift apart.
+// Call when a wait for the queue, during which the host was blocked, ended at `end_ns`: the last work ended just before. Sets the base's time to it, which corrects
+// the drift between the two clocks.
 void tsri_lane_align(tsri_lane *lane, uint64_t end_ns);
 
 // As tsri_lane_read, waiting for the work until `deadline_ns`. Then frees the lane's events.
@@ -320,7 +322,7 @@ void tsri_lane_finish(tsri_lane *lane, uint64_t deadline_ns);
 // Measures the device's limits: bytes and operations per second.
 void tsri_profile_measure(tsr_device *device, double *out_bytes, double *out_operations);
 
-// Begins a session, whoever asks for it. Errors: TSR_ERR_INVALID_ARGUMENT (one is on), TSR_ERR_OUT_OF_MEMORY.
+// Begins a session, for tsr_profile_begin and for the setting `profile`. Errors: TSR_ERR_INVALID_ARGUMENT (there is one already), TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_profile_start(const tsr_profile_desc *desc);
 
 // Ends the session and returns it with its events freed; NULL: there is none.

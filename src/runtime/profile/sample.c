@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Chooses the work that is timed by events. An event between two small kernels of a GPU costs as much as one of them, so work that comes again and again
-// is timed now and then, and has the mean of these times otherwise: so seldom that timing takes a 128th of the time of the work.
+// Chooses which work is timed by events of the device. An event between two small kernels of a GPU takes as long as one of them, so repeated work
+// is timed only now and then: so seldom that timing takes at most 1 / TSRI_TIMING_SHARE of the time of the work. Other work of the same
+// class is recorded with the mean of the measured times.
 #include "core/alloc.h"
 #include "runtime/profile/recorder.h"
 
@@ -41,9 +42,10 @@ void tsri_work_classes_deinit(tsri_work_classes *all) {
   tsri_free(all->numbers);
 }
 
-enum { ALWAYS = 2 };  // so many pieces of work of a class are timed in any case
+enum { ALWAYS = 2 };  // the first pieces of work of each class that are always timed
 
-// As long as the first times are not known, since the device is behind, the pauses double.
+// How many pieces of work of this class to queue until the next one is timed. While the first times are not known yet, because the device has
+// not finished that work, each pause is twice as long as the one before.
 static double pause_of(const tsri_work_class *work, uint64_t cost_ns) {
   enum { UNREAD = 8, MOST_DOUBLED = 10, MOST = 1 << 16 };
   const double least_ns = (double)(cost_ns * TSRI_TIMING_SHARE);
@@ -60,7 +62,7 @@ static uint32_t whole_pause(const tsri_work_class *work, uint64_t cost_ns) {
   return pause > 1 ? (uint32_t)(pause + 0.99) : 1;
 }
 
-// A pause that began when no times were known yet becomes as long as it would be with those that are known by now. True: it is not over.
+// Computes the length of the current pause again, since times may have become known after it began. True: the pause is not over.
 static bool extend_pause(tsri_work_class *work, uint64_t cost_ns) {
   uint64_t began = work->next - work->pause;
   work->pause = whole_pause(work, cost_ns);
@@ -77,7 +79,7 @@ bool tsri_work_class_choose(tsri_work_class *work, uint64_t cost_ns) {
 }
 
 bool tsri_timing_is_affordable(const tsri_lane *lane, const tsri_work_class *work, uint64_t since_ns) {
-  bool is_known = work->timed >= ALWAYS;  // then tsri_work_class_choose has weighed the cost
+  bool is_known = work->timed >= ALWAYS;  // tsri_work_class_choose has then compared the cost with the known times
   return is_known || work->chosen <= ALWAYS || lane->timing_ns * TSRI_TIMING_SHARE <= since_ns;
 }
 
@@ -88,7 +90,8 @@ uint64_t tsri_timing_cost_ns(const tsri_lane *lane) {
   return (busy_ns > DELAY_NS ? busy_ns : DELAY_NS) + lane->event_ns + lane->reading_ns;
 }
 
-// A mean of the latest that follows short calls at once: now and then a call is interrupted, loads something, or waits because a queue is full.
+// A running mean that takes over a shorter time at once and a longer one only slowly: a single call may take long because it is interrupted, loads
+// something, or waits for a full queue.
 static uint64_t followed(uint64_t mean_ns, uint64_t ns) {
   enum { MEMORY = 8 };
   return mean_ns == 0 || ns < mean_ns ? ns : mean_ns + (ns - mean_ns) / MEMORY;
@@ -100,7 +103,8 @@ void tsri_reading_cost_add(tsri_lane *lane, uint64_t host_ns, int count) {
   if (count > 0) lane->reading_ns = followed(lane->reading_ns, host_ns / (uint64_t)count);
 }
 
-// The first time of some work may have the loading of its kernel or library in it, a thousand times its own: it counts no more once there is a second.
+// The first time of a class may include loading its kernel or library, which can take a thousand times as long as the work. So a shorter second time
+// replaces the first one.
 void tsri_work_class_add(tsri_work_class *work, uint64_t ns) {
   enum { MEMORY = 16 };  // later times count more, since kernels may become faster or slower
   work->timed++;

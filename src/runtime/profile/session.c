@@ -53,8 +53,8 @@ tsr_status tsri_profile_start(const tsr_profile_desc *desc) {
 
 // --- Ending ---------------------------------------------------------------------------------------------------------------
 
-// Detaches the device from its session and reads what is left. Nobody else uses the record of the device then, since the hooks find none (the session has
-// ended, or the device is being closed), and those that had found it have left.
+// Detaches the device from its session, after reading the times of its last work. No other thread uses the device's record by then: hooks find no record
+// any more (the session has ended, or the device is being closed), and this function waits for those that are still using it.
 static void detach(tsri_profiled *profiled) {
   tsr_device *device = profiled->device;
   while (atomic_load(&device->profile_is_busy)) tsri_sleep_ns(20000);
@@ -66,7 +66,7 @@ static void detach(tsri_profiled *profiled) {
   tsri_mutex_unlock(&tsri_recording.lock);
 }
 
-// No device or record can be added once the session is taken out of tsri_recording.
+// After the session is taken out of tsri_recording, no device or record can be added to it.
 tsr_profile *tsri_profile_stop(void) {
   tsri_mutex_lock(&lock);
   atomic_store(&tsri_profile_is_on, false);
@@ -87,7 +87,8 @@ tsr_profile *tsri_profile_stop(void) {
 
 // --- Devices --------------------------------------------------------------------------------------------------------------
 
-// Also while profiling is off: tsri_profile_stop may be waiting for the device's work in another thread. What is freed while the device closes is not recorded.
+// Needed even while profiling is off: tsri_profile_stop may still be reading the device's times in another thread. Memory that is freed while the device closes is
+// not recorded.
 void tsri_profile_closing(tsr_device *device) {
   tsri_mutex_lock(&lock);
   tsri_mutex_lock(&tsri_recording.lock);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Keeps records in chunks, each filled by one writer. All streams together have as many chunks as the session allows; then a stream drops its own oldest one.
+// Keeps the records of each stream in chunks. All streams together may have session->chunk_limit chunks; when these are used up, a stream drops its own
+// oldest chunk to make room.
 #include "core/alloc.h"
 #include "runtime/profile/recorder.h"
 
@@ -51,7 +52,7 @@ static bool open_chunk(tsri_profile_stream *stream) {
   if (!is_open) {
     *place = tsri_malloc(TSRI_PROFILE_CHUNK * sizeof **place);
     atomic_fetch_add_explicit(&session->chunk_count, *place != NULL, memory_order_relaxed);
-    is_open = *place || reuse_oldest(stream);  // without memory the oldest have to go, too
+    is_open = *place || reuse_oldest(stream);  // out of host memory: drop the oldest chunk instead
   }
   stream->newest = *place;
   return is_open;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What a thread does: the context of the work that it queues, its labels, and whether it is left out.
+// The profiler's data of a thread: the context of the work that it queues, its labels, and whether its work is left out of the profile.
 #include "core/alloc.h"
 #include "runtime/profile/recorder.h"
 
 TSRI_THREAD_LOCAL tsri_profiled_thread tsri_profiled_here;
 
-// What few programs use is looked for in tsri_profiled_here only if some thread does.
+// Few programs mute threads or use labels. These globals say whether any thread does, so that tsri_profiled_here, which is slower to reach, is read only then.
 static atomic_int muted_count;
 static atomic_bool has_labels;
 
@@ -49,7 +49,7 @@ tsri_profile_context tsri_profile_context_now(void) { return tsri_thread_context
 
 // --- Labels --------------------------------------------------------------------------------------------------------------
 
-// The label of a range within the innermost one.
+// The full label of a range inside the innermost open one: "outer/inner".
 static uint32_t join_label(const char *label) {
   const char *outer = tsri_profile_text(tsri_profile_label());
   char *path = outer[0] ? tsri_format_text("%s/%s", outer, label) : NULL;

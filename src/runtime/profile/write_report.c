@@ -9,7 +9,7 @@
 // A page with more becomes slow to open.
 enum { MOST_RECORDS = 40000 };
 
-// Texts get numbers of their own, in the order in which they are used.
+// The texts of the report, numbered from 0 in the order of their first use.
 typedef struct text_list {
   uint32_t *numbers;  // by interned text; 0: not used yet
   uint32_t *used;     // interned texts by their number here; used[0] is the empty one
@@ -34,7 +34,7 @@ static int by_length(const void *a, const void *b) {
   return x > y ? -1 : x < y;
 }
 
-// The shortest duration that a record on the timeline may have, so that there are not too many.
+// Records shorter than this are left out of the timeline, so that at most MOST_RECORDS remain.
 static uint64_t shortest_shown(const tsr_profile *profile) {
   uint64_t count = profile->record_count, least = 0;
   uint64_t *durations = count > MOST_RECORDS ? tsri_malloc((size_t)count * sizeof *durations) : NULL;

@@ -65,7 +65,7 @@ static void add_row(const tsr_profile *profile, const tsri_profile_total *row, u
   tsri_builder_add(out, "\n");
 }
 
-// The rows for which `is_wanted`, the longest first, and what the rest of them amounts to.
+// Adds the rows for which `is_wanted` is true, those with the longest time first, and one line that sums up the rows beyond the limit.
 static void add_rows(const tsr_profile *profile, const tsri_profile_total *rows, size_t count, const char *title,
                      bool (*is_wanted)(int kind), tsri_builder *out) {
   uint64_t all_ns = 0, rest_ns = 0;
@@ -178,7 +178,7 @@ static bool is_within(const char *label, const char *outer) {
   return strncmp(label, outer, bytes) == 0 && (label[bytes] == 0 || label[bytes] == '/');
 }
 
-// Ranges, and the work of devices that operators recorded in them caused, whenever it ran.
+// Adds the labelled ranges, each with the work of the operators that were recorded in it, whenever that work ran.
 static void add_labels(const tsri_profile_total *rows, size_t count, tsri_builder *out) {
   char host[CELL_BYTES], mean[CELL_BYTES], work[CELL_BYTES];
   const char *title = "\nLabels\n    host  devices    count      mean  label\n";

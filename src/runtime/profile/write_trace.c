@@ -49,7 +49,7 @@ static void add_arguments(const tsr_profile *profile, const tsri_profile_entry *
                    (double)entry->host_ns / 1e3);
 }
 
-// What the device does is on its own track; builds, waits, labels and the like are on that of the thread.
+// Work of a device is shown in the row of its queue; builds, waits, labels and the like in the row of the host's thread.
 static void add_record(const tsr_profile *profile, const tsri_profile_entry *entry, tsri_builder *out) {
   bool is_device = entry->kind <= TSR_PROFILE_REPLAY && entry->device != TSRI_PROFILE_NO_DEVICE;
   bool is_instant = entry->kind == TSR_PROFILE_MOVE || entry->kind == TSR_PROFILE_FALLBACK;
