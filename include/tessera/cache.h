@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The folder in which built programs and measurements are kept between processes: $XDG_CACHE_HOME/tessera, or ~/.cache/tessera.
 //
-// Nothing there is needed: what is missing is built or measured again. The setting `cache_mb` bounds its size; files that have not been used for the
-// longest time are removed first. docs/configuration.md says more.
+// All files may be deleted at any time: what is missing is built or measured again. The setting `cache_mb` limits the size of the folder; files that have not been
+// used for the longest time are removed first. docs/configuration.md says more.
 //
 // Threads: any, and any number of processes.
 #ifndef TESSERA_CACHE_H
@@ -16,7 +16,7 @@
 typedef struct tsr_cache_file {
   const char *name;  // "opencl-0123….bin"
   uint64_t bytes;
-  double age_seconds;  // since it was last used, within a day
+  double age_seconds;  // time since its last use, exact to a day
 } tsr_cache_file;
 
 typedef struct tsr_cache_list {

@@ -49,7 +49,7 @@ TSR_API tsr_status tsr_capture_run(tsr_capture *capture);
 // The number of kernels, fills, copies and native operators in the capture; 0 for NULL.
 TSR_API int tsr_capture_step_count(const tsr_capture *capture);
 
-// Memory of the intermediate results of a capture, which it keeps as long as it lives. Results that are not needed at the same time share it.
+// Memory of a capture's intermediate results, which the capture keeps as long as it lives. Results that are not needed at the same time share memory.
 typedef struct tsr_capture_memory {
   uint64_t unshared_bytes;  // what they would take if none shared any
   uint64_t bytes;           // what they take
@@ -101,16 +101,17 @@ typedef struct tsr_save_desc {
 TSR_API tsr_status tsr_capture_save(tsr_capture *capture, const tsr_save_desc *desc);
 
 typedef struct tsr_load_desc {
-  const char *path;     // the file, or NULL:
-  const void *data;     // its bytes
-  size_t data_bytes;    // how many
+  const char *path;     // the file; NULL: its bytes are at `data`
+  const void *data;     // the bytes of a file; NULL if `path` is given
+  size_t data_bytes;    // the number of bytes at `data`
   uint64_t most_bytes;  // no tensor of the file may be larger; 0: any size
-  // Refuse a file with kernels of users. Such a kernel may read and write any memory of the process, so that a file that has one must come from somebody who is trusted.
+  // Refuses a file that contains user-defined kernels. Such a kernel may read and write any memory of the process, so load a file with one only if you trust
+  // its author.
   bool refuses_kernels;
 } tsr_load_desc;
 
-// Reads a file and records its operators on `device`, where they are planned and fused anew, as tsr_capture_end has it: they have run once on inputs of
-// zeros. Everything in the file is checked before it is used; one that is damaged or was made by a later version is refused.
+// Reads a file and captures its operators on `device`, where they are planned and fused again. As after tsr_capture_end, they have run once, here with inputs of
+// zeros. Everything in the file is checked before it is used; a file that is damaged or was made by a later version is refused.
 //
 // Ownership: caller releases `*out_capture`. The description is borrowed for the call.
 // Threads:   any that is not capturing.
@@ -120,7 +121,8 @@ typedef struct tsr_load_desc {
 //            Then `*out_capture` is NULL.
 TSR_API tsr_status tsr_capture_load(tsr_device *device, const tsr_load_desc *desc, tsr_capture **out_capture);
 
-// The named inputs and outputs of a capture that was loaded; others have none. A name is valid as long as the capture; it is empty if there is no such index.
+// The number and names of the inputs and outputs of a capture that was loaded from a file; other captures have none. A name is valid as long as the capture;
+// it is empty if the index is out of range.
 TSR_API int tsr_capture_input_count(const tsr_capture *capture);
 TSR_API int tsr_capture_output_count(const tsr_capture *capture);
 TSR_API const char *tsr_capture_input_name(const tsr_capture *capture, int index);

@@ -129,14 +129,14 @@ typedef struct tsr_fragment_size {
   int m, n, k;
 } tsr_fragment_size;
 
-// The products of fragments that the device has units for, the largest first. Kernels may use others, and fragments on a device
-// that has none; those are done by loops (docs/kernel-language.md, "Matrix fragments").
+// The products of fragments that the device's matrix units compute, the largest first. Kernels may use other sizes too, on any device; those are computed by loops
+// (docs/kernel-language.md, "Matrix fragments").
 //
 // Fills at most `capacity` of `sizes`, which may be NULL: then only counts. Returns how many there are; 0 for NULL.
 TSR_API int tsr_device_get_fragments(const tsr_device *device, tsr_fragment_size *sizes, int capacity);
 
-// Items that hold a fragment together on the device: `subgroup_size` of kernels, a power of two. The group of a kernel with
-// fragments has a multiple of them. 0 for NULL and for a device that runs no kernels.
+// The number of work items that together hold a fragment on the device, a power of two; kernels see it as `subgroup_size`. The work-group of a kernel with
+// fragments must have a multiple of this number of items. 0 for NULL and for a device that runs no kernels.
 TSR_API int tsr_device_subgroup_size(const tsr_device *device);
 
 // Waits until all work queued on the device is done.
@@ -144,9 +144,9 @@ TSR_API int tsr_device_subgroup_size(const tsr_device *device);
 // Errors: TSR_ERR_TIMEOUT, TSR_ERR_DEVICE_LOST, or the status of work that failed after being queued.
 TSR_API tsr_status tsr_device_synchronize(tsr_device *device);
 
-// Whether the last wait for the device ended with TSR_ERR_TIMEOUT, and no later one has ended otherwise: the device may hang. Waits for it still
-// wait for as long as its time-out says; releasing its last reference does not: what it holds then stays until its work has ended, tsr_device_open passes over it
-// unless it is asked for by name, and other devices are not affected. False for NULL.
+// Whether the last wait for the device ended with TSR_ERR_TIMEOUT: the device may hang. Further waits still take up to the time-out, but releasing the last reference
+// does not wait for it again (see tsr_device_retain). Until the work has ended, tsr_device_open skips the device unless the caller names its backend. Other
+// devices are not affected. False for NULL.
 TSR_API bool tsr_device_is_overdue(const tsr_device *device);
 
 // The self-test of a device: uploads a few bytes, fills and copies some of them on the device, downloads and compares
@@ -168,7 +168,7 @@ typedef struct tsr_device_counters {
   uint64_t uploads;         // copies from the host
   uint64_t downloads;       // copies to the host
   uint64_t explicit_moves;  // copies from another device by tsr_to and tsr_buffer_copy
-  uint64_t placements;  // graphs of this device, and captures loaded for it, that ran on the CPU (TESSERA_PLACEMENT)
+  uint64_t placements;      // graphs and loaded captures of this device that ran on the CPU instead (TESSERA_PLACEMENT)
   uint64_t implicit_moves;  // tensors moved here because an operator had inputs on several devices
   uint64_t fallbacks;       // operators run on the host because this device could not
 } tsr_device_counters;

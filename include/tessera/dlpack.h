@@ -20,14 +20,14 @@ struct DLManagedTensorVersioned;
 TSR_API tsr_status tsr_to_dlpack(tsr_tensor *tensor, struct DLManagedTensor **out_managed);
 TSR_API tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVersioned **out_managed);
 
-// What DLPack calls the memory of a device: its type (2: CUDA, 10: ROCm) and number. Type 1, the host's, stands for devices whose memory no other library knows.
+// DLPack's device type (2: CUDA, 10: ROCm) and device number for the memory of a device. Devices whose memory other libraries cannot use have type 1, the host.
 // Either pointer may be NULL.
 TSR_API void tsr_device_dlpack(const tsr_device *device, int *out_type, int *out_id);
 
-// As tsr_to_dlpack, without a copy to the host: a tensor on a CUDA or ROCm device goes out in the device's own memory. All work on it is done when this returns, so
-// that the receiver can use it on any of its streams. Its `deleter` waits for all work on the device, since the receiver's may not be done.
+// As tsr_to_dlpack, without a copy to the host: a tensor on a CUDA or ROCm device is exported in the device's own memory. All work on it is done when this returns,
+// so that the receiver can use it on any of its streams. The `deleter` waits for all work on the device, since work of the receiver may still be running.
 //
-// Errors: those of tsr_to_dlpack; TSR_ERR_UNSUPPORTED on devices whose memory no other library knows (type 1 above).
+// Errors: those of tsr_to_dlpack; TSR_ERR_UNSUPPORTED on devices whose memory other libraries cannot use (type 1 above).
 TSR_API tsr_status tsr_to_dlpack_in_place(tsr_tensor *tensor, struct DLManagedTensor **out_managed);
 
 // Imports another library's tensor. On a device that can use host memory (the CPU) its memory is used in place, with

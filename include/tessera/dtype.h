@@ -64,7 +64,7 @@ TSR_API tsr_dtype_kind tsr_dtype_kind_of(tsr_dtype dtype);
 // Errors: TSR_ERR_INVALID_ARGUMENT; the message lists the names. Then `*out_dtype` is unchanged.
 TSR_API tsr_status tsr_dtype_parse(const char *name, tsr_dtype *out_dtype);
 
-// The dtype that an operator computes in whose two inputs have these dtypes (docs/type-promotion.md): add, where, concat, … Symmetric.
+// The dtype in which an operator (add, where, concat, …) with inputs of these two dtypes computes (docs/type-promotion.md). Symmetric.
 //
 // Errors: TSR_ERR_DTYPE (an invalid dtype; i4 and u4, which only store). Then `*out_dtype` is unchanged.
 TSR_API tsr_status tsr_dtype_promote(tsr_dtype a, tsr_dtype b, tsr_dtype *out_dtype);

@@ -33,7 +33,7 @@ TSR_API tsr_status tsr_grad_end(void);
 TSR_API tsr_status tsr_grad_watch(tsr_tensor *x);
 
 typedef struct tsr_grad_desc {
-  // What the gradient of `y` itself is: a tensor of its shape. NULL: 1, for a `y` of one element.
+  // The gradient of the final result by `y`, a tensor of the shape of `y`. NULL: 1, for a `y` of one element.
   tsr_tensor *cotangent;
   // Keeps what the range remembers, and remembers the operators that compute the gradients too: for further gradients, and for gradients
   // of gradients. Otherwise the range is empty after the call, which frees memory; watched tensors stay watched.
@@ -45,12 +45,12 @@ typedef struct tsr_grad_desc {
 // The gradients of `y` by each of the tensors `xs`, which are watched or were computed from watched ones in this range; desc may be
 // NULL. out_gradients[i] has the shape and the dtype of xs[i].
 //
-// tsr_assign is an operator like others. The gradient is by the elements that xs[i] has now: a tensor that was overwritten since `y` was computed is
-// one from which it was not computed. Elements that an operator's gradient needs must still be there: if tsr_write or tsr_assign has overwritten
-// them, the call is refused, with the operator's name.
+// tsr_assign is an operator like others. The gradient is by the elements that xs[i] has now: if xs[i] was overwritten after `y` was computed, `y` does not
+// depend on it. Elements that an operator's gradient needs must still be there: if tsr_write or tsr_assign has overwritten them, the call fails with a message
+// that names the operator.
 //
-// At corners (abs and relu at 0, ties of max) the gradient is one of those that a step to either side would have: 0 for abs and relu, equal shares
-// for ties of max and min over an axis, all of it to `a` for ties of tsr_maximum(a, b). Roots at 0 have the gradient 0. docs/training.md lists all.
+// Where a function has no unique derivative, the gradient is: 0 for abs and relu at 0; equal shares for ties of max and min over an axis; all of it for `a` at ties
+// of tsr_maximum(a, b); 0 for roots at 0. docs/training.md lists all cases.
 //
 // Ownership: caller, or the caller's scope, releases out_gradients. On failure all of them are NULL.
 // Errors:    TSR_ERR_INVALID_ARGUMENT (no range is open; `y` was not computed from watched tensors, or not from xs[i]; something was
@@ -63,8 +63,8 @@ TSR_API tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor
 TSR_API void tsr_grad_pause(void);
 TSR_API void tsr_grad_resume(void);
 
-// Computes `outputs` from `inputs`, all of which are usable, and sets each. It is called again in the backward pass and must then do the same: random
-// operators repeat their numbers, since these follow from the seed.
+// Computes `outputs` from `inputs`, none of which is a failed tensor, and sets each output. It is called again in the backward pass and must then compute the same.
+// Random operators do: their numbers depend on the seed alone.
 typedef tsr_status (*tsr_checkpoint_function)(void *context, tsr_tensor *const *inputs, int input_count,
                                               tsr_tensor **outputs, int output_count);
 
@@ -87,7 +87,7 @@ typedef struct tsr_grad_memory {
   uint64_t start_bytes;  // in use when the step's first operator ran
   uint64_t
       forward_bytes;  // most in use while operators ran that were recorded in the range, before tsr_grad; 0: none ran
-  uint64_t backward_bytes;  // the same for operators that tsr_grad recorded, and those that it computed again
+  uint64_t backward_bytes;  // the same while operators ran that tsr_grad recorded, checkpoints included
 } tsr_grad_memory;
 
 // What the last step took on `device`. A step begins with tsr_grad_begin, and again after each tsr_grad that empties the range. Operators count when they run,
@@ -98,7 +98,7 @@ typedef struct tsr_grad_memory {
 // Errors:  TSR_ERR_INVALID_ARGUMENT (NULL).
 TSR_API tsr_status tsr_grad_get_memory(tsr_device *device, tsr_grad_memory *out_memory);
 
-// The elements of `x` as a constant: nothing of what is computed from the result is remembered because of it.
+// The elements of `x` as a constant: gradients do not go through the result.
 TSR_API tsr_tensor *tsr_stop_gradient(tsr_tensor *x);
 
 #endif

@@ -7,12 +7,13 @@
 
 #include <tessera/export.h>
 
-// Asked before each kernel that is launched to compute tensors; true stops the run. Must be quick, and must not call the library.
+// Called before each kernel that is launched to compute tensors; returning true stops the run. It must be quick and must not call the library.
 typedef bool (*tsr_interrupt_fn)(void *user);
 
-// Sets the function that runs of the calling thread ask from now on; NULL: none.
+// Sets the function for runs that the calling thread starts from now on; NULL: none.
 //
-// A run that is stopped fails with TSR_ERR_TIMEOUT. What was computed until then is kept, and the rest stays recorded: reading a tensor later goes on from there.
+// A run that is stopped fails with TSR_ERR_TIMEOUT. Results that were computed until then are kept, and the rest stays recorded: reading a tensor later continues
+// from there.
 // Kernels that were launched are not stopped, so a device that queues work, as GPUs do, still has to finish what it was given.
 //
 // Threads: the function belongs to the calling thread, which alone calls it.

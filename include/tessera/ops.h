@@ -3,17 +3,18 @@
 //
 // Made by scripts/generate-ops-header from src/ops/operators.def; not to be edited by hand.
 //
-// All record: nothing is computed until a result is read (tensor.h), and chains of element-wise operators run as one
-// kernel. All return a new tensor, the caller's or the scope's; a wrong call returns a failed tensor that says why
-// (TSR_ERR_SHAPE with the shapes, TSR_ERR_DTYPE with the dtypes, TSR_ERR_INVALID_ARGUMENT), and a failed or NULL input
-// is passed on. Inputs are never changed. Which dtype a result has: docs/type-promotion.md.
+// A call only records an operator: nothing is computed until a result is read (tensor.h), and chains of element-wise
+// operators run as one kernel. Every call returns a new tensor, which belongs to the caller or to the open scope. A wrong
+// call returns a failed tensor with the reason (TSR_ERR_SHAPE with the shapes, TSR_ERR_DTYPE with the dtypes,
+// TSR_ERR_INVALID_ARGUMENT); if an input is NULL or a failed tensor, so is the result. Inputs are never changed.
+// docs/type-promotion.md says which dtype a result has.
 //
-// Inputs on two devices meet on the more compatible one (docs/architecture.md, "Mixed devices").
+// If inputs are on two devices, the operator runs on the more compatible one (docs/architecture.md, "Mixed devices").
 //
 // An axis may be negative: it then counts from the end. Sizes of 0 are allowed everywhere. Where nothing has to be
 // computed (a cast to the same dtype, a roll by 0, a concat of one tensor) the result may be a view of the input.
-// Results are contiguous, but for element-wise operators and reductions of transposed views: their result has the axes
-// in the order in memory that the inputs have, as in NumPy and PyTorch, if it is the same for all (tsr_contiguous).
+// Results are contiguous, except those of element-wise operators and reductions of transposed views: if all inputs have
+// the same order of axes in memory, the result has that order as well, as in NumPy and PyTorch (see tsr_contiguous).
 // Joining, indexing, sorting, row operators and matrix products address up to 2^32 - 2^24 elements: more is
 // TSR_ERR_UNSUPPORTED when they run.
 //
@@ -44,8 +45,8 @@ TSR_API tsr_tensor *tsr_ceil(tsr_tensor *x);    // smallest whole number not bel
 TSR_API tsr_tensor *tsr_round(tsr_tensor *x);   // nearest whole number, halves to the even one
 TSR_API tsr_tensor *tsr_trunc(tsr_tensor *x);   // x without its fraction
 
-// Limits of an integer tensor are whole numbers; infinity, and what lies beyond the dtype, means no limit. NaN stays NaN; `most`
-// wins over `least`.
+// The limits for an integer tensor must be whole numbers; infinity, or a number beyond the dtype's range, means no limit. NaN stays NaN. If `least` is
+// above `most`, the result is `most`.
 TSR_API tsr_tensor *tsr_clamp(tsr_tensor *x, double least, double most);  // min(max(x, least), most); NaN stays NaN
 
 // NaN, infinity and -infinity replaced by these numbers. Floats only: integers have none of them.
@@ -80,7 +81,7 @@ TSR_API tsr_tensor *tsr_atanh(tsr_tensor *x);       // inverse of tanh; infinite
 TSR_API tsr_tensor *tsr_cbrt(tsr_tensor *x);        // cube root, of negative numbers too
 TSR_API tsr_tensor *tsr_erf(tsr_tensor *x);         // error function
 
-// Activations, likewise; none overflows on the way, and those that tend to 0 are 0 at -infinity.
+// Activations; integers and bool become f32 as well. No intermediate result overflows, and activations that tend to 0 are 0 at -infinity.
 
 // 1 / (1 + exp(-x))
 TSR_API tsr_tensor *tsr_sigmoid(tsr_tensor *x);
@@ -97,7 +98,7 @@ TSR_API tsr_tensor *tsr_leaky_relu(tsr_tensor *x, double slope);
 // x above 0, else alpha * (exp(x) - 1)
 TSR_API tsr_tensor *tsr_elu(tsr_tensor *x, double alpha);
 
-// Gated linear units: an activation of the gate a times b. Where a layer computes both at once, tsr_split takes them apart.
+// Gated linear units: an activation of the gate a, times b. If a layer computes a and b as one tensor, tsr_split separates them.
 TSR_API tsr_tensor *tsr_swiglu(tsr_tensor *a, tsr_tensor *b);  // silu(a) * b
 TSR_API tsr_tensor *tsr_geglu(tsr_tensor *a, tsr_tensor *b);   // gelu(a) * b
 
@@ -117,7 +118,7 @@ TSR_API tsr_tensor *tsr_cast(tsr_tensor *x, tsr_dtype dtype);
 // The same bytes as elements of another dtype. Where the sizes of elements differ, the last axis gets longer or shorter; the first element comes from
 // the lowest bytes.
 //
-// Errors: TSR_ERR_SHAPE (a last axis that is no whole number of them), TSR_ERR_DTYPE (to bool, whose bytes are 0 or 1).
+// Errors: TSR_ERR_SHAPE (the last axis does not hold a whole number of new elements), TSR_ERR_DTYPE (to bool, whose bytes are 0 or 1).
 TSR_API tsr_tensor *tsr_bit_cast(tsr_tensor *x, tsr_dtype dtype);
 
 // --- Two tensors, broadcast against each other -----------------------------------------------------------------------
@@ -132,8 +133,8 @@ TSR_API tsr_tensor *tsr_maximum(tsr_tensor *a, tsr_tensor *b);  // the larger; N
 // a / b as real numbers: integers become f32.
 TSR_API tsr_tensor *tsr_div(tsr_tensor *a, tsr_tensor *b);  // a / b
 
-// Quotient rounded down, and the remainder with the sign of b, as in Python; exact for floats, too. Integers by 0 give
-// 0; floats by 0 give what a / 0 is, and NaN as remainder.
+// Quotient rounded down, and the remainder with the sign of b, as in Python; exact for floats, too. Integers divided by 0 give
+// 0; floats divided by 0 give a / 0 as the quotient and NaN as the remainder.
 
 // a / b rounded down; integers by 0 give 0
 TSR_API tsr_tensor *tsr_floor_div(tsr_tensor *a, tsr_tensor *b);
@@ -164,11 +165,11 @@ TSR_API tsr_tensor *tsr_xlogy(tsr_tensor *a, tsr_tensor *b);  // a * log(b); 0 w
 // The remainder of C and of NumPy's fmod: it has the sign of a, where mod has that of b. Exact for floats, too. Integers by 0 give 0.
 TSR_API tsr_tensor *tsr_fmod(tsr_tensor *a, tsr_tensor *b);
 
-// Of the two the one that is a number, where the other is NaN; minimum and maximum give NaN.
+// As minimum and maximum, but if one of the two is NaN the result is the other one.
 TSR_API tsr_tensor *tsr_fmin(tsr_tensor *a, tsr_tensor *b);  // the smaller; of NaN and a number the number
 TSR_API tsr_tensor *tsr_fmax(tsr_tensor *a, tsr_tensor *b);  // the larger; of NaN and a number the number
 
-// Integers; the result is not negative, except that the least integer, whose magnitude the dtype does not hold, wraps. gcd(0, 0) and lcm(a, 0)
+// Integers only. The result is not negative; only the dtype's lowest integer, whose magnitude does not fit, stays negative. gcd(0, 0) and lcm(a, 0)
 // are 0. lcm wraps.
 TSR_API tsr_tensor *tsr_gcd(tsr_tensor *a, tsr_tensor *b);  // greatest common divisor
 TSR_API tsr_tensor *tsr_lcm(tsr_tensor *a, tsr_tensor *b);  // least common multiple; wraps
@@ -201,7 +202,7 @@ TSR_API tsr_tensor *tsr_bitwise_and(tsr_tensor *a, tsr_tensor *b);  // bit by bi
 TSR_API tsr_tensor *tsr_bitwise_or(tsr_tensor *a, tsr_tensor *b);   // bit by bit or
 TSR_API tsr_tensor *tsr_bitwise_xor(tsr_tensor *a, tsr_tensor *b);  // bit by bit exclusive or
 
-// Integers. A count that is negative, or the width or more, leaves no bit of a: 0, or -1 for a negative a shifted
+// Integers only. If b is negative, or not below the number of bits, all bits are shifted out: the result is 0, or -1 for a negative a shifted
 // right.
 
 // a * 2^b; all bits go where b is the width or more, or negative
@@ -212,8 +213,8 @@ TSR_API tsr_tensor *tsr_shift_right(tsr_tensor *a, tsr_tensor *b);
 // --- A tensor and a number -------------------------------------------------------------------------------------------
 //
 // The tensor's dtype stays (bool becomes i32; div and rdiv turn integers into f32). An integer tensor takes whole
-// numbers that fit its dtype: TSR_ERR_DTYPE otherwise. A double holds every whole number up to 2^53; for others beside i64, take
-// the operator on two tensors with tsr_full_int of shape TSR_SCALAR. An r before the name means that the number comes first.
+// numbers that fit its dtype: TSR_ERR_DTYPE otherwise. A double holds every whole number up to 2^53 exactly; for larger numbers with an i64 tensor, use
+// the operator on two tensors, with tsr_full_int of shape TSR_SCALAR. An r before the name means that the number comes first.
 
 TSR_API tsr_tensor *tsr_add_scalar(tsr_tensor *x, double c);        // x + c
 TSR_API tsr_tensor *tsr_sub_scalar(tsr_tensor *x, double c);        // x - c
@@ -236,7 +237,7 @@ TSR_API tsr_tensor *tsr_ge_scalar(tsr_tensor *x, double c);         // x >= c
 
 // --- Three, broadcast against each other -----------------------------------------------------------------------------
 
-// a where `condition` is not 0, else b. NaN in the one not chosen does no harm.
+// a where `condition` is not 0, else b. A NaN in the element that is not chosen does not matter.
 TSR_API tsr_tensor *tsr_where(tsr_tensor *condition, tsr_tensor *a, tsr_tensor *b);
 
 // a * b + c: floats round once (f16 and bf16 in f32), integers wrap.
@@ -252,16 +253,16 @@ TSR_API tsr_tensor *tsr_lerp(tsr_tensor *a, tsr_tensor *b, tsr_tensor *weight);
 // the same with one weight
 TSR_API tsr_tensor *tsr_lerp_scalar(tsr_tensor *a, tsr_tensor *b, double weight);
 
-// x with a number where `mask`, which is broadcast to x, is not 0. The dtype of x stays: the number is converted to it, and one
-// that an integer dtype does not hold is TSR_ERR_DTYPE.
+// x, with `value` in place of the elements where `mask`, which is broadcast to x, is not 0. The result has the dtype of x, to which `value` is converted;
+// TSR_ERR_DTYPE if an integer dtype does not hold it.
 TSR_API tsr_tensor *tsr_masked_fill(tsr_tensor *x, tsr_tensor *mask, double value);
 
 // --- Reductions ------------------------------------------------------------------------------------------------------
 //
-// Over the `axis_count` axes in `axes`, each named once; none (NULL, 0) means all. TSR_AXES(0, 2) writes both. `keep_dims` leaves
-// them with size 1. Element-wise operators before and after run in the same kernel. f16 and bf16 accumulate in f32.
+// Over the `axis_count` axes in `axes`, each named once; none (NULL, 0) means all. TSR_AXES(0, 2) expands to both arguments. With `keep_dims` the reduced axes
+// stay, with size 1. Element-wise operators before and after run in the same kernel. f16 and bf16 accumulate in f32.
 //
-// Over nothing: sum 0, prod 1, any false, all true, max and min the dtype's lowest and highest value (-infinity and
+// Without elements to reduce: sum 0, prod 1, any false, all true, max and min the dtype's lowest and highest value (-infinity and
 // infinity for floats), mean, var, std NaN, norm 0, logsumexp -infinity; argmax and argmin are TSR_ERR_SHAPE.
 
 // sum; integers wrap
@@ -279,24 +280,24 @@ TSR_API tsr_tensor *tsr_any(tsr_tensor *x, const int *axes, int axis_count, bool
 // are all not 0
 TSR_API tsr_tensor *tsr_all(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
 
-// Index (i32) of the first largest, or of the first NaN. Of several axes, and of all when none is named, the index counts their elements in
-// row-major order, whatever the order in which they are named.
+// Index (i32) of the first largest (smallest) element, or of the first NaN. Over several axes, or all of them, the index counts their elements in row-major order,
+// whatever the order in which the axes are named.
 
 // index of the first largest, or of the first NaN
 TSR_API tsr_tensor *tsr_argmax(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
 // index of the first smallest, or of the first NaN
 TSR_API tsr_tensor *tsr_argmin(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims);
 
-// Mean square distance from the mean, in two passes: the sum is divided by count - correction (0: of these elements; 1:
-// the usual estimate from a sample; where that is not above 0 the result is NaN or infinite). std is its square root.
+// Variance: the sum of the squared distances from the mean, divided by count - correction. correction 0: the variance of these elements; 1: the usual
+// estimate from a sample. If count - correction is not above 0, the result is NaN or infinite. std is the square root.
 
 // mean square distance from the mean, divided by count - correction
 TSR_API tsr_tensor *tsr_var(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction);
 // square root of var
 TSR_API tsr_tensor *tsr_std(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims, double correction);
 
-// (sum of |x|^p)^(1 / p) for p above 0: 1 is the sum of |x|, 2 the square root of the sum of squares. INFINITY: the largest |x|, -INFINITY: the smallest; 0: how many
-// are not 0. Powers may overflow where the norm would not.
+// (sum of |x|^p)^(1 / p) for p above 0. Other values of p: INFINITY, the largest |x|; -INFINITY, the smallest |x|; 0, the number of elements that are not 0. The
+// powers may overflow even where the norm itself would not.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (another p).
 TSR_API tsr_tensor *tsr_norm(tsr_tensor *x, double p, const int *axes, int axis_count, bool keep_dims);
@@ -313,8 +314,8 @@ TSR_API tsr_tensor *tsr_cumprod(tsr_tensor *x, int axis);
 // log(cumsum(exp(x))), without overflow on the way.
 TSR_API tsr_tensor *tsr_logcumsumexp(tsr_tensor *x, int axis);
 
-// Running extremes along an axis: the largest, or smallest, of elements 0 to i, NaN once there was one; and where it is (i32): the first of equal
-// ones, as argmax has it (PyTorch gives the last). `out_values` or `out_indices` may be NULL.
+// Running extremes along an axis: the largest (smallest) of elements 0 to i, and its index (i32). After a NaN all values are NaN. Of equal elements the index is
+// that of the first, as for argmax (PyTorch gives the last). `out_values` or `out_indices` may be NULL.
 //
 // Errors: those of the tensor and the axis. Then both are NULL.
 
@@ -323,8 +324,8 @@ TSR_API tsr_status tsr_cummax(tsr_tensor *x, int axis, tsr_tensor **out_values, 
 // the smallest so far along an axis, and its index
 TSR_API tsr_status tsr_cummin(tsr_tensor *x, int axis, tsr_tensor **out_values, tsr_tensor **out_indices);
 
-// The quantile `q`, from 0 to 1, along an axis: what stands at position q * (size - 1) of the sorted elements, interpolated between the
-// two neighbours; NaN if any is NaN. median is the quantile 0.5.
+// The quantile `q`, from 0 to 1, along an axis: the value at position q * (size - 1) of the sorted elements, interpolated linearly between the two neighbours; NaN
+// if any element is NaN. median is the quantile 0.5.
 //
 // Errors: TSR_ERR_SHAPE (an axis without elements), TSR_ERR_INVALID_ARGUMENT (q outside 0 to 1).
 
@@ -333,14 +334,14 @@ TSR_API tsr_tensor *tsr_quantile(tsr_tensor *x, double q, int axis, bool keep_di
 // the middle one of the sorted elements, or the mean of the two middle ones
 TSR_API tsr_tensor *tsr_median(tsr_tensor *x, int axis, bool keep_dims);
 
-// The most frequent element along an axis, the smallest of several. No NaN equals another.
+// The most frequent element along an axis; if several are equally frequent, the smallest of them. A NaN does not equal another NaN.
 //
 // Errors: TSR_ERR_SHAPE (an axis without elements).
 TSR_API tsr_tensor *tsr_mode(tsr_tensor *x, int axis, bool keep_dims);
 
-// How often 0, 1, … to length - 1 occur (i32); other elements count nowhere. With `weights`, of the shape of x, their sums, dtype as for sum, added as
-// scatter_add does. Length 0 means the largest element and one more: this runs what is pending and waits for that number, and a
-// capture is refused.
+// How often each of 0, 1, … length - 1 occurs in x (i32); other elements are not counted. With `weights`, of the shape of x, the sum of the weights of each, with
+// the dtype of sum, added in the order of scatter_add. Length 0 means the largest element plus one: the call then runs pending operators and waits
+// for that number, and captures refuse it.
 //
 // Errors: TSR_ERR_SHAPE (weights), TSR_ERR_INVALID_ARGUMENT (a negative length), TSR_ERR_UNSUPPORTED (more than 2^24 counts).
 TSR_API tsr_tensor *tsr_bincount(tsr_tensor *x, tsr_tensor *weights, int64_t length);
@@ -352,10 +353,10 @@ TSR_API tsr_tensor *tsr_bincount(tsr_tensor *x, tsr_tensor *weights, int64_t len
 // Errors: TSR_ERR_INVALID_ARGUMENT (no bins, or low not below high), TSR_ERR_UNSUPPORTED (more than 2^24 bins).
 TSR_API tsr_tensor *tsr_histogram(tsr_tensor *x, int64_t bins, double low, double high);
 
-// Sum of the elements of a diagonal, which tsr_diagonal gives; the two axes are not in the result. dtype as for sum.
+// Sum of the elements of a diagonal (see tsr_diagonal); the result lacks the two axes. dtype as for sum.
 TSR_API tsr_tensor *tsr_trace(tsr_tensor *x, int64_t offset, int axis_a, int axis_b);
 
-// Each element minus the one before it along an axis, `times` times; the axis gets shorter by one each time. bool: whether they differ.
+// Each element minus the one before it along an axis, repeated `times` times; each time the axis gets shorter by one. For bool: whether the two differ.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (times below 0, or above 64 where that leaves any element).
 TSR_API tsr_tensor *tsr_diff(tsr_tensor *x, int64_t times, int axis);
@@ -380,8 +381,8 @@ TSR_API tsr_status tsr_split(tsr_tensor *x, const int64_t *sizes, int part_count
 // Errors:    TSR_ERR_SHAPE (another size), TSR_ERR_INVALID_ARGUMENT (NULL), the tensor's own.
 TSR_API tsr_status tsr_unstack(tsr_tensor *x, int axis, int part_count, tsr_tensor **out_parts);
 
-// Views of `count` lists (or single numbers), each repeated along the axes of the others: grid i is lists[i][index of axis i]. `xy` swaps the
-// first two axes, as NumPy does unless told otherwise.
+// Views of `count` lists (or single numbers), each repeated along the axes of the others: an element of grid i is lists[i][its index along axis i]. `xy` swaps
+// the first two axes, as NumPy does by default.
 //
 // Ownership and errors: as for unstack.
 TSR_API tsr_status tsr_meshgrid(tsr_tensor *const *lists, int count, bool xy, tsr_tensor **out_grids);
@@ -396,7 +397,7 @@ TSR_API tsr_tensor *tsr_tile(tsr_tensor *x, tsr_shape times);
 // `before[i]` and `after[i]` elements of `value` around axis i; both lists have one entry per axis, 0 or more.
 TSR_API tsr_tensor *tsr_pad(tsr_tensor *x, const int64_t *before, const int64_t *after, int axis_count, double value);
 
-// Element i goes to i + shift along an axis, and what leaves one end enters at the other.
+// Moves element i to i + shift along an axis; elements that leave the axis at one end come back at the other.
 TSR_API tsr_tensor *tsr_roll(tsr_tensor *x, int64_t shift, int axis);
 
 // Lower and upper triangle of the last two axes: elements with col - row <= diagonal (tril) or >= diagonal (triu) stay,
@@ -404,8 +405,8 @@ TSR_API tsr_tensor *tsr_roll(tsr_tensor *x, int64_t shift, int axis);
 TSR_API tsr_tensor *tsr_tril(tsr_tensor *x, int64_t diagonal);  // lower triangle of the last two axes, the rest 0
 TSR_API tsr_tensor *tsr_triu(tsr_tensor *x, int64_t diagonal);  // upper triangle of the last two axes, the rest 0
 
-// A list becomes a matrix that is 0 but for this diagonal; of a matrix the diagonal is a view, as of tsr_diagonal. `offset` is above the main
-// diagonal, negative below.
+// Of a list: the matrix with this diagonal and 0 elsewhere. Of a matrix: its diagonal, as a view (see tsr_diagonal). `offset` counts diagonals above the main
+// one; negative: below.
 //
 // Errors: TSR_ERR_SHAPE (neither list nor matrix).
 TSR_API tsr_tensor *tsr_diag(tsr_tensor *x, int64_t offset);
@@ -426,13 +427,13 @@ TSR_API tsr_tensor *tsr_rot90(tsr_tensor *x, int64_t times, int axis_a, int axis
 
 // --- Indexing --------------------------------------------------------------------------------------------------------
 //
-// Indices are integers; a negative one counts from the end. What is out of range is not an error, since it shows only
-// on the device: reading there gives 0, writing there does nothing.
+// Indices are integers; a negative one counts from the end. An index out of range is not an error, since only the device finds it: reading there gives 0, writing
+// there does nothing.
 //
 // On a device opened with `checked` (tsr_device_desc, TESSERA_CHECKED=on) it is an error: reading or evaluating the result gives
 // TSR_ERR_LAUNCH, and the message names the operator, the first such index, where it is, and the size: "gather: indices[3, 2] is 70,
 // outside axis 1 of 64 elements". Each of these operators then waits for the device, and a capture refuses them. one_hot is not
-// checked: zeros are what it means by an index that is no class.
+// checked, because an index that is no class gives zeros by definition.
 
 // out[i, j, k] = x[indices[i, j, k], j, k] for axis 0, and so on: `indices` has x's rank, and no size above x's except
 // along the axis.
@@ -457,9 +458,10 @@ TSR_API tsr_tensor *tsr_embedding_bag(tsr_tensor *table, tsr_tensor *indices, ts
 
 // x with out[indices[i, j, k], j, k] = source[i, j, k] for axis 0, and so on: `indices` and `source` have one shape, of
 // x's rank and no size above x's except along the axis. Where several go to one place, the last in row-major order
-// stays (scatter), or all are added to what x has there (scatter_add): in row-major order, on GPUs in groups that follow that order, or as
-// integers whose sum no order changes, so the result is the same each time. `source` is cast to x's dtype; sums of f16 and bf16 are kept in f32 until the end. scatter_mul, scatter_max and scatter_min likewise, with
-// what x has there among the factors or candidates; NaN is both the largest and the smallest.
+// stays (scatter), or all are added to the element of x (scatter_add). The order of additions is fixed, so the result is the same each time: row-major on the
+// CPU; on GPUs in groups that follow row-major order, or as integers, whose sum does not depend on the order. `source` is cast to x's dtype; sums of f16 and bf16
+// are kept in f32 until the end. scatter_mul, scatter_max and scatter_min combine in the same way, the element of x included; NaN counts as both the
+// largest and the smallest.
 
 // x with elements replaced; the last in row-major order stays
 TSR_API tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);
@@ -488,10 +490,10 @@ TSR_API tsr_tensor *tsr_scatter_nd(tsr_tensor *x, tsr_tensor *indices, tsr_tenso
 // x with the elements that take would read replaced by those of `source`, which has the shape of `indices`, or combined with them.
 TSR_API tsr_tensor *tsr_put(tsr_tensor *x, tsr_tensor *indices, tsr_tensor *source, const tsr_scatter_desc *desc);
 
-// The elements found, in row-major order: these three run what is pending and wait for the number of elements, which their results have as a
-// size. A capture with them is refused.
+// The size of the results of nonzero, masked_select and unique depends on the elements. So these calls run pending operators and wait for the number of
+// elements; captures refuse them. The elements found are in row-major order.
 //
-// nonzero: the index of each element that is not 0 (NaN is not), as rows: [found, axes of x] of i32. masked_select: a list of the elements of x where
+// nonzero: the index of each element that is not 0 (NaN counts as not 0), one per row: [found, axes of x] of i32. masked_select: a list of the elements of x where
 // `mask` is not 0, both broadcast against each other.
 
 // the index of each element that is not 0
@@ -514,12 +516,12 @@ TSR_API tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype 
 // of tsr_sort, NaN last. bool is refused.
 TSR_API tsr_tensor *tsr_searchsorted(tsr_tensor *sorted, tsr_tensor *values, bool right);
 
-// The same with the values first: which range between `boundaries`, a sorted list, each element of x lies in. A range includes its upper boundary,
-// or its lower one if `right`.
+// As searchsorted with its arguments exchanged: the index of the range between `boundaries`, a sorted list, in which each element of x lies. A range includes its
+// upper boundary, or its lower one if `right`.
 TSR_API tsr_tensor *tsr_bucketize(tsr_tensor *x, tsr_tensor *boundaries, bool right);
 
-// The height at each x of the straight lines between the points (xs[i], ys[i]), two lists with ascending xs; before the first point its height, after
-// the last its. NaN at NaN.
+// Linear interpolation at each x between the points (xs[i], ys[i]), two lists with ascending xs: ys[0] before the first point, the last of ys after the last one.
+// NaN gives NaN.
 //
 // Errors: TSR_ERR_SHAPE (lists of different sizes, or empty).
 TSR_API tsr_tensor *tsr_interp(tsr_tensor *x, tsr_tensor *xs, tsr_tensor *ys);  // straight lines between points
@@ -553,8 +555,8 @@ TSR_API tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor
 // x / sqrt(mean(x^2) + eps) * weight along the last axis
 TSR_API tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps);
 
-// x + residual, and that sum normalised as above, both in one pass over memory: what a transformer does between two blocks. The results have the
-// bits of tsr_add and of the norm after it. Either of the two may be NULL if it is not wanted.
+// x + residual, and that sum normalised as above, both in one pass over memory, as between two blocks of a transformer. The results have the same bits as those of
+// tsr_add and of the norm after it. Either result may be NULL if it is not wanted.
 //
 // Errors: TSR_ERR_SHAPE (shapes of x and the residual that differ, a weight of another size), the tensors' own. Then both are NULL.
 
@@ -576,7 +578,7 @@ TSR_API tsr_tensor *tsr_rope(tsr_tensor *x, tsr_tensor *positions, const tsr_rop
 // --- Convolution and pooling -----------------------------------------------------------------------------------------
 //
 // Over one to three spatial axes: x is [image, channel, spatial …], or [image, spatial …, channel] with `channels_last`. Options are in
-// tsr_conv_desc and tsr_pool_desc (desc.h). Views are read where they lie, and windows too: nothing of their size is stored.
+// tsr_conv_desc and tsr_pool_desc (desc.h). Views and windows are read in place: no copy of them is made.
 
 // Each channel of the result is the sum of products of a window of x with its kernel, plus its element of `bias` (NULL for 0). `weight` is
 // [channels of the result, channels of x / groups, spatial …].
@@ -590,9 +592,9 @@ TSR_API tsr_tensor *tsr_conv(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias
 // [channels of x, channels of the result / groups, spatial …].
 TSR_API tsr_tensor *tsr_conv_transpose(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_conv_desc *desc);
 
-// Of each window of each channel: the largest element, NaN if any is NaN; its place (i32) among the elements of the channel, counted in
-// row-major order (the first largest, or the first NaN); the mean; the p-th root of the sum of |x|^p. A window that lies in the padding altogether has
-// the dtype's lowest value, place -1, mean NaN, and root 0. Without options: over all of the spatial axes.
+// For each window of each channel. max_pool: the largest element, NaN if any is NaN. argmax_pool: the index (i32) of the first largest element or first NaN, counted
+// among the elements of the channel in row-major order. avg_pool: the mean. lp_pool: the p-th root of the sum of |x|^p. A window that contains only padding
+// gives the dtype's lowest value, index -1, mean NaN and root 0. Without options one window covers all of the spatial axes.
 
 // the largest of each window
 TSR_API tsr_tensor *tsr_max_pool(tsr_tensor *x, const tsr_pool_desc *desc);
@@ -607,10 +609,10 @@ TSR_API tsr_tensor *tsr_lp_pool(tsr_tensor *x, const tsr_pool_desc *desc);
 // `indices`, signed integers, have the shape of x; -1 means nowhere.
 TSR_API tsr_tensor *tsr_max_unpool(tsr_tensor *x, tsr_tensor *indices, tsr_shape size);
 
-// The windows of a convolution as columns of a matrix, [image, channel and place in the window, window], so that a convolution is the product of the
-// weights, as rows, with it; and back, where columns are added up in windows of images whose spatial sizes are `size`. `kernel` are the sizes of a
-// window; .stride, .dilation, .before, .after and .padding are read, other options must be 0. The matrix is as many times as large as x as a window
-// has elements: tsr_conv needs none.
+// im2col: the windows of a convolution as columns of a matrix, [image, channel and place in the window, window]; the product of the weights, as rows, with this
+// matrix is the convolution. col2im: the reverse, which adds up columns in the windows of images with the spatial sizes `size`. `kernel` has the sizes of a
+// window; .stride, .dilation, .before, .after and .padding are read, other options must be 0. The matrix is as many times as large as x as a window has
+// elements; tsr_conv does not need it.
 //
 // Errors: TSR_ERR_SHAPE (a kernel larger than x with its padding, columns that do not fit), TSR_ERR_INVALID_ARGUMENT (options).
 
@@ -637,15 +639,15 @@ TSR_API tsr_tensor *tsr_grid_sample(tsr_tensor *x, tsr_tensor *grid, const tsr_g
 // [image, 3, 4].
 TSR_API tsr_tensor *tsr_affine_grid(tsr_tensor *theta, tsr_shape size, bool align_corners);
 
-// Parts of regions of images: regions[r] are left, top, right and bottom of a region of image images[r]; it is cut into rows and columns, and of each part
-// points that lie evenly in it are read linearly. A region of an image that does not exist, and one without area, gives 0.
+// Regions of images, each reduced to rows x columns parts: regions[r] has left, top, right and bottom of a region of image images[r]. In each part, evenly spaced
+// points are read with linear interpolation, and their mean or maximum is the result. A region of an image that does not exist, or without area, gives 0.
 //
 // Errors: TSR_ERR_SHAPE, TSR_ERR_DTYPE (images that are no integers), TSR_ERR_INVALID_ARGUMENT (options).
 TSR_API tsr_tensor *tsr_roi_align(tsr_tensor *x, tsr_tensor *regions, tsr_tensor *images, const tsr_roi_desc *desc);
 
-// Non-maximum suppression: of boxes, [images, n, 4], those that no better one overlaps by too much, for each class by itself; scores are
-// [images, classes, n]. The result, [found, 3] of i32, has image, class and box, best first in each class. It runs what is pending and waits for the number of
-// boxes; a capture refuses it. Computed in f32. A box with NaN overlaps nothing.
+// Non-maximum suppression: keeps the boxes, [images, n, 4], that no box with a higher score overlaps too much, for each class separately; scores are
+// [images, classes, n]. Each row of the result, [found, 3] of i32, has image, class and box, best first within a class. The call runs pending operators and waits for
+// the number of boxes; captures refuse it. Computed in f32. A box with NaN overlaps nothing.
 //
 // Errors: TSR_ERR_SHAPE, TSR_ERR_INVALID_ARGUMENT (options).
 TSR_API tsr_tensor *tsr_nms(tsr_tensor *boxes, tsr_tensor *scores, const tsr_nms_desc *desc);
@@ -661,8 +663,8 @@ TSR_API tsr_tensor *tsr_pixel_unshuffle(tsr_tensor *x, int64_t factor);  // squa
 //
 // One number, or one for each element or row (tsr_loss_desc, desc.h). The mean of nothing is NaN.
 
-// Of a prediction x and a target of the same shape, element by element: their difference squared; its magnitude; half its square up to
-// `delta` and a line of that slope beyond. They read reduction and weight, huber delta, too.
+// Of a prediction x and a target of the same shape, element by element. mse: the squared difference. l1: its magnitude. huber: half the square up to `delta`, beyond
+// that a line with the slope `delta`. All read reduction and weight; huber also reads delta.
 
 // (x - target)^2
 TSR_API tsr_tensor *tsr_mse_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc);
@@ -674,34 +676,34 @@ TSR_API tsr_tensor *tsr_huber_loss(tsr_tensor *x, tsr_tensor *target, const tsr_
 // Binary cross entropy of logits: target is the probability, 0 to 1, of what sigmoid(x) predicts. Reads reduction, weight and positive_weight.
 TSR_API tsr_tensor *tsr_bce_with_logits_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc);
 
-// Kullback-Leibler divergence of probabilities `target` from exp(x): 0 where the target is 0. Reads reduction and weight; by
-// definition it is TSR_LOSS_BATCH_MEAN.
+// Kullback-Leibler divergence of probabilities `target` from exp(x): 0 where the target is 0. Reads reduction and weight; the mathematical definition is the one
+// with TSR_LOSS_BATCH_MEAN.
 TSR_API tsr_tensor *tsr_kl_div_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc);
 
 // Of classes along an axis: -x[label], where x are logarithms of probabilities; labels are integers and have the shape of x without the axis. A
 // label that names no class gives NaN. Reads reduction, weight (one for each class) and ignored; where every label is ignored the mean is NaN.
 TSR_API tsr_tensor *tsr_nll_loss(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_loss_desc *desc);
 
-// nll_loss of log_softmax(x). `target` are labels as there, or, if it has a float dtype, probabilities of the shape of x, whose
-// mean is over the rows whatever the weights are. Reads smoothing besides. Probabilities of 0 count 0, also at a logit of -infinity.
+// nll_loss of log_softmax(x). `target` has labels as for nll_loss, or, if its dtype is a float, probabilities in the shape of x; the mean is then over the rows,
+// independent of the weights. Also reads smoothing. A probability of 0 contributes 0, even at a logit of -infinity.
 TSR_API tsr_tensor *tsr_cross_entropy(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_loss_desc *desc);
 
 // Scaled dot product attention: softmax(scale * q * k^T + mask) * v. q is [batch, heads, queries, size], k is [batch, kv heads, keys, size] and v
-// [batch, kv heads, keys, any size up to 256]; kv heads divide the heads, of which neighbours share one. `mask` is broadcast to
-// [batch, heads, queries, keys]: of bool, true where a query sees a key, or of floats, which are added to the scores; NULL: none. Options
-// are in tsr_attention_desc (desc.h). A query that sees no key gets zeros; NaN spreads through its row.
+// [batch, kv heads, keys, any size up to 256]. The number of kv heads must divide that of heads: consecutive heads share a kv head. `mask` is broadcast to
+// [batch, heads, queries, keys]: bool, true where a query attends to a key, or floats that are added to the scores; NULL: none. Options are in tsr_attention_desc
+// (desc.h). A query that attends to no key gets zeros. A NaN affects its whole row.
 //
-// Views are read where they lie, such as the filled part of a cache of keys and values that tsr_assign writes in place; a paged cache is read
-// through a table of blocks (desc.h). Scores are not stored: memory does not grow with queries times keys.
+// Views are read in place, such as the filled part of a cache of keys and values to which tsr_assign writes; a paged cache is read through a table of blocks
+// (desc.h). Scores are not stored: memory does not grow with queries times keys.
 //
 // Errors: TSR_ERR_SHAPE (shapes, a mask, slopes or tables that do not fit), TSR_ERR_UNSUPPORTED (more than 256 elements in a head of v),
 //         TSR_ERR_DTYPE (a mask of integers, tables of others), TSR_ERR_INVALID_ARGUMENT (options).
 TSR_API tsr_tensor *tsr_attention(tsr_tensor *q, tsr_tensor *k, tsr_tensor *v, tsr_tensor *mask,
                                   const tsr_attention_desc *desc);
 
-// The parts of attention: scores before the softmax, [batch, heads, queries, keys], with scale, soft cap, slopes and mask applied, -infinity where a
-// query does not see a key; and rows of v, weighted and added up. tsr_weighted_sum_rows(tsr_softmax(tsr_attention_scores(q, k, …), -1), v) is
-// tsr_attention, except that a query which sees no key gets NaN, and that all scores are stored. .blocks is refused.
+// The parts of attention: the scores before the softmax, [batch, heads, queries, keys], with scale, soft cap, slopes and mask applied, and -infinity where a query
+// does not attend to a key; and the weighted sum of the rows of v. tsr_weighted_sum_rows(tsr_softmax(tsr_attention_scores(q, k, …), -1), v) is tsr_attention,
+// except that a query which attends to no key gets NaN, and that all scores are stored. .blocks is refused.
 
 // scale * q * k^T + mask, -infinity where a key is not seen
 TSR_API tsr_tensor *tsr_attention_scores(tsr_tensor *q, tsr_tensor *k, tsr_tensor *mask,
@@ -712,7 +714,7 @@ TSR_API tsr_tensor *tsr_weighted_sum_rows(tsr_tensor *weights, tsr_tensor *v);
 // Recurrent layers over x of [steps, batch, inputs], by PyTorch's formulas: weight_input is [gates * hidden, inputs], weight_hidden
 // [gates * hidden, hidden]. Gates of lstm are in, forget, cell, out; those of gru reset, update, new, where the reset is applied after the product. Biases, first
 // states and direction are in tsr_recurrent_desc (desc.h). The results are the states of all steps, [steps, batch, hidden], and the last one, [batch, hidden];
-// any may be NULL. They are recorded step by step: a captured layer runs without recording anew.
+// any may be NULL. The layer is recorded step by step; capture it (capture.h) to avoid recording it again for each run.
 //
 // Errors: TSR_ERR_SHAPE, TSR_ERR_INVALID_ARGUMENT (options). Then all results are NULL.
 
@@ -731,7 +733,7 @@ TSR_API tsr_status tsr_gru(tsr_tensor *x, tsr_tensor *weight_input, tsr_tensor *
 //
 // x is [image, channel, …]. `weight` and `bias` have a number for each channel, or are NULL for 1 and 0.
 
-// With a given mean and variance for each channel, as a trained model has them: (x - mean) / sqrt(variance + eps) * weight + bias.
+// For inference, with the mean and variance of each channel that were found in training: (x - mean) / sqrt(variance + eps) * weight + bias.
 TSR_API tsr_tensor *tsr_batch_norm(tsr_tensor *x, tsr_tensor *mean, tsr_tensor *variance, tsr_tensor *weight,
                                    tsr_tensor *bias, double eps);
 
@@ -741,7 +743,7 @@ TSR_API tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean,
                                         tsr_tensor *weight, tsr_tensor *bias, double momentum, double eps,
                                         tsr_tensor **out_normed);
 
-// The mean and variance of each group of channels of an image; of each channel by itself.
+// As batch_norm, but with the mean and variance of each group of channels of each image (group_norm), or of each channel of each image (instance_norm).
 //
 // Errors: TSR_ERR_SHAPE (groups that do not divide the channels).
 
@@ -756,7 +758,7 @@ TSR_API tsr_tensor *tsr_local_response_norm(tsr_tensor *x, int64_t size, double 
 
 // --- Linear algebra --------------------------------------------------------------------------------------------------
 //
-// Views are read where they lie: a transposed or sliced matrix costs no copy.
+// Views are read in place: a transposed or sliced matrix costs no copy.
 
 // Matrix product over the last two axes; the axes before them are broadcast. A vector on the left is a row, on the
 // right a column, and that axis is not in the result. Two vectors give their dot product.
@@ -773,8 +775,8 @@ TSR_API tsr_tensor *tsr_gemm(double alpha, tsr_tensor *a, tsr_tensor *b, double 
 // Errors: TSR_ERR_SHAPE (a weight, bias or residual that does not fit), TSR_ERR_INVALID_ARGUMENT (an activation that does not exist).
 TSR_API tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_linear_desc *desc);
 
-// matmul and gemv whose result is written into `target`, any view of the result's shape, as tsr_assign does: the product is converted to the
-// target's dtype, and who reads the target later sees it.
+// As matmul and gemv, but the result is written to `target`, any view of the result's shape, as by tsr_assign: the product is converted to the target's dtype, and
+// operators that are recorded later read the new elements.
 //
 // Errors: those of the product and of tsr_assign; TSR_ERR_SHAPE (a target of another shape). Then the target keeps its elements.
 
@@ -802,8 +804,8 @@ TSR_API tsr_tensor *tsr_tensordot(tsr_tensor *a, tsr_tensor *b, const int *axes_
 // result lacks is summed over; one that a tensor has twice is its diagonal; "..." stands for axes without names, which are broadcast. Without "->" the
 // result has "...", then the letters that occur once, in the order of the alphabet, capitals first. Sizes of 1 are broadcast. Spaces are skipped.
 //
-// Up to 10 tensors are multiplied in pairs, in the order that takes the fewest multiplications, each by matmul. f16 and bf16 are rounded once: where
-// there are results on the way, these are f32.
+// Up to 10 tensors are multiplied in pairs by matmul, in the order that takes the fewest multiplications. f16 and bf16 are rounded once, because intermediate
+// results are f32.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (the equation), TSR_ERR_SHAPE (tensors that do not fit it), TSR_ERR_UNSUPPORTED (more tensors, or more than 8 axes
 //         on the way).
@@ -827,11 +829,11 @@ TSR_API tsr_tensor *tsr_cdist(tsr_tensor *a, tsr_tensor *b);  // distances betwe
 
 // --- Quantised weights -----------------------------------------------------------------------------------------------
 //
-// A quantised tensor is a u8 tensor whose last axis holds whole blocks of a format (tsr_quant_format in desc.h), byte by byte as GGUF files have
-// them, so that a weight is read from such a file as it is. Any view of it is taken.
+// A quantised tensor is a u8 tensor whose last axis holds whole blocks of a format (tsr_quant_format in desc.h), byte by byte as in GGUF files, so that weights of
+// such a file can be used unchanged. Any view of such a tensor is accepted.
 
-// The last axis of x in blocks. A block is scaled by its extreme elements; q4_K and q6_K try some more scales and take those with the least sum of squared
-// errors. No error is larger than the block's largest magnitude divided by 250 (q8_0), 7.9 (q4_0), 7 (q4_K) or 16 (q6_K). f64 is rounded to f32 first.
+// Quantises x: the last axis is divided into blocks. The scale of a block follows from its extreme elements; q4_K and q6_K try more scales and choose those with the
+// least sum of squared errors. No error is larger than the block's largest magnitude divided by 250 (q8_0), 7.9 (q4_0), 7 (q4_K) or 16 (q6_K). f64 is rounded to f32 first.
 // A NaN or an infinity makes all elements of its block NaN. Scales are f16: a block whose largest magnitude is above 500,000 gets smaller elements, and one
 // below 0.001 larger errors.
 //
@@ -844,8 +846,8 @@ TSR_API tsr_tensor *tsr_quantize(tsr_tensor *x, tsr_quant_format format);
 // Errors: TSR_ERR_SHAPE (the last axis is no whole number of blocks), TSR_ERR_DTYPE (x is not u8, dtype is no float).
 TSR_API tsr_tensor *tsr_dequantize(tsr_tensor *x, tsr_quant_format format, tsr_dtype dtype);
 
-// x * w^T for x of […, k] and n rows of k quantised weights, [n, bytes]: the layer of a network whose weight lies in a model file; the result is […, n]. One
-// row of x is a matrix by a vector. Weights are decoded to f32 where they are used, and never stored as numbers. Sums are f32, or f64 for an x of f64.
+// x * w^T for x of […, k] and n rows of k quantised weights, [n, bytes]; the result is […, n]. With one row of x this is a matrix-vector product. Weights are decoded
+// to f32 inside the kernel, and never stored in decoded form. Sums are f32, or f64 for an x of f64.
 //
 // Errors: TSR_ERR_SHAPE (w has not 2 axes, or rows of another length than x), TSR_ERR_DTYPE (w is not u8).
 TSR_API tsr_tensor *tsr_matmul_quantized(tsr_tensor *x, tsr_tensor *w, tsr_quant_format format);
@@ -861,10 +863,11 @@ TSR_API tsr_status tsr_quantize_channels(tsr_tensor *x, int axis, tsr_tensor **o
 // x * w^T for i8 with a scale for each row
 TSR_API tsr_tensor *tsr_matmul_channels(tsr_tensor *x, tsr_tensor *w, tsr_tensor *scale);
 
-// Whole numbers with a scale and a zero point, as ONNX has them. A scale is one number, a list along `axis`, or a tensor like x whose size along that axis divides that
-// of x: then each scale is for a block of neighbours. A zero point, NULL for 0, has the shape of the scale. quantize_linear gives round(x / scale) + zero_point, halves to
-// the even number, within the range of `dtype` (u8, i8, u16, i16), and 0 for NaN; dequantize_linear gives (x - zero_point) * scale in the dtype of the scale; the difference wraps as i32, or as a wider x. Computed in f32,
-// in f64 for x, or a scale, of f64.
+// Integers with a scale and a zero point, as in ONNX. The scale is one number, a list along `axis`, or a tensor with the shape of x except along `axis`, where its size
+// divides that of x: each scale then belongs to a block of neighbours. The zero point has the shape of the scale; NULL means 0. quantize_linear gives
+// round(x / scale) + zero_point, halves rounded to the even number, limited to the range of `dtype` (u8, i8, u16, i16), and 0 for NaN. dequantize_linear gives
+// (x - zero_point) * scale in the dtype of the scale; the difference is computed in i32, or in the dtype of a wider x, and wraps. Computed in f32, or in f64 if x or the
+// scale is f64.
 //
 // Errors: TSR_ERR_SHAPE (a scale or zero point that does not fit), TSR_ERR_DTYPE.
 
@@ -874,14 +877,14 @@ TSR_API tsr_tensor *tsr_quantize_linear(tsr_tensor *x, tsr_tensor *scale, tsr_te
 // (x - zero_point) * scale
 TSR_API tsr_tensor *tsr_dequantize_linear(tsr_tensor *x, tsr_tensor *scale, tsr_tensor *zero_point, int axis);
 
-// u8 with one scale and zero point that x itself gives: `*out_scale` (f32) is the distance from the least to the largest element, 0 included, divided by 255, and 1 if
-// that is 0; `*out_zero_point` (u8) stands for 0. A NaN makes the scale NaN and all else 0. Any result may be NULL.
+// Quantises x to u8, with one scale and zero point that are computed from x: `*out_scale` (f32) is (max(x, 0) - min(x, 0)) / 255, or 1 if that is 0; `*out_zero_point`
+// (u8) is the number that stands for 0. A NaN makes the scale NaN and everything else 0. Any result may be NULL.
 TSR_API tsr_status tsr_dynamic_quantize_linear(tsr_tensor *x, tsr_tensor **out_y, tsr_tensor **out_scale,
                                                tsr_tensor **out_zero_point);
 
-// Products of i8 and u8, each less its zero point, with sums in i32, which wrap. A zero point is one number or one for each row of a, column of b, or first axis of a
-// weight; NULL is 0. Axes before the last two are broadcast. conv_integer takes the options of tsr_conv and pads with the zero point of x; it keeps x less its zero
-// point, in i32, until it is done.
+// Products of i8 and u8 tensors, from whose elements their zero points are subtracted; sums are i32 and wrap. A zero point is one number, or one for each row of a,
+// column of b, or element of the first axis of a weight; NULL means 0. Axes before the last two are broadcast. conv_integer has the options of tsr_conv and pads
+// with the zero point of x; it needs memory for x in i32 while it runs.
 //
 // Errors: TSR_ERR_SHAPE, with the shapes; TSR_ERR_DTYPE (not i8 or u8).
 
@@ -892,8 +895,8 @@ TSR_API tsr_tensor *tsr_matmul_integer(tsr_tensor *a, tsr_tensor *b, tsr_tensor 
 TSR_API tsr_tensor *tsr_conv_integer(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *x_zero_point,
                                      tsr_tensor *weight_zero_point, const tsr_conv_desc *desc);
 
-// matmul_integer as numbers of `y_scale` and `y_zero_point`, whose dtype (i8 or u8) is that of the result: quantize_linear of the product times both scales. A scale is one number,
-// or one for each row of a or column of b.
+// matmul_integer, times a_scale and b_scale, quantised with `y_scale` and `y_zero_point` as by quantize_linear. The result has the dtype of `y_zero_point` (i8 or u8). A
+// scale is one number, or one for each row of a or column of b.
 //
 // Errors: those of matmul_integer; TSR_ERR_SHAPE (scales).
 TSR_API tsr_tensor *tsr_qlinear_matmul(tsr_tensor *a, tsr_tensor *a_scale, tsr_tensor *a_zero_point, tsr_tensor *b,
@@ -903,23 +906,23 @@ TSR_API tsr_tensor *tsr_qlinear_matmul(tsr_tensor *a, tsr_tensor *a_scale, tsr_t
 // --- Matrices: factors and equations ---------------------------------------------------------------------------------
 //
 // x is [batch …, rows, columns]; each matrix of the batch is taken by itself. Computed in f32 or f64: integers and bool become f32, f16 and bf16 are
-// computed in f32 and rounded at the end. What a matrix has no answer for shows in its elements of the result, and not as an error, since it is
-// found on the device: a singular matrix gives infinities or NaN, and the other matrices of the batch are as they should be. Of a matrix with NaN or infinities any
-// element of a result may be NaN.
+// computed in f32 and rounded at the end. A matrix without a solution is not an error, since only the device finds it: a singular matrix gives infinities or NaN in its
+// part of the result, and the other matrices of the batch are not affected. If a matrix contains NaN or infinities, any element of its result may be NaN.
 //
 // Errors: TSR_ERR_SHAPE, with the shapes (fewer than 2 axes; not square where that is needed).
 
-// The lower triangular L with positive diagonal, or its transpose if `upper`, for which L * L^T is x. Only the lower triangle of x is read. A matrix that is
-// not positive definite gives NaN from the column on where that shows, and the columns before are right.
+// The lower triangular L with positive diagonal, or its transpose if `upper`, for which L * L^T is x. Only the lower triangle of x is read. If a matrix is not positive
+// definite, the columns from the one where this becomes apparent are NaN; the columns before are right.
 TSR_API tsr_tensor *tsr_cholesky(tsr_tensor *x, bool upper);
 
-// x with its rows in another order is L * U: L has ones on its diagonal. `*out_factors`, of the shape of x, has L below the diagonal and U from it on; row i
-// of the product is row `(*out_rows)[i]` of x (i32, [batch …, rows]), chosen so that no element of L is above 1 in magnitude. A singular matrix
-// has a 0 on the diagonal of U. Either result may be NULL.
+// LU factors: L * U is x with its rows in another order. `*out_factors`, of the shape of x, has L below the diagonal (the diagonal of L is 1) and U on and above it. Row i
+// of L * U is row `(*out_rows)[i]` of x (i32, [batch …, rows]); the order is chosen so that no element of L is above 1 in magnitude. A singular matrix has a 0 on the
+// diagonal of U. Either result may be NULL.
 TSR_API tsr_status tsr_lu(tsr_tensor *x, tsr_tensor **out_factors, tsr_tensor **out_rows);
 
-// The solution of a * x = b; b is a vector, or has columns that are right sides. Batch axes are broadcast. triangular_solve reads the
-// lower triangle of a, or the upper one, takes its transpose if `transposed`, and its diagonal as ones if `unit`. A diagonal with a 0 gives infinities or NaN.
+// The solution x of a * x = b; b is a vector, or a matrix each of whose columns is a right-hand side. Batch axes are broadcast. triangular_solve reads only the lower
+// triangle of a, or the upper one if `upper`; it uses the transpose of that if `transposed`, and takes its diagonal as 1 if `unit`. A 0 on the diagonal gives
+// infinities or NaN.
 //
 // Errors: TSR_ERR_SHAPE (b has another number of rows).
 
@@ -930,8 +933,8 @@ TSR_API tsr_tensor *tsr_solve(tsr_tensor *a, tsr_tensor *b);
 // the matrix whose product with x is the identity
 TSR_API tsr_tensor *tsr_inverse(tsr_tensor *x);
 
-// Of a matrix without elements: 1. slogdet gives its sign (-1, 0 or 1) and the logarithm of its magnitude (-infinity for 0), where det would
-// overflow or vanish; either result may be NULL.
+// det: the determinant; 1 for a matrix without elements. slogdet: its sign (-1, 0 or 1) and the logarithm of its magnitude (-infinity for 0), for determinants that
+// would overflow or underflow; either result may be NULL.
 
 // determinant
 TSR_API tsr_tensor *tsr_det(tsr_tensor *x);
@@ -958,8 +961,8 @@ TSR_API tsr_status tsr_eigh(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor *
 // matrix makes its values NaN. Any result may be NULL.
 TSR_API tsr_status tsr_svd(tsr_tensor *x, bool full, tsr_tensor **out_u, tsr_tensor **out_s, tsr_tensor **out_vt);
 
-// From the singular values above `tolerance` times the largest; 0 means epsilon times the larger of rows and columns. pinv, the pseudo-inverse, inverts on the
-// space that they span; lstsq with any a is tsr_matmul(tsr_pinv(a, 0), b). matrix_rank counts them.
+// Both use the singular values above `tolerance` times the largest; a tolerance of 0 means the dtype's epsilon times the larger of rows and columns. matrix_rank counts
+// these values. pinv is the pseudo-inverse; tsr_matmul(tsr_pinv(a, 0), b) solves least squares for any a, also where tsr_lstsq cannot.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (a tolerance below 0, or 1 and more).
 
@@ -968,9 +971,9 @@ TSR_API tsr_tensor *tsr_pinv(tsr_tensor *x, double tolerance);
 // how many singular values count
 TSR_API tsr_tensor *tsr_matrix_rank(tsr_tensor *x, double tolerance);
 
-// p is 1 (the largest sum of magnitudes of a column), INFINITY (of a row) or 2 (the largest singular value); -1, -INFINITY and -2: the smallest. The
-// Frobenius norm is tsr_norm with p 2 over both axes. cond is the norm of x times that of its inverse; by singular values, which any shape has, for 2 and -2:
-// infinite for a singular matrix.
+// matrix_norm: for p 1 the largest sum of magnitudes of a column, for INFINITY that of a row, for 2 the largest singular value; for -1, -INFINITY and -2 the smallest of
+// these. The Frobenius norm is tsr_norm with p 2 over both axes. cond: the norm of x times that of its inverse; for p 2 and -2 the quotient of singular values, for
+// matrices of any shape. Infinite for a singular matrix.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (another p), TSR_ERR_SHAPE (matrices without elements).
 
@@ -979,7 +982,7 @@ TSR_API tsr_tensor *tsr_matrix_norm(tsr_tensor *x, double p);
 // condition number: the norm of x times that of its inverse
 TSR_API tsr_tensor *tsr_cond(tsr_tensor *x, double p);
 
-// The identity to the power 0; a negative power is that of the inverse.
+// x * x * …, `power` times; the identity for 0; for a negative power that of the inverse.
 TSR_API tsr_tensor *tsr_matrix_power(tsr_tensor *x, int64_t power);
 
 // --- Fourier transforms ----------------------------------------------------------------------------------------------
@@ -988,8 +991,8 @@ TSR_API tsr_tensor *tsr_matrix_power(tsr_tensor *x, int64_t power);
 // and of its transform have the same numbers. Transforms go over the `axis_count` axes in `axes`; none (NULL, 0) means all. Any length is
 // possible: with prime factors up to 61 in as many passes as there are factors, others through a convolution, which takes up to
 // nine times the memory of x. Errors are a few roundings per pass. Integers and bool become f32; f16 and bf16 are computed in
-// f32. A NaN or an infinity makes the whole line NaN. A pair of tensors would need two of every operator that handles both parts, a complex
-// dtype a case of its own in every operator and backend; a last axis of 2 is one tensor, which views, copies and element-wise operators take as it is.
+// f32. A NaN or an infinity makes the whole line NaN. (Why a last axis of 2: views, copies and element-wise operators accept such a tensor as it is, while a complex dtype
+// would need a case of its own in every operator and backend.)
 //
 // Errors: TSR_ERR_SHAPE (the last axis is not 2), TSR_ERR_UNSUPPORTED (an axis of more than 2^27 elements).
 
@@ -1000,11 +1003,12 @@ TSR_API tsr_tensor *tsr_fft(tsr_tensor *x, const int *axes, int axis_count);
 // inverse of fft
 TSR_API tsr_tensor *tsr_ifft(tsr_tensor *x, const int *axes, int axis_count);
 
-// Of a real x, which has no axis for the parts; the result has one. Along the last axis named, the first n / 2 + 1 elements: the others are their
+// As fft, for a real x, which has no axis of 2; the result has one. Along the last axis named it has only the first n / 2 + 1 elements: the others would be their
 // conjugates in reverse order.
 TSR_API tsr_tensor *tsr_rfft(tsr_tensor *x, const int *axes, int axis_count);
 
-// Inverse of rfft: real. `size` is that of the last axis named in the result, 0 the even one; the imaginary parts that must be 0 there are not read.
+// Inverse of rfft; the result is real. `size` is the size of the last axis named in the result; 0 means the even one of the two sizes possible. Imaginary parts that
+// are 0 for every real signal are not read.
 //
 // Errors: TSR_ERR_SHAPE (the axis of x has another size than size / 2 + 1).
 TSR_API tsr_tensor *tsr_irfft(tsr_tensor *x, int64_t size, const int *axes, int axis_count);
@@ -1028,12 +1032,12 @@ TSR_API tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape sha
 TSR_API tsr_tensor *tsr_randint(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int64_t low, int64_t high,
                                 uint64_t seed);
 
-// From the same counter, the same on every device within the bound that docs/operators.md gives; f64 carries f32's precision. Float dtypes only, but
-// for Poisson numbers, which any but bool may hold.
+// Random numbers of other distributions, from the same counter: equal on every device within the bound that docs/operators.md gives. f64 carries f32's precision. Float
+// dtypes only; Poisson numbers may have any dtype but bool.
 //
-// Exponential with this mean, up to 22.2 times it. Normal (mean 0, deviation 1), but from `low` to `high`, either of which may be infinite, if 2^-16 of
-// all normal numbers lie between them. Gamma with shape parameter `alpha`, 0.001 to 10^6, and mean alpha * scale. Poisson: whole numbers with mean
-// `rate`, up to 10^8, the same bits everywhere.
+// rand_exponential: with mean `scale`, at most 22.2 times the mean. rand_truncated_normal: normal (mean 0, deviation 1), limited to `low` … `high`; either may be infinite,
+// and at least 2^-16 of all normal numbers must lie between them. rand_gamma: with shape parameter `alpha`, 0.001 to 10^6, and mean alpha * scale. rand_poisson:
+// whole numbers with mean `rate`, up to 10^8, the same bits on every device.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (scale, alpha, rate, low not below high), TSR_ERR_UNSUPPORTED (low and high too far out).
 
@@ -1053,9 +1057,9 @@ TSR_API tsr_tensor *tsr_rand_poisson(tsr_device *device, tsr_dtype dtype, tsr_sh
 TSR_API tsr_tensor *tsr_permutation(tsr_device *device, int64_t count, uint64_t seed);
 
 // `count` random indices (i32) for each row of weights, its last axis: index i is drawn in proportion to weight i. Weights need not add up to 1;
-// negative ones and NaN count as 0, and those are never drawn, unless without `replace` too few others are left (they then follow in their order), or a
-// row has no others (all draws are then its last element). Computed in f32: devices may differ where a number falls on the boundary between two
-// elements, by a rounding of the weights' sum; not for weights that are whole numbers.
+// negative ones and NaN count as 0. Elements of weight 0 are drawn only if there is no other choice: without `replace`, when too few others are left (they then
+// follow in their order); and if all weights of a row are 0 (all draws are then its last element). Computed in f32: unless weights are whole numbers, devices
+// may round the sum of weights differently, and differ where a random number falls on the boundary between two elements.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (no weights, or without `replace` more draws than weights).
 TSR_API tsr_tensor *tsr_multinomial(tsr_tensor *weights, int64_t count, bool replace, uint64_t seed);
@@ -1074,12 +1078,12 @@ TSR_API tsr_tensor *tsr_bernoulli(tsr_device *device, tsr_dtype dtype, tsr_shape
 // Errors: TSR_ERR_SHAPE (no classes), TSR_ERR_INVALID_ARGUMENT (options).
 TSR_API tsr_tensor *tsr_sample(tsr_tensor *logits, uint64_t seed, const tsr_sample_desc *desc);
 
-// Logits of classes that were chosen before, `tokens` along the last axis, made smaller: divided by the penalty, or multiplied if they are negative. A
-// token that is no class changes nothing.
+// Lowers the logits of the classes in `tokens` (along the last axis), which were chosen before: positive logits are divided by the penalty, negative ones multiplied by
+// it. A token that is no class changes nothing.
 TSR_API tsr_tensor *tsr_repetition_penalty(tsr_tensor *logits, tsr_tensor *tokens, double penalty);
 
-// For training: 0 where bernoulli of this seed is 1, else x / (1 - p), so that sums stay the same on average. The same seed drops the same
-// elements; give each call another one.
+// For training: 0 where bernoulli of this seed is 1, else x / (1 - p), so that sums stay the same on average. The same seed drops the same elements, so use another
+// seed for each call.
 TSR_API tsr_tensor *tsr_dropout(tsr_tensor *x, double p, uint64_t seed);
 
 #endif

@@ -58,8 +58,8 @@ typedef struct tsr_optim_group {
   double rate_factor;  // of the learning rate; 0 means 1, a negative number 0
 } tsr_optim_group;
 
-// Multiplies losses, so that small gradients of f16 do not become 0. Where a gradient is infinite or NaN, the step changes nothing but the scale,
-// which is multiplied by `backoff`; after `interval` steps without that, it is multiplied by `growth`. It stays between 2^-64 and 2^64.
+// The loss scale: losses are multiplied by it, so that small gradients of f16 do not become 0. If a gradient is infinite or NaN, the step changes no parameter, and
+// the scale is multiplied by `backoff`. After `interval` steps without that, it is multiplied by `growth`. It stays between 2^-64 and 2^64.
 typedef struct tsr_loss_scale {
   double first;      // the scale at first, such as 65536; 0: losses are not scaled
   double growth;     // 0 means 2
@@ -77,13 +77,14 @@ typedef struct tsr_optim_desc {
   double beta2;         // 0 means 0.999 (adam, adamw), 0.99 (rmsprop, lion)
   double eps;           // adam, adamw, rmsprop; 0 means 1e-8
   double weight_decay;  // 0 means 0.01 for adamw, else none
-  bool
-      decays_vectors;  // Otherwise tensors of less than two axes (biases, norms) have no weight decay, unless a group matches.
+  // Weight decay also for tensors of less than two axes (biases, norms); false: only if a group matches them.
+  bool decays_vectors;
   const tsr_optim_group *groups;  // the first group that matches a name counts
   int group_count;                // 0 to 63
   tsr_schedule schedule;
-  double clip_value;  // gradients are limited to -clip_value … clip_value; 0: not
-  double clip_norm;   // then all of them are scaled so that the norm of the whole is at most this; 0: not
+  double clip_value;  // gradients are limited to -clip_value … clip_value; 0: not limited
+  // then all gradients are scaled by one factor so that their common norm is at most this; 0: not scaled
+  double clip_norm;
   tsr_loss_scale loss_scale;
 } tsr_optim_desc;
 
@@ -99,8 +100,9 @@ TSR_API tsr_status tsr_optim_create(tsr_params *params, const tsr_optim_desc *de
 TSR_API tsr_optim *tsr_optim_retain(tsr_optim *optim);
 TSR_API void tsr_optim_release(tsr_optim *optim);
 
-// Computes the set's gradients (tsr_params_grad) and queues one update of all its tensors by them, in place; clipping by norm and loss scaling are one launch more.
-// Does not wait. Operators recorded before still read the old parameters. Write nothing else to gradients between tsr_params_grad and this.
+// Runs the set's gradients, which tsr_params_grad has recorded, and queues one launch that updates all tensors of the set in place; clipping by norm and loss
+// scaling take another launch. Does not wait. Operators recorded before still read the old parameters. Do not write to the gradients between
+// tsr_params_grad and this call.
 //
 // The parameters and the state of the optimiser change together, or not at all.
 //
@@ -109,12 +111,12 @@ TSR_API void tsr_optim_release(tsr_optim *optim);
 //          TSR_ERR_LAUNCH, TSR_ERR_OUT_OF_MEMORY, TSR_ERR_DEVICE_LOST.
 TSR_API tsr_status tsr_optim_step(tsr_optim *optim);
 
-// Sets the learning rate (before the schedule's and the groups' factors), also for captured steps that run from now on.
+// Sets the learning rate (before the factors of the schedule and the groups are applied). It also applies to captured steps that run from now on.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (not a finite number, or below 0), those of tsr_write.
 TSR_API tsr_status tsr_optim_set_rate(tsr_optim *optim, double rate);
 
-// Steps done. Waits for the device. tsr_optim_set_step makes the optimiser go on from there, for a training that is resumed.
+// The number of steps done; waits for the device. tsr_optim_set_step sets that number, to resume a training.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (NULL; a step below 0 or above 2^31 - 1), those of tsr_read and tsr_write.
 TSR_API tsr_status tsr_optim_get_step(tsr_optim *optim, int64_t *out_step);
@@ -132,8 +134,8 @@ TSR_API tsr_tensor *tsr_optim_scale(const tsr_optim *optim);
 TSR_API tsr_status tsr_optim_set_scale(tsr_optim *optim, double scale);
 
 // What the optimiser keeps for each parameter, as sets with the names and shapes of its parameters: "m" (momentum, first moment), "v" (second moment),
-// "master" (parameters in f32, for those of f16 and bf16). Read, write or copy them like all tensors (tsr_params_copy). A step computes from "master", so after writing to parameters of
-// f16 or bf16, copy them there. NULL if it keeps no such thing. Borrowed from the optimiser.
+// "master" (parameters in f32, for those of f16 and bf16). Read, write or copy them like all tensors (tsr_params_copy). A step computes from "master", so after
+// writing to parameters of f16 or bf16, copy them to "master" as well. NULL if the optimiser has no state of this name. Borrowed from the optimiser.
 TSR_API tsr_params *tsr_optim_state(const tsr_optim *optim, const char *name);
 
 #endif

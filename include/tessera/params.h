@@ -37,7 +37,7 @@ typedef enum tsr_init {
   TSR_INIT_ONES,
   TSR_INIT_CONSTANT,          // `value`
   TSR_INIT_NORMAL,            // mean 0, standard deviation `value`; 0 means 1
-  TSR_INIT_TRUNCATED_NORMAL,  // as NORMAL, drawn again beyond two standard deviations
+  TSR_INIT_TRUNCATED_NORMAL,  // as NORMAL; numbers beyond two standard deviations are drawn again
   TSR_INIT_UNIFORM,           // from -`value` to `value`; 0 means 1
   TSR_INIT_XAVIER_UNIFORM,    // from -a to a, a = gain * sqrt(6 / (fan_in + fan_out)); the gain is `value`, 0 means 1
   TSR_INIT_XAVIER_NORMAL,     // standard deviation gain * sqrt(2 / (fan_in + fan_out))
@@ -103,10 +103,10 @@ TSR_API tsr_status tsr_params_copy(tsr_params *target, const tsr_params *source)
 // tsr_grad_watch for all tensors of the set.
 TSR_API tsr_status tsr_params_watch(const tsr_params *params);
 
-// Records the gradients of `y` by all tensors of the set, which keeps them for tsr_params_gradient and for optimisers until the next call.
-// As tsr_grad otherwise; nothing runs yet. tsr_params_grad_add adds them to those that are there: for a batch in several parts.
+// Records the gradients of `y` by all tensors of the set. The set keeps them, for tsr_params_gradient and for optimisers, until the next call. Otherwise as
+// tsr_grad; nothing runs yet. tsr_params_grad_add adds the new gradients to those that the set has: for a batch that is computed in several parts.
 //
-// Errors: those of tsr_grad. Then the gradients are as they were, unless host memory is out.
+// Errors: those of tsr_grad. Then the set keeps its gradients, unless host memory is out.
 TSR_API tsr_status tsr_params_grad(tsr_params *params, tsr_tensor *y, const tsr_grad_desc *desc);
 TSR_API tsr_status tsr_params_grad_add(tsr_params *params, tsr_tensor *y, const tsr_grad_desc *desc);
 

@@ -49,14 +49,14 @@ typedef enum tsr_profile_clock {
   TSR_CLOCK_HOST,    // the host's: the time was spent inside the call. Work of a device that runs work later and has no
                      // clock shows only how long queueing it took
   TSR_CLOCK_DEVICE,  // the device's: from the start to the end of the work itself
-  TSR_CLOCK_ESTIMATED  // not measured: the mean of those times of the device's clock that like work took before
+  TSR_CLOCK_ESTIMATED  // not measured: the mean of the device's times that were measured for the same work before
 } tsr_profile_clock;
 
 // One thing that happened. Texts are never NULL; they are valid as long as the library is loaded.
 typedef struct tsr_profile_record {
   tsr_profile_kind kind;
   tsr_profile_clock clock;
-  const char *name;       // of the kernel, the native operator, the device a tensor came from, …
+  const char *name;       // of the kernel, of the native operator, of the device a tensor came from, …
   const char *operators;  // the operators that a kernel computes, "matmul add relu"; of a replay: its kernels
   const char *result;     // dtype and shape of the result, "f32 64x10"; empty if unknown
   const char *label;      // "train/forward"; empty: none
@@ -65,22 +65,23 @@ typedef struct tsr_profile_record {
   int thread;             // number of the calling thread, from 0 in the order in which threads were first seen
   uint64_t start_ns;      // since tsr_profile_begin, on the clock above; device times are aligned to the host's clock
   uint64_t duration_ns;
-  uint64_t host_start_ns;  // when the host made the call, and how long it was in there
+  uint64_t host_start_ns;  // when the host's call began; host_ns is how long it took
   uint64_t host_ns;
   uint64_t bytes;       // read and written, copied or allocated; 0: unknown
   uint64_t operations;  // additions, multiplications and the like; 0: unknown
-  double share;         // part of the device's limit that it reached: the larger of bytes per second and operations
-                        // per second (f32 only), 0 to 1, above 1 if the data was in a cache; 0: unknown
+  // How much of the device's limits the work reached, 0 to 1: the larger of its bytes per second and its operations per second (f32 only), each divided by the
+  // limit of tsr_profile_device. Above 1 if the data was in a cache; 0: unknown.
+  double share;
 } tsr_profile_record;
 
-// A device that was used meanwhile.
+// A device that was used while the profile was recorded.
 typedef struct tsr_profile_device {
   const char *backend, *name;
   bool has_clock;                // times of its work are from its own clock
   double bytes_per_second;       // the limits that `share` is relative to, measured when the device was opened;
   double operations_per_second;  // 0: not measured. Of f32 multiply-adds, without matrix units
   uint64_t peak_bytes;           // most memory in use at a time
-  uint64_t taken_count;          // how often memory was taken from the pool, and how much
+  uint64_t taken_count;          // how often memory was taken from the pool; taken_bytes is how much in all
   uint64_t taken_bytes;
   const char *rejected;  // why other devices were passed over when this one was chosen; empty: none were
 } tsr_profile_device;
@@ -89,15 +90,15 @@ typedef struct tsr_profile_device {
 typedef struct tsr_profile_summary {
   int record_count, device_count;
   uint64_t duration_ns;    // from begin to end
-  uint64_t dropped_count;  // oldest records that made room for newer ones; they count in the table, but have no place
-                           // on the timeline
-  uint64_t lost_count;     // records for which there was no host memory: they are nowhere
+  uint64_t dropped_count;  // old records that made room for newer ones: counted in the table, not on the timeline
+  uint64_t lost_count;     // records that are missing everywhere, because host memory was out
   uint64_t untimed_count;  // records that have the host's time although the device has a clock
 } tsr_profile_summary;
 
 // Options; the zero value is the default.
 typedef struct tsr_profile_desc {
-  // Most records to keep, 80 bytes each; then the oldest of a queue make room for its new ones. 0: 262,144. At least 1,024, and as many for each queue.
+  // Most records to keep. When there are more, the oldest records of a queue make room for its new ones. 0 means 262,144; smaller numbers than 1,024 count as
+  // 1,024, and each queue may keep as many in any case. A record takes 80 bytes.
   uint64_t record_limit;
   // Runs captures step by step, so that each of their kernels is timed, also where the device would run them as one graph.
   bool is_full;
@@ -105,13 +106,13 @@ typedef struct tsr_profile_desc {
 
 typedef struct tsr_profile tsr_profile;
 
-// Begins to record, on all threads and devices. Devices that are opened later have their limits measured, and give times
-// of their own clock where they have one; those that were open before may only have the host's (OpenCL, Vulkan). `desc`
-// NULL: all defaults.
+// Begins to record, on all threads and devices. For devices that are opened from now on, the limits are measured, and times are those of the device's own clock
+// if it has one. Devices that are open already may have only the host's times (OpenCL, Vulkan). `desc` NULL: all defaults.
 //
 // Threads: any.
-// Errors:  TSR_ERR_INVALID_ARGUMENT (profiling is on already, by this call), TSR_ERR_UNSUPPORTED (web pages). What the setting
-//          `profile` has recorded is given up: its file gets what tsr_profile_end returns.
+// Errors:  TSR_ERR_INVALID_ARGUMENT (tsr_profile_begin was called before, without tsr_profile_end), TSR_ERR_UNSUPPORTED (web pages).
+//
+// If the setting `profile` has begun to record already, its records are discarded; the file that it names gets the profile of this call instead.
 TSR_API tsr_status tsr_profile_begin(const tsr_profile_desc *desc);
 
 // Ends recording and returns the records. Waits, for 10 s at most, until queued work that is being timed has ended.
@@ -136,16 +137,16 @@ TSR_API tsr_status tsr_profile_get_device(const tsr_profile *profile, int index,
 // chrome://tracing, .html a report to open in a browser, and everything else the table as text. NULL or "-": the table to standard error. %p in the path becomes
 // the number of the process.
 //
-// The file is written beside its final place and then renamed, so that there is never half a file. What is there and no plain
-// file, such as a pipe or a link, is written into.
+// The profile is written to a temporary file beside `path`, which is then renamed, so that there is never half a file. If `path` exists and is not a plain file (a
+// pipe, a link), the profile is written into it instead.
 // Errors: TSR_ERR_INVALID_ARGUMENT (no profile, an empty path), TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY.
 TSR_API tsr_status tsr_profile_write(const tsr_profile *profile, const char *path);
 
 // Accepts NULL.
 TSR_API void tsr_profile_release(tsr_profile *profile);
 
-// Names a range of the calling thread: operators that are recorded in it, also if they run later, and everything else
-// that the thread does, get the label in their records. Ranges nest, up to 32 deep: their names are joined with '/'.
+// Begins a labelled range of the calling thread. Until tsr_label_end, the records of everything that the thread does get this label, and so do those of operators
+// that it records, even if they run later. Ranges nest, up to 32 deep: their labels are joined with '/'.
 // Costs nothing measurable while profiling is off. `label` is copied; NULL counts as empty.
 TSR_API void tsr_label_begin(const char *label);
 // Ends the innermost range of the calling thread; does nothing if there is none.

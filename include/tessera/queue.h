@@ -5,7 +5,7 @@
 // A device has one queue from the start; a program that needs no other never sees it. Work of one queue runs in order. Work of two
 // queues of a device may run at the same time, except where it uses the same memory: then it runs in the order in which it was
 // queued, whichever queues it is on, and the device waits, not the caller. So results never depend on the queues. Where a device or
-// its driver has one queue only (Vulkan, WebGPU), all queues share it, in order.
+// its driver has only one queue (WebGPU, software Vulkan), all queues share it, in order.
 //
 // An operator belongs to the queue that is bound to the thread (tsr_scope_begin_on) where it is recorded, and is queued there when it runs.
 // One that is fused into another's kernel runs with that one.
@@ -25,7 +25,8 @@
 typedef struct tsr_queue tsr_queue;
 typedef struct tsr_event tsr_event;
 
-// Creates a further queue of the device. Any number may be created; a device works on at most 7 of them and its first one at a time, further ones share those.
+// Creates another queue of the device. Any number may be created; at most 8 work at the same time, the device's first one included, and further queues share
+// these.
 //
 // Ownership: the caller releases `*out_queue`. It holds a reference to the device.
 // Threads:   any, for all functions here.
@@ -58,8 +59,8 @@ TSR_API tsr_scope *tsr_scope_begin_on(tsr_queue *queue);
 // Errors:    TSR_ERR_OUT_OF_MEMORY, TSR_ERR_DEVICE_LOST. Then `*out_event` is NULL.
 TSR_API tsr_status tsr_queue_record(tsr_queue *queue, tsr_event **out_event);
 
-// Makes work that is queued on `queue` from now on wait for the event. Needed only for order that memory does not give, such as one
-// queue after another at the caller's wish. The device waits; for an event of another device, this call waits.
+// Makes work that is queued on `queue` from now on wait for the event. It is seldom needed, because work that uses the same memory is ordered anyway. The device
+// waits, not the caller; only for an event of another device this call itself waits.
 //
 // Errors: TSR_ERR_DEVICE_LOST; of an event of another device those of tsr_event_wait.
 TSR_API tsr_status tsr_queue_await(tsr_queue *queue, tsr_event *event);
@@ -70,7 +71,7 @@ TSR_API void tsr_event_release(tsr_event *event);
 
 // Whether the event has happened. Does not wait.
 //
-// Errors: TSR_ERR_DEVICE_LOST, or the status of work before the event that failed. Then `*out_is_done` is true: nothing is to be waited for.
+// Errors: TSR_ERR_DEVICE_LOST, or the status of work before the event that failed. Then `*out_is_done` is true, since waiting would not help.
 TSR_API tsr_status tsr_event_is_done(tsr_event *event, bool *out_is_done);
 
 // Waits until the event has happened.
@@ -96,18 +97,18 @@ TSR_API tsr_status tsr_write_async(tsr_queue *queue, tsr_tensor *tensor, const v
                                    tsr_event **out_event);
 
 // As tsr_read, without waiting: runs what the tensor needs and queues the copy on `queue` (NULL: the one that is bound to the
-// thread). `out_data` has the elements once the event has happened and tsr_event_wait has returned, or a callback is called. On CUDA this overlaps other work only with
-// pinned memory; a large copy to other memory is waited for.
+// thread). `out_data` has the elements when tsr_event_wait has returned, or the event's callback is called. On CUDA the copy overlaps other work only if
+// `out_data` is pinned memory; otherwise this call waits for a large copy.
 //
-// Ownership: `out_data` is borrowed until then. `out_event` may be NULL: until tsr_queue_wait or tsr_device_synchronize returned.
+// Ownership: `out_data` is borrowed until then. If `out_event` is NULL, until tsr_queue_wait or tsr_device_synchronize has returned.
 // Errors:    those of tsr_read. Then `*out_event` is NULL and nothing is queued.
 TSR_API tsr_status tsr_read_async(tsr_queue *queue, tsr_tensor *tensor, void *out_data, size_t bytes,
                                   tsr_event **out_event);
 
 // --- Host memory ------------------------------------------------------------------------------------------------------
 
-// Memory of the host that the device copies from and to directly, at full speed and while other work runs (pinned memory), on CUDA
-// and OpenCL; plain memory elsewhere. Aligned to 64 bytes.
+// Allocates pinned memory: host memory that the device copies from and to directly, at full speed and while other work runs. On CUDA, ROCm, Metal, OpenCL and
+// Vulkan; other backends return ordinary memory. Aligned to 64 bytes.
 //
 // Ownership: the caller frees `*out_memory` with tsr_host_free.
 // Errors:    TSR_ERR_OUT_OF_MEMORY, TSR_ERR_INVALID_ARGUMENT (0 bytes). Then `*out_memory` is NULL.
@@ -118,7 +119,7 @@ TSR_API tsr_status tsr_host_alloc(tsr_device *device, size_t bytes, void **out_m
 // Errors: TSR_ERR_INVALID_ARGUMENT (not such memory).
 TSR_API tsr_status tsr_host_free(void *memory);
 
-// Makes `bytes` of the caller's memory such memory, where the device can; else does nothing.
+// Pins `bytes` of the caller's own memory, if the device can (CUDA, ROCm); else does nothing.
 //
 // Ownership: the memory stays the caller's, who calls tsr_host_unregister before freeing it.
 // Errors:    TSR_ERR_INVALID_ARGUMENT (registered already), TSR_ERR_OUT_OF_MEMORY.
@@ -130,12 +131,12 @@ TSR_API bool tsr_host_is_pinned(tsr_device *device, const void *memory, size_t b
 
 // --- Several devices --------------------------------------------------------------------------------------------------
 
-// Computes the result for `part`, which is on `device`, with calls that record it. Returns a new reference, or a failed tensor.
+// Records the operators that compute the result for `part`, which is on `device`. Returns the result as a new reference, or a failed tensor.
 typedef tsr_tensor *(*tsr_part_fn)(tsr_tensor *part, tsr_device *device, int index, void *user);
 
-// Splits `batch` along axis 0 into a part for each of the devices, in proportion to `weights` (NULL: equal parts), calls
-// `compute` for each part that is not empty, has all devices work at the same time, and joins the results along axis 0 on the device of `batch`.
-// Each device works on a queue of its own, so that the calling thread waits for none of them before all have begun.
+// Splits `batch` along axis 0 into a part for each of the devices, in proportion to `weights` (NULL: equal parts), calls `compute` for each part that is not
+// empty, and joins the results along axis 0 on the device of `batch`. All devices work at the same time: each uses a queue of its own, and the calling thread
+// waits for none of them before all have begun.
 //
 // Ownership: the caller owns the result, or the innermost scope does.
 // Errors:    a failed tensor: TSR_ERR_INVALID_ARGUMENT (no device, a weight that is negative or not finite, weights that are all 0),

@@ -83,7 +83,7 @@ TSR_API tsr_tensor *tsr_slice(tsr_tensor *tensor, int axis, int64_t start, int64
 // One item of a key such as Python's x[3, 2:8:2, None].
 typedef enum tsr_key_kind {
   TSR_KEY_RANGE,  // elements `start` to `stop` of an axis by `step`, as in tsr_slice
-  TSR_KEY_AT,     // element `start` of an axis, which the view does not have; a negative one counts from the end
+  TSR_KEY_AT,     // element `start` of an axis, which the view lacks; a negative index counts from the end
   TSR_KEY_NEW     // a new axis of size 1
 } tsr_key_kind;
 typedef struct tsr_key {
@@ -94,8 +94,8 @@ typedef struct tsr_key {
 #define TSR_RANGE(start, stop) ((tsr_key){TSR_KEY_RANGE, (start), (stop), 1})
 #define TSR_NEW_AXIS           ((tsr_key){TSR_KEY_NEW, 0, 0, 0})
 
-// The view that a key names, whose items are about the tensor's axes in their order; axes behind the last item are whole. `items` is borrowed
-// for the call: tsr_view(x, (tsr_key[]){TSR_AT(3), TSR_RANGE(2, 8)}, 2).
+// The view that a key selects. Item i is applied to the next axis of the tensor; axes after the last item are taken whole. `items` is borrowed for the call:
+// tsr_view(x, (tsr_key[]){TSR_AT(3), TSR_RANGE(2, 8)}, 2).
 //
 // Errors: TSR_ERR_SHAPE (an index out of bounds, more items than axes), TSR_ERR_INVALID_ARGUMENT (a step of 0).
 TSR_API tsr_tensor *tsr_view(tsr_tensor *tensor, const tsr_key *items, int item_count);
@@ -143,11 +143,12 @@ TSR_API tsr_status tsr_read(tsr_tensor *tensor, void *out_data, size_t bytes);
 TSR_API tsr_status tsr_item(tsr_tensor *tensor, double *out_value);
 TSR_API tsr_status tsr_item_int(tsr_tensor *tensor, int64_t *out_value);
 
-// Copies the bytes of the element at an index, if it is there to be read: computed, in memory that the host addresses, and no queued work can still change it. The index has a
-// number for each axis; negative ones count from the end. False: it is not, or the index is wrong; tsr_item of a tsr_view then reads it, or says what is wrong.
+// Copies the bytes of the element at an index, if that needs no wait and no copy from the device: the element has been computed, is in memory that the host can
+// address, and no queued work can still change it. The index has a number for each axis; negative ones count from the end. Otherwise, and if the index is
+// wrong, returns false: tsr_item of a tsr_view then reads the element, or reports the error.
 TSR_API bool tsr_peek(const tsr_tensor *tensor, const int64_t *index, int axis_count, void *out_element);
 
-// As tsr_peek, for all elements, in row-major order. False: they are not there, or `bytes` is not their size; tsr_read then reads them, or says what is wrong.
+// As tsr_peek, for all elements, in row-major order. False also if `bytes` is not their size; tsr_read then reads them, or reports the error.
 TSR_API bool tsr_peek_all(const tsr_tensor *tensor, void *out_elements, size_t bytes);
 
 // Queues everything the tensor needs and returns without waiting; reading, or tsr_device_synchronize, waits.
@@ -179,14 +180,14 @@ TSR_API tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes)
 //          returned by the call that makes it run.
 TSR_API tsr_status tsr_assign(tsr_tensor *target, tsr_tensor *source);
 
-// As tsr_assign of one number, converted like tsr_convert does; tsr_fill_int is exact for integers beyond 2^53. A few elements that the host can write at once, and
-// that no recorded operator still has to read, are written at once.
+// As tsr_assign of one number, converted like tsr_convert does; tsr_fill_int is exact for integers beyond 2^53. If the target has few elements, the host can
+// address them, and no recorded operator still has to read them, they are written at once.
 //
 // Errors: those of tsr_assign.
 TSR_API tsr_status tsr_fill(tsr_tensor *target, double value);
 TSR_API tsr_status tsr_fill_int(tsr_tensor *target, int64_t value);
 
-// As tsr_fill of the element at an index (see tsr_peek), with the bytes of an element.
+// As tsr_fill, for the single element at an index (see tsr_peek). `element` points to its bytes, in the target's dtype.
 //
 // Errors: TSR_ERR_SHAPE (the index), those of tsr_assign.
 TSR_API tsr_status tsr_assign_at(tsr_tensor *target, const int64_t *index, int axis_count, const void *element);
@@ -208,9 +209,9 @@ TSR_API tsr_status tsr_print(tsr_tensor *tensor, FILE *file);
 // of the whole text, including the terminating 0, so a call with NULL and 0 returns the size.
 TSR_API tsr_status tsr_format(tsr_tensor *tensor, char *text, size_t text_bytes, size_t *out_bytes);
 
-// As tsr_format, but the elements alone, without the line about the tensor and without a newline at the end. `has_commas` separates them as
-// NumPy's repr() does, with a column to spare for what follows. The text is meant to stand after `indent` columns, 0 to 40, of other text: every line
-// but the first is indented by them.
+// As tsr_format, but the elements alone, without the line about the tensor and without a newline at the end. With `has_commas` they are separated by commas as in
+// NumPy's repr(), and lines are one column shorter, so that a closing bracket fits behind. The text is meant to follow `indent` columns (0 to 40) of other
+// text: every line but the first is indented by that much.
 //
 // Errors: those of tsr_format, and a failed tensor's own; TSR_ERR_INVALID_ARGUMENT (`indent`).
 TSR_API tsr_status tsr_format_elements(tsr_tensor *tensor, int indent, bool has_commas, char *text, size_t text_bytes,

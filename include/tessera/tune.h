@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Tuning: which of several ways to compute the same is the fastest on a device.
 //
-// With the setting `tune` (TESSERA_TUNE) at quick or full, the first launch of each kind of work tries other ways to do it with its own operands, and the fastest is
-// used from then on and kept on disk for other programs. docs/tuning.md tells what is tried.
+// If the setting `tune` (TESSERA_TUNE) is quick or full, the first launch of each kind of work also runs other ways to compute it, with the same operands. The
+// fastest way is used from then on and stored on disk for other programs. docs/tuning.md says what is tried.
 #ifndef TESSERA_TUNE_H
 #define TESSERA_TUNE_H
 
@@ -27,7 +27,7 @@ typedef void (*tsr_tuned_function)(void *context, const tsr_tuned *tuned);
 // Errors:  TSR_ERR_INVALID_ARGUMENT (NULL), TSR_ERR_OUT_OF_MEMORY.
 TSR_API tsr_status tsr_tuned_each(tsr_device *device, tsr_tuned_function each, void *context);
 
-// Forgets all of it, on disk too; kinds of work are tuned anew where the setting asks for it.
+// Forgets everything that is known about the device, on disk too. If the setting `tune` is on, work is tuned again.
 //
 // Errors: TSR_ERR_INVALID_ARGUMENT (NULL), TSR_ERR_OUT_OF_MEMORY, TSR_ERR_UNAVAILABLE (the file cannot be removed).
 TSR_API tsr_status tsr_tuned_clear(tsr_device *device);
