@@ -42,7 +42,7 @@ void tsri_free(void *memory) { free(memory); }
 
 // --- Records that are recycled ------------------------------------------------------------------------------------------
 
-// Sanitizers must see each record's own life.
+// With sanitizers, records are not reused: they must see each record being allocated and freed.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define RECYCLES false
 #elif defined(__has_feature)
@@ -96,7 +96,7 @@ void *tsri_record_alloc(size_t bytes) {
   return record;
 }
 
-// Nothing may be kept now: because the thread has not begun to keep records, because it keeps enough, or because it ends.
+// Frees a record that is not kept: it is too large, or the thread keeps enough already, has not begun to keep records (it begins now), or is ending.
 static void free_or_start(spare_records *kept, void *memory) {
   if (RECYCLES && !kept->has_started) {
     kept->has_started = true;

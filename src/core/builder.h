@@ -14,7 +14,7 @@ typedef struct tsri_builder {
   size_t bytes, capacity;
   size_t most_bytes;  // it takes no more than this; 0: no limit
   bool has_failed;    // memory ran out
-  bool is_full;       // something was left out, for it would have become longer than most_bytes
+  bool is_full;       // something was left out, because the text would have become longer than most_bytes
 } tsri_builder;
 
 void tsri_builder_put(tsri_builder *builder, const char *text, size_t bytes);

@@ -26,7 +26,7 @@ static const float_format f16 = {10, 5, false}, bf16 = {7, 8, false}, f32 = {23,
 
 static uint64_t infinity_of(float_format f) { return ((UINT64_C(1) << f.exponent_bits) - 1) << f.fraction_bits; }
 
-// What a number becomes that is too large: infinity, or NaN where there is none. Both follow the largest number.
+// The bits of a number that is too large: infinity, or NaN in a format without infinity. In both cases they follow the bits of the largest number.
 static uint64_t overflow_of(float_format f) {
   return f.is_finite ? (UINT64_C(1) << (f.exponent_bits + f.fraction_bits)) - 1 : infinity_of(f);
 }

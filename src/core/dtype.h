@@ -10,7 +10,7 @@
 #include <tessera/dtype.h>
 #include <tessera/status.h>
 
-// Whether two elements share a byte. No table by dtype has a row for these; only a tensor's record may have them.
+// Whether two elements share a byte (i4, u4). Tables indexed by dtype have no entry for these dtypes: only a tensor's record may have one of them.
 static inline bool tsri_dtype_is_packed(tsr_dtype dtype) { return dtype == TSR_I4 || dtype == TSR_U4; }
 
 // As tsr_dtype_bytes, inline, for a dtype that is none of the packed ones.

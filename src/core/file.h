@@ -20,7 +20,7 @@ tsr_status tsri_stream_read(FILE *stream, const char *path, size_t most, char **
 // Errors:    TSR_ERR_NOT_FOUND (no such file), TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY. Then `*out_data` is NULL. `caller` is for messages.
 tsr_status tsri_file_read(const char *caller, const char *path, void **out_data, size_t *out_bytes);
 
-// A new file beside another one, which it replaces when it is complete: whoever opens that one gets all of the old bytes, or all of the new ones.
+// A temporary file beside `path`, which replaces the file at `path` when it is complete. So whoever opens `path` gets either all old bytes or all new ones.
 typedef struct tsri_beside {
   const char *path;  // borrowed
   char *new_path;
@@ -30,7 +30,7 @@ typedef struct tsri_beside {
 // Errors: TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY. Then there is nothing to close.
 tsr_status tsri_beside_open(tsri_beside *beside, const char *path, const char *caller);
 
-// Closes the file. If `status` is TSR_OK and everything was written, it replaces the other one; else it is removed. Returns `status`, or TSR_ERR_IO.
+// Closes the temporary file. If `status` is TSR_OK and everything was written, it replaces the file at `path`; else it is removed. Returns `status`, or TSR_ERR_IO.
 tsr_status tsri_beside_close(tsri_beside *beside, tsr_status status, const char *caller);
 
 #endif

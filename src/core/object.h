@@ -46,8 +46,8 @@ static inline void tsri_object_retain(tsri_object *object) {
 // Returns true if this was the last reference: the caller then frees the object's contents and calls
 // tsri_object_destroy.
 static inline bool tsri_object_release(tsri_object *object) {
-  // Who has the only reference is alone: others can only copy a reference that they have. A load is cheaper than the
-  // atomic subtraction, and most tensors and buffers have one reference.
+  // Fast path for the only reference: no other thread can add one, since that needs a reference to copy. A load is cheaper
+  // than the atomic subtraction, and most tensors and buffers have one reference.
   if (atomic_load_explicit(&object->refs, memory_order_acquire) == 1) return true;
   return atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1;
 }

@@ -117,8 +117,8 @@ static bool has_short_runs(const copy_plan *plan, int64_t element_bytes) {
 
 enum { BLOCK = 128 };
 
-// The places that a plane is transposed between. Elements of a row lie `from_row` bytes apart in the source, those of a column side by
-// side in the destination.
+// Source and destination of a plane that is transposed. Elements of a row are `from_row` bytes apart in the source; elements of a column are contiguous in the
+// destination.
 typedef struct turned {
   char *to;
   const char *from;
@@ -174,10 +174,10 @@ static void transpose_plane(const copy_plan *plan, int row, char *to, const char
   }
 }
 
-// The axis of at least `least` elements, other than the last, along which the source's stride is smallest: one element, or up to two for elements of at most 4 bytes.
-// -1 if there is none, or if the last axis has as small a stride or repeats one element in long runs.
+// The axis, other than the last and with at least `least` elements, along which the source's stride is smallest. That stride must be one element, or at most two
+// for elements of up to 4 bytes. -1: there is no such axis, or the last axis has as small a stride, or repeats one element in long runs.
 static int close_axis(const copy_plan *plan, int64_t least, int64_t element_bytes) {
-  enum { SHORT_RUN = 64 };  // an element that is repeated more often than that is a run of its own
+  enum { SHORT_RUN = 64 };  // copying runs is better if an element is repeated more often than this
   int found = -1, last = plan->rank - 1;
   int64_t closest = plan->src[last] < 0 ? -plan->src[last] : plan->src[last];
   int64_t most = element_bytes <= 4 ? 2 * element_bytes : element_bytes;

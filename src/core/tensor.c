@@ -86,7 +86,8 @@ tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_l
   return value ? tsri_tensor_of(value, dtype, layout) : fail_out_of_memory();
 }
 
-// Copies the axes that there are, size by size: the layout of a view was just written that way, and wide loads of such memory stall. The others become 0.
+// Copies sizes and strides one by one, as far as there are axes, and sets the others to 0. A view's layout was just stored number by number, and wide loads of such
+// memory would stall.
 static void copy_layout(tsri_layout *to, const tsri_layout *from) {
   to->shape.rank = from->shape.rank;
   for (int i = 0; i < from->shape.rank; i++) {

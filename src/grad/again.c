@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Going back through what is computed again, in a range inside of the thread's range.
+// Records a step again in an inner range, and goes back through that (again.h).
 #include "grad/again.h"
 
 #include "core/alloc.h"
@@ -7,7 +7,7 @@
 #include "grad/backward.h"
 #include "graph/transfer.h"
 
-// Whether the input shares no element with itself or with another input: then its gradient is that of its memory.
+// Whether no two indices of the input, and no other input, share an element. Then the gradient by its memory is the gradient by the input, and no copy is needed.
 static bool is_alone(const grad_view *v, int index) {
   const tsr_tensor *x = v->inputs[index];
   if (tsri_layout_may_overlap(&x->layout)) return false;
@@ -17,7 +17,7 @@ static bool is_alone(const grad_view *v, int index) {
   return true;
 }
 
-// The inputs, of which those that gradients are wanted of are watched.
+// Fills `leaves` with the inputs, or copies of them, and watches those whose gradients are wanted.
 static tsr_status make_leaves(const grad_view *v, grad_range *range, tsr_tensor **leaves) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < v->input_count && status == TSR_OK; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of what is computed again: a function that computes results from inputs, as the step did.
+// Gradients of a step by recording its operators again: for operators without a rule of their own, and for gradients of gradients.
 #ifndef TSRI_GRAD_AGAIN_H
 #define TSRI_GRAD_AGAIN_H
 

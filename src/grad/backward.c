@@ -20,7 +20,8 @@ static void drop_gradient(grad_slot *slot) {
   slot->run_count = 0;
 }
 
-// Whether what the view reads is still 0 in the gradient of a slot, and may be written there: the parts of a product that was cut into queries, keys and values need no sum.
+// Whether the elements that `view` reads are still 0 in the gradient of the slot, so that a part can be written there without an addition. This is so for the parts
+// of one product that is split into queries, keys and values.
 static bool is_free(const grad_slot *slot, const tsri_layout *view, grad_run *out_run) {
   if (!slot->gradient || slot->run_count == 0 || slot->run_count == TSRI_MOST_RUNS) return false;
   if (!tsri_grad_run_of(view, slot->shape, out_run)) return false;
@@ -92,7 +93,7 @@ typedef struct arrays {
   bool *wants;
 } arrays;
 
-// Rules ask for shapes, which failed tensors do not have.
+// Fills the arrays for a step's rule. Fails if any tensor has failed, because rules ask for shapes, which failed tensors do not have.
 static tsr_status fill_arrays(grad_range *range, const grad_step *step, arrays *a) {
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < step->input_count && status == TSR_OK; i++) {
@@ -113,8 +114,9 @@ static tsr_status fill_arrays(grad_range *range, const grad_step *step, arrays *
 
 // --- max_pool of relu --------------------------------------------------------------------------------------------------
 
-// Whether the step is max_pool of the result of relu, which nothing else reads. A window's largest element is above 0 if its result is, so the rule of max_pool can set gradients to 0 for relu:
-// there are fewer windows than elements. Not where the mask of relu is part of the kernel of max_pool's gradient.
+// Whether the step is max_pool of a result of relu that nothing else reads. Then the rule of max_pool can apply the mask of relu to its own cotangent (an element is
+// above 0 if the window's result is), which is cheaper because there are fewer windows than elements. Not on devices where the mask of relu is fused into the
+// kernel of max_pool's gradient.
 static bool rectifies(const grad_range *range, const grad_step *step) {
   const tsri_input *input = &step->inputs[0];
   if (step->op != TSRI_BODY(max_pool) || input->as != input->dtype) return false;
@@ -201,7 +203,7 @@ static tsr_status go_back(grad_range *range, uint32_t number) {
   return status == TSR_OK ? ended : status;
 }
 
-// Nothing needs the step any more, nor the gradients of its results that nobody asked for.
+// Releases the step, and the gradients of its results unless they are asked for.
 static void drop_step(grad_range *range, uint32_t number) {
   grad_step *step = &range->steps[number];
   for (uint32_t i = 0; i < step->output_count && step->inputs; i++) {
@@ -212,7 +214,7 @@ static void drop_step(grad_range *range, uint32_t number) {
 
 // --- All of them --------------------------------------------------------------------------------------------------------
 
-// The gradient by a tensor: the view of its memory's that the tensor is.
+// The gradient by a tensor: the gradient of its memory, seen through the tensor's view.
 static tsr_status result_for(const grad_range *range, const tsr_tensor *x, tsr_tensor **out) {
   const grad_slot *slot = &range->slots[tsri_grad_find(range, x->value)];
   if (!slot->is_reached) return TSR_OK;

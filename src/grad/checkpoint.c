@@ -45,7 +45,7 @@ static tsr_status call_again(const grad_view *v, tsr_tensor *const *inputs, tsr_
   return status;
 }
 
-// Goes back through the function in a scope of its own, so that only the gradients stay of what is recorded: each with a reference of the caller's.
+// Calls the function again and goes back through it, in a scope of its own: only the gradients remain, each with a reference for the caller.
 static tsr_status record_gradients(const grad_view *v) {
   tsr_scope *scope = tsr_scope_begin(v->inputs[0]->value->device);
   if (!scope) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "grad: no host memory to compute a checkpoint again");
@@ -56,7 +56,7 @@ static tsr_status record_gradients(const grad_view *v) {
   return tsr_scope_end(scope);
 }
 
-// Computes the gradients, those of one device together: they have operators in common.
+// Runs the gradients. Those of one device are run together, because they have operators in common.
 static tsr_status run_gradients(const grad_view *v) {
   tsr_status status = TSR_OK;
   bool has_run[MOST_TENSORS] = {false};
@@ -75,7 +75,7 @@ static tsr_status run_gradients(const grad_view *v) {
   return status;
 }
 
-// The gradients are computed now: what was computed again for them is then freed before the next checkpoint is gone back through.
+// The gradients are run at once, so that the intermediate results which were computed again are freed before the next checkpoint.
 void tsri_gradient_checkpoint(const grad_view *v) {
   tsr_status status = record_gradients(v);
   if (status == TSR_OK) status = run_gradients(v);
@@ -124,8 +124,8 @@ static bool is_input(const tsr_tensor *y, tsr_tensor *const *inputs, int input_c
   return false;
 }
 
-// Results become tensors of the caller's scope. They are computed now: what was recorded on the way is then not needed any more, and computing it again
-// does not find it. A result that is an input is copied, so that it has elements of its own.
+// Makes the results tensors of the caller's scope. They are run at once, so that the intermediate results are freed, and the backward pass computes them again instead
+// of finding the pending nodes. A result that is one of the inputs is copied, so that it has memory of its own.
 static tsr_status hand_out(tsr_tensor *const *inputs, int input_count, tsr_tensor **outputs, int output_count) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < output_count; i++) {

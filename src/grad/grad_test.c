@@ -677,8 +677,8 @@ static tsr_grad_memory memory_of(bool is_checkpoint, bool at_once) {
 // How many tensors of a layer's size fit into so many bytes.
 static int64_t tensors_in(uint64_t bytes) { return (int64_t)(bytes / (WIDTH * sizeof(float))); }
 
-// By hand: x, the running sum of each layer, which the gradient of the next sine needs, and the sine that the last one is computed from. The backward pass
-// frees a sum with each layer; besides them there are, at first, the gradient that is computed and the one that it is computed from.
+// Counted by hand. Forward: x, the running sum of each layer (the gradient of the next sine needs it), and the sine from which the last sum is computed. Backward:
+// these sums, of which each layer frees one, plus two gradients: the one being computed and the one it is computed from.
 TEST(peaks_of_both_passes_are_those_of_counting_by_hand) {
   tsr_grad_memory memory = memory_of(false, true);
   CHECK_EQ_INT(tensors_in(memory.start_bytes), 1);

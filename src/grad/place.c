@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading through a view, turned around.
+// Puts gradients back to the positions that a view has read (place.h).
 #include "grad/place.h"
 
 #include "core/error.h"
@@ -7,7 +7,7 @@
 
 #include <tessera/ops.h>
 
-// Adds up over axes along which the view reads the same element again and again, unless the rule has done so.
+// Sums over the axes along which the view repeats elements (stride 0), unless the rule has done so.
 static tsr_tensor *sum_repeated(tsr_tensor *gradient, tsri_layout *view) {
   int axes[TSR_MAX_RANK], count = 0;
   for (int i = 0; i < view->shape.rank; i++) {
@@ -19,7 +19,7 @@ static tsr_tensor *sum_repeated(tsr_tensor *gradient, tsri_layout *view) {
   return count ? tsr_sum(gradient, axes, count, true) : gradient;
 }
 
-// Turns axes that run backwards.
+// Flips axes with negative strides.
 static tsr_tensor *turn(tsr_tensor *gradient, tsri_layout *view) {
   for (int i = 0; i < view->shape.rank; i++) {
     if (view->strides[i] >= 0 || view->shape.dims[i] <= 1) continue;

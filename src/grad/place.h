@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading through a view, turned around: what is read goes back to its place.
+// The reverse of reading through a view: puts gradients of the elements that were read back to the positions they were read from.
 #ifndef TSRI_GRAD_PLACE_H
 #define TSRI_GRAD_PLACE_H
 
@@ -15,13 +15,13 @@ typedef struct grad_run {
   int64_t first, length, step;
 } grad_run;
 
-// Such a description of a view that reads a part of a value with `shape`. False: it reads all of it, or has none.
+// Describes the elements that a view reads of a value with `shape` as such a run. False: it reads all elements, or cannot be described so.
 bool tsri_grad_run_of(const tsri_layout *view, tsr_shape shape, grad_run *out_run);
 
 // Whether views with these descriptions have no element in common.
 bool tsri_grad_are_apart(const grad_run *a, const grad_run *b);
 
-// As tsri_grad_place, into `whole`, a gradient that tsri_grad_place gave and nobody else has, where it is still 0.
+// As tsri_grad_place, but writes into `whole`, where it is still 0. `whole` is a result of tsri_grad_place that nobody else uses.
 tsr_status tsri_grad_place_into(tsr_tensor *whole, tsr_tensor *gradient, const tsri_layout *view);
 
 // The elements of the row-major `whole` that `view` reads, as a new tensor.

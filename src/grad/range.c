@@ -63,7 +63,7 @@ static bool no_memory(grad_range *range) {
   return false;
 }
 
-// Adds a slot, which becomes the present one of its memory. The result is its number.
+// Adds a slot, which becomes the current one of its memory. Returns its number.
 static uint32_t add_slot(grad_range *range, const tsri_value *value, tsr_dtype dtype, tsr_shape shape, int64_t step) {
   bool has_room = make_room((void **)&range->slots, range->slot_count, &range->slot_room, sizeof *range->slots) &&
                   (2 * (range->slot_count + 1) <= range->table_room ||
@@ -115,7 +115,7 @@ static uint32_t slot_of_input(grad_range *range, const tsri_input *input) {
 
 // --- What was overwritten -------------------------------------------------------------------------------------------------
 
-// Elements of the memory, from the first to the last, are overwritten: all its slots so far have lost them.
+// Notes that elements `from` to `to` of the memory are overwritten: they are lost for all slots that the memory has so far.
 static void lose_elements(grad_range *range, const tsri_value *value, int64_t from, int64_t to) {
   uint32_t number = tsri_grad_find(range, value);
   for (; number != TSRI_NO_SLOT; number = range->slots[number].before) {
@@ -126,7 +126,7 @@ static void lose_elements(grad_range *range, const tsri_value *value, int64_t fr
   }
 }
 
-// Watched memory that is written to gets new elements, by which gradients can be taken. Until a step has read it, it stays as it is.
+// Call when watched memory is written to: it gets a new slot, by which gradients can be taken. If no step has read the current slot yet, that one is kept.
 static void watch_anew(grad_range *range, const tsri_value *value) {
   uint32_t number = tsri_grad_find(range, value);
   if (number == TSRI_NO_SLOT || !range->slots[number].is_watched) return;
@@ -152,7 +152,8 @@ static bool is_lost(const grad_range *range, const tsri_value *value) {
   return false;
 }
 
-// A rule may convert what was overwritten before it knows whether it needs it: what was converted must not be read.
+// Called for each node that a rule records. Sets has_read_lost if the node reads an overwritten value. Copies and casts are allowed, because rules convert inputs
+// before they know whether they need them; their results then count as overwritten, too.
 static void notice_lost(grad_range *range, const tsri_node *node) {
   bool is_conversion = node->op == &tsri_op_copy || node->op == TSRI_BODY(cast);
   for (uint32_t i = 0; i < node->input_count && range->lost_count > 0; i++) {
@@ -332,7 +333,7 @@ static void whole_end(tsri_watcher *watcher, const tsri_whole *whole) {
 
 // --- Life ---------------------------------------------------------------------------------------------------------------
 
-// Of watched memory, the present elements stay; all else goes.
+// Keeps the current slots of watched memory and forgets everything else.
 void tsri_grad_forget(grad_range *range) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < range->step_count; i++) tsri_grad_drop_step(&range->steps[i]);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A range: what a thread has recorded from watched tensors, so that tsr_grad can go back through it.
 //
-// A slot is the elements that some memory has between two assignments to it. A step is an operator that was recorded with a slot among its
-// inputs that depends on watched tensors: a copy of the node's description, since the node drops its inputs when it runs and may become a copy of
-// an equal one. An assignment to such memory is a step, too: its result is a new slot of the same memory.
+// A slot stands for the elements that a piece of memory has between two assignments to it. A step is a recorded operator with at least one input slot that depends
+// on watched tensors. It is a copy of the node's description, because the node itself drops its inputs when it runs, and may be merged with an equal node. An
+// assignment to such memory is a step, too: its result is a new slot of the same memory.
 #ifndef TSRI_GRAD_RANGE_H
 #define TSRI_GRAD_RANGE_H
 
@@ -19,17 +19,17 @@ typedef struct grad_slot {
   tsr_shape shape;        // its elements are row-major in this shape
   int64_t step;           // the step that computes it; TSRI_NO_STEP: none
   uint32_t before;        // the memory's slot before the assignment that made this one
-  bool is_watched;        // the memory is
+  bool is_watched;        // tsr_grad_watch was called for the memory
   bool is_tracked;        // gradients go through it
   uint32_t reader_count;  // inputs of steps that read it
   // Elements that were overwritten since: from the first to the last, if lost_from <= lost_to.
   int64_t lost_from, lost_to;
-  // While tsr_grad runs: whether the result depends on it, and its gradient so far; NULL: 0. One reference.
+  // While tsr_grad runs: whether `y` depends on the slot, and the slot's gradient so far; NULL: 0. One reference.
   bool is_reached;
   bool is_asked;      // its gradient is a result: it is kept to the end
   bool is_rectified;  // the result of relu, whose gradient is already 0 where the result is
   tsr_tensor *gradient;
-  // What was placed in `gradient`, which has zeros elsewhere and belongs to the slot alone. No runs: that is not known.
+  // The parts of `gradient` that have been written; the rest is still 0, and nobody else uses the tensor. run_count 0: not known.
   grad_run runs[TSRI_MOST_RUNS];
   int run_count;
 } grad_slot;
@@ -40,7 +40,7 @@ typedef struct grad_step {
   void *attributes;  // as those of a node; NULL: none
   uint32_t input_count, output_count;
   tsri_input *inputs;   // one reference to the memory of each. One allocation with all that follows, and `attributes`
-  tsri_layout *views;   // how results lie in their slots' memory; NULL: as the slots do
+  tsri_layout *views;   // layouts of the results in their slots' memory; NULL: row-major in the slots' shapes
   uint32_t *from, *to;  // slots of inputs and results
 } grad_step;
 
@@ -64,14 +64,14 @@ typedef struct grad_range {
 // The calling thread's range; NULL: none is open.
 grad_range *tsri_grad_range(void);
 
-// Opens a range inside of the thread's range, which goes on to remember what it did before; closes it. NULL: no memory.
+// Open and close a range inside the thread's range; the outer range continues to remember as before. NULL: out of host memory.
 grad_range *tsri_grad_open_inner(void);
 void tsri_grad_close_inner(void);
 
 // The number of the memory's present slot; TSRI_NO_SLOT: there is none.
 uint32_t tsri_grad_find(const grad_range *range, const tsri_value *value);
 
-// Makes the tensor's memory one that gradients are taken by. False: no memory.
+// Marks the tensor's memory as watched, so that gradients can be taken by it. False: out of host memory.
 bool tsri_grad_add_watched(grad_range *range, const tsr_tensor *x);
 
 // Forgets all steps, and all slots but the watched ones.

@@ -26,7 +26,7 @@ static void gradient_move(const grad_view *v) {
   v->gradients[0] = tsr_to(v->cotangents[0], v->inputs[0]->value->device);
 }
 
-// Inputs: the memory as it was, and what was written to the places that the attributes, a view, name.
+// Inputs: the old elements of the memory, and the new elements. The attributes are the view that is written to.
 static void gradient_assign(const grad_view *v) {
   const tsri_layout *view = v->attributes;
   tsr_tensor *g = v->cotangents[0];

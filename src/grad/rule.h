@@ -22,8 +22,8 @@ typedef struct grad_view {
   const bool *wants;              // which inputs need a gradient
   tsr_tensor **gradients;         // the rule fills in those: of the inputs' shapes; NULL: 0
   bool
-      rectifies;  // max_pool: its input is the result of relu, and this rule sets the gradient to 0 where that result is
-  bool is_rectified;  // relu: the cotangent is 0 already where the result is
+      rectifies;  // max_pool: its input is the result of relu, and the rule of max_pool applies the mask of relu as well
+  bool is_rectified;  // relu: that was done, and the cotangent is already 0 where the result is 0
 } grad_view;
 
 typedef void (*grad_rule)(const grad_view *v);
@@ -64,7 +64,7 @@ void tsri_gradient_line(const grad_view *v);
 
 // --- For rules -----------------------------------------------------------------------------------------------------------
 
-// `reduced` with the axes that a reduction of a tensor like `x` removed, broadcast to the shape of `x`.
+// Puts back the axes that a reduction of a tensor like `x` removed, and broadcasts `reduced` to the shape of `x`.
 tsr_tensor *tsri_grad_spread(const grad_view *v, tsr_tensor *reduced, const tsr_tensor *x);
 
 // `x` in the dtype that rules compute in: f32 for f16 and bf16, so that results are rounded once, at the end.

@@ -9,22 +9,21 @@
 #include "ops/attention_native.h"
 #include "ops/attention_tiles.h"
 
-enum {
-  QUERIES = 256
-};  // of a block: products of blocks are large, and scores of a block fit into caches of 64 heads and 1,024 keys
+// Queries of a block: large enough for efficient products, small enough that the scores of 64 heads and 1,024 keys fit into caches.
+enum { QUERIES = 256 };
 
-// The inputs of the operator with heads that share keys as an axis of their own: q is [batch, kv heads, sharing, queries, size], k and v are
+// The inputs of the operator. The heads that share a kv head have an axis of their own: q is [batch, kv heads, sharing, queries, size], k and v are
 // [batch, kv heads, 1, keys, size].
 typedef struct attention {
   const tsri_attention_attributes *given;
   tsr_device *device;
-  tsr_dtype dtype;  // that it is computed in
+  tsr_dtype dtype;  // in which the gradient is computed
   tsr_tensor *q, *k, *v, *g;
   tsr_tensor *mask, *slopes, *lengths, *blocks;  // as far as they are given
   int64_t batch, kv_heads, shared_by, queries, keys;
 } attention;
 
-// [batch, heads, …] with the heads apart.
+// Splits the axis of heads: [batch, heads, …] becomes [batch, kv heads, sharing, …].
 static tsr_tensor *with_heads_apart(const attention *a, tsr_tensor *x) {
   tsr_shape shape = tsr_tensor_shape(x);
   tsr_shape apart = {.rank = 5, .dims = {shape.dims[0], a->kv_heads, a->shared_by, shape.dims[2], shape.dims[3]}};
@@ -34,7 +33,7 @@ static tsr_tensor *with_heads_apart(const attention *a, tsr_tensor *x) {
 
 // --- Paged caches --------------------------------------------------------------------------------------------------------
 
-// The blocks of each sequence, those that do not exist as 0.
+// The block numbers of each sequence, with 0 in place of blocks that do not exist.
 static tsr_tensor *existing_blocks(const attention *a, tsr_tensor *pages) {
   double count = (double)tsr_tensor_shape(pages).dims[0];
   tsr_tensor *is_none = tsr_logical_or(tsr_lt_scalar(a->blocks, 0), tsr_ge_scalar(a->blocks, count));
@@ -51,7 +50,7 @@ static tsr_tensor *gather_pages(const attention *a, tsr_tensor *pages) {
   return tsr_reshape(ordered, TSR_SHAPE(table.dims[0], shape.dims[1], table.dims[1] * shape.dims[2], shape.dims[3]));
 }
 
-// The reverse: gradients of keys added up in the pages that they were read from.
+// The reverse of gather_pages: adds the gradients of keys to the pages from which they were read.
 static tsr_tensor *scatter_pages(const attention *a, tsr_tensor *gradient, tsr_tensor *pages) {
   tsr_shape shape = tsr_tensor_shape(pages), table = tsr_tensor_shape(a->blocks);
   tsr_tensor *apart =
@@ -71,7 +70,7 @@ typedef struct block {
   int64_t from, to, keys;
 } block;
 
-// How far each key lies behind its query, or before it: [batch or 1, 1, 1, queries, keys].
+// Position of the key minus position of the query: [batch or 1, 1, 1, queries, keys].
 static tsr_tensor *distances(const attention *a, const block *b) {
   double first = (double)(b->from - a->queries) + (a->lengths ? 0 : (double)a->keys);
   tsr_tensor *rows = tsr_arange(a->device, TSR_I32, first, first + (double)(b->to - b->from), 1);
@@ -80,7 +79,7 @@ static tsr_tensor *distances(const attention *a, const block *b) {
   return tsr_sub(tsr_arange(a->device, TSR_I32, 0, (double)b->keys, 1), rows);
 }
 
-// What one of several reasons hides; NULL: nothing so far.
+// The union of two masks of hidden scores; `hidden` NULL: none so far.
 static tsr_tensor *either(tsr_tensor *hidden, tsr_tensor *more) { return hidden ? tsr_logical_or(hidden, more) : more; }
 
 // Keys of blocks that do not exist: [batch, 1, 1, 1, keys].
@@ -258,7 +257,8 @@ static tsr_tensor *of_pages(const attention *a, tsr_tensor *gradient, tsr_tensor
   return a->blocks ? scatter_pages(a, flat, input) : flat;
 }
 
-// In tiles, by one operator that has no gradient itself: not if gradients of these gradients may be asked for, nor for gradients of masks and slopes.
+// Computes the gradient by one operator that works in tiles. That operator has no gradient itself and computes none for masks and slopes, so it is not used
+// (false) if gradients of the gradients may be needed, or those of masks and slopes.
 static bool go_back_in_tiles(const grad_view *v) {
   const grad_range *range = tsri_grad_range();
   if (v->output_count < 2 || !v->outputs[1] || !v->cotangents[0] || (range && range->pauses == 0)) return false;
@@ -313,7 +313,7 @@ void tsri_gradient_attention(const grad_view *v) {
 
 // --- Gradients of gradients ----------------------------------------------------------------------------------------------
 
-// The results of that operator, [batch, row, head, element], as a composition. Its last input is the cotangent.
+// The same results as the native operator gives, [batch, row, head, element], composed of operators that have gradients. The last input is the cotangent.
 static tsr_status compose_gradients(const grad_view *v, tsr_tensor *const *inputs, tsr_tensor **outputs) {
   enum { MOST = 8 };
   const bool wants[MOST] = {true, true, true};

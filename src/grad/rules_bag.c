@@ -4,7 +4,7 @@
 
 // What the operator read, one for each index.
 typedef struct bags {
-  tsr_tensor *row, *bag;    // of the table, and of the result; 0 where is_unused
+  tsr_tensor *row, *bag;    // the row of the table and the bag (row of the result) of each index; 0 where is_unused
   tsr_tensor *is_unused;    // the index names no row, or stands before the first bag
   tsr_tensor *column_mask;  // is_unused as a column
   int64_t index_count, bag_count;
@@ -34,7 +34,7 @@ static bags read_bags(const grad_view *v) {
   return b;
 }
 
-// Adds rows up in the rows of zeros of this shape that `numbers` name.
+// Adds row i to row numbers[i] of a tensor of zeros with this shape.
 static tsr_tensor *add_rows(tsr_tensor *rows, tsr_tensor *numbers, tsr_shape shape) {
   tsr_tensor *zeros = tsr_zeros(rows->value->device, tsr_tensor_dtype(rows), shape);
   return tsr_scatter_add(zeros, 0, tsr_expand(tsr_unsqueeze(numbers, 1), tsr_tensor_shape(rows)), rows);

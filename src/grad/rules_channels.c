@@ -20,7 +20,7 @@ static tsr_tensor *sum_of_channels(tsr_tensor *x) {
 
 static tsr_tensor *row_of(tsr_tensor *table, int row) { return tsr_squeeze(tsr_slice(table, 0, row, row + 1, 1), 0); }
 
-// What a broadcast input of an element-wise operator was before: one number for each channel.
+// Undoes the broadcast of an input of an element-wise operator: one number for each channel.
 static tsr_tensor *one_of_each(tsr_tensor *spread) {
   tsr_tensor *x = spread;
   for (int i = 0; i < tsr_tensor_shape(spread).rank; i++) {
@@ -29,7 +29,8 @@ static tsr_tensor *one_of_each(tsr_tensor *spread) {
   return tsr_reshape(x, TSR_SHAPE(tsr_tensor_shape(spread).dims[1]));
 }
 
-// The axis of channels: element-wise operators may see the axes of a view in another order. `spread` are numbers of channels, broadcast.
+// The axis of channels, found by the strides of `spread`, a tensor of one number per channel that was broadcast. It may not be axis 1: element-wise operators may
+// see the axes of a view in another order.
 static int channel_axis(const tsr_tensor *spread) {
   const tsri_layout *layout = &spread->layout;
   int single = 1;

@@ -20,7 +20,7 @@ static windows windows_of(int rank, const int64_t *stride, const int64_t *dilati
   return w;
 }
 
-// From the first position of the first of `count` windows of `size` to the last of the last.
+// The number of positions from the start of the first of `count` windows of `size` elements to the end of the last.
 static int64_t reach(const windows *w, int axis, int64_t count, int64_t size) {
   return (count - 1) * w->desc.stride[axis] + (size - 1) * w->desc.dilation[axis] + 1;
 }
@@ -34,13 +34,13 @@ static tsr_tensor *crop(tsr_tensor *x, const int64_t *sizes, int spatial) {
 
 typedef tsr_tensor *conv_call(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_conv_desc *desc);
 
-// `conv` of x, whose channels are second, as are those of the result; in memory they are where the forward operator has them.
+// Calls `conv`. x and the result have their channels as axis 1; in memory the channels are where the forward operator has them (desc->channels_last).
 static tsr_tensor *convolved(conv_call *conv, tsr_tensor *x, tsr_tensor *weight, const tsr_conv_desc *desc) {
   if (!desc->channels_last) return conv(x, weight, NULL, desc);
   return tsr_moveaxis(conv(tsr_moveaxis(x, 1, -1), weight, NULL, desc), -1, 1);
 }
 
-// What the input of a convolution gets: the transposed convolution of the result's gradient, of the input's size.
+// The gradient by the input of a convolution: the transposed convolution of the result's gradient, with the input's size.
 static tsr_tensor *spread_windows(const windows *w, tsr_tensor *g, tsr_tensor *weight, const int64_t *sizes) {
   tsr_conv_desc desc = w->desc;
   for (int i = 0; i < w->spatial; i++) {
@@ -52,7 +52,7 @@ static tsr_tensor *spread_windows(const windows *w, tsr_tensor *g, tsr_tensor *w
   return convolved(tsr_conv_transpose, g, weight, &desc);
 }
 
-// What the input of a transposed convolution gets: the convolution of the result's gradient.
+// The gradient by the input of a transposed convolution: the convolution of the result's gradient.
 static tsr_tensor *collect_windows(const windows *w, tsr_tensor *g, tsr_tensor *weight, const int64_t *sizes) {
   tsr_conv_desc desc = w->desc;
   for (int i = 0; i < w->spatial; i++) {
@@ -75,8 +75,7 @@ static tsr_tensor *images_as_channels(tsr_tensor *x, int64_t groups) {
   return tsr_reshape(turned, shape);
 }
 
-// The weight's gradient of a convolution of `x` with the result's gradient `g`: images become channels, and channels images; a step of the
-// windows is a step inside a window, and the reverse.
+// The gradient by the weight, as a convolution of `x` with the result's gradient `g`: images and channels change roles, and so do stride and dilation.
 static tsr_tensor *weight_gradient(const windows *w, tsr_tensor *x, tsr_tensor *g, const int64_t *sizes) {
   tsr_conv_desc desc = {.groups = w->desc.groups};
   for (int i = 0; i < w->spatial; i++) {
@@ -99,7 +98,7 @@ static windows windows_of_conv(int rank, const tsri_conv_attributes *given) {
   return w;
 }
 
-// Natively, if the device can; else as a convolution.
+// The gradient by the weight: by the device's native operator if it has one, else by weight_gradient.
 static tsr_tensor *weight_gradient_of(const windows *w, tsr_tensor *x, tsr_tensor *g, const tsri_conv_attributes *given,
                                       const int64_t *sizes) {
   if (tsri_conv_weight_is_native(x, g, given, sizes)) return tsri_conv_weight(x, g, given, sizes);
@@ -144,15 +143,15 @@ static int64_t product_from(tsr_shape shape, int first) {
   return product;
 }
 
-// Where the largest element of each window is, as indices of planes of `count` elements in lines [image, channel, window]; `count`, which is nowhere, for windows without
-// elements.
+// The index of the largest element of each window within its plane of `count` elements, as [image, channel, window]. For windows without elements the index is
+// `count`, which is out of range.
 static tsr_tensor *places_of(tsr_tensor *x, const tsri_pool_attributes *given, tsr_shape counts, int64_t count) {
   tsr_tensor *places = tsri_pool_places(x, given, counts);
   tsr_tensor *flat = tsr_reshape(places, TSR_SHAPE(counts.dims[0], counts.dims[1], product_from(counts, 2)));
   return tsr_masked_fill(flat, tsr_lt_scalar(flat, 0), (double)count);
 }
 
-// Whether windows have a size, and so few elements that going through a window for each of them is better than keeping where their largest elements are.
+// Whether windows are not adaptive and have so few elements that searching each window again is cheaper than storing where its largest element is.
 static bool are_small(const tsri_pool_attributes *given, int spatial) {
   enum { FEW = 64 };
   int64_t elements = 1;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Gradients of images in other sizes, of windows as columns, and of lines between points.
+// Gradients of resize, of im2col and col2im, and of interp.
 #include "grad/rule.h"
 
 // --- resize --------------------------------------------------------------------------------------------------------------
 
-// Number `t` of each position's taps, in a shape that is broadcast along `axis` of a tensor of this rank.
+// Column `t` of a table of taps, [positions, taps], in a shape that broadcasts along all axes but `axis` of a tensor of this rank.
 static tsr_tensor *tap_along(tsr_tensor *table, int64_t positions, int64_t taps, int64_t t, int axis, int rank) {
   tsr_shape shape = {.rank = rank};
   for (int i = 0; i < rank; i++) shape.dims[i] = i == axis ? positions : 1;
   return tsr_reshape(tsr_slice(tsr_reshape(table, TSR_SHAPE(positions, taps)), 1, t, t + 1, 1), shape);
 }
 
-// Each position of the result is a weighted sum of a few elements; a position whose first index is negative has none.
+// Each position of the result is a weighted sum of a few elements of x (its taps). If the first index is negative, it is not computed from x.
 void tsri_gradient_resize(const grad_view *v) {
   const tsri_taps_attributes *given = TSRI_GIVEN(v, taps);
   tsr_tensor *g = v->cotangents[0];
@@ -30,7 +30,7 @@ void tsri_gradient_resize(const grad_view *v) {
 
 // --- Columns -------------------------------------------------------------------------------------------------------------
 
-// The windows of the operator, with as much padding behind as they reach into.
+// The description of the operator's windows, with just as much padding after each axis as the windows extend beyond it.
 static tsr_conv_desc windows_of(const tsri_columns_attributes *given, tsr_shape *out_kernel, tsr_shape *out_size) {
   tsr_conv_desc desc = {0};
   *out_kernel = *out_size = (tsr_shape){.rank = (int)given->spatial};

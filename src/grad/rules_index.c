@@ -2,8 +2,8 @@
 // Gradients of reading and sorting by index, of joining and of padding.
 #include "grad/rule.h"
 
-// The gradient of reading one element of each line along `axis`: its place is compared with all of them, which needs no memory and can be part of the kernel that uses it. Indices
-// below 0 count from the end.
+// The gradient of reading one element of each line along `axis`: every position of the line is compared with the index. That is element-wise, so it needs no memory and
+// can be fused with the kernel that reads it. Indices below 0 count from the end.
 static tsr_tensor *placed_in_lines(tsr_tensor *g, tsr_tensor *indices, int axis, tsr_shape shape) {
   tsr_dtype dtype = tsr_tensor_dtype(indices) == TSR_I64 ? TSR_I64 : TSR_I32;
   tsr_shape along = {.rank = shape.rank};
@@ -14,7 +14,7 @@ static tsr_tensor *placed_in_lines(tsr_tensor *g, tsr_tensor *indices, int axis,
   return tsr_masked_fill(tsr_expand(g, shape), tsr_ne(tsr_reshape(places, along), at), 0);
 }
 
-// Adds the gradient to the places that it was read from. Indices may leave out the ends of other axes; those get 0.
+// Adds the gradient to the elements that were read. Along other axes `indices` may be shorter than x; the elements beyond get 0.
 void tsri_gradient_gather(const grad_view *v) {
   const tsri_gather_attributes *given = TSRI_GIVEN(v, gather);
   tsr_tensor *x = v->inputs[0], *indices = v->inputs[1], *g = v->cotangents[0];

@@ -30,7 +30,8 @@ static tsr_tensor *by_lower_triangle(tsr_tensor *g) {
 
 // --- Triangles -------------------------------------------------------------------------------------------------------------
 
-// x = L L^T: x' = L^-T P L^-1, where P is the lower triangle of L^T L' with half its diagonal. What the result has above its diagonal is left of x.
+// x = L L^T: x' = L^-T P L^-1, where P is the lower triangle of L^T L' with half its diagonal. Elements above the diagonal of the result are undefined, so they are
+// not used.
 void tsri_gradient_cholesky(const grad_view *v) {
   tsr_tensor *l = tsr_tril(v->outputs[0], 0), *g = tsr_tril(v->cotangents[0], 0);
   tsr_tensor *p = tsr_tril(product(turned(l), g), 0);
@@ -101,8 +102,8 @@ void tsri_gradient_lu(const grad_view *v) {
 
 // --- QR --------------------------------------------------------------------------------------------------------------------
 
-// Columns of Q beyond those that x determines may be turned among themselves. A result that does not depend on it has the gradient that these columns have
-// where they stay as they are; it is that of the others: Q1' gets -Q2 Q2'^T Q1.
+// The columns Q2 of Q beyond those that x determines can be rotated arbitrarily. For results that do not depend on such a rotation, their gradient can be moved to
+// the other columns Q1: -Q2 Q2'^T Q1 is added to Q1'.
 static tsr_tensor *without_spare_columns(tsr_tensor *q, tsr_tensor *g, int64_t count) {
   if (columns_of(q) == count || !g) return g;
   tsr_tensor *first = tsr_slice(q, -1, 0, count, 1), *spare = tsr_slice(q, -1, count, INT64_MAX, 1);

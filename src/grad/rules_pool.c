@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Gradients of pooling whose windows are worked out from the size of the result, and of lp_pool.
+// Gradients of adaptive pooling, whose windows follow from the size of the result, and of lp_pool.
 #include <math.h>
 
 #include "grad/rule.h"
 
-// What an element of x gets is the sum over the windows that it lies in. Windows are products of one for each spatial axis, so axes are taken one after
-// the other: a matrix of ones says which elements of an axis lie in which window.
+// The gradient of an element of x is a sum over the windows that contain it. A window is the product of one interval per spatial axis, so the axes are processed
+// one after the other: a matrix of zeros and ones says which elements of an axis lie in which window.
 
 // Whether element j of an axis of n lies in window i of `count`: [count, n].
 static tsr_tensor *is_in_window(tsr_device *device, const tsri_pool_attributes *given, int axis, int64_t count,
@@ -24,7 +24,7 @@ static tsr_tensor *is_in_window(tsr_device *device, const tsri_pool_attributes *
   return tsr_logical_and(is_tap, tsr_logical_and(tsr_ge_scalar(off, 0), is_near));
 }
 
-// Sums over windows, or, turned around, over the windows of each element: `sizes` are those of the spatial axes of the other side.
+// Sums over the elements of each window, or, for the reverse direction, over the windows of each element. `sizes` are the sizes of the spatial axes of the result.
 static tsr_tensor *sum_windows(tsr_tensor *x, const tsri_pool_attributes *given, const int64_t *sizes,
                                bool to_elements) {
   int spatial = tsr_tensor_shape(x).rank - 2;

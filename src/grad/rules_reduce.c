@@ -29,7 +29,7 @@ void tsri_gradient_prod(const grad_view *v) {
   v->gradients[0] = tsr_mul(tsri_grad_spread(v, v->cotangents[0], x), tsr_where(is_zero, at_zero, at_others));
 }
 
-// Elements that are the extreme share it.
+// Elements that equal the extreme share the gradient equally.
 void tsri_gradient_extreme(const grad_view *v) {
   tsr_tensor *x = v->inputs[0];
   tsr_tensor *is_extreme = tsr_eq(x, tsri_grad_spread(v, v->outputs[0], x));

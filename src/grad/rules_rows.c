@@ -6,7 +6,7 @@
 #include "ops/norm_gradient.h"
 #include "ops/norm_one_pass.h"
 
-// Whether gradients of the gradients may be asked for: then these must be made of operators that have gradients.
+// Whether the gradients are being remembered for gradients of gradients. Then they must be composed of operators that have gradients themselves.
 static bool is_remembered(void) {
   const grad_range *range = tsri_grad_range();
   return range && range->pauses == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of elements of images at positions between them: grid_sample and roi_align.
+// Gradients of grid_sample and roi_align, which interpolate between elements of images.
 #include "core/error.h"
 #include "grad/again.h"
 #include "ops/roi.h"
@@ -15,7 +15,7 @@ typedef struct axis_taps {
   tsr_tensor *position, *first;  // the first element that a position is made of
 } axis_taps;
 
-// A position beyond the ends of the axis, brought back into it.
+// Moves positions beyond the ends of the axis back into it, as the padding mode says.
 static tsr_tensor *inside(const axis_taps *t, tsr_tensor *at) {
   double last = (double)(t->size - 1), limit = 16777216;
   bool has_corners = t->given->align_corners != 0;
@@ -149,7 +149,7 @@ static tsr_tensor *gradient_of_mean(const grad_view *v, tsr_tensor *g) {
   return tsr_permute(apart, (const int[]){0, 2, 1, 3}, 4);
 }
 
-// A largest one goes to the four elements around its point.
+// With takes_max: the gradient goes to the four elements around the point that was the largest.
 static tsr_tensor *gradient_of_largest(const grad_view *v, tsr_tensor *g) {
   tsr_tensor *table[2];  // numbers of elements, and their weights: [4, results]
   tsr_grad_pause();      // which point is largest does not change with a small step

@@ -41,7 +41,7 @@ void tsri_gradient_logcumsumexp(const grad_view *v) {
   v->gradients[0] = tsr_sub(share_of(g, x, y, axis), share_of(tsr_neg(g), x, y, axis));
 }
 
-// Each result's gradient goes to the element that it is.
+// The gradient of each result goes to the element that was the extreme there.
 void tsri_gradient_running_extreme(const grad_view *v) {
   const tsri_scan_attributes *given = TSRI_GIVEN(v, scan);
   int axis = (int)given->axis;

@@ -26,7 +26,7 @@ void tsri_gradient_scatter_add(const grad_view *v) {
   if (v->wants[2]) v->gradients[2] = tsr_gather(v->cotangents[0], axis, v->inputs[1]);
 }
 
-// The product of all factors of a place but `factor`: of those that are not 0 it is `rest`, and `zeros` counts the others.
+// The product of all factors of an element except `factor`. `rest` is the product of the factors that are not 0, and `zeros` the number of those that are 0.
 static tsr_tensor *product_of_others(tsr_tensor *factor, tsr_tensor *rest, tsr_tensor *zeros) {
   tsr_tensor *is_zero = tsr_eq_scalar(factor, 0);
   tsr_tensor *at_zero = tsr_masked_fill(rest, tsr_ne_scalar(zeros, 1), 0);
@@ -49,7 +49,7 @@ void tsri_gradient_scatter_mul(const grad_view *v) {
   v->gradients[2] = tsr_mul(tsr_gather(g, axis, indices), others);
 }
 
-// All that are the extreme of their place share its gradient.
+// Of the candidates for an element, those that are the extreme share its gradient equally.
 void tsri_gradient_scatter_extreme(const grad_view *v) {
   int axis = (int)TSRI_GIVEN(v, scatter)->axis;
   tsr_tensor *x = v->inputs[0], *indices = v->inputs[1], *source = v->inputs[2], *y = v->outputs[0];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients of Fourier transforms. They are linear, and real and imaginary parts are elements of their own: the gradient is the transform with conjugate
-// roots.
+// Gradients of Fourier transforms. A transform is linear in the real and imaginary parts, which are separate elements, so its gradient is the transform with the
+// conjugate factors, exp(+2 pi i j k / n).
 #include "grad/rule.h"
 
 static int64_t length_of(const grad_view *v, int axis) { return tsr_tensor_shape(v->inputs[0]).dims[axis]; }

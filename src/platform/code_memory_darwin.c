@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Memory for machine code on Apple's systems.
 //
-// On their own processors memory is never writable and executable at once for a thread: a mapping with MAP_JIT is executable, and
-// pthread_jit_write_protect_np makes it writable for this thread alone, for as long as it takes to write. Programs with the hardened
-// runtime need the entitlement com.apple.security.cs.allow-jit, else mmap refuses. iOS refuses always: kernels are interpreted there.
+// On Apple's processors memory is never writable and executable at once for a thread. A mapping with MAP_JIT is executable; pthread_jit_write_protect_np makes it
+// writable for the calling thread alone, while the code is written. Programs with the hardened runtime need the entitlement com.apple.security.cs.allow-jit,
+// otherwise mmap fails. On iOS it always fails, and kernels are interpreted.
 #include <libkern/OSCacheControl.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -45,7 +45,7 @@ TEST(each_part_runs_once_whatever_the_number_of_threads) {
   }
 }
 
-// Workers that are awake, and such as have gone to sleep after it.
+// With workers that are still awake, and with workers that have gone to sleep in between.
 TEST(workers_that_stay_awake_run_each_part_once) {
   for (int round = 0; round < 40; round++) {
     CHECK(visits_each_once_by(tsri_parallel_awake, 4));

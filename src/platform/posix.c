@@ -13,9 +13,10 @@
 
 const char tsri_path_list_separator = ':';
 
-// These calls fail only if they are misused, so their results are not checked.
-// Where threads sleep that wait for a lock; locks share a few of these by their addresses. A thread that is about to sleep sets the lock's state to
-// 2 while it holds the place's mutex, so whoever gives the lock back after that finds it asleep, or holding the mutex.
+// A place where threads sleep that wait for a lock. There are a few places, which locks share by their addresses. A thread sets the lock's state to 2 and goes to
+// sleep while it holds the place's mutex; a thread that unlocks a lock in state 2 takes the mutex to wake it. So no wake-up is lost.
+//
+// The results of pthread calls are not checked here, because they fail only if they are misused.
 typedef struct waiting_place {
   pthread_mutex_t mutex;
   pthread_cond_t woken;
@@ -38,7 +39,7 @@ void tsri_mutex_deinit(tsri_mutex *mutex) {
 }
 
 void tsri_mutex_wait(tsri_mutex *mutex) {
-  enum { SPINS = 100 };  // most are held for some ten nanoseconds
+  enum { SPINS = 100 };  // tries before sleeping: most locks are held for some ten nanoseconds only
   for (int i = 0; i < SPINS; i++) {
     int expected = 0;
     if (atomic_load_explicit(&mutex->state, memory_order_relaxed) == 0 &&
@@ -55,7 +56,7 @@ void tsri_mutex_wait(tsri_mutex *mutex) {
   pthread_mutex_unlock(&place->mutex);
 }
 
-// Does not touch the lock, whose memory may be gone: who gets it next may free it.
+// Does not access the lock's memory: another thread may have taken and freed the lock by now. Only its address is used.
 void tsri_mutex_wake(const tsri_mutex *mutex) {
   waiting_place *place = place_of(mutex);
   pthread_mutex_lock(&place->mutex);

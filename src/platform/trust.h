@@ -44,8 +44,8 @@ bool tsri_file_bytes(const char *path, uint64_t *out_bytes);
 // Sets the time at which the file was last written to now.
 void tsri_file_touch(const char *path);
 
-// Keeps other processes that ask for the same folder waiting until tsri_folder_unlock, or until this process ends. Negative: there is no lock, because
-// the system has none for this folder, or another process has held it for a second; go on without.
+// Locks the folder against other processes that call this function, until tsri_folder_unlock or the end of this process. Negative: not locked, because the system
+// cannot lock this folder, or another process has held the lock for a second. The caller then continues without the lock.
 int tsri_folder_lock(const char *folder);
 void tsri_folder_unlock(int lock);
 

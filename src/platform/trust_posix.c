@@ -139,7 +139,7 @@ bool tsri_file_bytes(const char *path, uint64_t *out_bytes) {
 
 void tsri_file_touch(const char *path) { (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); }
 
-// Asks again and again: a process that holds the lock and is stopped must not stop this one.
+// Polls with a time limit instead of waiting: another process that is stopped while it holds the lock must not block this one.
 int tsri_folder_lock(const char *folder) {
   enum { TRIES = 1000 };
   const struct timespec millisecond = {.tv_nsec = 1000000};

@@ -34,8 +34,8 @@ uint64_t tsri_worker_add(tsri_worker *worker, tsri_job *job);
 uint64_t tsri_worker_added(tsri_worker *worker);
 uint64_t tsri_worker_ended(tsri_worker *worker);
 
-// Waits until `number` jobs have ended. False if `timeout_ns` pass before; UINT64_MAX: no limit. Any thread but the worker's own, for numbers that
-// its current job does not reach.
+// Waits until `number` jobs have ended. False if `timeout_ns` pass before; UINT64_MAX: no limit. Any thread; on the worker's own thread only for jobs before the
+// current one, which cannot end while it waits.
 bool tsri_worker_wait(tsri_worker *worker, uint64_t number, uint64_t timeout_ns);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recording a saved operator again, on the device of its inputs. The public function of the operator does it wherever
-// there is one: it checks all that a file may have wrong, and picks what suits the device.
+// Records an operator of a file again, on the device of its inputs. Wherever the operator has a public function, that one is called: it checks everything that may be
+// wrong in a file, and chooses what suits the device.
 #ifndef TSRI_SAVED_AGAIN_H
 #define TSRI_SAVED_AGAIN_H
 
@@ -21,7 +21,8 @@ typedef struct tsri_again {
 // Whether the operator can be recorded again.
 bool tsri_again_is_known(const tsri_op *op);
 
-// Records the operator. Each result has the shape and dtype of `results`, but may be a view of any layout; a result that only the original has is NULL.
+// Records the operator. Each result has the shape and dtype of `results`, but may be a view of any layout. A result is NULL if only the device on which the capture was
+// saved computes it.
 //
 // Ownership: the caller releases them, or the caller's scope does. On failure they are all NULL.
 // Errors:    those of the operator; TSR_ERR_INVALID_ARGUMENT (inputs, attributes or results that the operator cannot have).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Convolutions, pooling, attention and other operators whose nodes do not say all that their public functions ask for: it is worked out from
-// the sizes of the results.
+// Convolutions, pooling, attention and other operators whose nodes lack some arguments of their public functions. These arguments are computed from the sizes of the
+// results.
 #include "saved/again_families.h"
 
 #include "core/error.h"
@@ -13,7 +13,7 @@
 
 // --- Windows ---------------------------------------------------------------------------------------------------------
 
-// Sums of products of these do not overflow; the operator refuses sizes that are too large, or 0.
+// Whether sums of products of such values cannot overflow here. The operator itself then refuses sizes that are too large, or 0.
 static bool is_moderate(int64_t value) { return value >= 0 && value <= INT32_MAX; }
 
 static bool are_moderate(const int64_t *values, int count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators that compute gradients have no public functions. Where such a step is loaded, the gradient is taken anew, so that it is
-// computed in the way of the device that it runs on.
+// Operators that compute gradients have no public functions. To load such a step, the forward operator is recorded and its gradient is taken again, so that it is
+// computed as the device on which it runs does it best.
 #include <string.h>
 
 #include "core/error.h"
@@ -19,14 +19,14 @@ static tsr_status wrong(const tsri_again *s, const char *what) {
 
 enum { MOST_XS = 3 };
 
-// What a gradient is taken of: a function of a step, by some tensors.
+// The forward function of a step, and the tensors by which its gradient is taken.
 typedef struct gradient_of {
   tsr_tensor *(*function)(const tsri_again *s, tsr_tensor *const *xs);
   tsr_tensor *xs[MOST_XS];  // from the first on; NULL: none
   tsr_tensor *cotangent;
 } gradient_of;
 
-// Gradients are by memory, and two tensors may be views of one: each is copied, which is fused with what reads it.
+// Copies each tensor, because gradients are taken by memory and two tensors may be views of the same memory. The copies are fused into the kernels that read them.
 static tsr_status copy_xs(const gradient_of *of, tsr_tensor **xs, int *out_count) {
   tsr_status status = TSR_OK;
   for (*out_count = 0; *out_count < MOST_XS && of->xs[*out_count] && status == TSR_OK; ++*out_count) {
@@ -78,7 +78,8 @@ static tsr_status norm_gradients(const tsri_again *s, tsr_tensor **out) {
 
 tsr_status tsri_again_norm_gradient(const tsri_again *s, tsr_tensor **out) { return norm_gradients(s, out); }
 
-// A row as the first of several; the others are 0. Sums over parts that each device makes as it likes.
+// The row, followed by rows of zeros up to the shape of `wanted`. The original result has partial sums in several rows, as many as its device likes; only their
+// total matters.
 static tsr_tensor *as_parts(tsr_tensor *row, const tsri_result *wanted) {
   int64_t before[2] = {0}, after[2] = {wanted->shape.dims[0] - 1, 0};
   return tsr_pad(tsr_cast(tsr_unsqueeze(row, 0), wanted->dtype), before, after, 2, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Factors of matrices and resized images: their nodes are parts of what public functions compute, so each is checked and recorded here.
+// Factors of matrices and resized images. Their nodes are only parts of what public functions compute, so the nodes are checked and recorded here.
 #include <math.h>
 
 #include "core/error.h"
@@ -29,7 +29,7 @@ tsr_tensor *tsri_again_triangular(const tsri_again *s) {
   return tsr_triangular_solve(s->inputs[0], s->inputs[1], g->is_upper != 0, g->is_transposed != 0, g->is_unit != 0);
 }
 
-// Factors are computed in these; and so many results are there.
+// Checks that the input is a matrix of f32 or f64, in which factors are computed, and that the step has `result_count` results.
 static tsr_status check_matrix(const tsri_again *s, uint32_t result_count) {
   tsr_status status = tsri_matrix_check(s->op->name, s->inputs[0]);
   bool is_wide = s->inputs[0]->dtype == TSR_F32 || s->inputs[0]->dtype == TSR_F64;
@@ -90,7 +90,7 @@ tsr_tensor *tsri_again_roi_align(const tsri_again *s) {
   return tsr_roi_align(s->inputs[0], s->inputs[1], s->inputs[2], &desc);
 }
 
-// Parts of roi_align's gradient. What they read is checked as roi_align checks it: by recording one of the same inputs, which nobody runs.
+// For the nodes of roi_align's gradient: checks their inputs by recording a roi_align of the same inputs, which is never run.
 static bool check_roi(const tsri_again *s, tsr_tensor *x, tsr_tensor *regions, tsr_tensor *images,
                       const int64_t *parts) {
   const tsri_roi_attributes *g = TSRI_AGAIN_GIVEN(s, roi);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators that are nothing but an expression: parts of composed operators, which have no row in operators.def. An operator's address
-// is its identity, so each is made once.
+// Operators that consist of just an expression: parts of composed operators without a row in operators.def. Operators are compared by address, so each is created
+// only once.
 #include <string.h>
 
 #include "core/alloc.h"

@@ -46,7 +46,7 @@ void tsri_saved_put(tsri_builder *to, uint64_t value, int bytes);
 void tsri_saved_put_text(tsri_builder *to, const char *text, size_t bytes);
 void tsri_saved_put_header(tsri_builder *to, const tsri_saved_header *header);
 
-// Reading: a place in memory that never goes beyond its end. What is missing reads as 0, and `is_short` is set.
+// A position in the bytes of a file. Reading never goes beyond the end: missing bytes read as 0, and `is_short` is set.
 typedef struct tsri_saved_reader {
   const unsigned char *at, *end;
   bool is_short;
@@ -56,9 +56,10 @@ uint32_t tsri_saved_take_u32(tsri_saved_reader *from);
 int64_t tsri_saved_take_i64(tsri_saved_reader *from);
 // Takes a text, which is not terminated by 0, of at most `most` bytes.
 const char *tsri_saved_take_text(tsri_saved_reader *from, size_t most, size_t *out_bytes);
-// The same as newly allocated memory, terminated by 0 and with none inside. The caller frees it with tsri_free. NULL: memory is out, or the text is not there.
+// As tsri_saved_take_text, copied to new memory and terminated by 0; a 0 inside the text is refused. The caller frees it with tsri_free. NULL: host memory is out, or the
+// text is invalid.
 char *tsri_saved_take_string(tsri_saved_reader *from, size_t most);
-// A number of things that take at least `least_bytes` each: more than fit into what is left are none, and `is_short` is set.
+// Takes a number of items that take at least `least_bytes` each. If so many cannot fit into the rest of the file, returns 0 and sets `is_short`.
 uint32_t tsri_saved_take_count(tsri_saved_reader *from, size_t least_bytes);
 
 #endif

@@ -121,7 +121,7 @@ static tsr_status make_leaves(tsri_loading *l, bool are_filled) {
   return status;
 }
 
-// The first run has already changed what assignments and kernels write to: a capture that was loaded starts with the elements in the file.
+// Restores the leaves that assignments and kernels write to: the run during loading has changed them, but a loaded capture must start with the elements in the file.
 static tsr_status restore_leaves(const tsri_loading *l) {
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < l->leaf_count && l->written_count > 0 && status == TSR_OK; i++) {
@@ -218,7 +218,7 @@ static tsr_status load(tsri_loading *l, tsr_capture **out_capture) {
   return status;
 }
 
-// Everything that is recorded belongs to a scope of its own. Neither autocast nor gradients of the thread have a part in it.
+// Loads in a scope of its own, with autocast and gradients of the calling thread switched off.
 static tsr_status load_apart(tsri_loading *l, tsr_capture **out_capture) {
   tsr_scope *scope = tsr_scope_begin(l->device);
   if (!scope) return tsri_loading_no_memory();
@@ -257,7 +257,8 @@ static tsr_status load_on(tsr_device *device, const tsr_load_desc *desc, const v
   return status == TSR_OK ? load_apart(&l, out_capture) : status;
 }
 
-// Loads a capture, which was loaded on a device, on the CPU as well, and takes that one if the CPU is faster. A failure there leaves it on the device.
+// If the CPU is estimated to be faster, loads the file on the CPU as well and replaces `*capture`, which was loaded on the device. If that fails, the capture stays on
+// the device.
 static void place(const tsr_load_desc *desc, const void *data, size_t bytes, tsr_capture **capture) {
   tsr_device *cpu = tsri_place_of_capture(*capture);
   tsr_capture *there = NULL;

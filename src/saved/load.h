@@ -13,7 +13,7 @@ typedef struct tsri_loaded_value {
   int64_t count;  // elements
 } tsri_loaded_value;
 
-// A leaf as the file has it: the first values are theirs.
+// The description of a leaf in the file. Leaf i is value i.
 typedef struct tsri_loaded_leaf {
   tsri_saved_leaf kind;
   tsr_dtype dtype;
@@ -47,14 +47,14 @@ typedef struct tsri_loaded_view {
   tsr_dtype as;
 } tsri_loaded_view;
 
-// TSR_ERR_INVALID_ARGUMENT: the file is not as it should be, because of `what`.
+// Fails with TSR_ERR_INVALID_ARGUMENT: the file is invalid, for the reason `what`.
 tsr_status tsri_loading_fail(const char *what);
 tsr_status tsri_loading_no_memory(void);
 
 // Errors: TSR_ERR_OUT_OF_MEMORY (more bytes than the caller of tsr_capture_load allows).
 tsr_status tsri_loading_check_size(const tsri_loading *l, uint64_t bytes);
 
-// Reads a view and makes a tensor of it: the value is there, has this dtype, and no index of the view is outside of it.
+// Reads a view and makes a tensor of it. Checks that the value exists and has the view's dtype, and that no index of the view is outside of the value.
 tsr_status tsri_loading_take_view(tsri_loading *l, tsri_loaded_view *out_view);
 
 // Reads a dtype of 1 byte, and a shape of a rank that follows it.

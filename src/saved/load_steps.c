@@ -37,7 +37,7 @@ static tsr_status take_views(tsri_loading *l, step_views *out) {
   return status;
 }
 
-// The tensor is an output of the capture, so that what is written to it is part of it.
+// Makes the tensor an output of the capture, so that the writes to it are part of the capture.
 static tsr_status add_written(tsri_loading *l, tsr_tensor *tensor) {
   if (l->written_count == l->written_room) {
     uint32_t room = l->written_room ? 2 * l->written_room : 16;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values of a file and views of them: nothing that a file says about sizes, strides or numbers is believed.
+// Reads the values of a file and views of them. All sizes, strides and numbers of the file are checked before they are used.
 #include "core/alloc.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -94,8 +94,8 @@ static tsr_status take_layout(tsri_loading *l, tsr_dtype dtype, tsri_layout *out
   return status;
 }
 
-// Strides that no index is multiplied by, and the offset of a view without elements, may be anything in a file. They become what cannot
-// overflow where somebody computes with them all the same.
+// A file may have any number as the stride of an axis of size 1, or as the offset of a view without elements, since they address nothing. Replaces them by small
+// numbers, so that arithmetic with them cannot overflow.
 static void tame(tsri_layout *layout, int64_t count) {
   for (int i = 0; i < layout->shape.rank; i++) {
     bool is_unused = layout->shape.dims[i] <= 1 || layout->count == 0;
@@ -104,8 +104,8 @@ static void tame(tsri_layout *layout, int64_t count) {
   if (layout->count == 0) layout->offset = 0;
 }
 
-// The layout is one over the elements of `tensor` in row-major order. Where the tensor itself lies in another order, both are composed, or
-// it is copied first.
+// Makes a view of `tensor`. `layout` refers to its elements in row-major order; if the tensor has another layout, the two are composed, or the tensor is copied
+// first.
 static tsr_tensor *view_of(tsr_tensor *tensor, const tsri_layout *layout) {
   tsri_layout view;
   if (tsri_layout_is_row_major(&tensor->layout)) return tsri_tensor_view(tensor, layout);

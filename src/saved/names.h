@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 
-// The operator of a row of operators.def by the row's name and the number of its body; also what rows have no name for: "zeros" and "copy". NULL: there is none.
+// Finds an operator by the name of its row in operators.def and the number of its body. Also finds parts that have no row, such as "zeros" and "copy". NULL: none.
 const tsri_op *tsri_saved_find_op(const char *name, size_t name_bytes, uint32_t body);
 
 // The operator's name in files: that of its row, or that of a part which has no row.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Optimisers in files: written from their tables on the device, read with nothing believed.
+// Writes optimisers to files, from their tables on the device, and reads them. Everything that is read is checked.
 #include "saved/optimisers.h"
 
 #include <math.h>

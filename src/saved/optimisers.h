@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Optimisers of a saved capture. A file has each with its settings, its state and the shapes of the tensors that it updates. Leaves that are such
-// tensors are members of it: where the file is loaded, they are parts of one piece of memory again, so that a step is one launch.
+// Optimisers of a saved capture. A file has the settings, the state and the shapes of the tensors of each optimiser. The leaves of the capture that an optimiser
+// updates are its members: when the file is loaded, they become parts of one piece of memory again, so that a step is one launch.
 #ifndef TSRI_SAVED_OPTIMISERS_H
 #define TSRI_SAVED_OPTIMISERS_H
 

@@ -9,8 +9,8 @@
 // What a capture does, estimated from its trace.
 tsri_work tsri_work_of(const tsr_capture *capture);
 
-// The CPU, if it would run the capture, which is on another device, in less time, and placement is on for that device. Else NULL. Borrowed
-// from that device.
+// Returns the CPU device if placement is on for the capture's device and the CPU is estimated to run the capture in less time; else NULL. Borrowed from the
+// capture's device.
 tsr_device *tsri_place_of_capture(const tsr_capture *capture);
 
 #endif

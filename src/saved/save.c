@@ -23,11 +23,12 @@ typedef struct member {
 typedef struct saving {
   const tsri_trace *trace;
   const tsr_save_desc *desc;
-  uint32_t *numbers;  // of the trace's values in the file, from 1; 0: not needed. While they are marked: 1
-  bool *is_kept;      // steps
+  uint32_t *
+      numbers;  // for each value of the trace its number in the file, from 1; 0: not needed (1: needed, until number_values)
+  bool *is_kept;  // steps
   uint32_t leaf_count, step_count;
   tsri_builder text;
-  tsri_saved_data *data;  // of each leaf that has some
+  tsri_saved_data *data;  // one for each leaf whose elements are saved
   uint32_t data_count;
   const tsr_optim **optims;
   uint32_t optim_count;
@@ -273,6 +274,7 @@ static bool is_covered(const saving *s, const tsri_traced_leaf *leaf, size_t byt
   return false;
 }
 
+// Writes the description of a leaf. Runs its value first: a pending assignment changes the leaf's elements.
 static tsr_status put_leaf(saving *s, const tsri_traced_leaf *leaf, uint64_t *offset) {
   tsr_status status = tsri_graph_run_value(leaf->is_of);
   if (status != TSR_OK) return status;
@@ -301,7 +303,6 @@ static tsr_status put_leaf(saving *s, const tsri_traced_leaf *leaf, uint64_t *of
   return TSR_OK;
 }
 
-// An assignment that is pending changes what a leaf holds.
 static tsr_status put_leaves(saving *s) {
   uint64_t offset = 0;
   tsr_status status = TSR_OK;

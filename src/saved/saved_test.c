@@ -669,7 +669,7 @@ TEST(the_work_of_a_capture_is_counted_from_its_operators) {
   tsr_device_release(cpu);
 }
 
-// Loads the file for the device, opened anew with placement on, while a run takes the CPU so long and the device 1 ms. Returns the
+// Opens the device again with placement on and loads the file for it, with stored speeds by which a run takes `cpu_ns` on the CPU and 1 ms on the device. Returns the
 // number of placements.
 static uint64_t load_placed(tsr_device *device, double cpu_ns, const char *backend) {
   tsr_device *cpu = test_open("cpu"), *placed = NULL;

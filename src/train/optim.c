@@ -36,8 +36,8 @@ static tsr_status make_states(tsr_optim *optim, const tsri_optim_form *form) {
   return status;
 }
 
-// Chooses how often an item takes elements, and how many work-groups that makes: as many as the launch has, which may be a few more than are needed. Sets that would
-// leave a GPU idle take fewer rounds.
+// Chooses optim->rounds, how many elements each work item updates one after the other, and computes the number of work-groups from it (rounded up as the launch
+// does). If there would be too few work-groups to keep a GPU busy, each item updates fewer elements.
 static void count_groups(tsr_optim *optim) {
   enum { BUSY = 1024 };  // work-groups
   const tsr_params *params = optim->params;

@@ -41,14 +41,14 @@ struct tsr_optim {
   tsr_optim_kind kind;
   bool clips_norm, scales;
   tsr_dtype accumulator;                  // of its state: f32, or f64 for f64
-  tsr_params *states[TSRI_OPTIM_STATES];  // NULL: it keeps no such thing
+  tsr_params *states[TSRI_OPTIM_STATES];  // NULL: this kind of optimiser has no such state
   tsr_buffer *spares[TSRI_OPTIM_STATES];  // bound to the kernel in place of a state that is not there
   tsr_buffer *table;                      // u32
   // u32: for each work-group of the update a step number, a loss scale (as f32) and a number of good steps; then partial sums. Only the
   // first work-group's numbers are read from outside; the others' are the same.
   tsr_buffer *work;
   tsr_tensor *scale;                     // the part of `work` with the first loss scale; NULL: losses are not scaled
-  int rounds;                            // times that an item of the update takes elements
+  int rounds;                            // how often each work item of the update loops over elements
   int64_t group_count;                   // work-groups
   int64_t marks_at;                      // place in `table`
   int64_t scales_at, good_at, parts_at;  // places in `work`
@@ -90,7 +90,7 @@ static inline size_t tsri_optim_most_tensors(const tsr_optim *optim) {
   return (size_t)(2 + TSRI_OPTIM_STATES) * (size_t)optim->params->count + 1;
 }
 
-// Tells the calling thread's capture of a step, so that the capture can be saved.
+// Adds a step of the optimiser to the trace of the calling thread's capture, so that the capture can be saved.
 void tsri_optim_trace(tsr_optim *optim);
 
 #endif

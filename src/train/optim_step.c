@@ -7,7 +7,7 @@
 #include "runtime/tape.h"
 #include "train/optim.h"
 
-// Runs what still has to write the set's tensors, or to read their present elements. Tells an open range of gradients.
+// Runs pending operators that write the set's tensors or read their present elements, and tells the open range of gradients that these are overwritten.
 static tsr_status before_update(const tsr_params *params) {
   for (int i = 0; tsri_watching && i < params->count; i++) {
     tsri_watching->overwritten(tsri_watching, params->values.tensors[i]->value);

@@ -196,7 +196,7 @@ static const trial trials[] = {
     {"warm-up alone", {.rate = 0.1, .schedule = {.warmup = 20}}, {.rate = 0.1, .schedule = {.warmup = 20}}, 0, 1},
 };
 
-// What a step may be off by, relative to the way that the parameters went: roundings of f32 in state and settings. f64 has settings of f32.
+// The allowed error of a step relative to the distance that the parameters have moved: roundings of f32 in state and settings. The settings are f32 for f64, too.
 static double bound_of(tsr_dtype dtype) { return dtype == TSR_F64 ? 1e-6 : 4e-6; }
 
 static void run_trial(const trial *c, tsr_dtype dtype, int steps) {
@@ -413,7 +413,7 @@ static tsr_params *make_many(void) {
   return params;
 }
 
-// Looking through the gradients, for their norm or for infinity and NaN, is one launch more. Nothing comes back to the host, so nothing is waited for.
+// Scanning the gradients, for their norm or for infinity and NaN, takes one more launch. Nothing is read back to the host, so nothing waits.
 TEST(a_step_is_one_launch_for_all_tensors_and_two_with_a_norm_or_a_scale) {
   begin();
   tsr_params *params = make_many();

@@ -59,7 +59,7 @@ tsr_status tsri_flat_init(const tsr_params *params, tsr_dtype dtype, bool may_te
 
 // --- Creating -----------------------------------------------------------------------------------------------------------
 
-// Tensors begin at a multiple of so many elements: parts must be aligned for the device, also those of f16.
+// Chooses params->step: tensors begin at multiples of it, so that parts of the buffer are aligned as the device requires, even with 2-byte elements.
 static tsr_status find_step(tsr_device *device, int64_t *out_step) {
   tsri_graph_state *state = NULL;
   tsr_status status = tsri_graph_state_for(device, &state);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The record of a set of parameters: one flat buffer, of which every tensor is a part (runtime/buffer.h).
 //
-// Tensors begin at multiples of `step` elements (optim_mark of graph/tuning.def, or more where the device aligns parts of buffers so). The elements between two tensors are 0 and stay 0 under every optimiser, because their
-// gradients are 0.
+// Tensors begin at multiples of `step` elements (optim_mark of graph/tuning.def, or more if the device requires a larger alignment of parts of buffers). The
+// elements between two tensors are 0, and stay 0 under every optimiser because their gradients are 0.
 #ifndef TSRI_TRAIN_PARAMS_H
 #define TSRI_TRAIN_PARAMS_H
 

@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 #include "train/params.h"
 
-// The index in `source` of the tensor that `target` calls like its own one `index`; it has the same shape.
+// Finds the tensor of `source` with the same name as tensor `index` of `target`, and checks that the shapes agree.
 static tsr_status find_pair(const tsr_params *target, const tsr_params *source, int index, int *out_index) {
   const tsri_param *wanted = &target->params[index];
   // Sets made by the same code have the same order.

@@ -18,7 +18,7 @@ tsr_status tsr_params_watch(const tsr_params *params) {
   return status;
 }
 
-// What the set's gradients become: those of the call, or their sums with what is there.
+// Replaces `gradients` by the set's new gradients: with `adds`, adds those that the set has already.
 static tsr_status add_up(const tsr_params *params, bool adds, tsr_tensor **gradients) {
   tsr_status status = TSR_OK;
   for (int i = 0; adds && i < params->count && status == TSR_OK; i++) {
@@ -28,7 +28,7 @@ static tsr_status add_up(const tsr_params *params, bool adds, tsr_tensor **gradi
   return status;
 }
 
-// An assignment that cannot be recorded leaves the ones before it. tsr_assign fails here for want of host memory only.
+// Assigns the gradients to the set's memory. If one assignment fails, those before it stay; tsr_assign fails here only if host memory is out.
 static tsr_status store(const tsr_params *params, tsr_tensor *const *gradients) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < params->count && status == TSR_OK; i++) {
