@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Times the works of `tessera bench --compare` at growing sizes. A time is that of one captured run and the wait for it: what a program sees that needs the
-// result.
+// Times the workloads of `tessera bench --compare` at growing sizes. A time is that of one captured run and the wait for its result, as in a program that needs it.
 #include "bench_compare.h"
 
 #include <math.h>

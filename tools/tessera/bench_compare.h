@@ -48,7 +48,7 @@ int compare_run(compare_result *result, const device_choice *wanted, double leas
 // Draws the speeds relative to the CPU. False after a message.
 bool compare_draw(const compare_result *result, const char *path);
 
-// How many times as fast as the CPU the device does a work; 0: unknown.
+// How many times as fast as the CPU the device runs a workload; 0: unknown.
 double compare_ratio(const compare_result *result, int device, int work);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Both ways are timed in turns, so that whatever else the machine does hits both. A row that seems slower as it is tuned is timed again on further devices, three without
-// tuning and three with it: two devices opened alike differ, too, by up to 15 % where a row takes some 15 us on a GPU. It is slower only if each device with
-// tuning is slower than each without, by more than a tuned way has to win by (src/graph/autotune.c). By chance that happens once in twenty times for a row that seems slower.
+// Times each row with and without tuning, in turns, so that other work of the machine affects both. A row that seems slower with tuning is timed again on more devices,
+// three without tuning and three with it, because even two devices that were opened in the same way differ: by up to 15 % where a row takes some 15 us on a GPU. The
+// row is reported as slower only if each device with tuning is slower than each one without, by more than the margin by which a tuned way has to win
+// (src/graph/autotune.c). By chance that happens once in twenty times for a row that seems slower.
 #include "bench_tuned.h"
 
 #include <stdio.h>
@@ -102,7 +103,7 @@ static bench_verdict judge_devices(contest *c) {
 
 static void time_again(contest *c, const device_choice *wanted, tuned_row *r) {
   *c = (contest){.plan = c->plan, .count = DEVICES};
-  bool is_open = open_devices(c, wanted) == EXIT_DONE;  // else what two devices say stays
+  bool is_open = open_devices(c, wanted) == EXIT_DONE;  // otherwise the verdict of the two devices stands
   if (is_open) hold(c, r);
   if (is_open && r->status == TSR_OK) r->verdict = judge_devices(c);
   close_devices(c);
@@ -195,7 +196,7 @@ int bench_tuned_run(const bench_plan *plan, const device_choice *wanted, const b
   if (!results) return report_no_memory();
   int exit_code = open_devices(&two, wanted), timed = 0;
   for (int i = 0; i < count && exit_code == EXIT_DONE; i++) {
-    if (rows[i]->rows == 0) continue;  // what it costs to record and launch is not tuned
+    if (rows[i]->rows == 0) continue;  // rows without a size time recording and launching, which is not tuned
     bench_progress("%d of %d: %s", i + 1, count, rows[i]->name);
     time_row(&two, &all, wanted, rows[i], &results[timed++]);
   }

@@ -194,8 +194,8 @@ static double score_of(const inputs *in, int64_t b, int64_t h, int64_t i, int64_
   return score + slope * (double)(j - position) + added;
 }
 
-// Whether the device may round weights to the dtype before it multiplies them by v. cuDNN does, which CUDA uses from 2^24 products of scores on: matrix units take factors of 16 bits. Everywhere
-// else sums are of f32.
+// Whether the device may round the weights to the dtype before it multiplies them by v. cuDNN does, because matrix units take 16-bit factors; the CUDA backend uses it
+// from 2^24 multiplications on (tsri_cuda_least_attention). Everywhere else weights stay f32.
 static bool rounds_weights(const check_run *run, const inputs *in) {
   const attention_case *c = in->c;
   int64_t products = c->batch * c->heads * c->queries * c->keys * c->depth;
@@ -207,7 +207,7 @@ static double lost_weight(tsr_dtype dtype, double weight) {
   return fmax(weight * check_roundoff(dtype), check_min_normal(dtype) * check_roundoff(dtype));
 }
 
-// One row of the result. Errors of a score count as often as it is large.
+// One row of the result. The error of a score is proportional to its magnitude.
 static void expect_row(check_run *run, const inputs *in, int64_t b, int64_t h, int64_t i, check_expected *wanted) {
   const attention_case *c = in->c;
   double *scores = check_alloc(run, (size_t)c->keys, sizeof *scores), top = -INFINITY, size = 1;

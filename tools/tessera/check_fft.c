@@ -45,7 +45,7 @@ static const fft_case cases[] = {
     {"many", CHECK_HEAVY, {2, {257, 36}}, {1}, 1, CHECK_PLAIN},
 };
 
-// What is not f32 or f64 differs in the conversion alone: few cases are enough.
+// Dtypes other than f32 and f64 differ only in the conversion, so a few cases are enough for them.
 static bool is_wanted(const fft_case *c, tsr_dtype dtype) {
   return dtype == TSR_F32 || dtype == TSR_F64 || c->weight == CHECK_ALWAYS;
 }
@@ -209,8 +209,8 @@ void check_rfft(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// The whole transform that half of it stands for: what is missing along the last axis of the case is the conjugate of the element that
-// stands opposite on that axis, after the other axes were transformed back.
+// Completes the half of a transform that rfft stores: a missing element along the last axis of the case is the conjugate of the opposite element on that axis, after
+// the other axes were transformed back.
 static int64_t inverse_of_half(check_run *run, const fft_case *c, const field *half, field *whole) {
   int last = axis_of(c, axis_count(c) - 1);
   field others = *half;

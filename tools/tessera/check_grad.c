@@ -10,8 +10,8 @@
 
 enum { LARGEST = 20000 };  // elements of all inputs of a case
 
-// Steps of central differences: the error of the first, by its square, is about that of roundings, which are divided by it. Shorter ones are tried where
-// the function bends more.
+// Steps of central differences. The error of a step h grows with h^2, that of roundings with 1 / h; at 1e-5 both are about equal. Shorter steps are tried where a
+// function is strongly curved.
 static const double steps[] = {1e-5, 1e-6, 1e-7};
 enum { STEP_COUNT = sizeof steps / sizeof *steps };
 
@@ -29,7 +29,7 @@ static uint64_t mixed(uint64_t x) {
   return x ^ x >> 33;
 }
 
-// A number of magnitude 0.5 to 1 that depends on `kind` and on the places of an input, or a result, and of its element.
+// A pseudo-random number of magnitude 0.5 to 1, which depends on `kind`, the number of the input or result, and the index of the element.
 static double sign_and_size(int kind, int number, int64_t at) {
   uint64_t bits = mixed(((uint64_t)kind << 56) + ((uint64_t)number << 40) + (uint64_t)at + 1);
   double size = 0.5 + (double)(bits >> 12) / 9007199254740992.0;
@@ -38,7 +38,7 @@ static double sign_and_size(int kind, int number, int64_t at) {
 
 enum { DIRECTION, OTHER_DIRECTION, WEIGHT };
 
-// A random number from 0 to 1 that no other of the case comes closer to than 1 / 65537: cubes modulo this prime are all different.
+// A random number from 0 to 1. Numbers of one case are at least 1 / 65537 apart: they are cubes modulo this prime, which are all different.
 static double distant(check_run *run) {
   enum { PRIME = 65537 };
   uint64_t n = (mixed(run->first_number) + run->grad->drawn++) % PRIME;
@@ -137,7 +137,7 @@ void check_grad_add(check_run *run, tsr_tensor *result, int64_t terms) {
   tsr_dtype dtype = tsr_tensor_dtype(result), sum = dtype == TSR_F64 ? TSR_F64 : TSR_F32;
   if (terms > grad->terms) grad->terms = terms;
   if (!check_is_float(dtype)) return;
-  if (run->dtype == TSR_F64 && dtype != TSR_F64) grad->is_refused = true;  // differences of its roundings say nothing
+  if (run->dtype == TSR_F64 && dtype != TSR_F64) grad->is_refused = true;  // rounded too coarsely for differences
   grad->has_float_results = true;
   tsr_tensor *weights = made(run, dtype, tsr_tensor_shape(result), WEIGHT, number);
   tsr_tensor *weighted = tsr_cast(tsr_mul(result, weights), sum);
@@ -204,8 +204,8 @@ static tsr_tensor *slope_of(check_run *run, tsr_tensor *const *gradients) {
 
 // --- Against differences -------------------------------------------------------------------------------------------------
 
-// What is compared with differences: the product of a gradient with the direction, the sum of the magnitudes that it is made of, and how large the
-// numbers are whose differences are taken.
+// What is compared with a difference: the product of a gradient with the direction, the sum of the magnitudes of its terms, and the magnitude of the numbers whose
+// difference is taken.
 typedef struct slice {
   double along, largest, value;
 } slice;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // `tessera check --grad`: compares the gradient of every operator with differences, and other devices with the CPU.
 //
-// The cases are those of `tessera check`, with its shapes, views and broadcasts. A case goes on as usual up to its result; in place of the
-// comparison, the gradient of a weighted sum of its results is taken by the memory behind each of its inputs. The case is then run again, several
-// times, with other inputs or on another device:
+// The cases are those of `tessera check`, with its shapes, views and broadcasts. A case runs as usual up to its result. Then, in place of the comparison, the
+// gradient of a weighted sum of its results is taken by the memory of each input. The case is run again several times, with other inputs or on another device:
 //
-//   f64 on the CPU     with the inputs moved a little to both sides along a random direction. The difference of the sums must be the product of
-//                      gradient and direction; the same is done once more with that product in place of the sum, for second derivatives
-//   any other          on the CPU, with the same numbers in f64: the gradients must be the same within roundings
+//   f64 on the CPU     with the inputs moved a little in both directions along a random direction. The difference of the sums must equal the product of
+//                      gradient and direction. The same is done with that product in place of the sum, for second derivatives.
+//   any other          on the CPU, with the same numbers in f64. The gradients must be equal within rounding errors.
 //
 // Inputs are drawn from where the operator is smooth (SMOOTH in operators.def), and no two of a case are closer than some steps, so that moving them
 // changes no order.
@@ -28,7 +27,7 @@ typedef struct check_grad_input {
 typedef struct check_grad {
   double step;             // added to each input, times its direction
   bool is_wide;            // inputs become f64: the reference of a device's gradient
-  bool is_refused;         // the case cannot be tried: values or sizes that differences make no sense of
+  bool is_refused;         // the case is skipped: differences make no sense for its values or sizes
   bool has_float_results;  // else there is nothing to take the gradient of
   int input_count, result_count;
   check_grad_input inputs[CHECK_GRAD_INPUTS];

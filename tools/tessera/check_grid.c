@@ -4,7 +4,7 @@
 
 #include "check_move.h"
 
-// An element of x at an index of the result: `axes` are reversed, `axis` is put in with index `at`, or is the only one that counts.
+// How an index of the result becomes an index of x: `axes` are reversed; `axis` is inserted with index `at`, or is the only axis of x.
 typedef struct source {
   const check_tensor *x;
   uint32_t axes;

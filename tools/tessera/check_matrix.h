@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cases of operators on matrices. Results that are not unique, or whose error depends on the matrix, are checked by what they must satisfy:
-// products of them, by tsr_matmul (which has cases of its own), are compared with the inputs.
+// Cases of operators on matrices. Results that are not unique, or whose error depends on the matrix, are checked by the equations that they must satisfy: products of
+// the results, by tsr_matmul (which has cases of its own), are compared with the inputs.
 #ifndef TESSERA_TOOL_CHECK_MATRIX_H
 #define TESSERA_TOOL_CHECK_MATRIX_H
 
@@ -17,7 +17,7 @@ typedef struct check_matrix_case {
 extern const check_matrix_case check_square_cases[];
 extern const check_matrix_case check_any_cases[];
 
-// Whether the case is one for this dtype. What is computed in another dtype than its own differs in the conversion alone: few cases do.
+// Whether the case is run for this dtype. Dtypes that are computed in another one differ only in the conversion, so a few cases are enough for them.
 bool check_matrix_wants(const check_matrix_case *c, tsr_dtype dtype);
 
 typedef enum check_matrix_kind {
@@ -33,8 +33,8 @@ check_tensor *check_matrices(check_run *run, tsr_dtype dtype, tsr_shape shape, c
 // The largest magnitude of the elements, at least 1.
 double check_matrix_size(const check_tensor *x);
 
-// What a tensor must be: the elements of `x`, or the identity, or zeros, with an error in roundings of `size`. `steps` of them may
-// follow each other. `of` is the dtype of the operator's input, whose results in f16 and bf16 have the precision of these.
+// The expected result: the elements of `x`, the identity, or zeros. The allowed error is counted in roundings of `size`, of which up to `steps` may add up. `of` is the
+// dtype of the operator's input; for f16 and bf16 the result has their precision.
 check_expected *check_expect_same(check_run *run, tsr_dtype of, const check_tensor *x, double size, int64_t steps);
 check_expected *check_expect_identity(check_run *run, tsr_dtype of, tsr_shape shape, double size, int64_t steps);
 check_expected *check_expect_zeros(check_run *run, tsr_dtype of, tsr_shape shape, double size, int64_t steps);

@@ -102,7 +102,7 @@ static void put_scales(check_run *run, uint8_t *packed) {
   }
 }
 
-// Makes a block of random bytes one that quantize gives for its own elements: each part has its extreme elements, and scales the largest numbers.
+// Changes a block of random bytes into one that quantize reproduces from its own elements: each part contains its extreme elements, and the largest scales.
 static void make_canonical(check_run *run, tsr_quant_format id, uint8_t *block) {
   if (id == TSR_QUANT_Q8_0) {
     put_half(block, fabs(half_at(block)));
@@ -167,7 +167,7 @@ static void expect_bytes(check_run *run, tsr_tensor *result, const uint8_t *byte
   check_result(run, result, wanted);
 }
 
-// Elements that blocks stand for give those blocks.
+// Quantising the decoded elements of a block gives the same block.
 static void run_grid(check_run *run, tsr_quant_format id, const blocks_case *c) {
   const format *f = &formats[id];
   uint8_t *bytes = random_blocks(run, f, blocks_in(c), false);

@@ -56,7 +56,8 @@ double check_normal(uint32_t word) {
   return word & 1 ? -x : x;
 }
 
-// Two words make two numbers: the coordinates of a point at the distance sqrt(-2 * log(u)), in a direction that 23 bits and three of exchange and sign say.
+// Two words make two numbers, the coordinates of a point (Box-Muller): its distance is sqrt(-2 * log(u)), and its direction is given by 23 bits for the angle and
+// three bits that exchange the coordinates and set their signs.
 static double normal_at(int64_t i, uint64_t seed) {
   check_words w = check_philox((uint32_t)(i / 4), 0, 1, seed);
   uint32_t word = w.at[i % 4 / 2 * 2], direction = w.at[i % 4 / 2 * 2 + 1];

@@ -17,7 +17,8 @@ double check_uniform_at(tsr_dtype dtype, int64_t i, uint64_t seed);
 // The word with its lowest bit set, cut to 24 bits, in units of 2^-32.
 double check_fraction(uint32_t word);
 
-// The normal number above which lies a share p of all; and that of a word, half of whose fraction is p, and whose lowest bit is the sign.
+// check_normal_above: the point above which a share p of a normal distribution lies. The other function: that point for a random word; p is half of the word's
+// fraction, and its lowest bit is the sign.
 double check_normal_above(double p);
 double check_normal(uint32_t word);
 

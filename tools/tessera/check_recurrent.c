@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// rnn, lstm and gru: a reference that goes from step to step, and cases. nms: one that compares every box with all better ones.
+// rnn, lstm and gru: a reference that computes step by step, and cases. nms: a reference that compares every box with all better ones, and cases.
 #include <math.h>
 
 #include "check.h"
@@ -224,8 +224,7 @@ static int64_t expect_list(check_run *run, const nms_case *c, const check_tensor
   return found;
 }
 
-// Boxes of whole sizes in a small room, so that many overlap. Overlaps are not near a limit of 0.5 or 0.3 unless they are equal to it, which
-// 0.5 is exactly.
+// Boxes with integer corners in a small area, so that many overlap. No overlap is near a limit of 0.5 or 0.3 without being equal to it, so rounding decides nothing.
 void check_nms(check_run *run, const check_op *op, tsr_dtype dtype) {
   static const nms_case list[] = {{"plain", 1, 1, 30, {.most = 0}},
                                   {"classes", 2, 3, 40, {.overlap = 0.3}},

@@ -337,7 +337,7 @@ static int run_and_show(demo_result *result, const demo_budget *budget) {
   return exit_code;
 }
 
-// Makes an empty file of the picture first: if that is not possible, the user should learn it now and not after a minute.
+// Creates the file of the picture before the training: if that fails, the user should learn it now and not after a minute.
 static int run_with_picture(demo_result *result, const demo_budget *budget) {
   const char *path = picture_path();
   if (path && !file_write(path, "", 0, "", 0)) return EXIT_ERROR;

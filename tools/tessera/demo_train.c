@@ -51,7 +51,7 @@ typedef struct trainer {
   tsr_tensor *chosen;           // the numbers of the batch's digits, [DEMO_BATCH]
   tsr_tensor *loss;
   tsr_capture *step;
-  int32_t order[DEMO_TRAIN_COUNT];  // in which the digits of an epoch come
+  int32_t order[DEMO_TRAIN_COUNT];  // the order of the digits in an epoch
   uint64_t random;
 } trainer;
 
@@ -106,7 +106,7 @@ static tsr_status run_step(trainer *t, int batch) {
 
 // --- Epochs ---------------------------------------------------------------------------------------------------------------------
 
-// Another order for the next epoch: each digit changes places with one that is left.
+// Shuffles the digits for the next epoch (Fisher-Yates).
 static void shuffle(trainer *t) {
   for (uint32_t left = (uint32_t)t->desc->digits->count; left > 1; left--) {
     t->random = t->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -119,7 +119,7 @@ static void shuffle(trainer *t) {
 
 static bool is_over(const trainer *t) { return demo_budget_is_over(t->desc->budget, t->desc->budget_part); }
 
-// Lets the network read unseen digits: all of them, unless that takes more than this part of the time.
+// After each epoch the network reads unseen digits: all of them, unless that would take more than this part of the training time.
 static const double trial_part = 0.1;
 
 static tsr_status try_unseen(trainer *t, demo_epoch *epoch) {

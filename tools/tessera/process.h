@@ -8,8 +8,8 @@
 // Sets a variable of the environment. False when memory is out.
 bool process_set(const char *name, const char *value);
 
-// Runs argv[0], which is searched for as a shell does, in place of this process; `argv` ends with NULL. Where a process cannot become another, it
-// waits for it and returns the exit code. Returns -1, with errno, if the program cannot be run.
+// Replaces this process by the program argv[0], which is searched for in PATH; `argv` ends with NULL. On systems where that is not possible, runs the program, waits
+// for it and returns its exit code. Returns -1, with errno, if the program cannot be run.
 int process_become(char **argv);
 
 #endif
