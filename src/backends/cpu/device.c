@@ -32,7 +32,8 @@ tsr_status tsri_cpu_device_info(int index, tsr_device_info *out_info) {
   return TSR_OK;
 }
 
-// Interpreting ten operators on so many items takes less than half the time of compiling them.
+// A kernel is interpreted until its launches have had this many work items in all: interpreting ten operators for 4096 items takes less than half the time of
+// compiling them.
 enum { INTERPRETED_ITEMS = 4096 };
 
 tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
@@ -61,7 +62,7 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
       .dtype_arithmetic = (1u << TSR_DTYPE_COUNT) - 1,
       .has_exact_divide = true,
       .reads_directly = true,
-      .has_exact_fma = !tsri_cpu_simd_has_slow_fma(device->simd),  // it is exact; this keeps it out of matrix products
+      .has_exact_fma = !tsri_cpu_simd_has_slow_fma(device->simd),  // false where fma is slow, so that products avoid it
   };
   *out_device = (tsri_device *)device;
   return TSR_OK;
@@ -73,9 +74,8 @@ int tsri_cpu_threads(const cpu_device *device, uint64_t pieces) {
 }
 
 int tsri_cpu_parts(int threads, uint64_t pieces) {
-  enum {
-    PARTS_PER_THREAD = 4
-  };  // so that a thread which is held up leaves a quarter of its share to the others, or less
+  // Several parts per thread: if a thread is delayed, the others take over the parts that it has not begun.
+  enum { PARTS_PER_THREAD = 4 };
   uint64_t parts = threads > 1 ? (uint64_t)threads * PARTS_PER_THREAD : 1;
   if (parts > TSRI_MOST_PARTS) parts = TSRI_MOST_PARTS;
   return (int)(pieces < parts ? pieces : parts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Jobs of a queue with a thread, and events, which such a queue passes when its thread gets there.
+// Jobs of a queue with a thread of its own, and events, which happen when that thread reaches them.
 #include "backends/cpu/later.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ typedef struct cpu_job {
 
 typedef struct cpu_event {
   tsri_mutex lock;
-  uint64_t recorded, passed;  // times that it was recorded, and that a queue has got there
+  uint64_t recorded, passed;  // how often it was recorded, and how often a queue has reached it
   uint64_t at_ns;
   tsr_status status;  // of work before it that failed
   char message[256];

@@ -141,7 +141,7 @@ static void copy_strided(const cpu_device *device, tsr_dtype dtype, const tsri_c
   tsri_parallel((int)job.parts, (int)job.parts, copy_part, &job);
 }
 
-// Factors are computed inside the call also on a queue with a thread: they may turn out to be unsupported, and then the core runs kernels instead.
+// Factorisations run inside this call even on a queue with a thread of its own: they may turn out to be unsupported, and then the core must run kernels instead.
 tsr_status tsri_cpu_run_op(tsri_queue *queue, const tsri_native_op *op) {
   cpu_device *device = (cpu_device *)queue;
   if (!device->later) return tsri_cpu_run_op_now(device, op);

@@ -54,7 +54,8 @@ typedef struct tsri_attention_rows {
 tsri_attention_rows tsri_attention_rows_at(const tsri_attending *w, tsri_place place, const int64_t *strides,
                                            int64_t batch, int64_t head);
 
-// Rows `first` to before `first` + `count` of `size` elements. They stay where they lie if they are f32 and fill `padded` floats; else they are copied to `copy`, followed by zeros.
+// Rows `first` to `first` + `count` - 1 as floats. Returns the rows themselves if they are f32 and have `padded` elements; otherwise converts them into `copy`, each
+// padded with zeros to `padded` elements.
 tsri_float_rows tsri_attention_floats(const tsri_attending *w, const tsri_attention_rows *rows, int64_t first,
                                       int64_t count, int64_t size, int64_t padded, float *copy);
 
@@ -72,7 +73,7 @@ typedef struct tsri_query_block {
 
 tsri_query_block tsri_attention_block(const tsri_attending *w, int64_t batch, int64_t head, int64_t first);
 
-// Keys from the first one that some query of the block sees to behind the last one. Nothing is seen if *out_to is not above *out_from.
+// The range of keys that any query of the block attends to: *out_from to *out_to - 1; empty if *out_to <= *out_from.
 void tsri_attention_seen(const tsri_attending *w, const tsri_query_block *b, int64_t *out_from, int64_t *out_to);
 
 // The keys of a block that each of its queries sees: from `from[i]` to before `to[i]`. Both grow with i, or stay.
@@ -88,7 +89,8 @@ void tsri_attention_look(const tsri_attending *w, const tsri_query_block *b, int
 void tsri_attention_scores(const tsri_attending *w, const tsri_query_block *b, const tsri_key_block *keys,
                            tsri_float_rows rows, int64_t size, const float *panels, float *scores);
 
-// Scale, soft cap, slopes and mask for the seen scores of query `i`, in place; returns the largest of them and `most`. `bends`: the derivative of the soft cap for each; NULL: not needed.
+// Applies scale, soft cap, slopes and mask to the scores of query `i`, in place, for the keys that it attends to. Returns the largest of these scores and `most`. `bends`
+// gets the derivative of the soft cap for each score; NULL: not needed.
 float tsri_attention_finish_scores(const tsri_attending *w, const tsri_query_block *b, const tsri_key_block *keys,
                                    int64_t i, float *scores, float most, float *bends);
 

@@ -61,7 +61,8 @@ static void multiply_block(const tsri_attending *w, backward_job *job) {
   tsri_attention_scores(w, &job->block, &job->keys, job->cotangents, op->value_size, job->value_panels, job->gradients);
 }
 
-// Scores of query `i` become powers; the largest score, the sum of powers and that of powers times gradients are brought up to date. `bends` may be NULL.
+// Replaces the scores of query `i` by exp(score - largest), and updates the largest score, the sum of these exponentials and the sum of exponentials times gradients.
+// `bends` may be NULL.
 static void measure_row(const tsri_attending *w, backward_job *job, int64_t i, float *bends) {
   float *scores = job->weights + i * w->key_step, before = job->most[i];
   int64_t from = job->keys.from[i], n = job->keys.to[i] - from;
@@ -73,7 +74,7 @@ static void measure_row(const tsri_attending *w, backward_job *job, int64_t i, f
   job->means[i] = job->means[i] * factor + w->lines->dot(scores + from, job->gradients + i * w->key_step + from, n);
 }
 
-// Powers of query `i` become weights, and gradients of weights those of products q k. What is not seen becomes 0.
+// Replaces the exponentials of query `i` by weights, and the gradients of weights by gradients of the products q k. Both are 0 for keys that it does not attend to.
 static void finish_row(const tsri_attending *w, backward_job *job, int64_t i, const float *bends) {
   float *weights = job->weights + i * w->key_step, *gradients = job->gradients + i * w->key_step;
   bool sees_nothing = job->most[i] == -INFINITY;
@@ -89,7 +90,7 @@ static void finish_row(const tsri_attending *w, backward_job *job, int64_t i, co
   for (int64_t j = from; bends && j < to; j++) gradients[j] *= bends[j];
 }
 
-// As measure_row and finish_row, when all keys were measured.
+// As measure_row and finish_row together, for a row whose largest score and sums over all keys are known already.
 static void raise_row(const tsri_attending *w, backward_job *job, int64_t i, float *bends) {
   float *scores = job->weights + i * w->key_step;
   int64_t from = job->keys.from[i], n = job->keys.to[i] - from;
@@ -136,7 +137,7 @@ static void run_one_block(const tsri_attending *w, backward_job *job, float *ben
   add_block(w, job);
 }
 
-// Sums of all keys must be known before weights are: scores are computed twice.
+// For several blocks of keys: the sums over all keys must be known before the weights, so scores are computed twice.
 static void run_blocks(const tsri_attending *w, backward_job *job, int64_t from, int64_t to, float *bends) {
   for (int64_t first = from; first < to; first += TSRI_ATTENTION_KEYS) {
     tsri_attention_look(w, &job->block, first, to, &job->keys);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Attention: a job computes a block of queries of one head. Keys come block after block; the largest score so far, the sum of powers and the weighted sum of values are scaled anew when
-// a larger score is found.
+// Attention: a job computes a block of queries of one head. It goes through the keys block by block and keeps, for each query, the largest score so far, the sum of
+// exp(score - largest) and the weighted sum of values. When a larger score is found, both sums are rescaled.
 #include <math.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ size_t tsri_attention_forward_bytes(const tsri_attending *w) {
   return sizeof(forward_job) + (size_t)floats * sizeof(float) + (size_t)PIECES * 64;
 }
 
-// Scores of query `i` become weights, 0 for keys that it does not see; sums and results so far are brought to the new largest score.
+// Replaces the scores of query `i` by weights, 0 for keys that it does not attend to, and rescales its sums so far to the new largest score.
 static void weigh_row(const tsri_attending *w, forward_job *job, int64_t i) {
   float *scores = job->scores + i * w->key_step, before = job->most[i];
   int64_t from = job->keys.from[i], to = job->keys.to[i];
@@ -66,7 +66,7 @@ static bool are_finite(const tsri_attending *w, tsri_float_rows rows, int64_t co
   return are;
 }
 
-// Values that are not seen must not be multiplied by their weight of 0: row after row.
+// Adds the weighted values row by row, leaving out values that a query does not attend to: if one is infinite or NaN, even a weight of 0 would give NaN.
 static void add_seen_values(const tsri_attending *w, forward_job *job, tsri_float_rows values) {
   for (int64_t i = 0; i < job->block.count; i++) {
     const float *weights = job->scores + i * w->key_step;

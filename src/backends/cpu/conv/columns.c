@@ -5,8 +5,8 @@
 // block of lines, a job copies the boxes of its channels, packs the windows of one tile's columns after the other, and multiplies them by all panels of weights; the sums of a
 // job stay in its memory. Bias and activation are applied, and results stored, after the last block of lines.
 //
-// Without strides, the windows of neighbouring positions are neighbours in the box, too, and tiles read them there. Their columns are then all elements of a row of the box, of which
-// the last ones belong to no position: these sums are left out when results are stored.
+// With a stride of 1, the windows of neighbouring positions are also neighbours in the box, and tiles read them there without packing. The columns of a tile are then all
+// elements of a row of the box; the last of them belong to no position, and their sums are dropped when results are stored.
 #include <string.h>
 
 #include "backends/cpu/conv/conv.h"
@@ -270,7 +270,7 @@ static void multiply_block(const column_work *work) {
   for (int64_t channel = 0; channel < w->channels; channel += job->channel_block) {
     int64_t channels = tsri_conv_at_most(w->channels - channel, job->channel_block);
     if (w->taps > 0) tsri_conv_fill(w, &work->block, channel, channels, work->boxes);
-    // The last tile's sums that belong to no position: of zeros, as denormal numbers would take long.
+    // The last tile reads beyond the boxes. Clear that memory: if it contained denormal numbers, multiplying them would be slow.
     memset(work->boxes + (size_t)(channels * work->block.plane) * w->sum_bytes, 0, beyond_boxes(job->pass));
     for (int64_t tap = 0; tap < w->taps; tap += job->tap_block) {
       int64_t taps = tsri_conv_at_most(w->taps - tap, job->tap_block);
@@ -349,8 +349,8 @@ static void cut_jobs(column_job *job, int threads) {
   job->parts = tsri_cpu_parts(threads, (uint64_t)job->jobs);
 }
 
-// Whether tiles read windows in the boxes: few columns belong to no position, and few panels of weights read each window, so that packing it does not pay. With few lines, leaving out those
-// columns takes longer than packing. Measured on Zen 4.
+// Whether tiles read windows directly in the boxes. That is faster if few columns belong to no position, and if few panels of weights read each window, so that packing does
+// not pay. With few lines, dropping the unused columns takes longer than packing. The limits were measured on Zen 4.
 static bool is_in_place(const tsri_conv_pass *pass, const tsri_conv_block *block) {
   enum { FEW_PANELS = 3, LEAST_LINES = 32 };
   const tsri_conv_windows *w = &pass->windows;

@@ -8,8 +8,8 @@
 // or 0 beyond the borders of x. The matrix is never stored: pieces of it are packed for the tiles of the product (product/product.h). boxes.c first copies a box of x with
 // zeros around it, so that a line of a piece is a few copies of whole vectors.
 //
-// columns.c multiplies weights by windows, and sums over lines: images and positions of the result are runs, channels and kernel elements are lines. sums.c multiplies windows by
-// weights, and sums over runs, for results with few positions and large kernels, which gradients by weights are: there images and positions are lines.
+// columns.c multiplies weights by windows and sums over lines: images and positions of the result are runs, channels and kernel elements are lines. sums.c multiplies windows by
+// weights and sums over runs: images and positions of the result are lines. It is for results with few positions and large kernels, such as gradients by weights.
 #ifndef TSRI_CPU_CONV_H
 #define TSRI_CPU_CONV_H
 

@@ -242,8 +242,8 @@ static bool fits(int64_t images, const int64_t *counts, const int64_t *strides, 
   return tsri_conv_cut(&w, TSRI_CONV_COLUMNS).most_plane <= MOST_PLANE;
 }
 
-// The box of a block holds every element between those of a window: windows that are spread far wider than that, and transposed convolutions with strides that make many
-// passes, are left to the portable kernel.
+// The box of a block contains all elements between those of its windows. Convolutions whose windows are so spread out that the box would be too large, and transposed
+// convolutions whose strides would need many passes, are left to the portable kernel.
 bool tsri_cpu_has_conv(const tsri_conv_op *op) {
   enum { MOST_PASSES = 256, MOST_LINES = 1 << 20, MOST_STEP = 1 << 16 };
   int64_t passes = 1, lines = 1;

@@ -14,9 +14,10 @@
 
 enum { MOST_RUN_INSNS = 256, MOST_RUNS = 1000 };
 
-// Functions of mathematics in a run, outside of loops. Each is some twenty instructions that wait for one another, so several vectors have to be under way
-// at once; a run of several functions would need more registers for that than there are. Between runs values pass through the first-level cache.
-// A function with a limit stays in the run: its run must not change what it reads, as it may have to be interpreted afterwards.
+// Mathematical functions (exp, sin, …) in a run outside of loops. Each is some twenty dependent instructions, so several vectors must be computed at the same time to keep the
+// processor busy; with several functions, a run would need more registers for that than there are. Between runs, values go through the first-level cache.
+//
+// A function with a limit (tsri_jit_has_limit) may be part of a run, but then the run must not write what it reads, as it may have to be interpreted afterwards.
 enum { MOST_FUNCTIONS = 1 };
 
 // What a run that is being found has done to registers and arrays: the number of the run plus 1 where it has.

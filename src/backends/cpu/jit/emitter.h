@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A function that is being written: where each value is at the operation at hand.
 //
-// Operations are taken in order. A value gets a register where it is made, and keeps it until its last use or until the register
-// is needed for another value: then the value that is used again last of all is stored on the stack. Constants are in a
-// pool behind the code. Constants and scalars for which registers are left over keep these throughout.
+// Operations are emitted in order. A value gets a register where it is computed, and keeps it until its last use, or until no register is free for another value: then the
+// value whose next use is farthest away is stored on the stack. Constants are in a pool behind the code. Constants and scalars keep a register throughout if some are
+// left over.
 #ifndef TSRI_CPU_JIT_EMITTER_H
 #define TSRI_CPU_JIT_EMITTER_H
 

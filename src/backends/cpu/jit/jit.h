@@ -3,8 +3,8 @@
 //
 // A run is a straight sequence of instructions that treat each lane for itself: loads of neighbouring elements, arithmetic,
 // functions, stores. Compiled, it is one loop over vectors of lanes in which all values stay in registers. The interpreter
-// calls it where the run begins, as it would have done the first instruction, and goes on behind it. What is not part of a run, and a
-// run that meets something unusual (a mask, elements that do not follow one another), is interpreted.
+// calls it where the run begins, in place of the first instruction, and continues behind the run. Instructions outside of runs are interpreted, and so is a
+// run that meets something unusual (a mask, elements that are not contiguous).
 //
 // Compiling starts from lane bytecode rather than from the checked kernel: there, loops, conditions and barriers have become sets of
 // lanes, indices are taken apart, and the interpreter does the same instructions, so that both can be compared bit for bit
@@ -33,8 +33,8 @@ typedef struct jit_stream {
   uint32_t number;
 } jit_stream;
 
-// An instruction that is looked at before the code runs: one on scalars, which is done, or one whose memory is found. Before one that
-// changes a scalar which instructions on lanes have read, that one's value is copied to where the code reads it.
+// An instruction of the run that is handled before the compiled code runs: one on scalars, which is executed, or a load or store, whose address is found. If the
+// instruction changes a scalar that earlier instructions on lanes read, its old value is first copied to where the code reads it.
 typedef struct jit_step {
   uint32_t insn;
   int16_t stream;  // -1: none
@@ -86,8 +86,7 @@ struct lane_jit *tsri_jit_at(const tsri_lanes_program *program, int number);
 int tsri_jit_slot_of(const char *simd);
 void tsri_jit_drop(tsri_lanes_program *program);  // releases what tsri_jit_for made
 
-// Does the run that begins at `insn`. The result is its number of instructions; 0 if nothing was done but what doing it again does
-// not change.
+// Executes the run that begins at `insn`. Returns its number of instructions; 0: the run must be interpreted, and nothing was done that interpreting it would not do again.
 uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn);
 
 // A loop of like rounds (lanes/rounds.c) whose body is a compiled run.
@@ -106,9 +105,9 @@ typedef struct jit_access {
   int64_t step;
 } jit_access;
 
-// True if the instructions from `body` to `end` are a run, and instructions on scalars. All lanes' elements of an access follow one
-// another. Then tsri_jit_loop_run does some rounds (there are some: has_whole_rounds), and after them the next; tsri_jit_loop_tail
-// does one for the first `lanes` only.
+// tsri_jit_loop_begin: true if the instructions from `body` to `end` are one run and instructions on scalars; the elements of each access must be contiguous over the lanes.
+// Then tsri_jit_loop_run executes some rounds (if has_whole_rounds), each call continuing after the one before, and tsri_jit_loop_tail executes one round for the first
+// `lanes` lanes only.
 bool tsri_jit_loop_begin(const lane_exec *x, const lane_insn *body, const lane_insn *end, const jit_access *accesses,
                          uint32_t access_count, bool has_whole_rounds, jit_loop *out);
 void tsri_jit_loop_run(const lane_exec *x, jit_loop *loop, int64_t rounds);

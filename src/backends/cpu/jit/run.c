@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Runs compiled code from the interpreter: finds where its streams are, and calls it for as many lanes as fill vectors.
 //
-// Lanes that do not fill a vector are done in memory of their own: their elements are copied there, the code runs for one vector, and the
-// results are copied back. So the code needs no masks, and never touches memory beyond the last lane.
+// Lanes that do not fill a vector are copied to a small buffer, the code runs there for one whole vector, and the results are copied back. So the code needs no masks,
+// and never touches memory beyond the last lane.
 #include <string.h>
 
 #include "backends/cpu/jit/jit.h"
@@ -19,7 +19,7 @@ void tsri_jit_count(const lane_exec *x) {
   if (x->jit_refusals > 0) atomic_fetch_add_explicit(&interpreted_count, x->jit_refusals, memory_order_relaxed);
 }
 
-// How the memory that a run writes lies to what it reads or writes otherwise.
+// How the memory that a run writes overlaps the other memory that it reads or writes.
 typedef enum run_overlap {
   ARE_APART,
   COINCIDE,      // some are the same elements, lane by lane

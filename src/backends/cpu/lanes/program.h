@@ -246,7 +246,7 @@ void tsri_lanes_local_clear(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_atomic(lane_exec *x, const lane_insn *insn);
 
 // Runs of instructions (strip.c). tsri_lanes_may_strip: whether the instruction may be part of a run. tsri_lanes_strip executes a run of
-// `count` <= LANE_STRIP_INSNS instructions. Returns `count`, or 0 if it did nothing but make registers refer to buffers.
+// `count` <= LANE_STRIP_INSNS instructions. Returns `count`; or 0 if the run must be interpreted instead (registers may refer to buffers then, which does no harm).
 enum { LANE_STRIP_INSNS = 48 };
 bool tsri_lanes_may_strip(const lane_insn *insn, const tsri_lanes_program *p);
 uint32_t tsri_lanes_strip(lane_exec *x, const lane_insn *first, uint32_t count);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Loops whose rounds are alike, done without going through the instructions in each of them.
 //
-// The loop of a reduction counts up, reads elements whose index moves by the same amount each round, and does arithmetic
-// on lanes. Its operands are found once, and then each round is one call per instruction on lanes. All rounds but those
-// in which lanes drop out are done so; the instructions themselves do the rest, and the whole where something is unusual.
-// Where the body is a compiled run (jit/jit.h), it does the rounds, and the last one, which fewer lanes may take part in; only
-// there may the body have stores.
-// Lanes and rounds keep their order, so results are the same bit for bit.
+// The loop of a reduction counts up, reads elements whose index moves by the same amount each round, and does arithmetic on lanes. Its operands are found once; then each
+// round is one call per instruction. All rounds in which no lane drops out are executed in this way. The interpreter executes the other rounds, and the whole loop if
+// something is unusual.
+//
+// If the body is a compiled run (jit/jit.h), that code executes the rounds, and also the last one, in which fewer lanes may take part. Only then may the body have
+// stores. The order of lanes and rounds does not change, so results have the same bits.
 #include <string.h>
 
 #include "backends/cpu/jit/jit.h"
@@ -363,8 +363,8 @@ static uint32_t do_fold(const round_run *run, int64_t rounds) {
   return (uint32_t)(bytes / call->dst_bytes);
 }
 
-// Processors stop reading ahead at the end of a page. The first lines of pages that are to come make them go on there:
-// a stream is then read half as fast again, and more (measured on Zen 4).
+// Processors stop prefetching at the end of a page. Prefetching the first lines of the next pages makes them continue there, which makes reading a stream at least 1.5 times
+// as fast (measured on Zen 4).
 static void look_ahead(const round_run *run, int64_t rounds) {
   enum { PAGE = 4096, AHEAD = 4 * PAGE, LINE = 64, LINES = 8 };
   for (uint32_t i = 0; i < run->load_count; i++) {

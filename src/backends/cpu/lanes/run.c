@@ -18,7 +18,7 @@ enum { LINE = 64 };
 
 static size_t to_line(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 
-// Registers begin a line further on each: at a distance of 4096 bytes loads would wait for stores to other registers.
+// Each register is one cache line longer than needed: if registers were 4096 bytes apart, loads would wait for stores to other registers with the same low address bits.
 static size_t reg_bytes(const lane_work *work, size_t value_bytes) { return to_line(work->lanes * value_bytes) + LINE; }
 
 typedef struct carver {
@@ -109,8 +109,8 @@ static lane_work *create_work(const tsri_lanes_program *p, uint32_t lanes) {
   return work;
 }
 
-// A program keeps what its launches used: most kernels are launched again and again. Registers of few lanes are enough for a launch on few
-// elements; those of a larger launch take their place.
+// Takes a record that an earlier launch of the program has left, since most kernels are launched again and again. A launch on few elements needs registers for few lanes only; a
+// larger launch replaces such a record by one with more lanes.
 static lane_work *take_work(const tsri_lanes_program *p, uint32_t lanes) {
   struct lane_work *_Atomic *spare = ((tsri_lanes_program *)(uintptr_t)p)->spare;
   for (int i = 0; i < LANE_SPARE_WORKS; i++) {
@@ -210,7 +210,7 @@ static void bind(lane_exec *x) {
   }
   for (uint32_t i = 0; i < p->buffer_count; i++) x->work->arrays[i] = x->launch->buffers[i];
   for (int i = 0; i < 3; i++) x->work->scalars[TSRI_LANE_PLACE_GROUPS + i] = x->launch->given->groups[i];
-  // A program of ours saves before it restores; whatever another one restores must be a set that fits the registers.
+  // Programs that we compile save a set before they restore it. Others may not, so make sure that whatever they restore fits the registers.
   for (uint32_t i = 0; i < p->save_count; i++) x->work->saves[i] = (lane_set){.n = 0};
 }
 
@@ -282,7 +282,7 @@ static void run_blocks(lane_exec *x, uint32_t thread) {
   }
 }
 
-// Part 0 ends the launch if there is no memory for its registers; any other leaves its share to the rest.
+// If there is no memory for its registers, part 0 ends the launch with an error; any other part leaves its share of the work to the others.
 static void run_thread(void *user, int thread) {
   lane_launch *launch = user;
   const tsri_lanes_program *p = launch->program;
@@ -340,7 +340,7 @@ static bool overlap(const tsri_lanes_buffer *a, const tsri_lanes_buffer *b) {
   return a_first < b_first + b->bytes && b_first < a_first + a->bytes;
 }
 
-// Stores that go past the caches pay where all that is touched is much more than they hold.
+// Non-temporal stores are used if a launch reads and writes more bytes than this, much more than the caches hold.
 enum { STREAM_BYTES = 48 << 20 };
 
 static void set_buffers(lane_launch *launch) {
@@ -363,7 +363,7 @@ static void set_buffers(lane_launch *launch) {
   }
 }
 
-// Lanes of a block, at most `most`: few blocks are to be as many as threads share evenly.
+// Chooses the lanes of a block, at most `most`, so that the number of blocks, if it is small, is a multiple of the number of threads.
 static uint32_t even_lanes(uint64_t items, int threads, uint32_t most) {
   enum { LEAST_LANES = 256, MANY_ROUNDS = 16, UNIT = 64 };
   if (threads == 1 || most <= LEAST_LANES) return most;
@@ -379,8 +379,8 @@ static double count_items(const tsri_lanes_program *p, const uint32_t groups[3])
 
 // How many threads are worth waking, and how the launch is cut.
 static int plan(lane_launch *launch) {
-  // What takes some microseconds, interpreted or compiled. For less, waking a thread gains little, and waiting for it costs much where
-  // others use the cores too.
+  // Work per thread, interpreted or compiled, that takes some microseconds. For less work, waking another thread gains little, and waiting for it costs much if other
+  // programs use the cores.
   enum { COST_PER_THREAD = 100000, COMPILED_COST_PER_THREAD = 600000, CHUNKS_PER_THREAD = 8 };
   const tsri_lanes_program *p = launch->program;
   const uint32_t *groups = launch->given->groups;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Straight runs of element-wise instructions, done strip by strip.
 //
-// Instruction by instruction, a block would read its inputs, then compute, then write: memory would idle meanwhile, and
-// what one instruction left in the first cache would be gone when the next wants it. So a run of instructions that
-// treat every lane for itself is done for a strip of lanes, then for the next. Where each operand lies is found once.
-// Runs of plain f32 arithmetic go to the level's chain function, which takes even shorter strips.
+// Executed instruction by instruction, a block would first read its inputs, then compute, then write: memory would be idle during the computation, and the results of an
+// instruction would have left the first-level cache before the next one reads them. So a run of element-wise instructions is executed for a strip of lanes, then for the next
+// strip. The addresses of the operands are found once. Runs of plain f32 arithmetic use the level's chain function, which has even shorter strips.
 #include "backends/cpu/lanes/calls.h"
 
 typedef struct strip_run {
@@ -52,8 +51,8 @@ static bool add(strip_run *run, const lane_insn *insn) {
 
 // --- Strips of calls --------------------------------------------------------------------------------------------------
 
-// Lanes of a strip. Stores past the caches come in short bursts, so that the processor reads on meanwhile: twice as many
-// lanes take twice as long (measured on Zen 4).
+// Lanes of a strip. Non-temporal stores are made in short bursts, so that the processor continues to read in between: with strips of twice as many lanes, such a run takes
+// twice as long (measured on Zen 4).
 enum { STRIP = 256, STREAMED_STRIP = 128 };
 
 static void do_strips(const strip_run *run, uint32_t first, uint32_t last) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Factors of matrices by LAPACK, which is opened at the first operator that is worth it: OpenBLAS, or any other library with the usual names and 32-bit integers.
+// Matrix factorisations by LAPACK: OpenBLAS, or any other library with the usual function names and 32-bit integers. It is opened at the first operator that is large
+// enough.
 #ifndef TSRI_CPU_LAPACK_H
 #define TSRI_CPU_LAPACK_H
 
@@ -31,8 +32,8 @@ void tsri_lapack_forget(void);
 // The functions for f32 or f64; NULL if there is no library, which is logged once. Any thread.
 const tsri_lapack *tsri_lapack_for(tsr_dtype dtype);
 
-// Stand around calls of these functions: between them, a library that has threads of its own leaves everything to the calling thread. Afterwards it has as many threads
-// as before, for others in the process that use it. Any thread, also several at once.
+// Call these before and after calls of LAPACK functions: in between, a library with threads of its own uses only the calling thread. Afterwards its number of threads is
+// restored, for other users of the library in the process. Any thread, also several at once.
 void tsri_lapack_begin(void);
 void tsri_lapack_end(void);
 

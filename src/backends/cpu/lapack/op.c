@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Factors the matrices of a batch, each on one thread; our threads share them out.
+// Factors the matrices of a batch. Each matrix is factored by one thread; the matrices are distributed over our own threads.
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "core/strided.h"
 #include "platform/parallel.h"
 
-// Multiplications, about: with fewer of them in a whole batch, the portable kernels are done before the library is opened, and take microseconds.
+// Multiplications in the whole batch, approximately. With fewer, the portable kernels take only microseconds, less than opening the library.
 enum { LEAST_WORK = 1 << 13 };
 
 // gesdd asks for about 7 n^2 elements, whose number is an int.
 enum { MOST_SINGULAR = 16384 };
 
-// Work space that stays allocated for the next operator. Larger matrices take so long that allocating costs nothing beside it.
+// Workspace up to this size stays allocated for the next operator. Larger matrices take so long that allocating memory again does not matter.
 enum { KEPT_BYTES = 16 << 20 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -164,7 +164,8 @@ static void factor_singular(const lapack_job *job, int64_t b, char *scratch) {
   *number_at(op->info, b) = info;
 }
 
-// x l = b with rows of b as the columns that BLAS sees: x is n x m there, and l stands to its right, transposed if it is row-major.
+// BLAS is column-major, so it sees our row-major b and x as their transposes, n x m, and the system as x l = b with the triangular matrix l on the right, transposed
+// if it is row-major.
 static void solve(const lapack_job *job, int64_t b) {
   const tsri_solve_op *op = &job->op->is.solve;
   const float one = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// argmax and argmin along one axis, where elements along that axis, or along the last kept one, lie side by side.
+// argmax and argmin along one axis, if elements are contiguous along that axis or along the last axis that is kept.
 //
-// Threads take blocks of results. Where there are few results the axis is cut into parts, whose best elements are compared in their order. The first best
-// element is the same however the axis is cut, so one thread does not cut it.
+// Threads take blocks of results. If there are few results, the axis is divided into parts, and the best elements of the parts are compared in order. The first best
+// element does not depend on how the axis is divided, so a single thread does not divide it.
 #include "backends/cpu/lines/arg_lines.h"
 #include "backends/cpu/lines/lines.h"
 #include "core/error.h"
@@ -66,7 +66,7 @@ static void join_parts(const searching *w, int32_t *to) {
   }
 }
 
-// Enough pieces for many threads, each with some work: blocks of results first, and parts of the axis where that is not enough.
+// Divides the work into enough pieces for all threads: into blocks of results and, if these are too few, also into parts of the axis.
 static void cut(searching *w, int threads) {
   int64_t rows = w->kept / w->width, least = w->is_rows ? LEAST_IN_ROWS / w->n : LEAST_COLUMNS;
   w->block = at_most(w->kept / PIECES, TSRI_ARG_BLOCK);

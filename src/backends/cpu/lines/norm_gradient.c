@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients of layer_norm and rms_norm. Rows are cut into chunks by their number alone; each adds up the gradients of weight and bias by itself, and those are added up in order, so
-// that results have the same bits on any number of threads.
+// Gradients of layer_norm and rms_norm. Rows are divided into chunks, whose size depends on the number of rows alone. Each chunk sums the gradients of weight and bias;
+// then these sums are added in order. So results have the same bits on any number of threads.
 #include <string.h>
 
 #include "backends/cpu/lines/lines.h"

@@ -7,7 +7,7 @@
 #include "backends/cpu/rows/sort_keys.h"
 #include "platform/parallel.h"
 
-// Longer rows are sorted by digits, fewer rows one by one.
+// LONGEST: longer rows are sorted by digits (rows/sort.c). FEWEST: fewer rows are sorted one by one.
 enum { LONGEST = 256, FEWEST = 4, WORTH_A_THREAD = 1 << 13 };
 
 typedef struct short_sort {
@@ -25,7 +25,7 @@ bool tsri_cpu_has_short_sort(tsr_dtype dtype, const tsri_sort_op *op) {
   return is_short && !op->wants_order && tsri_sort_keys_for("baseline", dtype, false)->sorter == &tsri_sorter_u32;
 }
 
-// `count` rows from `row` on, at most TSRI_NETWORK_ROWS. The lanes of rows that are not there are sorted, too, and not taken.
+// Sorts `count` rows from `row` on, at most TSRI_NETWORK_ROWS. If there are fewer, the unused lanes are sorted as well and ignored.
 static void sort_rows(const short_sort *w, int64_t row, int64_t count) {
   uint32_t keys[LONGEST * TSRI_NETWORK_ROWS], line[LONGEST];
   int64_t n = w->op->n;

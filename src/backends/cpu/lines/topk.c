@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The order of the first few elements of each sorted row, without sorting the rest: a sorted list of the best ones so far, into which a row's elements are
-// inserted. Blocks of the row are first reduced, without jumps, to the elements that come before the list's last one; of a long row these are few.
-// A list of up to TSRI_TOP_MOST elements stays in a vector of AVX-512 (topk_vectors.h).
+// Finds the first few elements of each sorted row without sorting the rest. A sorted list holds the best elements so far. Each block of the row is first filtered,
+// without branches, for elements that come before the last one of the list; in a long row these are few. Then they are inserted. A list of up to TSRI_TOP_MOST
+// elements is kept in an AVX-512 register (topk_vectors.h).
 #include "backends/cpu/lines/lines.h"
 #include "backends/cpu/lines/topk_vectors.h"
 #include "backends/cpu/rows/sort_keys.h"

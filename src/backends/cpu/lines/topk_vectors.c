@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sixteen keys at a time are compared with the list's last one. If some come before it, their items are sorted in a vector, and the lesser half of them
-// and of the list is the new list: the smaller of each item and the one in the opposite place, which are then in bitonic order.
+// Compares sixteen keys at a time with the last one of the list. If some come before it, their items are sorted in a vector, and merged with the list: the smaller of
+// each item and the one at the opposite position are the new list, in bitonic order, which is then sorted.
 #include "backends/cpu/lines/topk_vectors.h"
 
 #include <string.h>

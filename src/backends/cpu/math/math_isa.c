@@ -12,7 +12,7 @@
 #define PASTE_(a, b) a##b
 #define PASTE(a, b)  PASTE_(a, b)
 
-// dst is a or b, or apart from both: no iteration reads what another wrote.
+// Tells the compiler that loop iterations are independent: dst is the same array as a or b, or does not overlap them.
 #if defined(__clang__)
 #define LANES _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -53,8 +53,8 @@ static void each_atan2_f32(float *dst, const float *a, const float *b, uint32_t 
 // Functions that take several loops do BLOCK lanes at a time.
 enum { BLOCK = 256 };
 
-// Three loops: in one, gcc sees that most of the work can be jumped over where the result is a constant, and does that
-// in place of vector code.
+// Three loops instead of one: in a single loop gcc would branch around the work for lanes whose result is a constant, and
+// then generate no vector code.
 static void pow_block(float *dst, const float *x, const float *y, uint32_t n) {
   double exponents[BLOCK];
   float powers[BLOCK];

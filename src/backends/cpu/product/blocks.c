@@ -206,7 +206,7 @@ static void pack_groups(chunk *c, const packing *in, int64_t first, int64_t last
   for (; groups->least && packed < last; packed++, panels += bytes) least[packed] = groups->least(panels, 1, bytes, 0);
 }
 
-// Decides for panels `first` to before `last` of b which tiles have to be exact.
+// Decides for panels `first` to `last` - 1 of b which tiles must be computed exactly, because bf16 instructions would flush small numbers to 0.
 static void choose_tiles(chunk *c, int64_t first, int64_t last) {
   if (!c->p->groups || !c->p->groups->least) return;
   uint32_t least_a = TSRI_PRODUCT_NO_LEAST;
@@ -299,8 +299,8 @@ static void add_sums(const tsri_product *p, char *to, const char *from, int64_t 
 
 enum { PIECE = 32 };  // bytes
 
-// Moves the first `row_bytes` of each row, which is `step_bytes` long, to the end of the row before. Whole pieces are moved, of which the next row replaces what is too much:
-// a piece never reaches a row that has not been read, since `row_bytes` is less than `step_bytes`, a multiple of the piece.
+// Makes the rows of a tile contiguous: moves the first `row_bytes` of each row of `step_bytes` behind the row before. Copies whole pieces; the bytes that are copied too
+// much are overwritten by the next row. A piece never reaches a row that has not been moved yet, since `row_bytes` is less than `step_bytes`, a multiple of the piece.
 static void close_gaps(char *tile, int64_t rows, int64_t row_bytes, int64_t step_bytes) {
   for (int64_t i = 1; i < rows; i++) {
     const char *from = tile + i * step_bytes;
@@ -396,7 +396,8 @@ static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
   }
 }
 
-// Begins to read share `share` of `shares` of the rows of panel `a_panel`, which tiles will read in place. A tile reads its rows side by side and would wait for each cache line.
+// Prefetches part `share` of `shares` of the rows of panel `a_panel`, which tiles will read in place. A tile reads all its rows at the same time and would wait for each
+// cache line.
 static void fetch_rows(const chunk *c, int64_t a_panel, int64_t share, int64_t shares) {
   const tsri_product *p = c->p;
   int64_t first = a_panel * tile_rows(p), rows = at_most(c->rows - first, tile_rows(p));
@@ -405,7 +406,7 @@ static void fetch_rows(const chunk *c, int64_t a_panel, int64_t share, int64_t s
                     p->a.row * (int64_t)p->element);
 }
 
-// While tile number `tile` of the chunk is multiplied, begins to read its share of the elements that the next block of k will be packed from, if its lines lie side by side.
+// Prefetches, while tile number `tile` of the chunk is multiplied, a part of the elements from which the next block of k will be packed, if its lines are contiguous.
 static void fetch_next(const chunk *c, const packing *in, int64_t tile) {
   const tsri_product *p = c->p;
   int64_t tiles = c->a_panel_count * c->b_panel_count, element = (int64_t)p->element;
@@ -420,7 +421,7 @@ static void fetch_next(const chunk *c, const packing *in, int64_t tile) {
 static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const tsri_product *p = c->p;
   if (tsri_product_is_plain(p)) return;
-  // Rows without a gap, to which nothing is done that depends on the column, are one row: short ones would take longer to begin than to finish.
+  // Contiguous rows are finished as one long row if nothing depends on the column: for short rows, the call takes longer than the work.
   if (columns == p->n && !p->bias && !p->is_scaled && rows * columns <= TSRI_PRODUCT_STRETCH) {
     columns *= rows;
     rows = 1;

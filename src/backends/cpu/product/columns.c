@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products with few columns, of which a tile would compute a whole vector register. Where rows of a lie along k, a vector holds several elements of each column (few_isa.inc), or, at levels that have no
-// kernel for that, each column is a product with a vector (vector.c). Where columns of a lie side by side, the transposed product has few rows (direct.c).
+// Products with few columns, for which a tile would waste most lanes of its vector registers. If a is contiguous along k, a vector holds several elements of each column
+// (few_isa.inc); at SIMD levels without a kernel for that, each column is a matrix-vector product (vector.c). If a is contiguous along m, the transposed product is
+// computed, which has few rows (direct.c).
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -8,8 +9,8 @@
 
 enum { MOST_NARROW = 2, LEAST_K = 32 };  // narrow elements are converted once for each column
 
-// Up to this many columns dot products are faster than tiles: the longer they are, the more, and fewer where a is read from memory for
-// each of them. Measured on Zen 4.
+// The most columns for which dot products are faster than tiles: more for a long k, fewer if a does not fit in a cache and is read from memory for each column. Measured
+// on Zen 4.
 static int64_t most_columns(const tsri_product *p) {
   enum { SHORT = 64, LONG = 512, CACHE_BYTES = 1 << 20 };
   if (p->is_narrow) return MOST_NARROW;
@@ -24,7 +25,8 @@ static bool is_turned(const tsri_product *p) {
          p->m >= kernels->tile_columns;
 }
 
-// Whether columns are grouped. Rows of f16 and bf16 are converted first, several at once: longer ones are multiplied faster as they are, where there are instructions for that.
+// Whether to use few_isa.inc. Rows of f16 and bf16 are converted for that first, several at once; long rows of bf16 are multiplied faster without converting, if the
+// processor has instructions for that.
 static bool is_grouped(const tsri_product *p) {
   enum { MOST_COLUMNS = 8, MOST_NARROW_K = TSRI_PRODUCT_STRETCH / 4, MOST_K_BEFORE_GROUPS = 64 };
   int64_t most_narrow = p->groups ? MOST_K_BEFORE_GROUPS : MOST_NARROW_K;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of f32 and f64 with few sums over a long k: gradients of weights above all. Threads take blocks of k, each a product of its own without
-// panels that others read, and the blocks' sums are added up at the end, from the first to the last.
+// Products of f32 and f64 with few results and a long k, such as gradients by weights. Threads take blocks of k; each block is a product of its own that shares no packed
+// panels with others. At the end the sums of all blocks are added, from the first to the last.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"

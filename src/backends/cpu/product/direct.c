@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of f32 and f64 that are done before packing would pay: with few rows, of which each panel of b is read once or twice, and with a matrix b
-// that stays in the first-level cache. Tiles read a in place, and b where its rows lie side by side and are read once or stay in that cache; other panels of b,
-// and the last one of fewer columns than a vector register holds, are packed for a block of k.
+// Products of f32 and f64 that are too small for packing to pay: those with few rows, which read each panel of b once or twice, and those whose matrix b stays in the
+// first-level cache. Tiles read a in place. They read b in place, too, if its rows are contiguous and are read once or stay in that cache. Other panels of b, and a last
+// panel with fewer columns than a vector register, are packed for a block of k.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -118,8 +118,8 @@ static void finish_rows(const tsri_product *p, const b_panel *b, int64_t first, 
   }
 }
 
-// Finishes whole rows, several at a time as if they were one: calling a function for a few elements takes longer than computing it. The bias is
-// repeated for as many rows as are finished together.
+// Applies bias and activation to whole rows, several contiguous rows as one long row, because a call for a few elements takes longer than the computation. The bias is
+// repeated for as many rows as are processed together.
 static void finish_whole_rows(const tsri_product *p, int64_t first, int64_t last) {
   double biases[TSRI_PRODUCT_STRETCH];
   size_t row_bytes = (size_t)p->n * p->sum_bytes;

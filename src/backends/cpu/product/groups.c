@@ -3,8 +3,8 @@
 #include "backends/cpu/product/groups.h"
 
 #if TSRI_HAS_GROUPS
-// The tiles of AMX take 64 bytes of k at once. Where k has a fraction of that, they would multiply zeros: other tiles do better,
-// those of f32 included.
+// Whether k is too short for AMX. Its tiles process 64 bytes of k at a time and pad with zeros; if k is only a fraction of that, other tiles are faster, even
+// those of f32.
 static bool is_shallow(tsr_dtype dtype, int64_t k) {
   enum { LEAST_BYTES = 16 };
   return k * (int64_t)tsr_dtype_bytes(dtype) < LEAST_BYTES;

@@ -130,7 +130,8 @@ static tsri_product product_of(cpu_device *device, const tsri_native_op *op) {
   };
 }
 
-// Joins the last batch axis to the rows of a, if all its matrices are multiplied by the same b and their rows are evenly apart: one large product does better than many.
+// Merges the last batch axis with the rows of a, if all its matrices are multiplied by the same b and all rows have the same stride: one large product is faster than many
+// small ones.
 static tsri_product_op with_batch_as_rows(const tsri_product_op *given) {
   tsri_product_op op = *given;
   tsri_matrix *by_rows[2] = {&op.a, &op.c};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Outer products, where k is 1: every row of the result is a row of b times a number. Tiles would write a few lines of many rows at a time; here each row is written from its beginning to
-// its end. Short rows are made several at once in a stretch, and copied; so are those of f16 and bf16, which are converted.
+// Outer products (k is 1): every row of the result is a row of b times a number. Tiles would write a few cache lines of many rows at a time; here each row is written from
+// beginning to end. Short rows, and rows of f16 and bf16, are computed several at once in a small buffer and then copied, or converted, to the result.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -105,7 +105,7 @@ void tsri_product_run_outer(const tsri_product *p) {
   if (p->is_narrow) p->storage->load(p->scratch, p->b.at, p->b.column, (uint32_t)p->n);
   else if (p->b.column == 1) memcpy(p->scratch, p->b.at, (size_t)p->n * p->element);
   else tsri_gather_line(p->scratch, p->b.column * (int64_t)p->element, p->b.at, p->n, p->element);
-  // What the kernel reads beyond b is multiplied, too: denormal numbers, which memory may hold, would take some processors 50 ns each.
+  // The kernel also reads and multiplies the elements behind b. Clear them: memory may contain denormal numbers there, which take some processors 50 ns each.
   memset(p->scratch + (size_t)p->n * p->sum_bytes, 0, MOST_LANES * p->sum_bytes);
   if (has_wide_rows(p) && p->m < (int64_t)p->threads * TASKS_PER_THREAD) {
     o.pieces = at_most(p->n / WIDE, (int64_t)p->threads * TASKS_PER_THREAD);

@@ -129,8 +129,8 @@ typedef struct tsri_product_groups {
 
 enum { TSRI_PRODUCT_NO_LEAST = 0x10000 };  // of a panel of zeros
 
-// Could a sum of products of bf16 be subnormal, or an element be? A product of elements with the exponents x and y (as stored, with a bias of 127) is a multiple of
-// 2^(x + y - 2 * (127 + 7)), and so is any sum of such products that is not 0.
+// Whether a sum of products of bf16, or an element, may be subnormal. A product of elements with the exponents x and y (as stored, with a bias of 127) is a multiple of
+// 2^(x + y - 2 * (127 + 7)), and so is any sum of such products; so a sum that is not 0 is at least that large.
 static inline bool tsri_product_may_flush(uint32_t least_a, uint32_t least_b) {
   enum { FRACTION_BITS = 7, BIAS = 127, LEAST_NORMAL = -126 };
   int x = (int)(least_a >> FRACTION_BITS), y = (int)(least_b >> FRACTION_BITS);
@@ -194,7 +194,8 @@ const void *tsri_product_widen(const tsri_product *p, const char *row, int64_t a
 // the result.
 void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, int64_t at, int64_t n);
 
-// Takes `rows` x `columns` of a tile in memory of its own, whose rows are tile_columns apart, to `sums`: with `adds` they are added. The tile is lost.
+// Copies `rows` x `columns` of a tile that was computed into memory of its own, with rows tile_columns apart, to `sums`; with `adds`, adds them. The tile's contents are
+// undefined afterwards.
 void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64_t sums_step, int64_t rows,
                             int64_t columns, bool adds);
 
@@ -209,8 +210,8 @@ size_t tsri_product_scratch_bytes(const tsri_product *p);
 // any number of threads.
 void tsri_product_run(const tsri_product *p);
 
-// Whether rows of a can be read in place by tiles: elements lie side by side along k, and the rows of a tile do not meet in a few sets of the first-level
-// cache, which are 4 KiB apart and hold eight lines each or more.
+// Whether tiles can read rows of a in place: elements are contiguous along k, and the rows of a tile do not fall into the same few sets of the first-level cache.
+// (Addresses 4 KiB apart are in the same set, which holds eight lines or more.)
 static inline bool tsri_product_lies_along_k(const tsri_product *p) {
   enum { MEETING_BYTES = 4096 };
   return p->a.column == 1 && p->a.row * (int64_t)p->element % MEETING_BYTES != 0;

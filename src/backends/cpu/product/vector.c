@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Products of a matrix and a vector, which read every element of the matrix once: at the memory's speed, without packing it.
 //
-// Where an output's elements lie side by side along k, each output is a dot product. Where outputs lie side by side, rows of the matrix
-// are added to a stretch of outputs that stays in the first-level cache. Where neither lies side by side, elements are gathered a stretch
-// at a time, in the direction in which they are closer. Each output is made by one thread; few long dot products are cut into blocks of k, by their shape alone.
+// If the matrix is contiguous along k, each output is a dot product. If it is contiguous along the outputs, rows of the matrix are added to a stretch of outputs that stays in
+// the first-level cache. Otherwise elements are gathered, a stretch at a time, along the axis with the smaller stride. Each output is computed by one thread; if there are
+// few long dot products, they are divided into blocks of k, which depend on the shape alone.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -196,8 +196,8 @@ static void finish_outputs(const vector_product *v, int64_t first, int64_t count
   }
 }
 
-// The first output of a part. Sums of rows round differently in the lanes that do not fill a vector: those are at the end of all outputs, wherever parts
-// begin.
+// The first output of a part. For sums of rows it is a multiple of a vector's lanes: outputs that do not fill a vector are rounded differently, so only the last outputs of all may be such,
+// however the work is divided.
 static int64_t part_start(const vector_product *v, int part) {
   enum { WHOLE_VECTORS = 64 };
   int64_t first = v->outputs * part / v->parts;

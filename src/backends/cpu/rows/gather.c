@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gathering: where a row of the result has one index its elements are copied together, else one by one. Threads take rows of the
-// result, and stretches of rows where there are few.
+// Gather: if all elements of a row of the result have the same index, the row is copied as a whole, else element by element. Threads take rows of the result, or parts of
+// rows if there are few.
 #include <string.h>
 
 #include "backends/cpu/rows/index_planes.h"
@@ -28,9 +28,9 @@ static void gather_row(const tsri_index_plane *plane, int64_t place, const char 
 
 enum { BLOCK = 64 };  // indices that are checked together
 
-// Gathers `count` elements from columns `c` on of a row, one after the other and without jumps: element 0 is read where an index leads
-// nowhere. gather_block_ is for a BLOCK of them whose indices lie side by side and have a row of x to themselves: it checks all first,
-// which vectors can do, and is false if one is negative or too large.
+// gather_some_: gathers `count` elements of a row from column `c` on, one by one and without branches: for an index out of range it reads element 0 and replaces it by 0.
+// gather_block_: for a BLOCK of contiguous indices into one contiguous row of x. It checks all indices first, with vector instructions, and returns false if one is
+// negative or too large.
 #define DEFINE_GATHER(bits, name, index_type)                                                                     \
   static inline void gather_some_##bits##_##name(const tsri_index_plane *plane, const index_type *indices,        \
                                                  const uint##bits##_t *x, uint##bits##_t *y, int64_t c,           \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walking over indices plane by plane: the last two axes of what is indexed, which are where the time goes.
+// Iterates over the indices of a gather or scatter by planes, the last two axes, so that the inner loops are simple.
 #ifndef TSRI_CPU_INDEX_PLANES_H
 #define TSRI_CPU_INDEX_PLANES_H
 
@@ -26,7 +26,7 @@ int64_t tsri_index_columns(const tsri_indexing *by);
 void tsri_index_planes(const tsri_indexing *by, const tsri_index_plane *like, int64_t first_row, int64_t last_row,
                        int64_t first_column, int64_t last_column, tsri_index_plane_fn run, const void *user);
 
-// Where an index leads: a position from plane->low to before plane->high, times step. False: it counts for nothing.
+// Converts an index to an offset: a position from plane->low to plane->high - 1, times step. False: the index is out of that range and is ignored.
 static inline bool tsri_index_place(const tsri_index_plane *plane, int64_t index, int64_t *out_place) {
   int64_t position = index < 0 ? index + plane->size : index;
   if (position < plane->low || position >= plane->high) return false;

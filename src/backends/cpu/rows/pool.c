@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pooling of f32, f64, f16 and bf16. Threads take blocks of rows of windows, many windows side by side. The largest elements and sums come from rows of x that are first made
-// one, element by element; which element is the largest is found in the order of the windows' elements. The gradient of max_pool adds each window's gradient where its largest
-// element is, window by window; threads take whole planes, so that the order of additions is fixed.
+// Pooling of f32, f64, f16 and bf16. Threads take blocks of rows of windows and process many windows at a time. For maxima and sums, the rows of x that belong to a row of
+// windows are first combined element by element into one row. For the index of the largest element, the elements of the windows are visited in order. The gradient of
+// max_pool adds each window's gradient to its largest element, window by window; threads take whole planes, so that the order of additions is fixed.
 #include "backends/cpu/rows/pool.h"
 
 #include <math.h>
@@ -89,7 +89,7 @@ static void take_rows(const pool_block *block, int64_t tap) {
   }
 }
 
-// Row (t0, t1) of x goes to row number `row` of the block's rows: alone, or together with what is there.
+// Loads row (t0, t1) of x into row number `row` of the block's rows: stores it if is_first, else combines it with the row that is there.
 static void load_row(const pool_block *block, int64_t row, int64_t t0, int64_t t1, bool is_first) {
   const pool_job *job = block->job;
   const tsri_pool_op *op = job->op;
@@ -424,7 +424,8 @@ tsr_status tsri_cpu_pool(cpu_device *device, tsr_dtype dtype, const tsri_pool_op
   return TSR_OK;
 }
 
-// Places are counted in i32. Elements of windows are gone through one by one, also in the padding: not if there are far more of them than elements of x.
+// Whether the CPU has the operator: indices must fit in i32. Every element of every window is visited, padding included, so windows with far more elements than x are left
+// to kernels.
 bool tsri_cpu_has_pool(const tsri_pool_op *op) {
   enum { MOST_TAPS = 1 << 24 };
   int64_t plane = 1, taps = 1;

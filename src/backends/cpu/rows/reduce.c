@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reductions over any axes. A line is a run of elements along the last reduced axis or along the last kept one, whichever has its elements closer together.
-// Lines with a step are gathered into the first-level cache, some at a time.
+// Reductions over any axes. A line is a sequence of elements along the last reduced axis or along the last kept axis, whichever has the smaller stride. Lines whose
+// elements are not contiguous are gathered into the first-level cache, several at a time.
 //
-// Results are accumulated a block of the last kept axis at a time. Where there are few results for many elements, the first reduced axis is cut
-// into parts, whose results are joined in their order. Blocks and parts depend on the shape alone, so results have the same bits on any number of
-// threads.
+// Results are accumulated in blocks of the last kept axis. If there are few results for many elements, the first reduced axis is divided into parts, whose
+// results are combined in order. Blocks and parts depend on the shape alone, so results have the same bits on any number of threads.
 #include "backends/cpu/rows/reduce.h"
 
 #include <stdlib.h>
@@ -104,8 +103,7 @@ static void reduce_gathered_columns(const reducing *w, const char *x, int64_t st
   }
 }
 
-// As lines->columns, for lines with any step between their elements. A few lines are read side by side, some columns at a time: while one waits for memory,
-// so do the others.
+// As lines->columns, for lines with any stride. A few lines are read at the same time, some columns at a time, so that their waits for memory overlap.
 static void reduce_columns(const reducing *w, const char *x, int64_t step, int64_t n, int64_t count, char *sums) {
   enum { FEW_LINES = 16, SOME_COLUMNS = 128 };
   if (w->line_step == 1) {
@@ -182,7 +180,7 @@ static void reduce_task(void *user, int task) {
   }
 }
 
-// Enough pieces for many threads: blocks of results first, and parts of what each is made of where that is not enough.
+// Divides the work into enough pieces for many threads: into blocks of results and, if these are too few, also into parts of the reduced axis.
 static void cut(reducing *w, int64_t count) {
   int64_t rows = w->kept / w->width, least = LEAST_COLUMNS;
   if (w->is_rows) least = at_most(LEAST_BLOCK / (w->op->reduced_dims[w->op->reduced_rank - 1] + 1), TSRI_REDUCE_BLOCK);
@@ -198,7 +196,7 @@ static void cut(reducing *w, int64_t count) {
   if (w->parts < 1) w->parts = 1;
 }
 
-// Lines with a step have to be long, or one after the other without a gap: short ones are packed faster all together.
+// Strided lines must be long, or follow each other without gaps. Otherwise it is faster to make the whole tensor contiguous first.
 bool tsri_cpu_has_reduce(const tsri_native_op *op) {
   const tsri_reduce_op *r = &op->is.reduce;
   int64_t step;
@@ -250,7 +248,7 @@ static tsr_status reduce(cpu_device *device, tsr_dtype dtype, tsr_dtype result, 
   return TSR_OK;
 }
 
-// Many short rows for each result: over all axes but the last first, along columns, and then over the last.
+// Whether to reduce in two steps, because each result has many short rows: first over all reduced axes but the last, along columns, then over the last.
 static bool takes_two_steps(const tsri_reduce_op *op) {
   enum { SHORT_ROW = 2048, MOST_SUMS = 1 << 16 };
   int last = op->reduced_rank - 1;

@@ -6,7 +6,7 @@
 #include "backends/cpu/rows/reduce_lines.h"
 #include "core/lines.h"
 
-// Rows and columns of fewer than SHORT_ROW elements are joined one after the other, as kernels do it.
+// SHORT_ROW: rows and columns of fewer elements are accumulated in order, as kernels do it.
 enum { SHORT_ROW = 32, ROWS_ACROSS = 256, STRETCH = 4096, COLUMN_STRETCH = 256, FEW_COLUMNS = 64, MOST_STREAMS = 8 };
 
 typedef uint32_t u32_vec ISA_IN_VECTORS;

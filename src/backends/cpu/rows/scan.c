@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Each addition of a running sum waits for the one before it, so several are under way at once: the columns of a block where there are some,
-// else segments of one row, whose totals are known from a first look at the block while it is in the first-level cache.
+// Each addition of a running sum depends on the one before it, so several independent sums are computed at the same time: those of the columns of a block or, if there is
+// one column, those of several segments of a row. The totals of the segments are computed first, while the block is in the first-level cache.
 //
-// Threads take blocks of columns or whole rows. A long row is taken by all threads, in blocks whose totals come first. Where blocks and segments
-// end depends on the shape alone, so results have the same bits on any number of threads. Products are made one factor after the other: that of a
-// segment may be infinite or 0 where the running product is not.
+// Threads take blocks of columns or whole rows. A long row is computed by all threads: first the totals of its blocks, then the running sums. Blocks and segments depend on
+// the shape alone, so results have the same bits on any number of threads. Running products are computed one factor after the other, because the product of a segment may
+// be infinite or 0 where the running product is not.
 #include "backends/cpu/rows/scan.h"
 
 #include "backends/cpu/later.h"

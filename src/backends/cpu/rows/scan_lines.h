@@ -16,11 +16,11 @@ typedef union tsri_scan_sum {
 } tsri_scan_sum;
 
 typedef struct tsri_scan_lines {
-  // Two sums made one; the sum of n elements side by side; their running sums upon `before`.
+  // join: the sum of two sums. total: the sum of n contiguous elements. sum_row: their running sums, starting from `before`.
   tsri_scan_sum (*join)(tsri_scan_sum a, tsri_scan_sum b);
   tsri_scan_sum (*total)(const void *x, int64_t n);
   void (*sum_row)(const void *x, void *y, int64_t n, tsri_scan_sum before);
-  // Those of `rows` rows of n elements, one after the other.
+  // Running sums of each of `rows` contiguous rows of n elements.
   void (*sum_rows)(const void *x, void *y, int64_t rows, int64_t n);
   // Running sums or products of `columns` columns side by side, at most 512, whose elements are `step` elements apart.
   void (*columns)(const void *x, void *y, int64_t n, int64_t step, int64_t columns, bool is_product);

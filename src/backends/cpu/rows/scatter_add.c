@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Adding by index, in a fixed order: every place is added to by one thread, which goes through the indices in row-major order.
+// scatter_add in a fixed order: all additions to one element are made by one thread, in the row-major order of the indices.
 //
-// Where the result has an axis beside the indexed one, threads take stretches of that. Else each takes a range of the places and goes through all
-// indices, which is why few threads do it.
+// If the result has another axis than the indexed one, threads take parts of that axis. Otherwise each thread takes a range of the indexed axis and has to go through all
+// indices, so only a few threads are used.
 #include "backends/cpu/lanes/convert_lane.h"
 #include "backends/cpu/lanes/isa.h"
 #include "backends/cpu/later.h"
@@ -142,7 +142,7 @@ static bool has_nan(const float *x, int64_t count) {
   return found;
 }
 
-// Only what was added to is rounded: other elements keep their bits. That differs for NaN alone, whose bits rounding may change.
+// Rounds only the elements to which something was added; all others keep their bits. This matters only for NaN, whose bits rounding may change.
 static void round_stretch(const narrow_sums *n, int64_t first, int64_t count) {
   uint16_t rounded[NARROW_STRETCH];
   float before[NARROW_STRETCH];

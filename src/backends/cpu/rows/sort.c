@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Elements become items, which are sorted and become elements again (sort_keys.h, sort_items.h). Threads take rows where there are many; a long
-// row is cut into blocks, which threads sort and then merge. A stable order is unique, so that the result does not depend on the cut.
+// Elements are converted to items, which are sorted and converted back (sort_keys.h, sort_items.h). If there are many rows, threads take whole rows; a long row is
+// divided into blocks, which threads sort and then merge. The result of a stable sort is unique, so it does not depend on the division.
 #include "backends/cpu/rows/sort.h"
 
 #include <string.h>
