@@ -83,7 +83,7 @@ bool tsrpy_wait_device(tsr_device *device);
 // Bytes of elements that an Array may hold by itself, without a tensor.
 enum { TSRPY_HELD_BYTES = 128, TSRPY_ELEMENT_BYTES = 8 };
 
-// How a view of an Array that holds its elements came from another Array, so that its tensor can be made as a view of that one's.
+// How a view was made from another Array. If the view needs a tensor later, that is made in the same way as a view of the other Array's tensor.
 typedef enum tsrpy_view_kind { TSRPY_BY_KEY, TSRPY_BY_AXES, TSRPY_BY_SHAPE } tsrpy_view_kind;
 typedef struct tsrpy_view_key {
   int8_t kind;  // a tsr_key_kind
@@ -102,10 +102,10 @@ typedef struct tsrpy_view {
 } tsrpy_view;
 
 typedef struct tsrpy_array {
-  PyObject_HEAD tsr_tensor *
-      tensor;  // never failed, unless host memory is out; NULL: the Array holds its elements (element.c), as the rest says
-  struct tsrpy_array *
-      root;  // of a view that has no tensor: the Array that holds its elements (view.c); else NULL. Borrowed: parents keep it
+  // Not a failed tensor, unless host memory is out. NULL: the Array holds its elements in `bits` (element.c), or it is a view with a `root`.
+  PyObject_HEAD tsr_tensor *tensor;
+  // For a view without a tensor: the Array that holds its elements (view.c). Borrowed: the view's parents keep it alive. Otherwise NULL.
+  struct tsrpy_array *root;
   PyObject *shape_tuple;  // x.shape, once it was asked for; NULL: not yet
   tsr_device *device;     // borrowed, since devices stay open
   tsr_dtype dtype;
@@ -128,10 +128,11 @@ void tsrpy_array_deinit(void);
 // The type has no subtypes.
 static inline bool tsrpy_is_array(PyObject *object) { return Py_IS_TYPE(object, tsrpy_array_type); }
 
-// The tensor of an Array that holds its elements, made now: from here on they are the tensor's. It may have failed: operators pass that on.
+// Makes the tensor of an Array that holds its elements; from here on the tensor has the elements. It may be a failed tensor, which operators pass on.
 tsr_tensor *tsrpy_held_tensor(tsrpy_array *array);
 
-// Whether an Array has its elements here, or in the Array it is a view of. A view gets a tensor as soon as that one has.
+// Whether an Array holds its elements itself, or is a view of an Array that does. If that Array has got a tensor in the meantime, the view gets one now, and the
+// answer is false.
 static inline bool tsrpy_has_bits(tsrpy_array *array) {
   if (array->root && array->root->tensor) tsrpy_held_tensor(array);
   return !array->tensor;
@@ -205,7 +206,8 @@ bool tsrpy_shape_parse(PyObject *object, tsr_shape *out_shape);
 // A number in Python: bool, int or float, and not a subclass with a dtype of its own.
 static inline bool tsrpy_is_number(PyObject *object) { return PyFloat_Check(object) || PyLong_Check(object); }
 
-// The dtype that a Python number has by itself (bool, int64, float32), and beside a dtype: that dtype, unless the number is of a later kind in bool, integer, float.
+// tsrpy_number_dtype: the dtype of a Python number by itself: bool, int64 or float32. The other function: its dtype beside an array of a dtype, which is that dtype unless
+// the number's kind comes later in the order bool, integer, float.
 tsr_dtype tsrpy_number_dtype(PyObject *number);
 tsr_dtype tsrpy_number_dtype_beside(PyObject *number, tsr_dtype dtype);
 
@@ -219,11 +221,12 @@ bool tsrpy_number_bits(tsr_dtype dtype, PyObject *object, unsigned char bits[8])
 // Sets every element of a view to a number, which is converted to its dtype as tsrpy_number_tensor does. False with an exception.
 bool tsrpy_fill(tsr_tensor *view, PyObject *number);
 
-// Any array-like as a tensor: an Array, a number, nested sequences of them, or an object with a buffer. `dtype` TSR_DTYPE_COUNT means the one that the data has.
-// The caller releases it; NULL with an exception.
-// The same as an Array, which holds its elements if they are few; NULL with an exception.
-PyObject *tsrpy_array_from(PyObject *object, tsr_device *device);
+// Converts any array-like object to a tensor: an Array, a number, nested sequences of these, or an object with a buffer. `dtype` TSR_DTYPE_COUNT: the dtype of the data.
+// The caller releases the tensor; NULL with an exception.
 tsr_tensor *tsrpy_tensor_from(PyObject *object, tsr_device *device, tsr_dtype dtype);
+
+// As tsrpy_tensor_from, but returns an Array, which holds its elements itself if they are few. NULL with an exception.
+PyObject *tsrpy_array_from(PyObject *object, tsr_device *device);
 
 // Copies the elements of an object with a buffer (NumPy's arrays have one).
 tsr_tensor *tsrpy_tensor_from_buffer(PyObject *object, tsr_device *device);
@@ -245,7 +248,7 @@ PyObject *tsrpy_sequence_item(PyObject *self, Py_ssize_t index);
 // Hands over the functions (get, set) of tessera/_indexing.py, which take keys with arrays in them.
 PyObject *tsrpy_set_advanced_indexing(PyObject *module, PyObject *args);
 
-// Drops them.
+// Releases these functions.
 void tsrpy_index_deinit(void);
 
 // --- choose.c: keys with lists, masks and index arrays, of small arrays ----------------------------------------------
@@ -258,24 +261,24 @@ bool tsrpy_is_small(tsr_tensor *x);
 // Reads all elements, in row-major order; waits for them, without the GIL unless they are there. False with an exception.
 bool tsrpy_read(tsr_tensor *x, void *out_elements, size_t bytes);
 
-// Which element of an array with these axes meets element `at` of `shape`, to which it is broadcast.
+// The index of the element of an array with these sizes that is broadcast to element `at` of `shape`.
 int64_t tsrpy_broadcast_place(const int64_t *dims, int rank, const tsr_shape *shape, int64_t at);
 
-// x[key], and x[key] = value. NULL and false: with an exception if the key is wrong, else general indexing does it.
+// x[key], and x[key] = value. NULL and false: the key is wrong (with an exception), or general indexing must handle it (without one).
 PyObject *tsrpy_choose(PyObject *x, PyObject *key);
 bool tsrpy_choose_assign(PyObject *x, PyObject *key, PyObject *value);
 
 // --- element.c: x[3] as a number -------------------------------------------------------------------------------------
 
-// Around what records: elements are then views.
+// Call around code that records gradients or a capture: in between, x[3] gives a view instead of a number.
 void tsrpy_recording_begin(void);
 void tsrpy_recording_end(void);
 bool tsrpy_is_recording(void);
 
-// The element at an index, if the index has a number for each axis and the element can be read at once. NULL: not so, or with an exception.
+// The element at an index, if the index has a number for each axis and the element can be read without waiting. NULL without an exception: that is not so.
 PyObject *tsrpy_element_now(tsr_tensor *tensor, const int64_t *index, int axis_count);
 
-// The same for any right index, computed first; NULL with an exception.
+// The element at an index that has a number for each axis; computes it first if necessary. NULL with an exception.
 PyObject *tsrpy_element_at(tsr_tensor *tensor, const int64_t *index, int axis_count);
 
 // True if the status is TSR_OK; else false, with an IndexError for what is wrong with an index.

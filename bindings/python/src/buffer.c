@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Python's buffer protocol: what NumPy, memoryview and bytes understand. Arrays on the CPU lend their memory; others are copied to the host first.
 //
-// What is lent without being asked for writing is read-only: operators that are recorded but have not run would see a change, which a NumPy user does not expect.
+// Memory is lent as read-only unless the caller asks to write: recorded operators that have not run yet would see the change, which a NumPy user does not expect.
 #include <string.h>
 
 #include "binding.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// x[key] and x[key] = value with lists, masks and index arrays in the key, for small arrays of the CPU: the host goes through the elements sooner than a gather or a
-// scatter is recorded. Everything else goes to tessera/_indexing.py.
+// x[key] and x[key] = value with lists, masks and index arrays in the key, for small arrays on the CPU: copying the elements on the host takes less time than recording
+// a gather or a scatter. Everything else goes to tessera/_indexing.py.
 //
-// A key becomes a list of places: for each element of x[key], in row-major order, the number of the element of x that it is.
+// A key is converted to a list of places: for each element of x[key], in row-major order, the number of that element in x.
 #include <string.h>
 
 #include "binding.h"

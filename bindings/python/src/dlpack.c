@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // DLPack capsules, both ways.
 //
-// The library may drop what it imported on any thread, and while it holds its own locks. The producer's deleter usually takes the GIL, which another thread may
-// hold while it waits for those locks. So the library gets a struct of ours, whose deleter only puts the producer's on a list; Python calls it later.
+// The library may release an imported tensor on any thread, while it holds its own locks. The producer's deleter usually takes the GIL, which another thread may hold
+// while it waits for those locks: a deadlock. So the library gets a struct of ours, whose deleter only puts the producer's struct on a list. Python calls the producer's
+// deleters later.
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 
 static int recorders;  // ranges of gradients, and captures, that are open on any thread
 
-// Arrays with axes that hold their elements. What is captured uses tensors that were made before: one that is made meanwhile gets its elements anew in each replay,
-// although the program may have written others since. Guarded by the GIL.
+// All Arrays with axes that hold their elements. Before a capture begins they all get tensors: a tensor that was made during the capture would get its old elements again in
+// each replay, although the program may have written others since. Guarded by the GIL.
 static tsrpy_array *held;
 
 void tsrpy_recording_begin(void) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Element-wise operators and sums of elements and of arrays with few elements, computed by the host at once: recording and launching take many times as long.
 //
-// These are the operators whose result has one right rounding, so that it is the one a kernel gives, and functions as exp that the library offers with its
-// kernels' results (tsr_host_function); sums are added in double precision. Arrays that are not computed yet, or not on the host, are recorded as all others.
+// These are operators with exactly rounded results, which are therefore the same as those of a kernel, and functions like exp, which the library offers with the
+// results of its kernels (tsr_host_function). Sums are added in double precision. If an array is not computed yet, or not on the host, the operator is recorded as usual.
 #include <string.h>
 #include <tgmath.h>
 
@@ -27,7 +27,7 @@ static bool is_computed_here(tsr_dtype dtype) { return dtype == TSR_F32 || dtype
 
 // --- Operands ----------------------------------------------------------------------------------------------------------
 
-// A Python number that takes the dtype without becoming another one. False: there is none.
+// Reads a Python number that the dtype holds without changing its value. False: it is no such number.
 static bool read_number(PyObject *object, tsr_dtype dtype, operand *out) {
   if (dtype == TSR_BOOL || PyBool_Check(object) || !tsrpy_is_number(object)) return false;
   if (dtype == TSR_I64) {

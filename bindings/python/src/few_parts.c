@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Functions of NumPy for which the library has no operator of their own, computed on the host for few elements: ldexp, frexp, spacing, packbits, lexsort. Each gives what the
-// operators in _floats.py, _editing.py and _sets.py give. None: the arguments are many, not on the host, or of other dtypes, so Python records those operators.
+// NumPy functions without an operator of their own in the library, computed on the host for few elements: ldexp, frexp, spacing, packbits, lexsort. Each has the same
+// results as the combination of operators in _floats.py, _editing.py and _sets.py. A function returns None if there are too many elements, or they are not on the host or of
+// another dtype; Python then records these operators.
 #include <math.h>
 
 #include "small.h"

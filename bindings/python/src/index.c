@@ -34,7 +34,8 @@ static bool has_bool_dtype(PyObject *item) {
 
 static bool is_whole(PyObject *item) { return PyIndex_Check(item) && !PySequence_Check(item) && !has_bool_dtype(item); }
 
-// Whether an Array is an integer without axes whose number is there, or is computed at once, so that it can stand for an int. Elsewhere a gather needs no wait.
+// Whether an Array is an integer without axes whose value can be read without waiting for another device, so that it can be used like an int. On other devices a gather is
+// recorded instead, which needs no wait.
 static bool is_number_now(PyObject *item) {
   if (tsrpy_rank_of(item) != 0) return false;
   tsr_dtype_kind kind = tsr_dtype_kind_of(tsrpy_dtype_of(item));
@@ -74,7 +75,7 @@ static bool read_whole(reader *r, PyObject *item) {
   return add_item(r, TSR_AT(index));
 }
 
-// Python's slices mean what the library's ranges do, but that a stop beyond the end of a slice that goes backwards leaves nothing.
+// Python's slices mean the same as the library's ranges, except that a backward slice whose stop is beyond the end is empty.
 static bool read_slice(reader *r, PyObject *item) {
   Py_ssize_t start, stop, step;
   if (PySlice_Unpack(item, &start, &stop, &step) < 0) return false;

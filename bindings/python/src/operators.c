@@ -118,8 +118,7 @@ static tsr_tensor *hold(operator_call *c, tsr_tensor *tensor) {
   return tensor;
 }
 
-// Borrowed, or held by the call. NULL with an exception.
-// The tensor of an Array that is an argument.
+// The tensor of an Array that is an argument; notes its elements for the estimate of wait.c. Borrowed.
 static tsr_tensor *take_tensor(const tsrpy_operator *operator, PyObject * array) {
   tsr_tensor *tensor = tsrpy_tensor_of(array);
   int64_t count = tsr_tensor_count(tensor);
@@ -127,6 +126,7 @@ static tsr_tensor *take_tensor(const tsrpy_operator *operator, PyObject * array)
   return tensor;
 }
 
+// The argument as a tensor: borrowed from an Array, or made here and released with the call. NULL with an exception.
 static tsr_tensor *read_tensor(operator_call *c, PyObject *object) {
   if (tsrpy_is_array(object)) return take_tensor(c->operator, object);
   if (!c->device && !find_device(c)) return NULL;

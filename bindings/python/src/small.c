@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Operators that are not element-wise, of few elements: reductions, scans, sorting, products, joining and choosing, computed by the host at once, as few.c does with
-// element-wise ones.
+// Operators on few elements that are not element-wise (reductions, scans, sorting, products, joining, choosing), computed by the host at once. few.c does the same for
+// element-wise operators.
 //
-// Sums and products go through the elements in their order, in their own dtype, as the kernels do with so few of them: the results have the same bits.
+// Sums and products combine the elements in order, in their own dtype, as kernels do with so few elements, so the results have the same bits.
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators along a line of few elements, computed by the host at once with the bits that kernels give: padding, straight lines between points, convolutions; traces, and
-// products that an equation names.
+// Operators on few elements, computed by the host at once with the same bits as kernels: pad, interp, trace, norm, convolve, and matrix products by einsum.
 #include <math.h>
 
 #include "small.h"

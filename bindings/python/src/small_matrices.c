@@ -2,7 +2,7 @@
 // Linear algebra of single matrices with few elements, computed by the host at once in double precision and rounded at the end. Results are within the roundings of the
 // kernels', but not the same to the last bit; signs of singular vectors and eigenvectors are open anyway.
 //
-// A matrix that has no inverse, or too small singular values for the vectors that are asked for, is left to the operator.
+// Matrices without an inverse, or with singular values too small to compute the requested vectors, are left to the operator.
 #include <float.h>
 #include <math.h>
 

@@ -2,8 +2,8 @@
 // Views of small arrays that hold their elements: x[1:], x.T, x.reshape(2, 2). A view reads and writes the memory of its root, the Array that has the elements, so that
 // neither needs a tensor.
 //
-// As soon as the root gets a tensor, each view gets one, too, when it is next used: a view of its parent's tensor, made as the view itself was. The parent is the Array that
-// the view was taken of: the root, or another view.
+// When the root has got a tensor, each of its views gets one at its next use: a view of the parent's tensor, made in the same way as the view was. The parent is the Array
+// from which the view was made: the root, or another view.
 //
 // A view has at least one element and one axis. Strides are in bytes and below 128 in size, as roots are that small.
 #include "binding.h"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Waiting so that Ctrl-C ends the wait.
+// Waits that Ctrl-C can end.
 //
-// Python handles signals on its main thread, between instructions: while that thread is inside the library, Ctrl-C has to wait. So what may take long is run by another
-// thread, and the main thread waits for that with a lock, which a signal interrupts. The work then ends before its next kernel, in the background, with references of its own.
+// Python handles signals on its main thread, between instructions: while that thread is inside the library, Ctrl-C has no effect. So work that may take long is run by
+// another thread, and the main thread waits for it with a lock, which a signal interrupts. The work then stops before its next kernel, in the background; it has its own
+// references to the tensors.
 //
-// A thread costs as much as a kernel over a million elements, so short work runs on the main thread as always. How much has been recorded since the last wait says which it is.
+// Starting a thread takes as long as a kernel over a million elements, so short work runs on the main thread. The amount of work that was recorded since the last wait
+// decides which work is short.
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +38,7 @@ typedef struct job {
   tsr_device *device;       // to wait for; NULL: none
   atomic_bool is_given_up;  // nobody waits any more: stops before the next kernel
   tsr_status status;
-  char text[1024];  // what tsr_last_error says, which each thread has its own of
+  char text[1024];  // tsr_last_error of the thread that did the work
 } job;
 
 static void job_release(job *j) {
