@@ -169,12 +169,6 @@ void tsri_aligned_free(void *memory) {
 
 // --- Arithmetic ---------------------------------------------------------------------------------------------------------
 
-bool tsri_mul_size(size_t a, size_t b, size_t *out_product) {
-  if (a != 0 && b > SIZE_MAX / a) return false;
-  *out_product = a * b;
-  return true;
-}
-
 bool tsri_add_size(size_t a, size_t b, size_t *out_sum) {
   if (b > SIZE_MAX - a) return false;
   *out_sum = a + b;

@@ -35,7 +35,6 @@ void tsri_aligned_free(void *memory);
 uint64_t tsri_alloc_fail_at(uint64_t nth, bool and_after);
 
 // Return false if the result overflows.
-bool tsri_mul_size(size_t a, size_t b, size_t *out_product);
 bool tsri_add_size(size_t a, size_t b, size_t *out_sum);
 bool tsri_mul_i64(int64_t a, int64_t b, int64_t *out_product);
 bool tsri_add_i64(int64_t a, int64_t b, int64_t *out_sum);

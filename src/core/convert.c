@@ -106,8 +106,6 @@ static double signed_double(int64_t value, double (*convert)(uint64_t magnitude)
   return value < 0 ? -convert(0 - (uint64_t)value) : convert((uint64_t)value);
 }
 
-uint16_t tsri_i64_to_f16(int64_t value) { return tsri_f64_to_f16(signed_double(value, to_odd_double)); }
-
 uint16_t tsri_i64_to_bf16(int64_t value) { return tsri_f64_to_bf16(signed_double(value, to_odd_double)); }
 
 static float f32_from_bits(uint32_t bits) {

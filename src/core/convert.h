@@ -21,9 +21,8 @@ uint16_t tsri_f64_to_bf16(double value);
 uint8_t tsri_f64_to_f8_e4m3(double value);
 uint8_t tsri_f64_to_f8_e5m2(double value);
 
-// Integers are converted through a double that keeps all information needed for rounding (see to_odd_double in
+// The integer is converted through a double that keeps all information needed for rounding (see to_odd_double in
 // convert.c).
-uint16_t tsri_i64_to_f16(int64_t value);
 uint16_t tsri_i64_to_bf16(int64_t value);
 
 #endif

@@ -441,35 +441,6 @@ TEST(every_host_allocation_of_an_operator_with_three_results_may_fail) {
   FAIL("it never got through");
 }
 
-TEST(inputs_stay_while_somebody_keeps_them) {
-  tsr_device *device = test_open("cpu");
-  const float v[4] = {1, 2, 3, 4};
-  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(4), v, sizeof v), *y = tsr_neg(x), *z = tsr_exp(y);
-  tsr_memory_stats stats;
-  CHECK(!tsri_node_keep_inputs(x->value));  // no operator computes x
-  CHECK(tsri_node_keep_inputs(z->value) && tsri_node_keep_inputs(z->value));
-  CHECK_OK(tsr_evaluate(y));
-  CHECK(!tsri_node_keep_inputs(y->value));  // it has run, and nobody had asked to keep the inputs
-  CHECK_OK(tsr_evaluate(z));
-  tsr_release(y);
-  const tsri_node *node = (const tsri_node *)z->value;
-  CHECK_EQ_UINT(node->input_count, 1);
-  float values[4];
-  tsri_layout layout = node->inputs[0].layout;
-  tsr_tensor *kept = tsri_tensor_of(tsri_value_hold(node->inputs[0].value), TSR_F32, &layout);
-  CHECK_OK(tsr_read(kept, values, sizeof values));
-  CHECK_NEAR(values[3], -4, 0);
-  tsr_release(kept);
-  tsri_node_drop_inputs(z->value);
-  CHECK_EQ_UINT(node->input_count, 1);
-  tsri_node_drop_inputs(z->value);
-  CHECK_EQ_UINT(node->input_count, 0);
-  tsr_release(x), tsr_release(z);
-  CHECK_OK(tsr_memory_get_stats(device, &stats));
-  CHECK_EQ_UINT(stats.in_use_bytes, 0);
-  tsr_device_release(device);
-}
-
 TEST(a_value_that_two_kernels_need_is_computed_once) {
   tsr_device *device = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(device);

@@ -181,7 +181,7 @@ void tsri_node_become_move(tsri_graph_state *state, tsri_node *node, tsri_value 
 
 void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buffer, tsri_garbage *garbage) {
   unlink_pending(state, node);
-  if (node->keeper_count == 0) drop_inputs(node, garbage);
+  drop_inputs(node, garbage);
   if (node->value.storage) tsri_assign_finish(node, garbage);
   atomic_store_explicit(&node->value.buffer, buffer, memory_order_release);
 }
@@ -214,7 +214,6 @@ tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_d
   node->label = tsri_profiling() ? tsri_profile_label() : 0;
   node->previous = node->next = node->dying_next = NULL;  // shape, count and track are set by link_node
   node->input_count = input_count;
-  node->keeper_count = 0;
   node->result_count = result_count;
   node->results = results ? (tsri_node_result *)((char *)node->inputs + inputs + numbers) : NULL;
   for (uint32_t i = 0; i < input_count; i++) node->inputs[i].value = NULL;
@@ -325,28 +324,4 @@ void tsri_node_record_results(tsri_node *const *nodes, const tsri_layout *layout
   for (int i = 0; i < count && is_full; i++) {
     if (out_tensors[i]->status == TSR_OK) out_tensors[i] = run_now(out_tensors[i], is_eager);
   }
-}
-
-// --- Keeping inputs --------------------------------------------------------------------------------------------------
-
-bool tsri_node_keep_inputs(tsri_value *value) {
-  if (value->destroy != destroy_node) return false;
-  tsri_node *node = (tsri_node *)value;
-  tsri_graph_state *state = tsri_graph_of(value->device);
-  tsri_mutex_lock(&state->lock);
-  bool has_inputs = node->keeper_count > 0 || !tsri_value_buffer(value);
-  if (has_inputs) node->keeper_count++;
-  tsri_mutex_unlock(&state->lock);
-  return has_inputs;
-}
-
-void tsri_node_drop_inputs(tsri_value *value) {
-  tsri_node *node = (tsri_node *)value;
-  tsri_graph_state *state = tsri_graph_of(value->device);
-  tsri_mutex_lock(&state->lock);
-  bool is_last = --node->keeper_count == 0 && tsri_value_buffer(value);
-  uint32_t count = is_last ? node->input_count : 0;
-  if (is_last) node->input_count = 0;  // safe after unlocking: only planning reads the inputs, and this node has run
-  tsri_mutex_unlock(&state->lock);
-  for (uint32_t i = 0; i < count; i++) tsri_value_release(node->inputs[i].value);
 }

@@ -24,8 +24,7 @@ typedef struct tsri_node_result {
   size_t bytes;
 } tsri_node_result;
 
-// A node is pending until value.buffer is set. Its inputs are then released, unless tsri_node_keep_inputs asked to keep
-// them.
+// A node is pending until value.buffer is set. Its inputs are then released.
 struct tsri_node {
   tsri_value value;  // must be first: a tsri_node * is cast to a tsri_value * and back
   const tsri_op *op;
@@ -53,7 +52,6 @@ struct tsri_node {
   // together with the node.
   tsri_node_result *results;
   uint32_t result_count;
-  uint32_t keeper_count;  // callers of tsri_node_keep_inputs; guarded by the lock
   uint32_t input_count;
   uint32_t bytes;  // of host memory that the node takes
   tsri_input inputs[];
@@ -169,14 +167,5 @@ tsr_tensor *tsri_node_record(tsri_node *node, const tsri_layout *layout);
 
 // As tsri_node_record, for the nodes of all results of one operator, the first result first.
 void tsri_node_record_results(tsri_node *const *nodes, const tsri_layout *layouts, int count, tsr_tensor **out_tensors);
-
-// Keeps the inputs of the operator that computes `value` from being released when it runs, for a caller that reads them
-// later. False if there are no inputs to keep: no operator computes the value, or it has run already and nobody had
-// asked to keep them. The caller must follow each success by one tsri_node_drop_inputs, while it still has a reference
-// to the value.
-//
-// The inputs are references, not copies: a later write to an input changes the elements that are read.
-bool tsri_node_keep_inputs(tsri_value *value);
-void tsri_node_drop_inputs(tsri_value *value);
 
 #endif

@@ -62,7 +62,7 @@ static void *grown(void *items, uint32_t *room, size_t item_bytes) {
 }
 
 static void add_node(graph *g, tsri_node *node) {
-  bool stays = node->tape != 0 || node->keeper_count > 0 || node->value.storage || node->op->is_for_device;
+  bool stays = node->tape != 0 || node->value.storage || node->op->is_for_device;
   if (g->count == g->room && g->is_good) {
     tsri_node **nodes = grown(g->nodes, &g->room, sizeof *nodes);
     if (nodes) g->nodes = nodes;

@@ -97,9 +97,6 @@ bool tsri_profile_has_labels(void);
 // set before.
 tsri_profile_context *tsri_profile_enter(tsri_profile_context *context);
 
-// The calling thread's context with its label, for work that is queued again later (tapes).
-tsri_profile_context tsri_profile_context_now(void);
-
 // The word for a kind: "kernel".
 const char *tsri_profile_kind_word(tsr_profile_kind kind);
 

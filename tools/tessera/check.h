@@ -228,7 +228,6 @@ void check_call_failed(check_run *run, tsr_status status);
 void check_part_result(check_run *run, tsr_tensor *result, const check_expected *wanted);
 
 tsr_device *check_device(const check_run *run);
-check_level check_run_level(const check_run *run);
 
 // Whether gradients are compared, with --grad, in place of results.
 bool check_takes_gradients(const check_run *run);

@@ -21,8 +21,6 @@
 
 tsr_device *check_device(const check_run *run) { return run->device; }
 
-check_level check_run_level(const check_run *run) { return run->options->level; }
-
 bool check_takes_gradients(const check_run *run) { return run->grad != NULL; }
 
 bool check_keeps_subnormals(const check_run *run) { return strcmp(run->backend, "cpu") == 0; }

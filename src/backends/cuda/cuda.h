@@ -119,10 +119,6 @@ static inline cuda_queue *cuda_queue_of(tsri_queue *queue) { return (cuda_queue 
 static inline cu_address cuda_address_of(const tsri_buffer *buffer, size_t offset) {
   return ((const cuda_buffer *)buffer)->address + offset;
 }
-// The device address of `place` as a pointer; NULL for a place without a buffer.
-static inline void *cuda_pointer_of(tsri_place place) {
-  return place.buffer ? (void *)(uintptr_t)cuda_address_of(place.buffer, place.offset) : NULL;
-}
 
 // --- device.c ---
 

@@ -125,8 +125,6 @@ bool tsri_vulkan_is_unified(const vulkan_physical *physical) {
   return tsri_vulkan_is_software(physical) || physical->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 }
 
-const vulkan_physical *tsri_vulkan_physical(int index) { return &devices[index]; }
-
 PFN_vkVoidFunction tsri_vulkan_instance_function(const char *name) {
   return tsri_vk.GetInstanceProcAddr(instance, name);
 }

@@ -214,7 +214,6 @@ TSRI_DECLARE_DRIVER(vulkan);
 // Opens the library and an instance and lists the devices, best first. Does nothing if an earlier call succeeded.
 tsr_status tsri_vulkan_start(const tsri_host *host);
 void tsri_vulkan_stop(void);
-const vulkan_physical *tsri_vulkan_physical(int index);
 PFN_vkVoidFunction tsri_vulkan_instance_function(const char *name);  // NULL: the function does not exist
 bool tsri_vulkan_is_software(const vulkan_physical *physical);
 bool tsri_vulkan_is_unified(const vulkan_physical *physical);

@@ -45,8 +45,6 @@ tsri_profile_context tsri_thread_context(const tsri_profiled_thread *thread) {
   return thread->current ? *thread->current : (tsri_profile_context){.label = label_of(thread)};
 }
 
-tsri_profile_context tsri_profile_context_now(void) { return tsri_thread_context(&tsri_profiled_here); }
-
 // --- Labels --------------------------------------------------------------------------------------------------------------
 
 // The full label of a range inside the innermost open one: "outer/inner".
