@@ -5,8 +5,9 @@
 #include "platform/parallel.h"
 
 // Multiplications and additions that are worth a thread: some 15 microseconds of work. Reading or writing an element counts as ELEMENT_WORK of
-// them. Fewer than LEAST_COLUMNS columns count as that many, because a tile computes whole vectors.
-enum { WORTH_A_THREAD = 1500000, ELEMENT_WORK = 16, LEAST_COLUMNS = 16 };
+// them. Fewer than LEAST_COLUMNS columns count as that many, because a tile computes whole vectors. Bytes in groups are BYTES_FASTER times as fast: with eight
+// threads of a Xeon 100 x 200 x 300 of i8 took 48 us as work for eight threads, and takes 23 on one.
+enum { WORTH_A_THREAD = 1500000, ELEMENT_WORK = 16, LEAST_COLUMNS = 16, BYTES_FASTER = 6 };
 
 // --- The end of a product -------------------------------------------------------------------------------------------------------
 
@@ -156,7 +157,7 @@ static bool is_split_by_batch(const product_batch *batch, int threads) {
 static double work_of(const tsri_product *p, bool has_vector) {
   double m = (double)p->m, n = (double)p->n, k = (double)p->k, elements = m * n + m * k + k * n;
   double sums = has_vector ? 0 : 2 * m * k * (n < LEAST_COLUMNS ? LEAST_COLUMNS : n);
-  return sums + ELEMENT_WORK * elements;
+  return (sums + ELEMENT_WORK * elements) / (p->groups && p->element == 1 ? BYTES_FASTER : 1);
 }
 
 tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
