@@ -25,13 +25,17 @@ static bool is_turned(const tsri_product *p) {
          p->m >= kernels->tile_columns;
 }
 
-// Whether to use few_isa.inc. Rows of f16 and bf16 are converted for that first, several at once; long rows of bf16 are multiplied faster without converting, if the
-// processor has instructions for that.
+// Whether rows of a are copied to a small array first, several at once: f16 and bf16 are converted, and elements with a step brought side by side.
+static bool loads_rows(const tsri_product *p) { return p->is_narrow || p->a.column != 1; }
+
+// Whether to use few_isa.inc. Rows that have to be loaded must be short, or tiles do better, which pack them; those of bf16 even shorter, if the processor multiplies bf16 without
+// converting it.
 static bool is_grouped(const tsri_product *p) {
-  enum { MOST_COLUMNS = 8, MOST_NARROW_K = TSRI_PRODUCT_STRETCH / 4, MOST_K_BEFORE_GROUPS = 64 };
-  int64_t most_narrow = p->groups ? MOST_K_BEFORE_GROUPS : MOST_NARROW_K;
+  enum { MOST_COLUMNS = 8, MOST_LOADED_K = TSRI_PRODUCT_STRETCH / 4, MOST_K_BEFORE_GROUPS = 64, MOST_STEP = 4 };
+  int64_t most_loaded = p->is_narrow && p->groups ? MOST_K_BEFORE_GROUPS : MOST_LOADED_K;
   bool has_kernel = p->kernels->few_columns && p->sum_bytes == sizeof(float) && p->n <= MOST_COLUMNS;
-  return has_kernel && p->a.column == 1 && (!p->is_narrow || p->k <= most_narrow);
+  bool is_close = p->a.column >= 1 && p->a.column <= MOST_STEP && p->a.row > p->a.column;
+  return has_kernel && is_close && (!loads_rows(p) || p->k <= most_loaded);
 }
 
 // Whether there are so few rows that what is done to b first takes longer than multiplying it. direct.c reads rows of b as they lie.
@@ -111,15 +115,16 @@ static void pack_groups(const tsri_product *p, float *to) {
   }
 }
 
-static void multiply_narrow_rows(const grouped *g, int64_t first, int64_t last) {
+// For rows that have to be loaded.
+static void multiply_loaded_rows(const grouped *g, int64_t first, int64_t last) {
   const tsri_product *p = g->p;
   float rows[TSRI_PRODUCT_STRETCH], sums[TSRI_PRODUCT_STRETCH];
   int64_t at_once = TSRI_PRODUCT_STRETCH / (p->k > p->n ? p->k : p->n);
-  bool are_together = p->a.row == p->k;
+  bool are_together = p->a.row == p->k * p->a.column;
   for (int64_t i = first; i < last; i += at_once) {
     int64_t count = last - i < at_once ? last - i : at_once, loads = are_together ? 1 : count;
     for (int64_t r = 0; r < loads; r++) {
-      p->storage->load(rows + r * p->k, p->a.at + (i + r) * p->a.row * (int64_t)p->element, 1,
+      p->storage->load(rows + r * p->k, p->a.at + (i + r) * p->a.row * (int64_t)p->element, p->a.column,
                        (uint32_t)(are_together ? count * p->k : p->k));
     }
     p->kernels->few_columns(rows, p->k, count, p->k, g->b, p->n, sums);
@@ -131,8 +136,8 @@ static void multiply_part(void *user, int part) {
   const grouped *g = user;
   const tsri_product *p = g->p;
   int64_t first = p->m * part / g->parts, last = p->m * (part + 1) / g->parts;
-  if (p->is_narrow) {
-    multiply_narrow_rows(g, first, last);
+  if (loads_rows(p)) {
+    multiply_loaded_rows(g, first, last);
     return;
   }
   const float *a = (const float *)(const void *)p->a.at + first * p->a.row;

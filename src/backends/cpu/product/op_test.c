@@ -53,27 +53,28 @@ typedef struct trial {
   int64_t batch, m, n, k;
   bool is_a_turned, is_b_turned, is_b_shared;  // shared: one b for the whole batch
   int64_t gap;                                 // more elements from row to row than there are
+  int64_t skipped;                             // elements of memory between neighbours, of all matrices
   bool has_bias, has_residual;
   tsri_activation activation;
   double alpha, beta;  // both 0: the product is not scaled
   bool is_c_turned;
 } trial;
 
-static tsri_layout layout(int64_t batch, int64_t rows, int64_t columns, bool is_turned, int64_t gap) {
-  int64_t step = (is_turned ? rows : columns) + gap;
+static tsri_layout layout(const trial *t, int64_t batch, int64_t rows, int64_t columns, bool is_turned) {
+  int64_t next = 1 + t->skipped, step = (is_turned ? rows : columns) * next + t->gap;
   tsri_layout l = {.shape = TSR_SHAPE(batch, rows, columns)};
   l.strides[0] = batch == 1 ? 0 : step * (is_turned ? columns : rows);
-  l.strides[1] = is_turned ? 1 : step;
-  l.strides[2] = is_turned ? step : 1;
+  l.strides[1] = is_turned ? next : step;
+  l.strides[2] = is_turned ? step : next;
   return l;
 }
 
-static tsri_layout layout_of_a(const trial *t) { return layout(t->batch, t->m, t->k, t->is_a_turned, t->gap); }
+static tsri_layout layout_of_a(const trial *t) { return layout(t, t->batch, t->m, t->k, t->is_a_turned); }
 static tsri_layout layout_of_b(const trial *t) {
-  return layout(t->is_b_shared ? 1 : t->batch, t->k, t->n, t->is_b_turned, t->gap);
+  return layout(t, t->is_b_shared ? 1 : t->batch, t->k, t->n, t->is_b_turned);
 }
 
-static tsri_layout layout_of_c(const trial *t) { return layout(t->batch, t->m, t->n, t->is_c_turned, t->gap); }
+static tsri_layout layout_of_c(const trial *t) { return layout(t, t->batch, t->m, t->n, t->is_c_turned); }
 
 static double element(const double *values, const tsri_layout *l, int64_t batch, int64_t row, int64_t column) {
   return values[(l->shape.dims[0] == 1 ? 0 : batch * l->strides[0]) + row * l->strides[1] + column * l->strides[2]];
@@ -167,6 +168,14 @@ static const trial trials[] = {
     {.batch = 2, .m = 1, .n = 3, .k = 2, .gap = 1},
     {.batch = 1, .m = 1, .n = 15, .k = 33, .gap = 4},
     {.batch = 1, .m = 7, .n = 1, .k = 202, .is_a_turned = true},
+    {.batch = 1, .m = 1, .n = 7, .k = 600, .skipped = 1},
+    {.batch = 1, .m = 500, .n = 1, .k = 7, .skipped = 1},
+    {.batch = 1, .m = 90, .n = 1, .k = 9, .skipped = 2, .gap = 1},
+    {.batch = 1, .m = 300, .n = 7, .k = 16, .skipped = 1},
+    {.batch = 2, .m = 67, .n = 3, .k = 300, .skipped = 1, .gap = 2},
+    {.batch = 1, .m = 40, .n = 5, .k = 33, .skipped = 3, .is_b_turned = true},
+    {.batch = 1, .m = 9, .n = 6, .k = 290, .skipped = 2},
+    {.batch = 1, .m = 7, .n = 7, .k = 800},
     {.batch = 1, .m = 300, .n = 2, .k = 90, .gap = 1},
     {.batch = 2, .m = 37, .n = 3, .k = 600, .is_b_turned = true},
     {.batch = 1, .m = 90, .n = 5, .k = 33, .gap = 1},
@@ -250,6 +259,8 @@ TEST(products_have_the_same_bits_on_any_number_of_threads) {
                                 {.batch = 1, .m = 40, .n = 60, .k = 6000},
                                 {.batch = 1, .m = 10, .n = 20, .k = 20000},
                                 {.batch = 1, .m = 7000, .n = 7, .k = 50},
+                                {.batch = 1, .m = 5000, .n = 7, .k = 50, .skipped = 1},
+                                {.batch = 1, .m = 5000, .n = 1, .k = 7, .skipped = 1},
                                 {.batch = 1, .m = 9, .n = 20003, .k = 1},
                                 {.batch = 1, .m = 20003, .n = 9, .k = 1},
                                 {.batch = 1, .m = 1000, .n = 7, .k = 500, .is_a_turned = true}};

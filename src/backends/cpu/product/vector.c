@@ -111,7 +111,7 @@ static void dot_loaded_rows(const vector_product *v, int64_t first, int64_t last
   const tsri_product *p = v->p;
   dot_lines lines;
   int64_t k_count = k_last - k_first, at_once = STRETCH / k_count;
-  bool are_together = v->k_step == 1 && v->output_step == k_count;  // rows without a gap are loaded together
+  bool are_together = v->output_step == k_count * v->k_step;  // rows that continue each other are loaded together
   for (int64_t i = first; i < last && at_once == 0; i++) {
     dot_long_row(v, i, k_first, k_last, sums + (size_t)(i - first) * p->sum_bytes);
   }
