@@ -49,7 +49,7 @@ class Goals:
         return {name: min(values) for name, values in sweep.take_turns(samplers, self.args.turns, self.args.seconds).items()}
 
     def cell(self, title, shape, dtype="f32", more=""):
-        settings = SimpleNamespace(turns=self.args.turns, seconds=self.args.seconds, best=True)
+        settings = SimpleNamespace(turns=self.args.turns, seconds=self.args.seconds, best=True, twice=False)
         found = sweep.measure(self.ours, self.numbers, self.np, self.operators[title], shape, dtype, "contiguous", settings)
         if found and "ratio" in found:
             times = {name[:-3]: ns for name, ns in found.items() if name.endswith("_ns")}
