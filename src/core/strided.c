@@ -113,9 +113,19 @@ static bool has_short_runs(const copy_plan *plan, int64_t element_bytes) {
 //
 // Used if the destination is contiguous along one axis and the source nearly so along another. Copies squares, one cache line
 // wide and as many elements high, through a small array: so every cache line is read and written once, completely,
-// whatever the strides are. Squares are grouped into blocks that touch few pages.
+// whatever the strides are. Squares are grouped into strips: below each other they continue the lines of memory that the source was read from, and side by side those that the
+// destination is written to.
 
-enum { BLOCK = 128 };
+enum { STRIP = 256 };  // columns
+
+// Begins to read the cache line at an address, which may be outside of any object: into the second-level cache, or to be written.
+#if defined(__GNUC__) && !defined(__wasm__)
+#define FETCH(address)          __builtin_prefetch(address, 0, 2)
+#define FETCH_TO_WRITE(address) __builtin_prefetch(address, 1, 3)
+#else
+#define FETCH(address)          (void)(address)
+#define FETCH_TO_WRITE(address) (void)(address)
+#endif
 
 // Source and destination of a plane that is transposed. Elements of a row are `from_row` bytes apart in the source; elements of a column are contiguous in the
 // destination.
@@ -152,11 +162,25 @@ static void copy_square(const turned *t, int64_t rows, int64_t cols) {
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static void copy_block(const turned *t, int64_t rows, int64_t cols) {
+// Begins to read the square below `t`, which is copied after a row of squares, and the lines that the square after the next one is written to: each line is on a page of its own,
+// and processors read ahead within a page only.
+static void fetch_ahead(const turned *t, int64_t side) {
+  enum { SQUARES_AHEAD = 2 };
+  int64_t bytes = side * t->from_row;
+  const char *from = t->from + bytes, *to = t->to + SQUARES_AHEAD * TSRI_TILE_BYTES;
+  for (int64_t i = 0; i < side; i++, from += t->from_col, to += t->to_row) {
+    for (int64_t at = 0; at < bytes; at += TSRI_TILE_BYTES) FETCH(from + at);
+    FETCH_TO_WRITE(to);
+  }
+}
+
+static void copy_strip(const turned *t, int64_t rows, int64_t cols) {
+  enum { FEW_COLUMNS = 32 };  // that many lines of memory processors follow themselves
   int64_t side = TSRI_TILE_BYTES / (int64_t)t->element_bytes;
   for (int64_t i = 0; i < rows; i += side) {
     for (int64_t j = 0; j < cols; j += side) {
       turned square = turned_at(t, i, j);
+      if (cols > FEW_COLUMNS) fetch_ahead(&square, side);
       copy_square(&square, smaller(side, rows - i), smaller(side, cols - j));
     }
   }
@@ -166,11 +190,9 @@ static void copy_block(const turned *t, int64_t rows, int64_t cols) {
 static void transpose_plane(const copy_plan *plan, int row, char *to, const char *from, size_t element_bytes) {
   int col = plan->rank - 1;
   turned plane = {to, from, plan->dst[row], plan->src[row], plan->src[col], element_bytes};
-  for (int64_t i = 0; i < plan->dims[row]; i += BLOCK) {
-    for (int64_t j = 0; j < plan->dims[col]; j += BLOCK) {
-      turned block = turned_at(&plane, i, j);
-      copy_block(&block, smaller(BLOCK, plan->dims[row] - i), smaller(BLOCK, plan->dims[col] - j));
-    }
+  for (int64_t j = 0; j < plan->dims[col]; j += STRIP) {
+    turned strip = turned_at(&plane, 0, j);
+    copy_strip(&strip, plan->dims[row], smaller(STRIP, plan->dims[col] - j));
   }
 }
 
