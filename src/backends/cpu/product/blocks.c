@@ -383,11 +383,12 @@ static void run_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows,
   p->kernels->tile(rows, c->depth, a, b, to, to_step, adds);
 }
 
-static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel) {
+// The tile's sums begin in row `sums_row` of the chunk's sums.
+static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int64_t sums_row) {
   const tsri_product *p = c->p;
   int64_t row = a_panel * tile_rows(p), column = b_panel * tile_columns(p);
   int64_t rows = at_most(c->rows - row, tile_rows(p)), columns = at_most(c->columns - column, tile_columns(p));
-  char *sums = c->sums + (size_t)(row * c->sums_step + column) * p->sum_bytes;
+  char *sums = c->sums + (size_t)(sums_row * c->sums_step + column) * p->sum_bytes;
   if (rows == tile_rows(p) && columns == tile_columns(p)) {
     run_tile(c, a_panel, b_panel, (int)rows, columns, sums, c->sums_step, !c->is_first);
   } else {
@@ -418,8 +419,8 @@ static void fetch_next(const chunk *c, const packing *in, int64_t tile) {
                     in->k_step * element);
 }
 
-// The last block of k is in the sums.
-static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+// The last block of k is in the sums: those of `rows` rows of the chunk from `row` on, from row `sums_row` of the chunk's sums on.
+static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t sums_row, int64_t column, int64_t columns) {
   const tsri_product *p = c->p;
   if (tsri_product_is_plain(p)) return;
   // Contiguous rows are finished as one long row if nothing depends on the column: for short rows, the call takes longer than the work.
@@ -429,9 +430,9 @@ static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t colum
   }
   float wide[TSRI_PRODUCT_STRETCH];
   const void *bias = tsri_product_widen(p, p->bias, c->column + column, columns, wide);
-  for (int64_t i = row; i < row + rows; i++) {
-    char *sums = c->sums + (size_t)(i * c->sums_step + column) * p->sum_bytes;
-    tsri_product_finish(p, sums, bias, (c->row + i) * p->n + c->column + column, columns);
+  for (int64_t i = 0; i < rows; i++) {
+    char *sums = c->sums + (size_t)((sums_row + i) * c->sums_step + column) * p->sum_bytes;
+    tsri_product_finish(p, sums, bias, (c->row + row + i) * p->n + c->column + column, columns);
   }
 }
 
@@ -449,16 +450,18 @@ static void multiply_part(void *user, int part) {
     pack_panels(c, &b, first_b, last_b);
     choose_tiles(c, first_b, last_b);
   }
+  // Where one block of k is all of it, sums that have memory of their own are converted at once: those of all panels of a use the memory of the first one, which stays in the cache.
+  bool shares_sums = p->is_narrow && c->is_first && c->is_last;
   if (p->groups && p->groups->begin) p->groups->begin();
   for (int64_t i = first_a; i < last_a; i++) {
+    int64_t row = i * tile_rows(p), sums_row = shares_sums ? first_a * tile_rows(p) : row;
     for (int64_t j = first_b; j < last_b; j++) {
       if (HAS_FETCH && c->is_a_in_place && i + 1 < last_a) fetch_rows(c, i + 1, j - first_b, last_b - first_b);
-      multiply_tile(c, i, j);
+      multiply_tile(c, i, j, sums_row);
       if (HAS_FETCH) fetch_next(c, &a, i * c->b_panel_count + j);
       if (HAS_FETCH) fetch_next(c, &b, i * c->b_panel_count + j);
     }
-    int64_t row = i * tile_rows(p);
-    if (c->is_last) finish_rows(c, row, at_most(c->rows - row, tile_rows(p)), column, columns);
+    if (c->is_last) finish_rows(c, row, at_most(c->rows - row, tile_rows(p)), sums_row, column, columns);
   }
   if (p->groups && p->groups->end) p->groups->end();
 }
