@@ -77,15 +77,19 @@ static void scan_block(void *user, int block) {
   w->lines->sum_row(x, y, n, w->sums[block]);
 }
 
+// One thread takes each block twice while it is in the cache. The sum before a block is made of the totals of those before it as on several threads.
 static void scan_long_row(scanning *w) {
-  tsri_parallel(w->threads, w->blocks, total_block, w);
+  bool is_alone = w->threads == 1;
+  if (!is_alone) tsri_parallel(w->threads, w->blocks, total_block, w);
   tsri_scan_sum sum = {0};
   for (int i = 0; i < w->blocks; i++) {
+    if (is_alone) total_block(w, i);
     tsri_scan_sum next = w->lines->join(sum, w->sums[i]);
     w->sums[i] = sum;
     sum = next;
+    if (is_alone) scan_block(w, i);
   }
-  tsri_parallel(w->threads, w->blocks, scan_block, w);
+  if (!is_alone) tsri_parallel(w->threads, w->blocks, scan_block, w);
 }
 
 // Blocks of MOST_COLUMNS, or smaller ones where that leaves a thread without work. A column's sums have the same bits in a block of any size.
