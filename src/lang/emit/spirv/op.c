@@ -125,7 +125,41 @@ static tsri_spv_id put_is_far(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, con
   return tsri_spv_put_expansion(s, &x, args);
 }
 
-// Writes the expansion for far operands in a branch, which is taken if any lane needs it.
+// The function that has the expansion for far operands, which is long: of a quotient some 200 instructions. A kernel that divides
+// in many places has it once, so that its code stays in the instruction cache.
+static tsri_spv_id far_function(tsri_spv *s, tsri_ir_op op, tsri_ir_type type) {
+  tsri_spv_id *known = &s->far_functions[op][type.dtype == TSR_F64][type.lanes / 2];
+  if (*known) return *known;
+  enum { DONT_INLINE = 2, MOST_OPERANDS = 3 };
+  tsri_spv_id floats = tsri_spv_type_id(s, tsri_spv_value_type(type)), args[MOST_OPERANDS];
+  uint32_t arity = tsri_ir_op_infos[op].arity, signature[1 + MOST_OPERANDS] = {floats, floats, floats, floats};
+  tsri_spv_id function_type = tsri_spv_global(s, SPV_OP_TYPE_FUNCTION, signature, 1 + arity);
+  tsri_builder caller = s->code;
+  tsri_spv_id block = s->block;
+  *known = tsri_spv_new_id(s);
+  s->code = (tsri_builder){.most_bytes = caller.most_bytes};
+  SPV_PUT(&s->code, SPV_OP_FUNCTION, floats, *known, DONT_INLINE, function_type);
+  for (uint32_t i = 0; i < arity; i++) {
+    args[i] = tsri_spv_new_id(s);
+    SPV_PUT(&s->code, SPV_OP_FUNCTION_PARAMETER, floats, args[i]);
+  }
+  tsri_spv_begin_block(s, tsri_spv_new_id(s));
+  SPV_PUT(&s->code, SPV_OP_RETURN_VALUE, put_function(s, op, type, args, true));
+  tsri_spv_put_op(&s->code, SPV_OP_FUNCTION_END, NULL, 0);
+  tsri_builder_append(&s->functions, &s->code);
+  tsri_builder_deinit(&s->code);
+  s->code = caller;
+  s->block = block;
+  return *known;
+}
+
+static tsri_spv_id call_far(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
+  uint32_t words[4] = {far_function(s, op, type)}, arity = tsri_ir_op_infos[op].arity;
+  memcpy(words + 1, args, arity * sizeof *args);
+  return tsri_spv_op(s, SPV_OP_FUNCTION_CALL, tsri_spv_value_type(type), words, 1 + arity);
+}
+
+// Calls the expansion for far operands in a branch, which is taken if any lane needs it.
 static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args) {
   tsri_spv_type floats = tsri_spv_value_type(type);
   tsri_spv_id near = put_function(s, op, type, args, false);
@@ -135,11 +169,10 @@ static tsri_spv_id expanded(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const
   tsri_spv_id from = s->block, far_block = tsri_spv_new_id(s), merge = tsri_spv_new_id(s);
   tsri_spv_branch_if(s, any_is_far, far_block, merge, merge);
   tsri_spv_begin_block(s, far_block);
-  tsri_spv_id chosen = SPV_OP(s, SPV_OP_SELECT, floats, is_far, put_function(s, op, type, args, true), near);
-  tsri_spv_id from_far = s->block;
+  tsri_spv_id chosen = SPV_OP(s, SPV_OP_SELECT, floats, is_far, call_far(s, op, type, args), near);
   tsri_spv_branch(s, merge);
   tsri_spv_begin_block(s, merge);
-  return tsri_spv_phi(s, floats, near, from, chosen, from_far);
+  return tsri_spv_phi(s, floats, near, from, chosen, far_block);
 }
 
 // --- All of them ----------------------------------------------------------------------------------------------------

@@ -197,13 +197,15 @@ static void assemble(tsri_spv *s, const char *entry, tsri_builder *out) {
   tsri_builder_append(out, &s->locals);
   tsri_builder_append(out, &s->code);
   tsri_spv_put_op(out, SPV_OP_FUNCTION_END, NULL, 0);
+  tsri_builder_append(out, &s->functions);
 }
 
 // --- The emitter ----------------------------------------------------------------------------------------------------
 
 static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options *options) {
   *s = (tsri_spv){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("spirv"), .next_id = 1};
-  s->decorations.most_bytes = s->globals.most_bytes = s->locals.most_bytes = s->code.most_bytes = TSRI_EMIT_MAX_BYTES;
+  s->decorations.most_bytes = s->globals.most_bytes = s->locals.most_bytes = s->code.most_bytes =
+      s->functions.most_bytes = TSRI_EMIT_MAX_BYTES;
   tsri_lacks_add(&s->lacks, options->exact_fma, options->exact_divide);
   uint32_t items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
   s->is_vulkan_model = kernel->fragment_count > 0;
@@ -227,7 +229,7 @@ static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options
 }
 
 static void deinit(tsri_spv *s) {
-  tsri_builder *lists[] = {&s->decorations, &s->globals, &s->locals, &s->code};
+  tsri_builder *lists[] = {&s->decorations, &s->globals, &s->locals, &s->code, &s->functions};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) tsri_builder_deinit(lists[i]);
   tsri_free(s->known);
   tsri_free(s->buffers);

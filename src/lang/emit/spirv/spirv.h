@@ -79,7 +79,7 @@ typedef struct tsri_spv {
   const tsri_emit_options *options;
   tsri_lacks lacks;
 
-  tsri_builder decorations, globals, locals, code;  // words
+  tsri_builder decorations, globals, locals, code, functions;  // words
   tsri_spv_id next_id, glsl;
   tsri_spv_id void_type;
   uint32_t capabilities;  // bit: tsri_spv_capability
@@ -95,6 +95,7 @@ typedef struct tsri_spv {
   tsri_spv_id params;
   tsri_spv_id builtins[8];                      // variables by tsri_spv_builtin
   tsri_spv_id buffer_types[SPV_KIND_COUNT][3];  // blocks with a runtime array, by element and lanes
+  tsri_spv_id far_functions[TSRI_OP_COUNT][2][3];  // expansions for far operands, of f32 and f64, by lanes; 0: not yet
 
   bool native_subgroups;  // hardware subgroups, and the group is a whole number of them
   bool is_vulkan_model;   // Vulkan's memory model, which cooperative matrices need, in place of GLSL's
