@@ -110,6 +110,7 @@ static tsri_expander expander_for(tsri_ir_type type, tsri_expand_options options
                          .bools = {TSR_BOOL, type.lanes},
                          .k = is_wide ? &tsri_expand_f64 : &tsri_expand_f32,
                          .fma = options.fma,
+                         .is_narrow = options.narrow && type.dtype == TSR_F32,
                          .asks_by_bits = options.nan_by_bits,
                          .trusts_nan = options.trusts_nan,
                          .has_remainder = options.remainder,

@@ -22,6 +22,7 @@ typedef struct tsri_expansion {
   // `lane` 1 marks a relaxed operation. It needs less, so that the dialect need not expand it:
   //   DIV, REM    floats need not be rounded correctly; an integer divisor is neither 0 nor -1
   //   SQRT        need not be rounded correctly
+  //   EXP2        may have an error of 3 + 2|x| ULP, and make a subnormal result 0
   //   ADD, SUB, MUL  the result need not be rounded before it is used (it may be fused with the next operation)
   //   NEG         need not change the sign of 0
   //   SHL, SHR    the count is below the width
@@ -38,7 +39,10 @@ typedef struct tsri_expand_options {
   bool trusts_nan;   // comparisons give the right result for NaN, whatever the compiler assumes
   bool remainder;    // REM works for negative integers; if false, it is computed with DIV
   bool f64;          // f64 and i64 exist, so FMA of f32 may be computed in f64
-  bool far;          // for operands that tsri_expand_is_far names, infinity and NaN; if false, for all others
+  bool
+      narrow;  // the result is rounded to 16 bits afterwards (narrow.h), so a relative error of 2^-15 does no harm: the
+               // dialect's own EXP2, DIV and SQRT of f32 are used, relaxed
+  bool far;    // for operands that tsri_expand_is_far names, infinity and NaN; if false, for all others
 } tsri_expand_options;
 
 // Some expansions are not valid for operands that are very large or very small. For these there is a longer one (option

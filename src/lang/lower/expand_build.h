@@ -53,7 +53,7 @@ typedef struct tsri_expander {
   tsri_expansion *out;
   tsri_ir_type type, ints, bools;
   const tsri_expand_consts *k;
-  bool fma;
+  bool fma, is_narrow;
   bool is_nan_last;                                                // the caller handles NaN afterwards, so the result
                                                                    // for it does not matter here
   bool is_far;                                                     // the argument is beyond tsri_expand_limit

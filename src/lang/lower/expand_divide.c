@@ -39,6 +39,7 @@ static node nearest(tsri_expander *e, node a, node b, node quotient) {
 }
 
 static node divide_near(tsri_expander *e, node a, node b) {
+  if (e->is_narrow) return divide(e, a, b);
   node one = num(e, 1), rough = divide(e, one, b);
   node reciprocal = mad(e, tsri_expand_remainder(e, one, b, rough), rough, rough);
   node quotient = mul(e, a, reciprocal);

@@ -30,7 +30,15 @@ static node exp_poly(tsri_expander *e, node r) { return mad(e, freely(e, mul(e, 
 // e^r. It is then multiplied by a power of 2, which is exact in any order.
 static node exp_near(tsri_expander *e, node r) { return freely(e, add(e, num(e, 1), exp_poly(e, r))); }
 
+// 2^(2 t) as the square of 2^t: where the square is subnormal, 2^t is not, of which devices may make 0. SwiftShader's exp2 of NaN is
+// infinity.
+static node narrow_power(tsri_expander *e, node t) {
+  node root = freely(e, tsri_expand_float_op(e, TSRI_OP_EXP2, t, 0));
+  return pick(e, ne(e, t, t), t, mul(e, root, root));
+}
+
 node tsri_expand_exp(tsri_expander *e, node x) {
+  if (e->is_narrow) return narrow_power(e, mul(e, x, num(e, 0.5 * e->k->log2_e)));
   x = at_most(e, e->k->exp_high, at_least(e, e->k->exp_low, x));
   exp_nodes parts = exp_split(e, x);
   return tsri_expand_scale(e, exp_near(e, parts.r), parts.biased_k);
@@ -38,6 +46,7 @@ node tsri_expand_exp(tsri_expander *e, node x) {
 
 // 2^r = 1 + r q(r)
 node tsri_expand_exp2(tsri_expander *e, node x) {
+  if (e->is_narrow) return narrow_power(e, mul(e, x, num(e, 0.5)));
   x = at_most(e, e->k->exp2_high, at_least(e, e->k->exp2_low, x));
   node rounder = exp_rounder(e);
   node t = add(e, x, rounder);
@@ -79,6 +88,7 @@ node tsri_expand_cosh(tsri_expander *e, node x) {
 
 // e^x, if neither it nor 2^k is subnormal or infinite.
 static node exp_plain(tsri_expander *e, node x) {
+  if (e->is_narrow) return narrow_power(e, mul(e, x, num(e, 0.5 * e->k->log2_e)));
   exp_nodes parts = exp_split(e, x);
   node exponent = iop(e, TSRI_OP_SUB, parts.biased_k, whole(e, e->k->bias));
   return freely(e, mul(e, float_of(e, shl(e, exponent, e->k->mantissa_bits)), exp_near(e, parts.r)));

@@ -27,9 +27,11 @@ node tsri_expand_sqrt(tsri_expander *e, node x) {
   node is_large = lt(e, minus(e, bits_of(e, x), large), minus(e, infinity_bits(e), large));  // and positive
   node scale = pick(e, is_small, num(e, 0x1p64), pick(e, is_large, num(e, 0x1p-64), one));
   node scaled = mul(e, x, scale), rough = root(e, scaled);
+  node back = pick(e, is_small, num(e, 0x1p-32), pick(e, is_large, num(e, 0x1p32), one));
+  if (e->is_narrow) return mul(e, rough, back);
   node rest = tsri_expand_remainder(e, scaled, rough, rough);
   node s = nearest(e, scaled, mad(e, rest, divide(e, num(e, 0.5), rough), rough));
-  s = mul(e, s, pick(e, is_small, num(e, 0x1p-32), pick(e, is_large, num(e, 0x1p32), one)));
+  s = mul(e, s, back);
   // 0, infinity, NaN and negative numbers have the root that the device gives.
   return pick(e, lt(e, minus(e, bits_of(e, scaled), whole(e, 1)), plus(e, infinity_bits(e), -1)), s, rough);
 }

@@ -38,6 +38,8 @@ static inline value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
       a.f = sqrtf(a.f);
       if (n->lane == 1 && isnormal(a.f)) a.u += (uint32_t)expand_division_error;
       return a;
+    case TSRI_OP_EXP2:
+      return (value){.f = exp2f(a.f)};
     case TSRI_OP_TRUNC:
       return (value){.f = truncf(a.f)};
     default:

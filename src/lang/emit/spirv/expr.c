@@ -62,7 +62,10 @@ static tsri_spv_id operation(tsri_spv *s, const tsri_ir_expr *x) {
   uint32_t arity = tsri_ir_op_infos[x->op].arity;
   for (uint32_t i = 0; i < arity; i++) operands[i] = s->ids[x->args[i]];
   tsri_ir_type operand = x->op == TSRI_OP_SELECT ? x->type : exprs[x->a].type;
-  return tsri_spv_operation(s, (tsri_ir_op)x->op, operand, x->type, operands, false);
+  s->is_narrow = s->narrow && s->narrow[x - exprs];
+  tsri_spv_id result = tsri_spv_operation(s, (tsri_ir_op)x->op, operand, x->type, operands, false);
+  s->is_narrow = false;
+  return result;
 }
 
 static tsri_spv_id compose(tsri_spv *s, const tsri_ir_expr *x, bool is_splat) {

@@ -42,6 +42,7 @@ static const op_codes codes[TSRI_OP_COUNT] = {
     [TSRI_OP_CEIL] = {.glsl = SPV_GLSL_CEIL},
     [TSRI_OP_ROUND] = {.glsl = SPV_GLSL_ROUND_EVEN},
     [TSRI_OP_TRUNC] = {.glsl = SPV_GLSL_TRUNC},
+    [TSRI_OP_EXP2] = {.glsl = SPV_GLSL_EXP2},
     [TSRI_OP_SQRT] = {.glsl = SPV_GLSL_SQRT},
     [TSRI_OP_RSQRT] = {.glsl = SPV_GLSL_INVERSE_SQRT},
     [TSRI_OP_FMA] = {.glsl = SPV_GLSL_FMA},
@@ -113,8 +114,11 @@ tsri_spv_id tsri_spv_put_expansion(tsri_spv *s, const tsri_expansion *x, const t
 
 static tsri_spv_id put_function(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args, bool is_far) {
   tsri_expansion x;
-  tsri_expand_options options = {
-      .fma = s->options->exact_fma, .f64 = s->options->f64 && s->options->i64, .far = is_far};
+  tsri_expand_options options = {.fma = s->options->exact_fma,
+                                 .f64 = s->options->f64 && s->options->i64,
+                                 .narrow = s->is_narrow && !is_far,
+                                 .far = is_far};
+  s->is_narrow = false;  // not the operations of which the expansion is made
   tsri_expand(op, type, options, &x);
   return tsri_spv_put_expansion(s, &x, args);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The SPIR-V emitter: what the kernel uses, the declarations that follow from it, and the module around its body.
 #include "lang/emit/spirv/spirv.h"
+#include "lang/lower/narrow.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -225,6 +226,7 @@ static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options
   s->vars = tsri_calloc(kernel->var_count + 1u, sizeof *s->vars);
   s->ids = tsri_calloc(kernel->expr_count + 1u, sizeof *s->ids);
   bool has_tree = tsri_tree_init(&s->tree, kernel);
+  if (options->keeps_nan & 2) s->narrow = tsri_narrow_find(kernel);
   return s->buffers && s->shared && s->locals_held && s->local_zeros && s->fragments && s->vars && s->ids && has_tree;
 }
 
@@ -239,6 +241,7 @@ static void deinit(tsri_spv *s) {
   tsri_free(s->fragments);
   tsri_free(s->vars);
   tsri_free(s->ids);
+  tsri_free(s->narrow);
   tsri_tree_deinit(&s->tree);
 }
 

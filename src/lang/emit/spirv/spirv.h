@@ -91,10 +91,12 @@ typedef struct tsri_spv {
   tsri_spv_fragment *fragments;                    // by index in the kernel
   tsri_spv_id *vars;                               // Function variables by index; 0: not yet
   tsri_spv_id *ids;                                // values of expressions
+  bool *narrow;    // expressions whose values become 16-bit floats (lower/narrow.h); NULL: none
+  bool is_narrow;  // the operation being written is one
   tsri_tree tree;
   tsri_spv_id params;
-  tsri_spv_id builtins[8];                      // variables by tsri_spv_builtin
-  tsri_spv_id buffer_types[SPV_KIND_COUNT][3];  // blocks with a runtime array, by element and lanes
+  tsri_spv_id builtins[8];                         // variables by tsri_spv_builtin
+  tsri_spv_id buffer_types[SPV_KIND_COUNT][3];     // blocks with a runtime array, by element and lanes
   tsri_spv_id far_functions[TSRI_OP_COUNT][2][3];  // expansions for far operands, of f32 and f64, by lanes; 0: not yet
 
   bool native_subgroups;  // hardware subgroups, and the group is a whole number of them
