@@ -21,7 +21,7 @@
 #include <tessera/export.h>
 #include <tessera/status.h>
 
-// Kinds of records: name, word in outputs, meaning.
+// Kinds of records: name, word in outputs, meaning. Those up to REPLAY are work of a device, with its times; the others take place on the host.
 #define TSR_PROFILE_KINDS(X)                                                              \
   X(KERNEL, "kernel", "a kernel, generated or of an operator")                            \
   X(NATIVE, "native", "an operator done by the device's own code or a vendor library")    \
