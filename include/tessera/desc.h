@@ -171,7 +171,7 @@ typedef struct tsr_nms_desc {
   bool is_centre;  // a box is x and y of its middle, width, height; else two opposite corners
 } tsr_nms_desc;
 
-// Of rnn, lstm and gru.
+// Options of rnn, lstm and gru.
 typedef struct tsr_recurrent_desc {
   tsr_tensor *bias_input;   // [gates * hidden], NULL: 0
   tsr_tensor *bias_hidden;  // [gates * hidden], NULL: 0

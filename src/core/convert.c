@@ -276,7 +276,7 @@ static int64_t saturate(double value, int64_t least, int64_t most) {
   return (int64_t)value;
 }
 
-// The same for u64, whose bits are returned.
+// As saturate, for u64; returns its bits.
 static int64_t saturate_u64(double value) {
   if (!(value > 0)) return 0;
   return (int64_t)(value >= 0x1p64 ? UINT64_MAX : (uint64_t)value);

@@ -226,7 +226,7 @@ static void swap_sizes(int64_t *values, int a, int b) {
   values[b] = kept;
 }
 
-// Where the last axis is very short, the runs are those of an axis along which the source's elements are close.
+// If the last axis is very short, makes another axis the last one: one along which the source's stride is small.
 static void avoid_short_runs(copy_plan *plan, int64_t element_bytes) {
   enum { SHORT = 4 };
   int last = plan->rank - 1, longer = close_axis(plan, SHORT, element_bytes);

@@ -55,7 +55,7 @@ static inline tsr_status tsri_tensor_check(const char *caller, const tsr_tensor 
   return is_usable && !tsri_dtype_is_packed(tensor->dtype) ? TSR_OK : tsri_tensor_explain(caller, tensor);
 }
 
-// The same for the few callers that take packed tensors, too.
+// As tsri_tensor_check, for the few callers that also accept packed tensors.
 tsr_status tsri_tensor_check_any(const char *caller, const tsr_tensor *tensor);
 
 // As tsri_tensor_check, without setting the last error.

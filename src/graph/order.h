@@ -15,7 +15,7 @@ typedef struct tsri_order {
 // The order for a node whose inputs all have one shape. False: the axes stay as they are.
 bool tsri_order_find(const tsri_node *node, tsri_order *out_order);
 
-// The same for tensors of one rank, `count` > 0 of them, whose sizes may differ.
+// As tsri_order_find, for `count` > 0 tensors of one rank, whose sizes may differ.
 bool tsri_order_find_of(tsr_tensor *const *tensors, int count, tsri_order *out_order);
 
 // Puts the axes of the node's inputs in this order.

@@ -51,7 +51,7 @@ static uint32_t number_buffer(tsri_single_form *form, tsr_buffer *buffer) {
   return i;
 }
 
-// The same for a pending node; TSRI_SINGLE_NODES if there are too many.
+// The number of a pending node in form->nodes, to which it is added if it is new; TSRI_SINGLE_NODES if there are too many.
 static uint32_t number_node(tsri_single_form *form, const tsri_node *node) {
   uint32_t i = 0;
   while (i < form->node_count && form->nodes[i] != node) i++;

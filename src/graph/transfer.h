@@ -48,8 +48,8 @@ tsr_status tsri_copy_to_device(const tsri_view *view, tsr_device *device, tsr_bu
 tsr_status tsri_read_elements(const tsri_view *view, void *out_data);
 tsr_status tsri_write_elements(const tsri_view *view, const void *data);
 
-// The same on the calling thread's track. They return without waiting if the elements are contiguous or the device
-// packs them; else they wait.
+// As tsri_read_elements and tsri_write_elements, queued on the calling thread's track. They return without waiting if the elements are contiguous or the
+// device packs them; else they wait.
 tsr_status tsri_read_elements_queued(const tsri_view *view, void *out_data);
 tsr_status tsri_write_elements_queued(const tsri_view *view, const void *data);
 

@@ -8,11 +8,11 @@
 // Runs an attention natively. TSR_ERR_UNSUPPORTED, without a message, if the device cannot.
 tsr_status tsri_attention_run_native(const tsri_kernel_run *run);
 
-// The same for an attention with is_tiled (attention_tiles.h), whose results are [batch, position, head, element] and, if there are two, the logarithms of sums.
+// As tsri_attention_run_native, for an attention with is_tiled (attention_tiles.h), whose results are [batch, position, head, element] and, if there are two, the logarithms of sums.
 tsr_status tsri_attention_run_native_tiles(const tsri_kernel_run *run);
 
-// The same for its gradient. The inputs are those of the attention, its two results, and the gradient of the first; the outputs are the gradient of q, and those of k and v one behind the
-// other.
+// As tsri_attention_run_native_tiles, for the gradient. The inputs are those of the attention, its two results, and the gradient of the first; the outputs are the gradient of q, and those of k and v
+// in one tensor, k first.
 tsr_status tsri_attention_run_native_gradient(const tsri_kernel_run *run);
 
 // Whether the device computes the gradients of an attention natively. `inputs` are those of the recorded attention, `g` is its result's gradient.

@@ -13,7 +13,7 @@ enum { TSRI_MASK_NONE, TSRI_MASK_TRUTH, TSRI_MASK_ADDED };
 bool tsri_attention_fits_tiles(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given,
                                tsr_shape q, tsr_shape v);
 
-// The same of the gradient.
+// As tsri_attention_fits_tiles, for the gradient of the attention.
 bool tsri_attention_gradient_fits_tiles(const tsr_device *device, tsr_dtype dtype,
                                         const tsri_attention_attributes *given, tsr_shape q, tsr_shape v);
 

@@ -72,7 +72,7 @@ static bool is_wide(const tsri_matrix *side, tsr_dtype dtype, int64_t step, int6
   return is_wide_by(4, side, dtype, step, size, other, batch_rank);
 }
 
-// The same of either axis, of `rows` and `cols` elements.
+// As is_wide_by, for whichever of the two axes, of `rows` and `cols` elements, is contiguous.
 static bool is_wide_any(int count, const tsri_matrix *side, tsr_dtype dtype, int64_t rows, int64_t cols,
                         int batch_rank) {
   if (side->column == 1) return is_wide_by(count, side, dtype, 1, cols, side->row, batch_rank);

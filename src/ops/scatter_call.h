@@ -17,7 +17,7 @@ bool tsri_scatter_find_sizes(const tsri_scatter *s, tsri_scatter_sizes *out);
 // Passes indices and source, their number, offsets and strides along the outer axis and the axis of the scatter.
 void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call);
 
-// The same for x.
+// As tsri_scatter_pass_sources, for x.
 void tsri_scatter_pass_x(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call);
 
 // Passes everything, and launches groups that have a row's targets in `ranges` parts, or `per` whole rows each.

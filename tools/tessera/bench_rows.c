@@ -176,7 +176,7 @@ static tsr_status step_hundred(bench_case *c, int step) {
   return status;
 }
 
-// The same in a capture. is_fused: as one kernel; otherwise each operator is evaluated, and so gets its own kernel.
+// Captures a hundred operators. is_fused: as one kernel; otherwise each operator is evaluated by itself, and so gets its own kernel.
 static tsr_status capture_hundred(bench_case *c, bool is_fused) {
   tsr_status status = begin_small(c);
   if (status == TSR_OK) status = tsr_capture_begin(c->device);

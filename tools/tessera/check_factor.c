@@ -174,7 +174,7 @@ static double reference_det(double *a, int64_t n, double *out_log) {
   return product;
 }
 
-// The same of matrix `number` of x.
+// As reference_det, for matrix `number` of x.
 static double det_of(check_run *run, const check_tensor *x, int64_t number, double *out_log) {
   int64_t n = columns_of(x->shape);
   double *a = check_alloc(run, (size_t)(n * n), sizeof *a);

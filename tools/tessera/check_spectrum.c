@@ -104,7 +104,7 @@ void check_pinv(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// Of matrices of which all rows but the first `rank` are copies of the first.
+// The input: matrices in which all rows but the first `rank` are copies of the first one.
 void check_matrix_rank(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (const check_matrix_case *c = check_any_cases; c->name; c++) {

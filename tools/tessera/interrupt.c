@@ -16,7 +16,7 @@ static void note(int number) {
   signal(number, SIG_DFL);
 }
 
-// Where Ctrl-C is ignored, as for a program that was started in the background, it stays so.
+// If Ctrl-C is ignored already, as in a program that was started in the background, it stays ignored.
 void interrupt_catch(void) {
   if (signal(SIGINT, note) == SIG_IGN) signal(SIGINT, SIG_IGN);
 }

@@ -207,7 +207,7 @@ static bool peek(PyObject *self, tsr_dtype *out_dtype, unsigned char bits[8]) {
   return true;
 }
 
-// Both wait. False with an exception.
+// read_float and read_whole read the only element; they wait for it. False with an exception.
 static bool read_float(PyObject *self, double *out_value) {
   tsr_dtype dtype;
   unsigned char bits[8];

@@ -28,7 +28,7 @@ bool tsrpy_errors_init(PyObject *module);
 // Sets the exception that fits the status, with the library's message. Returns NULL.
 PyObject *tsrpy_raise(tsr_status status);
 
-// The same with a message of the caller's; empty: that of the status. Returns NULL.
+// As tsrpy_raise, with a message of the caller; empty: the text of the status. Returns NULL.
 PyObject *tsrpy_raise_text(tsr_status status, const char *text);
 
 // False with an exception if the status is not TSR_OK.
@@ -138,7 +138,7 @@ static inline bool tsrpy_has_bits(tsrpy_array *array) {
   return !array->tensor;
 }
 
-// The same of any object.
+// As tsrpy_has_bits, for any object.
 static inline bool tsrpy_is_held(PyObject *object) {
   return tsrpy_is_array(object) && tsrpy_has_bits((tsrpy_array *)object);
 }
@@ -189,7 +189,7 @@ tsrpy_array *tsrpy_array_new(tsr_tensor *tensor);
 // An Array that owns `tensor`, which is taken over in any case. If the tensor has failed, or is NULL: NULL, with its error as exception.
 PyObject *tsrpy_array_take(tsr_tensor *tensor);
 
-// The same for a view, which computes nothing. NULL: there is an exception already.
+// As tsrpy_array_take, for a view, which computes nothing. `view` NULL: an exception is set already.
 PyObject *tsrpy_view_take(tsr_tensor *view);
 
 // Whether a device is the host's own.
@@ -288,7 +288,7 @@ bool tsrpy_raise_index(tsr_status status);
 bool tsrpy_bits_float(tsr_dtype dtype, const void *bits, double *out_value);
 bool tsrpy_bits_whole(tsr_dtype dtype, const void *bits, int64_t *out_value);
 
-// The same as a Python number; NULL with an exception.
+// The bytes of an element as a Python number; NULL with an exception.
 PyObject *tsrpy_bits_number(tsr_dtype dtype, const void *bits);
 
 // An element with these 8 bytes, of which its dtype may use fewer; NULL with an exception.
@@ -358,7 +358,7 @@ const tsrpy_few *tsrpy_few_find(const char *name);
 // The result of an operator of two arrays, or of one (`right` is NULL), computed at once. NULL: it is to be recorded, or there is an exception.
 PyObject *tsrpy_few_compute(const tsrpy_few *few, PyObject *left, PyObject *right);
 
-// The same for a reduction over all elements.
+// As tsrpy_few_compute, for a reduction over all elements.
 PyObject *tsrpy_few_reduce(tsrpy_reduction how, PyObject *x);
 
 // --- formulas.c: element-wise operators that are formulas of several functions ---------------------------------------------

@@ -55,7 +55,7 @@ bool tsrpy_read(tsr_tensor *x, void *out_elements, size_t bytes) {
   Py_END_ALLOW_THREADS return tsrpy_check(status);
 }
 
-// The same for an Array, which may hold its elements.
+// Whether an Array is small; it may also hold its elements itself.
 static bool is_small(PyObject *x) {
   return tsrpy_is_held(x) ? !tsrpy_is_recording() : tsrpy_is_small(tsrpy_tensor_of(x));
 }

@@ -238,7 +238,7 @@ static int64_t lcm_of(int64_t a, int64_t b) {
   return magnitude_of(wrapped((uint64_t)(a / divisor) * (uint64_t)b));
 }
 
-// Of |a|, whose bits do not depend on how wide the dtype is.
+// The number of bits of |a| that are 1; it does not depend on how wide the dtype is.
 static int64_t bit_count_of(int64_t a) {
   int64_t count = 0;
   for (uint64_t bits = (uint64_t)magnitude_of(a); bits != 0; bits &= bits - 1) count++;  // drops the lowest 1

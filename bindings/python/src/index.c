@@ -161,7 +161,7 @@ static PyObject *make_view(PyObject *self, const tsr_key *items, int count) {
   return (PyObject *)array;
 }
 
-// The same for a key; NULL with an exception.
+// As make_view, for a key of Python. NULL with an exception.
 static PyObject *view_by(PyObject *self, PyObject *key) {
   reader r;
   return read_key(&r, self, key) ? make_view(self, r.items, r.count) : NULL;
@@ -343,7 +343,7 @@ static bool assign_view(PyObject *self, const reader *r, PyObject *value) {
   return is_done;
 }
 
-// The same for a key that is one item, or a tuple of basic items.
+// As assign_view, for a key of Python that is one item, or a tuple of basic items.
 static bool assign_basic(PyObject *self, PyObject *key, PyObject *value) {
   reader r;
   if (!read_key(&r, self, key)) return false;

@@ -55,7 +55,7 @@ static PyObject *promote(PyObject *module, PyObject *args) {
   return tsrpy_check(tsr_dtype_promote(a, b, &a)) ? tsrpy_dtype_object(a) : NULL;
 }
 
-// Of arrays and dtypes; names, types and numbers are left to Python.
+// result_type of arrays and dtypes; names, types and numbers are left to Python.
 static PyObject *result_type(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
   tsr_dtype all, own;
   (void)module;

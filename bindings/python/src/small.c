@@ -318,7 +318,7 @@ static PyObject *small_argsort(PyObject *const *given) { return order(true, give
     out.of.field[row * cols + col] = sum;                                          \
   } while (0)
 
-// Of lists and matrices.
+// a, b: matmul of lists and matrices.
 static PyObject *small_matmul(PyObject *const *given) {
   tsrpy_small a, b, out;
   if (!tsrpy_small_read(given[0], &a) || !tsrpy_small_read(given[1], &b)) return NULL;
@@ -342,7 +342,7 @@ static PyObject *small_matmul(PyObject *const *given) {
 }
 #undef TSRPY_SUM_PRODUCTS
 
-// Of two lists alone.
+// a, b: the dot product of two lists.
 static PyObject *small_dot(PyObject *const *given) {
   bool are_lists = given[0] && tsrpy_is_array(given[0]) && tsrpy_rank_of(given[0]) == 1;
   return are_lists ? small_matmul(given) : NULL;

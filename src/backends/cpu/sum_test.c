@@ -8,9 +8,9 @@
 enum { GROUP_BYTES = 256, ROUNDS = 64, PARTS = 16, LEAST_BLOCK = 1 << 16, MOST_BLOCKS = 256 };
 enum { MOST_ROWS = 300, MOST_ELEMENTS = 1 << 20 };
 
-// Of a block, partial sums over elements i % GROUP from 0 on, begun anew after ROUNDS and added to totals, in which is already what
-// is left after the last whole round. Of those, partial sums over i % PARTS, and of these one half upon the other. The sums of a
-// row's blocks are summed likewise.
+// The documented order of additions. Of a block: GROUP partial sums, of elements with equal i % GROUP, which start at 0 again after each ROUNDS rounds and are added to
+// totals; the totals start with the elements after the last whole round. The totals with equal i % PARTS are added up, and then halves are added to each other until
+// one number is left. The sums of a row's blocks are added in the same way.
 #define DEFINE_WANTED(name, real)                                                                   \
   static real name##_of_block(const real *block, int64_t count) {                                   \
     enum { GROUP = GROUP_BYTES / sizeof(real) };                                                    \

@@ -67,7 +67,7 @@ typedef struct both_tables {
 #define ROCM(entry, exported) \
   { exported, offsetof(both_tables, rocm.entry) }
 
-// Those that have CUDA's parameters, and those that do not (entry_points.c).
+// HIP's entry points: first those with CUDA's parameters, then those with others, which entry_points.c translates.
 #define ENTRIES                                                                                                       \
   HIP(Init, "hipInit"), HIP(DriverGetVersion, "hipDriverGetVersion"), HIP(DeviceGetCount, "hipGetDeviceCount"),       \
       HIP(DeviceGet, "hipDeviceGet"), HIP(DeviceGetName, "hipDeviceGetName"), HIP(DeviceGetUuid, "hipDeviceGetUuid"), \

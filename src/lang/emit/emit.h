@@ -161,7 +161,7 @@ typedef struct tsri_emit_trouble {
 // Turns the trouble into a status with a message; TSR_OK if there was none.
 tsr_status tsri_emit_verdict(const tsri_emitter *emitter, const tsri_kernel *kernel, tsri_emit_trouble trouble);
 
-// The same for a dialect that is text, which moves to `out` or, after trouble, is freed. `depth` as above.
+// As tsri_emit_verdict, for a dialect that is text: `text` moves to `out` or, after trouble, is freed. `depth` is that of tsri_emit_trouble.
 tsr_status tsri_emit_finish(const tsri_emitter *emitter, const tsri_kernel *kernel, int depth, tsri_builder *text,
                             tsri_emitted *out);
 

@@ -269,7 +269,7 @@ struct tsr_profile {
   tsri_profiled *devices;        // the newest first
   int device_count;
   _Atomic(uint64_t) lost_count;
-  // Of a finished profile.
+  // The members below are valid in a finished profile only.
   tsri_profile_entry **records;
   uint64_t record_count, dropped_count, untimed_count;
   tsri_profile_totals dropped;

@@ -405,7 +405,7 @@ static int run_graph(dnn_node graph, dnn_node pack) {
   return code;
 }
 
-// Both return whether this one fails.
+// count_graph and count_convolution count a run, and return whether it is to fail (failing_graphs and failing_convolutions of fake_cuda).
 static bool count_graph(void) {
   bool fails = fake_state()->failing_graphs > 0;
   if (fails) fake_state()->failing_graphs--;

@@ -18,7 +18,7 @@ static jit_element element_of(tsr_dtype dtype) {
   return (jit_element)elements[dtype];
 }
 
-// Are these elements loaded without a change? Then the interpreter's loads, which may leave them where they are, will do.
+// Whether elements are loaded without conversion. Then the interpreter's own loads are used, which may just refer to the memory.
 static bool is_whole(jit_element element) { return element == JIT_E32 || element == JIT_E64; }
 
 static bool is_constant(const tsri_lanes_program *p, uint32_t reg) {
@@ -478,7 +478,7 @@ static bool build_more(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit_va
   }
 }
 
-// Does this instruction only choose between its operands, or change their sign? Then its result is a bf16 if they are.
+// Whether the instruction only chooses between its operands, or changes their sign: its result is then exact in bf16 if they are.
 static bool keeps_bf16(builder *b, const lane_insn *insn) {
   switch (insn->e) {
     case OP(ABS_F32):
@@ -628,7 +628,7 @@ static void build_insn(builder *b, uint32_t at) {
   }
 }
 
-// Was the register's last value in the run made by a load that the interpreter does? Then it is in its place already.
+// Whether the register's last value in the run comes from a load that the interpreter executes: then it is in the register already.
 static bool is_loaded(const builder *b, uint32_t reg) {
   for (uint32_t i = b->run->first + b->run->count; i-- > b->run->first;) {
     const lane_insn *insn = &b->p->insns[i];

@@ -330,7 +330,7 @@ static pair build_more_64(jit_ir *ir, uint32_t op, pair x, pair y, pair z) {
   }
 }
 
-// Those whose operands are not all of one type. False: none of them.
+// Builds instructions whose operands are of several types. False: the instruction is none of these.
 static bool build_mixed(builder *b, const lane_insn *insn) {
   jit_ir *ir = b->ir;
   if (insn->e == OP(SELECT_64)) {

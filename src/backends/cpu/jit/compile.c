@@ -52,7 +52,7 @@ static bool is_on_lanes(const lane_insn *insn) {
          insn->op == TSRI_LANE_MATH_F64;
 }
 
-// Is the scalar that the instruction writes one whose value before the run is read by the run, too?
+// Whether the instruction overwrites a scalar whose value from before the run is also read by the run.
 static bool clobbers(const finder *f, const lane_insn *insn) {
   if (f->written[insn->dst] == f->run) return false;  // counted, or never read before
   uint8_t slots = f->p->reg_slots[insn - f->p->insns];

@@ -70,8 +70,8 @@ void tsri_jit_release_operands(jit_emitter *e);
 
 // The register of the result, after all operands have been seen to.
 int tsri_jit_result(jit_emitter *e);
-// The same, for instructions that write one of their operands: `v`, which the register holds now. All other operands are in
-// registers and pinned, or in memory.
+// As tsri_jit_result, for instructions that overwrite one of their operands: returns a register that holds `v` now and gets the result. All other operands must be in
+// pinned registers, or in memory.
 int tsri_jit_result_from(jit_emitter *e, jit_value v);
 
 #endif

@@ -152,14 +152,14 @@ static inline bool jit_is_64_in_memory(const jit_op *op) {
 
 jit_value tsri_jit_add(jit_ir *ir, jit_op op);
 
-// The same operations for `parts` vectors, in turns: neighbouring ones do not wait for each other.
+// Makes `out` the same operations for `parts` vectors at a time, interleaved, so that neighbouring instructions do not depend on each other.
 void tsri_jit_interleave(const jit_ir *ir, uint32_t parts, jit_ir *out);
 
 // The values that operation `op` reads; returns how many.
 uint32_t tsri_jit_operands(const jit_op *op, jit_value out[3]);
 void tsri_jit_ir_deinit(jit_ir *ir);
 
-// The same constant or scalar again is the same value.
+// The value of a constant or scalar; calling this again for the same one returns the same value.
 jit_value tsri_jit_in_memory(jit_ir *ir, jit_kind kind, uint32_t number);
 jit_value tsri_jit_const_64(jit_ir *ir, uint64_t bits);
 

@@ -81,7 +81,7 @@ void tsri_jit_release(struct lane_jit *jit);  // takes NULL
 
 // Code for this level, compiled when it is first asked for; NULL if there is none. Any thread.
 struct lane_jit *tsri_jit_for(const tsri_lanes_program *program, const char *simd);
-// The same by the number of the level's slot in a program: tsri_jit_slot_of, which gives -1 for a level without a compiler.
+// As tsri_jit_for, by the number of the level's slot in a program. tsri_jit_slot_of returns that number; -1: the level has no compiler.
 struct lane_jit *tsri_jit_at(const tsri_lanes_program *program, int number);
 int tsri_jit_slot_of(const char *simd);
 void tsri_jit_drop(tsri_lanes_program *program);  // releases what tsri_jit_for made
@@ -118,7 +118,7 @@ void tsri_jit_do_lanes(const lane_exec *x, const jit_run *run, void *const *stre
 
 // Makes the operations of a run, its streams and steps. False: out of memory, or the run is too large (is_too_large).
 bool tsri_jit_build(const tsri_lanes_program *program, const bool *is_external, jit_run *run, jit_ir *ir);
-// Could the instruction be part of a run?
+// Whether the instruction can be part of a run.
 bool tsri_jit_can_build(const tsri_lanes_program *program, const lane_insn *insn, const struct jit_target *target);
 
 // How often compiled runs were called, and how often one had to be interpreted instead. Of all programs, until now.

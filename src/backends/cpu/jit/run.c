@@ -209,7 +209,7 @@ static void do_all(const jit_call *call, size_t n) {
     wide_code = run->past_code;
     if (at > 0) do_part(call, 0, at);
   }
-  // Of few lanes, all that fill vectors are done in one call.
+  // With few lanes, all lanes that fill vectors are done in one call of the narrow code.
   bool are_few = n < 4 * run->wide_lanes && n % run->wide_lanes != 0;
   size_t wide = are_few ? 0 : (n - at) / run->wide_lanes * run->wide_lanes;
   if (wide > 0) do_lanes(call, wide_code, at, wide);
@@ -223,7 +223,7 @@ static void do_all(const jit_call *call, size_t n) {
   else do_part(call, at, n - at);
 }
 
-// Has the code met a lane that it cannot do?
+// Whether the code has met a lane that it cannot compute (JIT_STREAM_BEYOND).
 static bool went_beyond(const jit_call *call) {
   bool is_beyond = false;
   for (int i = 0; call->run->has_beyond && i < MOST_LANES_AT_A_TIME; i++) {
@@ -232,7 +232,7 @@ static bool went_beyond(const jit_call *call) {
   return is_beyond;
 }
 
-// Can the run be interpreted after the code has run? Not if that has changed what the run reads.
+// Whether the run can still be interpreted after the code has run: not if the code has changed memory that the run reads.
 static bool may_redo(const jit_call *call) {
   return call->overlap == ARE_APART && call->run->is_repeatable && call->x->launch->may_alias_memory;
 }

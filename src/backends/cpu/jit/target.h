@@ -54,7 +54,8 @@ static inline uint32_t jit_lanes_at_a_time(const jit_ir *ir) {
   return ir->target->vector_lanes * (ir->parts > 1 ? ir->parts : 1u);
 }
 
-// Can this process call code for the target, if the processor has its instructions? Where it cannot call any, the compiler is not linked.
+// Whether this process can call code for the target, provided that the processor has its instructions. If it cannot call code for any target, the compiler is not
+// linked.
 static inline bool jit_can_call(const jit_target *target) {
 #if defined(__x86_64__) && !defined(_WIN32)
   return target->convention != NULL;

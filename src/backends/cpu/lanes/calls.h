@@ -30,7 +30,7 @@ typedef struct lane_call {
   int64_t stride;                       // CALL_LOAD: from a lane to the next, in elements
 } lane_call;
 
-// May the instruction become a call on lanes that treats each of them for itself?
+// Whether the instruction can become a call that processes each lane independently.
 static inline bool lane_call_is_arithmetic(const lane_insn *insn, const tsri_lanes_program *p) {
   switch (insn->op) {
     case EXEC_LANES:

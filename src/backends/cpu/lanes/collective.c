@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Operations over the lanes of a group or a subgroup.
 //
-// They stand in uniform control flow, so the set is the whole group; lanes outside it (a program may say so, though the
-// compiler never does) are left out. Order is fixed, so results do not depend on the SIMD level.
+// The compiler emits them only in uniform control flow, where the set is the whole group. A program from elsewhere may use them with
+// fewer lanes; lanes outside the set are then left out. The order is fixed, so results do not depend on the SIMD level.
 #include <string.h>
 
 #include "backends/cpu/lanes/program.h"

@@ -120,7 +120,7 @@ static bool exec_narrow(lane_exec *x, const lane_insn *insn) {
   }
 }
 
-// May a loop go round once more?
+// Whether a loop may execute another round: false if the launch has ended or its time is over.
 static inline bool exec_loop(lane_exec *x) {
   if (--x->fuel != 0) return true;
   x->fuel = LANE_FUEL;

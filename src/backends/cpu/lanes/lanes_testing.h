@@ -137,7 +137,7 @@ REF void check_against_reference(const tsri_kernel *kernel, const test_buffer *b
   }
 }
 
-// The same from text, with one parameter block.
+// As check_against_reference, for a kernel given as text, with one parameter block.
 REF void check_text(const char *text, const char *args, const test_buffer *buffers, const void *params,
                     const uint32_t groups[3], double ulps) {
   for (int is_checked = 0; is_checked < 2; is_checked++) {

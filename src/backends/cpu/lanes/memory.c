@@ -90,7 +90,7 @@ static element_access access_of(const lane_exec *x, const lane_insn *insn) {
   return to;
 }
 
-// Can the register point at memory instead of holding a copy?
+// Whether the register can refer to the memory instead of holding a copy.
 static bool may_point(const lane_exec *x, const lane_insn *insn, const element_access *from) {
   return (insn->flags & TSRI_LANE_ALIAS) && x->launch->may_alias_memory && !x->is_checked &&
          from->info->element_bytes == from->info->value_bytes;
@@ -144,12 +144,12 @@ static bool store_lanes(lane_exec *x, const lane_insn *insn, const element_acces
 
 // --- Access in runs ---------------------------------------------------------------------------------------------------
 
-// Are all indices that the form could have in the array?
+// Whether all indices that the affine form can have are inside the array.
 static bool affine_is_inside(const lane_insn *insn, const lane_affine *affine, uint64_t count) {
   return affine->least >= 0 && (uint64_t)affine->most + TSRI_LANE_WIDE_OF(insn->flags) <= count;
 }
 
-// Does no index wrap around, and are all multiples of the number of elements accessed at once?
+// Whether no index wraps around, and all are multiples of the number of elements that are accessed at once.
 static bool is_regular(const lane_insn *insn, const lane_affine *affine) {
   int64_t low = (int64_t)TSRI_LANE_WIDE_OF(insn->flags) - 1;
   return affine->is_exact && ((affine->base | affine->step[0] | affine->step[1] | affine->step[2]) & low) == 0;

@@ -222,7 +222,7 @@ static void find_accesses(round_run *run, lane_u32 *counter, uint32_t step, int6
   }
 }
 
-// Does no index of any round and lane wrap around?
+// Whether no index of any round and lane wraps around.
 static bool is_straight(const round_run *run, const round_load *load, int64_t stride, int64_t rounds) {
   int64_t over_rounds = load->step * (rounds - 1), over_lanes = stride * ((int64_t)run->x->set.n - 1);
   int64_t least = load->index + (over_rounds < 0 ? over_rounds : 0) + (over_lanes < 0 ? over_lanes : 0);
@@ -396,7 +396,7 @@ static void do_rounds(round_run *run, int64_t rounds) {
   }
 }
 
-// Is there nothing to do but a fold of all lanes over one stream? Then it does any number of rounds, and looks ahead itself.
+// Whether the whole body is a fold of all lanes over one stream. The fold then does any number of rounds in one call, and prefetches by itself.
 static bool is_stream_fold(const round_run *run) {
   if (!run->fold) return false;
   const round_call *only = &run->calls[0];
@@ -424,7 +424,7 @@ static void leave_load(const round_run *run, const round_load *load) {
   x->isa->storage[info->dtype].load(x->work->reg[insn->dst], memory, 1, x->set.n);
 }
 
-// May the body be a fold? Then compiled code is faster only for a few rounds.
+// Whether the body may be a fold. Compiled code is faster than that only for a few rounds.
 static bool may_fold(const round_run *run) {
   uint32_t count = 0;
   for (const lane_insn *insn = run->body; insn < run->step; insn++) {

@@ -35,7 +35,7 @@ static void shorten(const tsri_lanes_program *p, lane_insn *insn) {
   insn->op = is_load ? EXEC_LOAD_UNIT : EXEC_STORE_UNIT;
 }
 
-// Are these the parts of one access, of elements of 4 bytes and all lanes?
+// Whether these instructions are the parts of one access to `wide` neighbouring 4-byte elements, by all lanes.
 static bool is_wide_access(const tsri_lanes_program *p, const lane_insn *insn, uint32_t wide) {
   bool is_load = insn->op == TSRI_LANE_LOAD_AFFINE;
   if (p->arrays[insn->a].element_bytes != 4) return false;

@@ -83,7 +83,7 @@ static size_t panel_bytes(const tsri_product *p, int64_t lines, int width) {
   return (size_t)(chunks_of(lines, width) * width) * line_bytes(p, at_most(p->k, k_block(p)));
 }
 
-// Of a cell: panels of a, panels of b, and sums.
+// Scratch memory of a cell: its panels of a and b, and sums.
 static size_t cell_bytes(const tsri_product *p, int64_t cell_rows, int64_t cell_columns) {
   int64_t rows = chunk_rows(p, cell_rows), columns = at_most(cell_columns, CHUNK);
   size_t bytes = panel_bytes(p, rows, tile_rows(p)) + panel_bytes(p, columns, tile_columns(p));

@@ -71,14 +71,14 @@ typedef struct tsri_product_kernels {
   // y[j] += sum over i of x[i] * rows[i * step + j], for `count` rows.
   void (*add_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
 
-  // NULL where direct.c is left out. As add_rows, for rows of fewer elements than a vector has and a positive `step`: the sums stay in registers. Reads nothing behind the last row.
+  // As add_rows, for rows of fewer elements than a vector has and a positive `step`: the sums stay in registers. Reads nothing behind the last row. NULL where direct.c is left out.
   void (*add_short_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
 
-  // Of f32, NULL where direct.c is left out: as dots and add_rows, for rows of bf16.
+  // In the table of f32 only: as dots and add_rows, for rows of bf16. NULL where direct.c is left out.
   void (*dots_bf16)(const uint16_t *rows, int64_t step, int64_t count, const float *y, int64_t n, float *out);
   void (*add_rows_bf16)(float *y, int64_t n, const float *x, const uint16_t *rows, int64_t step, int64_t count);
 
-  // Of f32: by tsr_quant_format, i8 last; NULL where they are left out.
+  // In the table of f32 only: indexed by tsr_quant_format, with i8 last. NULL where quantised weights are left out.
   const tsri_quant_rows *quant;
 
   // row = activation(row + addend) on `n` elements; the addend may be NULL.
@@ -171,7 +171,7 @@ typedef struct tsri_product {
   char *scratch;  // of tsri_product_scratch_bytes
 } tsri_product;
 
-// Of a row of quantised weights.
+// Bytes of a row of quantised weights.
 static inline int64_t tsri_product_row_bytes(const tsri_product *p) { return p->k / p->quant->block * p->quant->bytes; }
 
 // Whether nothing but products of floats goes into the result.
