@@ -10,7 +10,7 @@ export class TesseraError extends Error {
   }
 }
 
-/** Something of the library's. It is released when it is forgotten, or at once by release(). */
+/** An object of the library. It is released by the garbage collector, or at once by release(). */
 export class Held {
   constructor(tessera, cell) {
     this.tessera = tessera;

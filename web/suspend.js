@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls into a WebAssembly module that may have to wait for the page: the module's stack is put aside while a promise
-// is pending, and goes on when it is there.
+// Calls into a WebAssembly module that may have to wait for the page: the module is suspended while a promise is
+// pending, and continues when it settles.
 //
 //   jspi      the engine does it (WebAssembly.Suspending and WebAssembly.promising)
 //   asyncify  the module does it itself: it was built again with code that saves and restores its stack

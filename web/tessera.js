@@ -55,7 +55,7 @@ const KINDS = {
   description: {isRight: value => typeof value === 'object' && value !== null, words: 'an object with options'},
 };
 
-// A copy of the options: each is one that the description has, of its kind. One number stands for all of a list.
+// Checks options of a description and returns a copy: each must be a field of it, of the right kind. For a list, one number means the same for all.
 function checkOptions(operator, {fields}, options) {
   const checked = {};
   for (const [name, value] of Object.entries(options)) {
@@ -238,12 +238,12 @@ class Tessera {
     return returned;
   }
 
-  /** A promise that a capture waits for; outside of one, its caller does. */
+  /** Notes a promise that the open capture waits for; without a capture the caller waits for it. */
   noteMistake(promise) {
     this.#noted?.push(promise);
   }
 
-  /** Calls `record` and gives a promise that rejects if one of those noted in it does. */
+  /** Calls `record` and returns a promise that rejects if one of the promises noted during the call does. */
   noting(record) {
     const outer = this.#noted, noted = this.#noted = [];
     try {
@@ -278,7 +278,7 @@ class Tessera {
     this.#isBusy = false;
   }
 
-  /** Memory of the module, at once: it is not what a suspended call is using. */
+  /** Copies bytes to new memory of the module, at once: also while another call is suspended, whose memory this does not touch. */
   copyIn(bytes) {
     const at = this.#module.allocate(bytes.length);
     if (at === 0) throw new TesseraError('ERR_OUT_OF_MEMORY', `WebAssembly has no ${bytes.length} bytes left`);

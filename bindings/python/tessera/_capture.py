@@ -33,7 +33,7 @@ class _Recorded:
         self.capture.run()
 
     def copies(self) -> Any:
-        """The results in memory of their own: the next run overwrites the capture's. The copies are made before that, if they are needed."""
+        """Copies of the results, because the next run overwrites the capture's own. A copy is made only if it is still needed when that happens."""
         return rebuild(self.result, iter([_core.as_array(leaf, None, None, True) for leaf in leaves(self.result)]))
 
 

@@ -78,7 +78,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
 
 
 def resize(x: Any, new_shape: Any) -> Array:
-    """The elements, over and over, in another shape."""
+    """The elements in another shape, repeated if it has more."""
     flat = ops.reshape(asarray(x), (-1,))
     shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
     count = 1
@@ -140,7 +140,7 @@ def put(x: Array, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def place(x: Array, mask: Any, vals: Any) -> None:
-    """Sets the elements where the mask holds to these values, over and over, in place. Waits for their number."""
+    """Sets the elements where the mask is true to these values, in order, which are repeated if there are too few. In place; waits for the number of elements."""
     mask = asarray(mask, _core.bool)
     count = int(ops.sum(ops.cast(mask, _core.int64)))
     if count:
@@ -148,7 +148,7 @@ def place(x: Array, mask: Any, vals: Any) -> None:
 
 
 def putmask(x: Array, mask: Any, values: Any) -> None:
-    """Sets the elements where the mask holds to the values that stand at their places, the values over and over, in place."""
+    """Sets each element where the mask is true to the value at the same position; the values are repeated to the size of the array. In place."""
     values = asarray(values, x.dtype, device=x.device)
     if values.shape != x.shape and values.size != 1:
         values = resize(values, x.shape)
@@ -181,7 +181,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, 
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Array:
-    """A function of an array and an axis, called for one axis after the other; axes that it takes away are kept with size 1."""
+    """Calls a function of an array and an axis for each of the axes in turn; axes that it removes are kept with size 1."""
     x = asarray(a)
     for axis in [axes] if isinstance(axes, int) else list(axes):
         made = func(x, axis)
@@ -245,7 +245,7 @@ class vectorize:
 
 
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Array:
-    """Each element minus the one before it, of all elements, with other numbers before and behind them."""
+    """The differences of neighbouring elements, in row-major order, with the numbers of to_begin and to_end before and after them."""
     x = asarray(x)
     ends = [None if end is None else ops.reshape(asarray(end, x.dtype, device=x.device), (-1,)) for end in (to_begin, to_end)]
     parts = [ends[0], ops.diff(ops.reshape(x, (-1,)), 1, 0), ends[1]]

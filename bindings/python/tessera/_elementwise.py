@@ -138,7 +138,7 @@ def _outer(self: ufunc, a: Any, b: Any) -> Array:
 
 
 def _reduceat(self: ufunc, array: Any, indices: Any, axis: int = 0) -> Array:
-    """reduce of the parts that begin at these indices; a part that would begin behind the next one is its first element."""
+    """reduce of the parts between neighbouring indices. If an index is not below the next one, its result is the element at that index."""
     array = asarray(array)
     starts = asarray(indices).tolist()
     from ._manipulation import axis_of

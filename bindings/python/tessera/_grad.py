@@ -30,7 +30,7 @@ def recording() -> Iterator[int]:
 
 
 def _fresh(tree: Any, seen: set[int]) -> Any:
-    """The tree with a copy of each array that stands in it a second time, so that each place has a gradient of its own."""
+    """The tree, in which arrays that occur several times are copied, so that each occurrence has a gradient of its own."""
     listed = leaves(tree)
     made = []
     for leaf in listed:

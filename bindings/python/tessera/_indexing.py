@@ -146,7 +146,7 @@ def get(x: Array, key: tuple[Any, ...]) -> Array:
 
 
 def set(x: Array, key: tuple[Any, ...], value: Any, combine: str = "replace") -> None:
-    """x[key] = value, or with `combine` ("add", "mul", "max", "min") each element with what comes to it, as often as the key names it."""
+    """x[key] = value. With `combine` ("add", "mul", "max", "min") each value is combined with the element instead, once for each time that the key names it."""
     if combine == "replace" and len(key) == 1 and isinstance(value, (bool, int, float)) and _fill_masked(x, key[0], value):
         return
     parts = _Parts(x, key)
