@@ -129,7 +129,7 @@ static tsr_tensor *loss(void) {
   return tsr_cross_entropy(tsr_add(tsr_matmul(h, p[6]), p[7]), labels, 1, NULL);
 }
 
-// What the step has computed on the way is given up before the parameters change: else it would still have to be computed from the old ones.
+// Intermediate tensors are released before the parameters change: otherwise they would still have to be computed from the old parameters, and stored.
 static tsr_status train(void) {
   tsr_scope *scope = tsr_scope_begin(device);
   tsr_status status = tsr_grad_begin();

@@ -204,7 +204,7 @@ static void multiply(void *user) {
   tsr_release(last);
 }
 
-// Typical parts of networks: a matrix times a vector, and a layer with bias and activation.
+// Products that are typical of networks: a matrix times a vector, and a layer with bias and activation.
 typedef struct layer {
   const char *name;
   tsr_dtype dtype;

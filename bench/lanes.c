@@ -98,7 +98,7 @@ __attribute__((target("avx2"))) static void streaming_part(size_t first, size_t 
   _mm_sfence();
 }
 
-// The same, with 256 bytes of one array after the other.
+// As streaming_part, but it reads 256 bytes of one array, then 256 bytes of the next.
 __attribute__((target("avx2"))) static void blocked_part(size_t first, size_t last) {
   for (size_t at = first; at < last; at += 64) {
     __m256 product[8];
@@ -258,7 +258,7 @@ static void rows(void) {
   tsri_lanes_release(program);
 }
 
-// --- What it costs to begin -------------------------------------------------------------------------------------------
+// --- Costs of compiling and launching ---------------------------------------------------------------------------------
 
 static void launches(void) {
   enum { ROUNDS = 20000 };

@@ -60,7 +60,7 @@ static const struct {
 
 // --- Measuring -----------------------------------------------------------------------------------------------------------
 
-// Symmetric, with 2 on the diagonal on top of what makes it positive definite.
+// Symmetric matrices of numbers from -1 to 1, with n added on the diagonal, which makes them positive definite.
 static tsr_tensor *make_matrices(tsr_device *device, tsr_dtype dtype, int64_t batch, int64_t n) {
   size_t count = (size_t)(batch * n * n);
   double *values = malloc(count * sizeof *values);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What queues cost and gain: time per call of each queue operation, per small
-// launch on the device's first queue and on others, per replayed kernel of a
-// capture; and copies beside work.
+// What queues cost and gain: the time of each queue operation, of a small launch on the device's first queue and on others, of a kernel in a replayed capture;
+// and how much time copies take that run at the same time as kernels.
 //
 //   queues [BACKEND]
 #include <string.h>
@@ -22,8 +21,7 @@ static void report(const char *what, double start, int count) {
   printf("%-58s %9.0f ns\n", what, (bench_now_ns() - start) / count);
 }
 
-// --- Calls
-// ------------------------------------------------------------------------------------------------------------
+// --- Calls ------------------------------------------------------------------------------------------------------------
 
 static void time_launches(const setting *s, tsr_queue *const *queues, int queue_count, const char *what) {
   for (int round = 0; round < 2; round++) {
@@ -75,8 +73,7 @@ static void time_small_copies(const setting *s) {
   tsr_host_free(memory);
 }
 
-// --- Captures
-// ---------------------------------------------------------------------------------------------------------
+// --- Captures ---------------------------------------------------------------------------------------------------------
 
 static void time_replays(const setting *s, tsr_queue *queue, const char *what) {
   tsr_capture *capture = NULL;
@@ -105,8 +102,7 @@ static void time_replays(const setting *s, tsr_queue *queue, const char *what) {
   tsr_scope_end(scope);
 }
 
-// --- Overlap
-// ----------------------------------------------------------------------------------------------------------
+// --- Overlap ----------------------------------------------------------------------------------------------------------
 
 enum { SIDE = 4096, BATCHES = 8 };
 

@@ -55,8 +55,8 @@ static inline tsr_tensor *bench_labels(tsr_device *device, tsr_shape shape, int6
   return labels;
 }
 
-// Records the loss, its gradients and the update. What was computed on the way is given up before the parameters change: else it would have to be
-// stored. The loss is kept for the caller.
+// Records the loss, its gradients and the update. Intermediate tensors are released before the parameters change: otherwise they would have to be stored.
+// The loss is kept for the caller.
 static inline tsr_status bench_record(bench_training *t) {
   tsr_scope *scope = tsr_scope_begin(t->device);
   tsr_status status = tsr_grad_begin();
