@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Random expression graphs: what comes out when operators are fused is what comes out when each runs by itself.
+// Random expression graphs: fused operators must give the results that the same operators give when each runs by itself.
 //
-// A graph follows from its seed alone: it is built on a lazy and on an eager device by the same decisions. Integers, bool and what
-// is made of f32 and f64 element by element must agree exactly. Sums may be taken in another order, and f16 and bf16 be rounded in fewer
-// places, so each value carries a bound of its size and of how far the two may be apart; operators that jump (floor,
-// comparisons, casts to integers) are only given values that agree exactly.
+// A graph depends on its seed alone: the same graph is built on a lazy device, which fuses, and on an eager one, which does not. Integers, bool, and results of
+// element-wise operators on f32 and f64 must agree exactly. Fused operators may add in another order and round to f16 and bf16 in fewer places. So each
+// value has a bound for its size and one for how far the two results may be apart. Operators whose result jumps (floor, comparisons, casts to
+// integers) only get values that must agree exactly.
 //
 //   TSR_TEST_GRAPHS   how many graphs (300)
 //   TSR_TEST_SEED     the first one's seed (1)
@@ -50,7 +50,7 @@ static uint64_t below(graph *g, uint64_t limit) {
 static bool is_float(tsr_dtype dtype) { return tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT; }
 static bool is_half(tsr_dtype dtype) { return dtype == TSR_F16 || dtype == TSR_BF16; }
 
-// Of one rounding.
+// The largest relative error of one rounding.
 static double roundoff(tsr_dtype dtype) {
   return dtype == TSR_F16 ? 0x1p-11 : dtype == TSR_BF16 ? 0x1p-8 : dtype == TSR_F32 ? 0x1p-24 : 0x1p-53;
 }
@@ -76,7 +76,7 @@ static void put_trace(graph *g, const char *name, const value *made, const value
   if (length > 0 && (size_t)length < room) g->trace_used += (size_t)length;
 }
 
-// Takes the result of an operator into the graph. What is rounded to f16 or bf16 may be rounded elsewhere when fused.
+// Adds the result of an operator to the graph. A result in f16 or bf16 may be rounded in another place when it is fused.
 static void keep(graph *g, const char *name, tsr_tensor *tensor, const value *a, const value *b, double size,
                  double apart) {
   if (tsr_error(tensor) != TSR_OK) {
@@ -189,7 +189,7 @@ static const binary_op binary_ops[] = {
     {"shift_left", tsr_shift_left, JUMPS, false, false},
 };
 
-// Sizes that a float made of the value has at most: integers are anything.
+// A bound for the size of a float that is made of the value. Integers may be as large as their dtype allows.
 static double size_as_float(const value *v) { return is_float(v->dtype) ? v->size : v->dtype == TSR_BOOL ? 1 : 2e19; }
 
 static bool can_join(const value *a, const value *b, const binary_op *op) {
@@ -201,7 +201,7 @@ static bool can_join(const value *a, const value *b, const binary_op *op) {
   return (op->takes_float || !any_float) && (op->takes_bool || !any_bool);
 }
 
-// How far apart results are: by what the inputs are, and by rounding where these differ.
+// Bounds for a result: its size, and how far apart the two results may be. The latter comes from the inputs' and, where these differ, from rounding.
 static void join_bounds(const binary_op *op, const value *a, const value *b, double *size, double *apart) {
   double x = size_as_float(a), y = size_as_float(b);
   *size = op->growth == GROWS_SUM ? x + y : op->growth == GROWS_PRODUCT ? x * y : fmax(fmax(x, y), 1);
@@ -313,7 +313,7 @@ static bool can_assign(const value *to, const value *from) {
   return size_as_float(from) <= 1e3;
 }
 
-// What was made of the target before keeps its elements; all that share its memory have the new ones.
+// After the assignment, tensors that share the target's memory have the new elements; results computed from it before stay as they were.
 static void add_assign(graph *g, value *from) {
   value *to = pick(g);
   if (!can_assign(to, from)) {
@@ -371,7 +371,7 @@ static void add_argmax(graph *g, value *x) {
   keep(g, "argmax", tsr_argmax(x->tensor, &axis, 1, below(g, 2)), x, NULL, 0, 0);
 }
 
-// Kernels that what comes before and after may be fused into.
+// Adds an operator with a kernel of its own, into which element-wise operators before and after it may be fused.
 static void add_kernel(graph *g, value *x) {
   int rank = x->shape.rank, axis = rank ? (int)below(g, (uint64_t)rank) : 0;
   bool is_real = is_float(x->dtype) && x->size <= 1e3;

@@ -9,8 +9,8 @@
 
 enum { ROWS = 4, COLUMNS = 6, MOST_STEPS = 400 };
 
-// softmax(relu(x w + b)), its sum, and a view of it that is copied. What a device may still be using after a wait that
-// failed stays: `out` does, too.
+// The sums of softmax(relu(x w + b)), whose transpose is copied first. The arrays are static, and `out` must be, too: after a wait that failed, the device may
+// still be using them.
 static tsr_status step(tsr_device *device, float out[ROWS]) {
   static float x[ROWS * COLUMNS], w[COLUMNS * COLUMNS];
   for (int i = 0; i < ROWS * COLUMNS; i++) x[i] = (float)(i % 7) - 3;
@@ -33,7 +33,7 @@ static void check_right(tsr_device *device) {
   for (int i = 0; i < ROWS; i++) CHECK(fabsf(sums[i] - 1) < 1e-5f);
 }
 
-// How many calls there were to fail.
+// Fails the n-th call of `kind` for n = 1, 2, … until the step succeeds. Returns how many calls made it fail.
 static int sweep(const char *backend, const char *kind, tsr_status wanted, bool recovers) {
   for (int n = 1; n < MOST_STEPS; n++) {
     static float sums[ROWS];

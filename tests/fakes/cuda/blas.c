@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// cuBLASLt's part of the stand-in: products of f32, f64 and i8, and of f16 with results in f32, element by element. It has nothing for other types, and i8
-// only where both lie along k. Of its three
-// proposals the second is the fastest; only the time that they are said to take differs.
+// cuBLASLt's part of the stand-in: products of f32, f64 and i8, and of f16 with results in f32, element by element. It refuses other types, and products of i8
+// unless the elements of both factors are neighbours along k. It proposes three algorithms, which differ only in the time that they claim to take; the
+// second is the fastest.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -184,7 +184,7 @@ static size_t place(int order, int outer, int channel, int row, int column, int 
          (size_t)column;
 }
 
-// What each product of x and w is for: y, x or w gets it, whichever `sums` is for.
+// Which of the three operands the convolution computes from the other two: y, or the gradient of x or of w.
 typedef enum result { TO_Y, TO_X, TO_W } result;
 
 typedef struct operands {

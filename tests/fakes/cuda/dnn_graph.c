@@ -226,7 +226,8 @@ static int64_t stored_at(const struct dnn_node_tag *t, int64_t at) {
   return place;
 }
 
-// An element of a tensor whose axes may be shorter: of one element, or by a factor, as heads of keys are.
+// The element of `t` for position `index` of `like`. An axis of t may be shorter: it has one element, or a factor fewer, as heads of keys are shared by several
+// heads of queries.
 static float element(const struct dnn_node_tag *t, const struct dnn_node_tag *like, const int64_t *index) {
   int64_t at = 0;
   for (int i = 0; i < RANK; i++) at = at * t->dims[i] + index[i] * t->dims[i] / like->dims[i];

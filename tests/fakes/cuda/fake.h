@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A stand-in for NVIDIA's libraries: libcuda, NVRTC, NVML, cuBLASLt, cuBLAS, cuSOLVER and cuDNN in one, with a device made of host memory.
 //
-// Work is queued and runs only when something waits for it, so that a driver that lets go of memory too early is found out. Calls
+// Work is queued and runs only when something waits for it: a backend that frees memory too early then fails its test. Calls
 // that need a current context refuse to work without one. Kernels are known by name:
 //
 //   tsr_fake_axpy(x, y, {u32 count, f32 scale})   y += scale * x

@@ -181,7 +181,7 @@ EXPORT int cuStreamSynchronize(cu_stream stream) {
   return code;
 }
 
-// One operation further with each question.
+// Each call runs one operation of the stream.
 EXPORT int cuStreamQuery(cu_stream stream) {
   int code = fake_enter();
   if (code) return code;
