@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/alloc.h"
-#include "lang/emit/emit.h"
 #include "lang/emit/spirv/names.h"
-#include "lang/lang_testing.h"
+#include "lang/emit/spirv/spirv_testing.h"
 
 static const tsr_fragment_size sizes[] = {{TSR_F16, 16, 8, 16}, {TSR_BF16, 16, 8, 16}};
 
@@ -30,17 +28,6 @@ static const char text[] =
     "  fragment_store(s, results, local.x / 32 * 128, 8);\n  fragment_store(t, y, 0, 8, C);\n  barrier();\n"
     "  y[128 + local.x] = results[local.x] + group_sum(y[local.x]);\n}\n";
 
-static tsri_emitted emit(const char *args, const tsri_emit_options *options) {
-  char *log = NULL;
-  tsri_kernel *kernel = NULL;
-  if (make_kernel(text, args, &log, &kernel) != TSR_OK) test_fail(__FILE__, __LINE__, "%s", log);
-  tsri_emitted code;
-  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("spirv"), kernel, options, &code));
-  tsri_free(log);
-  tsri_kernel_release(kernel);
-  return code;
-}
-
 static int count_op(const tsri_emitted *code, uint32_t op) {
   const uint32_t *words = code->data;
   int count = 0;
@@ -50,7 +37,7 @@ static int count_op(const tsri_emitted *code, uint32_t op) {
 
 TEST(fragments_are_cooperative_matrices_where_the_device_has_them) {
   tsri_emit_options options = unit_options();
-  tsri_emitted code = emit("T=bf16", &options);
+  tsri_emitted code = emit_spirv(text, "T=bf16", &options);
   CHECK_EQ_INT(count_op(&code, SPV_OP_TYPE_COOPERATIVE_MATRIX), 3);
   CHECK_EQ_INT(count_op(&code, SPV_OP_COOPERATIVE_MATRIX_LOAD), 4);
   CHECK_EQ_INT(count_op(&code, SPV_OP_COOPERATIVE_MATRIX_STORE), 2);
@@ -68,7 +55,7 @@ TEST(fragments_are_loops_where_something_is_missing) {
   lacking[4].fragment_count = 0;
   lacking[5].subgroup_shuffle = false;
   for (int i = 0; i < 6; i++) {
-    tsri_emitted code = emit("T=bf16", &lacking[i]);
+    tsri_emitted code = emit_spirv(text, "T=bf16", &lacking[i]);
     CHECK_EQ_INT(count_op(&code, SPV_OP_TYPE_COOPERATIVE_MATRIX), 0);
     CHECK(count_op(&code, SPV_OP_LOOP_MERGE) > 0);
     tsri_emitted_deinit(&code);
@@ -177,7 +164,7 @@ TEST(modules_with_cooperative_matrices_are_valid) {
   static translation t;
   const tsri_emit_options options = unit_options();
   for (int i = 0; i < 2; i++) {
-    tsri_emitted code = emit(i ? "C=1" : "C=0", &options);
+    tsri_emitted code = emit_spirv(text, i ? "C=1" : "C=0", &options);
     CHECK(count_op(&code, SPV_OP_TYPE_COOPERATIVE_MATRIX) > 0);
     memset(&t, 0, sizeof t);
     translate(&code, &t);

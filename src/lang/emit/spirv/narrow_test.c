@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Kernels of 16-bit floats: where functions need not be as accurate as for f32 (lower/narrow.h).
-#include "core/alloc.h"
-#include "lang/emit/emit.h"
 #include "lang/emit/spirv/names.h"
-#include "lang/lang_testing.h"
+#include "lang/emit/spirv/spirv_testing.h"
 
 static tsri_emit_options gpu_options(void) {
   tsri_emit_options o = *tsri_emitter_find("spirv")->defaults;
   o.storage16 = o.exact_fma = true;
   o.keeps_nan = 2;
   return o;
-}
-
-static tsri_emitted emit(const char *text, const char *args, const tsri_emit_options *options) {
-  char *log = NULL;
-  tsri_kernel *kernel = NULL;
-  if (make_kernel(text, args, &log, &kernel) != TSR_OK) test_fail(__FILE__, __LINE__, "%s", log);
-  tsri_emitted code;
-  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("spirv"), kernel, options, &code));
-  tsri_free(log);
-  tsri_kernel_release(kernel);
-  return code;
 }
 
 // Instructions `op` whose operand word `at` is `value`.
@@ -42,7 +29,7 @@ static int count_own_exp2(const char *body, const char *dtype) {
            body);
   snprintf(args, sizeof args, "T=%s", dtype);
   const tsri_emit_options options = gpu_options();
-  tsri_emitted code = emit(text, args, &options);
+  tsri_emitted code = emit_spirv(text, args, &options);
   int count = count_with(&code, SPV_OP_EXT_INST, 4, SPV_GLSL_EXP2);
   tsri_emitted_deinit(&code);
   return count;
