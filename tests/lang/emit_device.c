@@ -137,7 +137,7 @@ static void *plain_build(const char *text, const char *options) {
   snprintf(name, sizeof name, "plain%d.c", ++number);
   if (!emit_write(name, text, source, sizeof source)) return NULL;
   snprintf(library, sizeof library, "%s/plain%d.so", emit_scratch(), number);
-  if (!emit_command("%s -std=c11 -O1 %s -fPIC -shared -o %s %s -lm", compiler(), options, library, source)) return NULL;
+  if (!emit_command("%s -std=c11 -O0 %s -fPIC -shared -o %s %s -lm", compiler(), options, library, source)) return NULL;
   void *program = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!program) emit_log_set("%s", dlerror());
   return program;
