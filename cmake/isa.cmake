@@ -32,9 +32,24 @@ function(tessera_isa_levels out)
   set(${out} ${levels} PARENT_SCOPE)
 endfunction()
 
+# The SIMD level that the CPU backend chooses on this machine; empty if it cannot be told.
+function(tessera_find_simd_level out)
+  set(${out} "" PARENT_SCOPE)
+  if(EXISTS /proc/cpuinfo AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    file(STRINGS /proc/cpuinfo flags REGEX "^flags" LIMIT_COUNT 1)
+    set(${out} baseline PARENT_SCOPE)
+    if(flags MATCHES "avx512f" AND flags MATCHES "avx512bw" AND flags MATCHES "avx512dq" AND flags MATCHES "avx512vl")
+      set(${out} avx512 PARENT_SCOPE)
+    elseif(flags MATCHES " avx2 ")
+      set(${out} avx2 PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
 # Replaces the *_isa.c in the list of sources by one source per level.
 function(tessera_expand_isa_sources sources_variable)
   tessera_isa_levels(levels)
+  tessera_find_simd_level(chosen_level)
   set(sources ${${sources_variable}})
   set(isa_sources ${sources})
   list(FILTER isa_sources INCLUDE REGEX "_isa\\.c$")
@@ -48,6 +63,9 @@ function(tessera_expand_isa_sources sources_variable)
       set(flags ${isa_flags_${level}})
       if(CMAKE_SYSTEM_NAME STREQUAL "WASI" AND path MATCHES "/rows/")
         list(APPEND flags -Os) # there once for each dtype, and a page loads all of them
+      endif()
+      if(TESSERA_SANITIZE MATCHES "thread" AND chosen_level AND NOT level STREQUAL chosen_level)
+        list(APPEND flags -fno-sanitize=thread) # threads share the work in the same way at every level
       endif()
       set_source_files_properties("${unit}" PROPERTIES
         COMPILE_OPTIONS "${flags}" COMPILE_DEFINITIONS "TSRI_ISA=${level}")
