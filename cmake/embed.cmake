@@ -37,16 +37,20 @@ function(tessera_embed_report out)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
 
-# The kernel of matrix products for NVIDIA's Hopper GPUs (src/backends/cuda/units.cu) as a C file in the build tree.
-function(tessera_embed_units out)
-  set(text "${PROJECT_SOURCE_DIR}/src/backends/cuda/units.cu")
+# The kernels for NVIDIA's Hopper GPUs (src/backends/cuda/*.cu) as C files in the build tree.
+function(tessera_embed_cuda out)
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake")
-  set(generated "${PROJECT_BINARY_DIR}/generated/cuda_units.c")
-  add_custom_command(OUTPUT "${generated}"
-    COMMAND "${CMAKE_COMMAND}" "-DINPUT=${text}" "-DOUTPUT=${generated}" "-DSYMBOL=tsri_cuda_units_text"
-      "-DHEADER=backends/cuda/units_text.h" -P "${script}"
-    DEPENDS "${text}" "${script}"
-    COMMENT "Embedding units.cu"
-    VERBATIM)
-  set(${out} "${generated}" PARENT_SCOPE)
+  set(all "")
+  foreach(name units heads)
+    set(text "${PROJECT_SOURCE_DIR}/src/backends/cuda/${name}.cu")
+    set(generated "${PROJECT_BINARY_DIR}/generated/cuda_${name}.c")
+    add_custom_command(OUTPUT "${generated}"
+      COMMAND "${CMAKE_COMMAND}" "-DINPUT=${text}" "-DOUTPUT=${generated}" "-DSYMBOL=tsri_cuda_${name}_text"
+        "-DHEADER=backends/cuda/own_texts.h" -P "${script}"
+      DEPENDS "${text}" "${script}"
+      COMMENT "Embedding ${name}.cu"
+      VERBATIM)
+    list(APPEND all "${generated}")
+  endforeach()
+  set(${out} ${all} PARENT_SCOPE)
 endfunction()

@@ -5,7 +5,7 @@
 // of the first eight, for 16-bit products from 2048^3 on.
 #include "backends/cuda/blas_plan.h"
 #include "backends/cuda/settle.h"
-#include "backends/cuda/units_text.h"
+#include "backends/cuda/own_texts.h"
 
 #include <stdio.h>
 

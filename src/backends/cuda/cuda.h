@@ -52,7 +52,7 @@ typedef struct cuda_device {
   bool has_times;     // opened for profiling
   bool allows_tf32;   // f32 products may round their inputs to TF32
   bool allows_blas;   // the setting `native` permits vendor->blas
-  bool allows_units;  // the setting `native` permits our own kernel for products of f32 (units.h)
+  bool allows_units;  // the setting `native` permits our own kernels for matrix units (units.h, heads.h)
   bool allows_dnn;    // the setting `native` permits cuDNN
   atomic_bool is_lost;
   atomic_int pinned_count;       // pieces of pinned memory that the core has (host.c)
@@ -66,6 +66,7 @@ typedef struct cuda_device {
   bool solver_has_failed;
   cuda_dnn *dnn;  // NULL until the first convolution that is large enough
   bool dnn_has_failed;
+  struct cuda_heads *heads;  // NULL until the first attention that they take (heads.h)
 } cuda_device;
 
 typedef struct cuda_buffer {

@@ -7,6 +7,7 @@
 #include "backends/cuda/blas_api.h"
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/dnn.h"
+#include "backends/cuda/heads.h"
 #include "core/alloc.h"
 #include "core/log.h"
 #include "core/native.h"
@@ -296,6 +297,7 @@ void tsri_cuda_device_close(tsri_device *device) {
   tsri_cuda_solver_close(gpu_device);
   tsri_cuda_blas_close(gpu_device);
   tsri_cuda_dnn_close(gpu_device);
+  tsri_cuda_heads_close(gpu_device);
   if (gpu_device->context) {
     take_back_context(gpu_device);
     (void)gpu_device->cu->DevicePrimaryCtxRelease(gpu_device->id);

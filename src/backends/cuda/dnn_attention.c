@@ -37,11 +37,15 @@ static bool take_strides(const int64_t *strides, const int64_t *dims, int64_t *o
   return true;
 }
 
+bool tsri_cuda_attention_is_plain(const tsri_attention_op *a) {
+  return a->mask_kind == TSRI_ATTENTION_UNMASKED && !a->has_slopes && !a->has_lengths && a->softcap == 0 &&
+         a->window == 0;
+}
+
 // Whether the attention has only parts that our graphs can express. A causal mask changes nothing for a single query: it is at the position of
 // the last key, so it attends to all keys.
 static bool has_only_known_parts(const tsri_attention_op *a) {
-  return a->mask_kind == TSRI_ATTENTION_UNMASKED && !a->has_slopes && !a->has_lengths && a->softcap == 0 &&
-         a->window == 0 && (a->queries == 1 || a->queries >= LEAST_QUERIES) &&
+  return tsri_cuda_attention_is_plain(a) && (a->queries == 1 || a->queries >= LEAST_QUERIES) &&
          (!a->is_causal || a->queries == 1 || a->queries == a->keys);
 }
 

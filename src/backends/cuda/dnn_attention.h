@@ -18,6 +18,9 @@ typedef struct cuda_attention_memory {
   float scale;
 } cuda_attention_memory;
 
+// Whether keys are hidden by nothing but their order, and scores are plain products.
+bool tsri_cuda_attention_is_plain(const tsri_attention_op *attention);
+
 // Describes the operator for cuDNN. False: it has a part that our graphs lack (such as a mask), cuDNN cannot read an operand in place, or the
 // operator is too small to be worthwhile.
 bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out);

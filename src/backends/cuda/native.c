@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Native operators of CUDA: matrix products by cuBLASLt, convolutions and attention by cuDNN, for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
+// Native operators of CUDA: matrix products by cuBLASLt, convolutions and attention by cuDNN, attention of f32 by a kernel of our own (heads.c), for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
 //
 // cuBLASLt is column-major and our results are row-major, so it computes the transposed product with the operands
 // exchanged: for y = x w (x: m x k, w: k x n) it computes y' = w' x', which is n x m.
@@ -8,6 +8,7 @@
 #include "backends/cuda/blas.h"
 #include "backends/cuda/dnn.h"
 #include "backends/cuda/dnn_attention.h"
+#include "backends/cuda/heads.h"
 #include "backends/cuda/solver.h"
 
 // With fewer multiplications the portable kernels are as fast, and opening cuBLASLt would take longer than the
@@ -29,8 +30,8 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_SOLVE, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
     {.kind = TSRI_NATIVE_CONV, .dtypes = NARROW},
     {.kind = TSRI_NATIVE_CONV_WEIGHT, .dtypes = NARROW},
-    {.kind = TSRI_NATIVE_ATTENTION, .dtypes = HALVES},
-    {.kind = TSRI_NATIVE_ATTENTION_GRADIENT, .dtypes = HALVES},
+    {.kind = TSRI_NATIVE_ATTENTION, .dtypes = NARROW},
+    {.kind = TSRI_NATIVE_ATTENTION_GRADIENT, .dtypes = NARROW},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -152,6 +153,7 @@ static bool is_attention(const tsri_native_op *op) {
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   cuda_device *gpu_device = cuda_device_of(device);
   cuda_attention attention;
+  if (is_attention(op) && op->dtype == TSR_F32) return tsri_cuda_heads_take(gpu_device, op);
   if (is_attention(op)) {
     return gpu_device->allows_dnn && tsri_cuda_describe_attention(op, &attention) &&
            tsri_cuda_has_attention(gpu_device, &attention, op->is.attention.plan_after_ns);
@@ -182,6 +184,9 @@ static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {
 static tsr_status attend(cuda_queue *queue, const tsri_native_op *op) {
   const tsri_attention_op *a = &op->is.attention;
   cuda_attention attention;
+  if (op->dtype == TSR_F32) {
+    return tsri_cuda_heads_take(queue->device, op) ? tsri_cuda_heads_attend(queue, op) : TSR_ERR_UNSUPPORTED;
+  }
   if (!tsri_cuda_describe_attention(op, &attention)) return TSR_ERR_UNSUPPORTED;
   cuda_attention_memory memory = {.q = address_of(a->q),
                                   .k = address_of(a->k),

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/cuda/units_text.h"
-#include "core/alloc.h"
+#include "backends/cuda/own_texts.h"
 #include "core/log.h"
 
 enum {
@@ -98,44 +97,22 @@ static uint32_t shared_bytes(const units_tile *tile) {
   return (uint32_t)(strips > sums ? strips : sums) + SLACK;
 }
 
-static tsr_status compile(const cuda_device *device, const units_tile *tile, bool a_is_turned, bool b_is_turned,
-                          void **out_image) {
-  char options[160];
-  bool is_fresh = false;
-  snprintf(options, sizeof options, "-DWARPGROUPS=%d -DCOLUMNS=%d -DPARTS=%d -DA_TURNED=%d -DB_TURNED=%d",
-           tile->warpgroups, tile->columns, tile->parts, a_is_turned, b_is_turned);
-  const tsri_code code = {.form = TSRI_CODE_TEXT,
-                          .name = "tsrk_product_units",
-                          .data = tsri_cuda_units_text,
-                          .data_bytes = strlen((const char *)tsri_cuda_units_text),
-                          .options = options};
-  // "a": wgmma is one of the instructions that only this architecture has and newer ones lack.
-  return tsri_cuda_compile(device, "sm_90a", &code, true, out_image, &is_fresh);
-}
-
-static cu_result load(const cuda_device *device, const units_tile *tile, const void *image, units_kernel *kernel) {
-  cu_result code = device->cu->ModuleLoadData(&kernel->module, image);
-  if (code != CU_SUCCESS) kernel->module = NULL;
-  if (code == CU_SUCCESS) code = device->cu->ModuleGetFunction(&kernel->function, kernel->module, "tsrk_product_units");
-  if (code == CU_SUCCESS)
-    code = device->cu->FuncSetAttribute(kernel->function, CU_FUNCTION_MOST_SHARED_BYTES, (int)shared_bytes(tile));
-  return code;
-}
-
 // The kernel for a tile and a layout, built if it is not there yet; NULL if that failed.
-static const units_kernel *kernel_for(const cuda_device *device, cuda_units *units, int tile, bool a_is_turned,
-                                      bool b_is_turned) {
-  units_kernel *kernel = &units->kernels[tile][2 * a_is_turned + b_is_turned];
-  if (kernel->function || kernel->has_failed) return kernel->has_failed ? NULL : kernel;
-  void *image = NULL;
-  tsr_status status = compile(device, &tiles[tile], a_is_turned, b_is_turned, &image);
-  cu_result code = status == TSR_OK ? load(device, &tiles[tile], image, kernel) : CU_SUCCESS;
-  tsri_free(image);
-  kernel->has_failed = status != TSR_OK || code != CU_SUCCESS;
-  if (!kernel->has_failed) return kernel;
-  tsri_log(TSR_LOG_WARN, "%s: no products of f32 by matrix units: %s (code %d)", device->name,
-           status == TSR_OK ? "the driver does not load the kernel" : tsr_last_error(), code);
-  return NULL;
+static const cuda_own_kernel *kernel_for(const cuda_device *device, cuda_units *units, int tile, bool a_is_turned,
+                                         bool b_is_turned) {
+  cuda_own_kernel *kernel = &units->kernels[tile][2 * a_is_turned + b_is_turned];
+  const units_tile *t = &tiles[tile];
+  char options[160];
+  snprintf(options, sizeof options, "-DWARPGROUPS=%d -DCOLUMNS=%d -DPARTS=%d -DA_TURNED=%d -DB_TURNED=%d",
+           t->warpgroups, t->columns, t->parts, a_is_turned, b_is_turned);
+  const cuda_own_text text = {
+      .text = tsri_cuda_units_text,
+      .name = "tsrk_product_units",
+      .target = "sm_90a",  // "a": wgmma is one of the instructions that only this architecture has and newer ones lack
+      .options = options,
+      .what = "products of f32 by matrix units",
+      .shared_bytes = shared_bytes(t)};
+  return tsri_cuda_own_build(device, &text, kernel) ? kernel : NULL;
 }
 
 // --- Interface ----------------------------------------------------------------------------------------------------------
@@ -176,7 +153,7 @@ bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_p
                               const cuda_product_memory *memory) {
   int number = choose_tile(queue->device, p);
   const units_tile *tile = &tiles[number];
-  const units_kernel *kernel = kernel_for(queue->device, units, number, p->b.is_transposed, !p->a.is_transposed);
+  const cuda_own_kernel *kernel = kernel_for(queue->device, units, number, p->b.is_transposed, !p->a.is_transposed);
   if (!kernel) return false;
   units_arguments arguments = arguments_of(p, memory);
   void *all[] = {&arguments};
@@ -190,9 +167,6 @@ bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_p
 }
 
 void tsri_cuda_units_clear(const cuda_device *device, cuda_units *units) {
-  for (int i = 0; i < UNITS_TILES * UNITS_LAYOUTS; i++) {
-    units_kernel *kernel = &units->kernels[i / UNITS_LAYOUTS][i % UNITS_LAYOUTS];
-    if (kernel->module) (void)device->cu->ModuleUnload(kernel->module);
-    *kernel = (units_kernel){.module = NULL};
-  }
+  for (int i = 0; i < UNITS_TILES * UNITS_LAYOUTS; i++)
+    tsri_cuda_own_unload(device, &units->kernels[i / UNITS_LAYOUTS][i % UNITS_LAYOUTS]);
 }

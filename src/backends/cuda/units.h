@@ -4,18 +4,13 @@
 #define TSRI_CUDA_UNITS_H
 
 #include "backends/cuda/blas.h"
+#include "backends/cuda/own_kernel.h"
 
 enum { UNITS_TILES = 9, UNITS_LAYOUTS = 4 };
 
-typedef struct units_kernel {
-  cu_module module;
-  cu_function function;
-  bool has_failed;
-} units_kernel;
-
 // The kernels of a device. Callers see to it that one thread at a time uses them.
 typedef struct cuda_units {
-  units_kernel kernels[UNITS_TILES][UNITS_LAYOUTS];
+  cuda_own_kernel kernels[UNITS_TILES][UNITS_LAYOUTS];
 } cuda_units;
 
 // Whether the kernel takes the product: large enough, of f32 that must not be rounded to TF32, on a GPU that it is written for, and in layouts that it reads four elements at a time.
