@@ -89,9 +89,19 @@ static tsr_tensor *output_of(grad_range *range, const grad_step *step, uint32_t 
 
 // What the rule of a step gets, and what it gives.
 typedef struct arrays {
-  tsr_tensor **inputs, **gradients, **outputs, **cotangents;
+  tsr_tensor **inputs, **gradients, **so_far, **outputs, **cotangents;
   bool *wants;
 } arrays;
+
+// The gradient so far of input `index`, if the rule may add to it: the input is all of its memory, and the step reads that only once.
+static tsr_tensor *so_far_of(const grad_range *range, const grad_step *step, uint32_t index) {
+  const grad_slot *slot = &range->slots[step->from[index]];
+  const tsri_input *input = &step->inputs[index];
+  bool is_whole = tsri_shape_equal(input->layout.shape, slot->shape) && tsri_layout_is_row_major(&input->layout);
+  for (uint32_t i = 0; i < step->input_count; i++)
+    is_whole = is_whole && (i == index || step->from[i] != step->from[index]);
+  return is_whole && input->as == input->dtype ? slot->gradient : NULL;
+}
 
 // Fills the arrays for a step's rule. Fails if any tensor has failed, because rules ask for shapes, which failed tensors do not have.
 static tsr_status fill_arrays(grad_range *range, const grad_step *step, arrays *a) {
@@ -99,6 +109,7 @@ static tsr_status fill_arrays(grad_range *range, const grad_step *step, arrays *
   for (uint32_t i = 0; i < step->input_count && status == TSR_OK; i++) {
     a->inputs[i] = input_of(range, step, i);
     a->wants[i] = range->slots[step->from[i]].is_tracked && tsri_dtype_is_float(step->inputs[i].dtype);
+    a->so_far[i] = a->wants[i] ? so_far_of(range, step, i) : NULL;
     status = tsri_tensor_check("grad", a->inputs[i]);
   }
   for (uint32_t i = 0; i < step->output_count && status == TSR_OK; i++) {
@@ -142,6 +153,7 @@ static tsr_status call_rule(grad_range *range, const grad_step *step, grad_rule 
                     .cotangents = a->cotangents,
                     .wants = a->wants,
                     .gradients = a->gradients,
+                    .so_far = a->so_far,
                     .rectifies = range->slots[step->from[0]].is_rectified,
                     .is_rectified = result != TSRI_NO_SLOT && range->slots[result].is_rectified});
   if (!range->has_read_lost) return TSR_OK;
@@ -164,6 +176,8 @@ static tsr_status apply_rule(grad_range *range, const grad_step *step, grad_rule
     if (!a->gradients[i]) continue;
     tsr_tensor *part = tsr_cast(a->gradients[i], input->dtype);
     status = tsri_tensor_check("grad", part);
+    bool has_all = !a->so_far[i] && so_far_of(range, step, i);
+    if (status == TSR_OK && has_all) drop_gradient(&range->slots[step->from[i]]);
     if (status == TSR_OK) status = add_part(range, step->from[i], part, &input->layout);
   }
   return status;
@@ -184,7 +198,7 @@ static tsr_status go_back(grad_range *range, uint32_t number) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "grad: %s has no gradient; tsr_stop_gradient makes its input a constant",
                      step.op->name);
   }
-  size_t pointers = 2 * (step.input_count + step.output_count);
+  size_t pointers = 3 * step.input_count + 2 * step.output_count;
   tsr_tensor **memory = tsri_calloc(1, pointers * sizeof *memory + step.input_count + 1);
   tsr_scope *scope = memory ? tsr_scope_begin(step.inputs[0].value->device) : NULL;
   if (!scope) {
@@ -193,8 +207,9 @@ static tsr_status go_back(grad_range *range, uint32_t number) {
   }
   arrays a = {.inputs = memory,
               .gradients = memory + step.input_count,
-              .outputs = memory + 2 * step.input_count,
-              .cotangents = memory + 2 * step.input_count + step.output_count,
+              .so_far = memory + 2 * step.input_count,
+              .outputs = memory + 3 * step.input_count,
+              .cotangents = memory + 3 * step.input_count + step.output_count,
               .wants = (bool *)(memory + pointers)};
   range->slots[step.from[0]].is_rectified = rectifies(range, &step);
   tsr_status status = apply_rule(range, &step, rule, &a);

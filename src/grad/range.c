@@ -18,6 +18,8 @@ static TSRI_THREAD_LOCAL grad_range *open_range;
 
 grad_range *tsri_grad_range(void) { return open_range; }
 
+bool tsri_grad_is_remembered(void) { return open_range && open_range->pauses == 0; }
+
 // --- Slots --------------------------------------------------------------------------------------------------------------
 
 // An assignment's result is the memory that it writes to.

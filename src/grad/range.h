@@ -64,6 +64,9 @@ typedef struct grad_range {
 // The calling thread's range; NULL: none is open.
 grad_range *tsri_grad_range(void);
 
+// Whether the gradients are being remembered for gradients of gradients. Rules must then compose them of operators that have gradients themselves.
+bool tsri_grad_is_remembered(void);
+
 // Open and close a range inside the thread's range; the outer range continues to remember as before. NULL: out of host memory.
 grad_range *tsri_grad_open_inner(void);
 void tsri_grad_close_inner(void);

@@ -21,6 +21,8 @@ typedef struct grad_view {
   tsr_tensor *const *cotangents;  // gradients of the outputs; NULL: 0
   const bool *wants;              // which inputs need a gradient
   tsr_tensor **gradients;         // the rule fills in those: of the inputs' shapes; NULL: 0
+  // The gradients of the inputs that other operators gave, of the inputs' shapes and dtypes; NULL: none. What the rule gives is added to it, unless the rule has done so and sets this to NULL.
+  tsr_tensor **so_far;
   bool
       rectifies;  // max_pool: its input is the result of relu, and the rule of max_pool applies the mask of relu as well
   bool is_rectified;  // relu: that was done, and the cotangent is already 0 where the result is 0

@@ -6,12 +6,6 @@
 #include "ops/norm_gradient.h"
 #include "ops/norm_one_pass.h"
 
-// Whether the gradients are being remembered for gradients of gradients. Then they must be composed of operators that have gradients themselves.
-static bool is_remembered(void) {
-  const grad_range *range = tsri_grad_range();
-  return range && range->pauses == 0;
-}
-
 static tsr_tensor *sum_along(tsr_tensor *x, int axis) { return tsr_sum(x, &axis, 1, true); }
 
 void tsri_gradient_softmax(const grad_view *v) {
@@ -28,7 +22,7 @@ void tsri_gradient_log_softmax(const grad_view *v) {
 
 // Of the results logsumexp(x) - x[index] and logsumexp(x), with P = exp(x - logsumexp(x)): P (g + g of the second result), less g at the index.
 void tsri_gradient_of_label_entropy(const grad_view *v) {
-  if (!v->wants[0] || (!is_remembered() && tsri_label_gradient(v->inputs[0], v->inputs[1], v->outputs[1],
+  if (!v->wants[0] || (!tsri_grad_is_remembered() && tsri_label_gradient(v->inputs[0], v->inputs[1], v->outputs[1],
                                                                v->cotangents[0], v->cotangents[1], &v->gradients[0])))
     return;
   int axis = (int)TSRI_GIVEN(v, softmax)->axis;
@@ -73,14 +67,16 @@ static void compose_norm(const tsri_norm_attributes *given, tsr_tensor *x, tsr_t
   results[2] = sum_rows(g);
 }
 
-// Weight and bias are inputs from `next` on; the result is dx.
-static tsr_tensor *gradient_of_norm(const grad_view *v, tsr_tensor *x, tsr_tensor *g, int next) {
+// Weight and bias are inputs from `next` on; the result is dx, and `plus` if that is not NULL.
+static tsr_tensor *gradient_of_norm(const grad_view *v, tsr_tensor *x, tsr_tensor *g, tsr_tensor *plus, int next) {
   const tsri_norm_attributes *given = TSRI_GIVEN(v, norm);
   int weight = given->has_weight ? next++ : 0, bias = given->has_bias ? next : 0;
   tsr_tensor *wide = weight ? tsri_grad_wide(v->inputs[weight]) : NULL, *results[3];
-  if (tsri_norm_has_gradient(x, g, wide)) tsri_norm_gradients(x, g, wide, given, results);
-  else if (is_remembered() || !tsri_norm_one_pass(x, g, wide, given, &results[0], &results[1], &results[2]))
-    compose_norm(given, x, g, wide, results);
+  bool is_native = tsri_norm_has_gradient(x, g, wide);
+  bool is_whole = !is_native && !tsri_grad_is_remembered() && tsri_norm_one_pass(x, g, wide, plus, given, results);
+  if (is_native) tsri_norm_gradients(x, g, wide, given, results);
+  else if (!is_whole) compose_norm(given, x, g, wide, results);
+  if (plus && !is_whole) results[0] = tsr_add(plus, results[0]);
   if (weight && v->wants[weight]) v->gradients[weight] = results[1];
   if (bias && v->wants[bias]) v->gradients[bias] = results[2];
   return results[0];
@@ -96,17 +92,19 @@ static tsr_status compose_norm_gradients(const grad_view *v, tsr_tensor *const *
 void tsri_gradient_of_norm_gradient(const grad_view *v) { tsri_grad_again(v, compose_norm_gradients); }
 
 void tsri_gradient_norm(const grad_view *v) {
-  tsr_tensor *dx = gradient_of_norm(v, tsri_grad_wide(v->inputs[0]), tsri_grad_wide(v->cotangents[0]), 1);
-  if (v->wants[0]) v->gradients[0] = dx;
+  tsr_tensor *x = v->inputs[0], *wide = tsri_grad_wide(x);
+  tsr_tensor *so_far = tsr_tensor_dtype(wide) == tsr_tensor_dtype(x) ? v->so_far[0] : NULL;
+  tsr_tensor *dx = gradient_of_norm(v, wide, tsri_grad_wide(v->cotangents[0]), so_far, 1);
+  if (!v->wants[0]) return;
+  v->gradients[0] = dx;
+  if (so_far) v->so_far[0] = NULL;
 }
 
 // Results: the sum of both inputs, and its norm.
 void tsri_gradient_add_norm(const grad_view *v) {
   tsr_tensor *sum = v->cotangents[0] ? tsri_grad_wide(v->cotangents[0]) : NULL;
-  if (v->cotangents[1]) {
-    tsr_tensor *normed = gradient_of_norm(v, tsri_grad_wide(v->outputs[0]), tsri_grad_wide(v->cotangents[1]), 2);
-    sum = sum ? tsr_add(sum, normed) : normed;
-  }
+  if (v->cotangents[1])
+    sum = gradient_of_norm(v, tsri_grad_wide(v->outputs[0]), tsri_grad_wide(v->cotangents[1]), sum, 2);
   for (int i = 0; i < 2; i++) {
     if (v->wants[i]) v->gradients[i] = sum;
   }

@@ -33,11 +33,11 @@ static bool share_rows(const tsr_device *device, int64_t rows, int64_t n, norm_s
   return out->held <= MOST_HELD;
 }
 
-// Inputs: x, the gradient of the result, then the weight if there is one. Outputs: the gradient of x, and parts of the sums for weight and bias.
+// Inputs: x, the gradient of the result, then as far as they are given the weight and what is added to the gradient of x. Outputs: the gradient of x, and parts of the sums for weight and bias.
 static tsr_status run_one_pass(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
-  int weight = given->has_weight ? 2 : 0;
+  int weight = given->has_weight ? 2 : 0, after = given->has_weight ? 3 : 2, plus = run->input_count > after ? after : 0;
   int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
   norm_shares shares;
   tsr_status status = tsri_call_check(run->node->op->name, layout);
@@ -48,11 +48,12 @@ static tsr_status run_one_pass(const tsri_kernel_run *run) {
       &call, run->device, "op_norm_gradient", "norm_gradient",
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
                 TSRI_CONSTANT("CENTRE", given->is_centred), TSRI_CONSTANT("WEIGHT", given->has_weight),
-                TSRI_CONSTANT("WHOLE", shares.is_whole), TSRI_CONSTANT("HELD", shares.held),
+                TSRI_CONSTANT("PLUS", plus != 0), TSRI_CONSTANT("WHOLE", shares.is_whole), TSRI_CONSTANT("HELD", shares.held),
                 TSRI_CONSTANT("SG", tsr_device_subgroup_size(run->device)), TSRI_CONSTANT("WG", shares.group)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
   tsri_call_buffer(&call, "weight", run->inputs[weight], run->dtype);
+  tsri_call_buffer(&call, "plus", run->inputs[plus], run->dtype);
   tsri_call_buffer(&call, "dx", run->outputs[0], run->dtype);
   tsri_call_buffer(&call, "dw", run->outputs[1], tsri_accumulator(run->dtype));
   tsri_call_buffer(&call, "db", run->outputs[2], tsri_accumulator(run->dtype));
@@ -61,6 +62,7 @@ static tsr_status run_one_pass(const tsri_kernel_run *run) {
   tsri_call_word(&call, "x_at", layout->offset);
   tsri_call_word(&call, "g_at", run->layouts[1].offset);
   tsri_call_word(&call, "w_at", run->layouts[weight].offset);
+  tsri_call_word(&call, "p_at", run->layouts[plus].offset);
   tsri_call_real(&call, "eps", given->eps);
   return tsri_call_groups(&call, shares.groups, 1, 1);
 }
@@ -72,8 +74,8 @@ const tsri_op tsri_op_norm_one_pass = {.name = "layer_norm",
                                        .attribute_set = TSRI_SET_norm,
                                        .attribute_bytes = sizeof(tsri_norm_attributes)};
 
-bool tsri_norm_one_pass(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, const tsri_norm_attributes *given,
-                        tsr_tensor **out_x, tsr_tensor **out_weight, tsr_tensor **out_bias) {
+bool tsri_norm_one_pass(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, tsr_tensor *plus,
+                        const tsri_norm_attributes *given, tsr_tensor *out_gradients[3]) {
   const tsri_op *op = &tsri_op_norm_one_pass;
   tsr_shape shape = tsr_tensor_shape(x);
   tsr_device *device = x->value->device;
@@ -83,15 +85,15 @@ bool tsri_norm_one_pass(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, const 
   tsr_dtype dtype = x->dtype, sums = tsri_accumulator(dtype);
   tsr_shape parts = TSR_SHAPE(shares.groups, n);
   const tsri_result shapes[3] = {{dtype, shape}, {sums, parts}, {sums, parts}};
-  tsr_tensor *inputs[3] = {tsr_contiguous(x), tsr_contiguous(tsr_cast(g, dtype))}, *results[3];
+  tsr_tensor *inputs[4] = {tsr_contiguous(x), tsr_contiguous(tsr_cast(g, dtype))}, *results[3];
   int input_count = 2;
   if (given->has_weight) inputs[input_count++] = tsr_contiguous(tsr_cast(weight, dtype));
+  if (plus) inputs[input_count++] = tsr_contiguous(tsr_cast(plus, dtype));
   for (int i = 0; i < input_count; i++) {
     if (tsri_tensor_check(op->name, inputs[i]) != TSR_OK) return false;
   }
   tsri_record_kernel_results(op, device, shapes, 3, inputs, input_count, TSRI_GIVE_ALL(op, norm, given), results);
-  *out_x = results[0];
-  *out_weight = tsr_sum(results[1], (const int[]){0}, 1, false);
-  *out_bias = tsr_sum(results[2], (const int[]){0}, 1, false);
+  out_gradients[0] = results[0];
+  for (int i = 1; i < 3; i++) out_gradients[i] = tsr_sum(results[i], (const int[]){0}, 1, false);
   return true;
 }
