@@ -383,7 +383,7 @@ typedef enum tsri_attention_mask {
 // score is -infinity. A query that sees nothing gets zeros. f16 and bf16 are computed in f32 and rounded once; only weights may be rounded to the dtype, too, before
 // they are multiplied by v, as matrix units take them. If has_lse, lse (f32, [batch, head, query], row-major) receives the natural logarithm of each query's sum of exponentials.
 //
-// ATTENTION_GRADIENT: g is y's gradient; dq, dk and dv, [batch, row, head, element] and row-major, receive those of q, k and v. With has_lse, y and lse are those of the attention, and
+// ATTENTION_GRADIENT: g is y's gradient; dq, dk and dv, whose strides are those of batch, head and row, receive those of q, k and v; elements of a row are neighbours. With has_lse, y and lse are those of the attention, and
 // scratch_bytes at `scratch` may be used; else y is not used.
 //
 // plan_after_ns: a backend that makes a plan for each shape, which takes long, does so once it has refused operators of that shape that would have run so much faster with it; 0: at once.
@@ -395,7 +395,7 @@ typedef struct tsri_attention_op {
   bool is_causal, has_slopes, has_lengths, has_lse;
   tsri_attention_mask mask_kind;
   int64_t q_strides[4], k_strides[4], v_strides[4], g_strides[4], mask_strides[4], y_strides[3], slopes_step,
-      lengths_step;
+      lengths_step, dq_strides[3], dk_strides[3], dv_strides[3];
   tsri_place q, k, v, mask, slopes, lengths, y, lse, g, dq, dk, dv, scratch;
 } tsri_attention_op;
 

@@ -164,6 +164,36 @@ static tsr_status call_rule(grad_range *range, const grad_step *step, grad_rule 
       step->op->name);
 }
 
+static bool is_same_view(const tsri_layout *a, const tsri_layout *b) {
+  bool is_same = a->offset == b->offset && tsri_shape_equal(a->shape, b->shape);
+  for (int i = 0; i < a->shape.rank && is_same; i++) is_same = a->strides[i] == b->strides[i];
+  return is_same;
+}
+
+// If input `index` and the other inputs of its slot are parts of it that leave nothing out, and their gradients lie in one tensor as they do there: that tensor, which is the gradient of them all. The gradients are then NULL. Else NULL.
+static tsr_tensor *take_joined(const grad_range *range, const grad_step *step, arrays *a, uint32_t index) {
+  enum { MOST = 3 };
+  const tsri_layout *views[MOST];
+  int count = 0;
+  const grad_slot *slot = &range->slots[step->from[index]];
+  for (uint32_t i = 0; i < step->input_count; i++) {
+    if (step->from[i] != step->from[index]) continue;
+    const tsr_tensor *part = a->gradients[i], *first = a->gradients[index];
+    bool fits = count < MOST && part && part->status == TSR_OK && part->value == first->value &&
+                part->dtype == slot->dtype && is_same_view(&part->layout, &step->inputs[i].layout);
+    if (!fits) return NULL;
+    views[count++] = &step->inputs[i].layout;
+  }
+  tsri_layout whole;
+  if (tsri_layout_init("grad", slot->shape, slot->dtype, &whole, NULL) != TSR_OK) return NULL;
+  if (!tsri_grad_are_parts(views, count, whole.count)) return NULL;
+  tsr_tensor *joined = tsri_tensor_view(a->gradients[index], &whole);
+  for (uint32_t i = 0; i < step->input_count; i++) {
+    if (step->from[i] == step->from[index]) a->gradients[i] = NULL;
+  }
+  return joined;
+}
+
 // Adds what the step's rule gives to the gradients of the step's inputs.
 static tsr_status apply_rule(grad_range *range, const grad_step *step, grad_rule rule, arrays *a) {
   tsr_status status = fill_arrays(range, step, a);
@@ -174,6 +204,12 @@ static tsr_status apply_rule(grad_range *range, const grad_step *step, grad_rule
     if (!a->wants[i]) continue;
     range->slots[step->from[i]].is_reached = true;
     if (!a->gradients[i]) continue;
+    tsr_tensor *joined = take_joined(range, step, a, i);
+    if (joined) {
+      const tsri_layout view = joined->layout;
+      status = add_part(range, step->from[i], joined, &view);
+      continue;
+    }
     tsr_tensor *part = tsr_cast(a->gradients[i], input->dtype);
     status = tsri_tensor_check("grad", part);
     bool has_all = !a->so_far[i] && so_far_of(range, step, i);

@@ -102,6 +102,21 @@ bool tsri_grad_are_apart(const grad_run *a, const grad_run *b) {
   return a->step == b->step && (a->first + a->length <= b->first || b->first + b->length <= a->first);
 }
 
+bool tsri_grad_are_parts(const tsri_layout *const *views, int view_count, int64_t count) {
+  enum { MOST = 8 };
+  grad_run runs[MOST];
+  int64_t sum = 0;
+  if (view_count < 2 || view_count > MOST) return false;
+  for (int i = 0; i < view_count; i++) {
+    if (tsri_layout_may_overlap(views[i]) || !tsri_grad_run_of(views[i], TSR_SHAPE(count), &runs[i])) return false;
+    for (int j = 0; j < i; j++) {
+      if (!tsri_grad_are_apart(&runs[i], &runs[j])) return false;
+    }
+    sum += views[i]->count;
+  }
+  return sum == count;
+}
+
 tsr_tensor *tsri_grad_read(tsr_tensor *whole, const tsri_layout *view) {
   tsr_shape shape = tsr_tensor_shape(whole);
   if (tsri_shape_equal(view->shape, shape) && tsri_layout_is_row_major(view)) {

@@ -21,6 +21,9 @@ bool tsri_grad_run_of(const tsri_layout *view, tsr_shape shape, grad_run *out_ru
 // Whether views with these descriptions have no element in common.
 bool tsri_grad_are_apart(const grad_run *a, const grad_run *b);
 
+// Whether each element of a value of `count` elements is read by exactly one of the views. False also where that is not known.
+bool tsri_grad_are_parts(const tsri_layout *const *views, int view_count, int64_t count);
+
 // As tsri_grad_place, but writes into `whole`, where it is still 0. `whole` is a result of tsri_grad_place that nobody else uses.
 tsr_status tsri_grad_place_into(tsr_tensor *whole, tsr_tensor *gradient, const tsri_layout *view);
 

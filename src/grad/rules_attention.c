@@ -5,6 +5,7 @@
 // With P = softmax(S), S = cap tanh(scale q k^T / cap) + slopes + mask, and y = P v:
 //   dv = P^T g,  dP = g v^T,  dS = P (dP - sum of P dP along keys),  dq = scale D k,  dk = scale D^T q  with D = dS (1 - tanh^2).
 #include "grad/again.h"
+#include "grad/place.h"
 #include "grad/range.h"
 #include "ops/attention_native.h"
 #include "ops/attention_tiles.h"
@@ -257,19 +258,31 @@ static tsr_tensor *of_pages(const attention *a, tsr_tensor *gradient, tsr_tensor
   return a->blocks ? scatter_pages(a, flat, input) : flat;
 }
 
+// Whether q, k and v are parts of one tensor that leave nothing of it out: their gradients can then be one tensor, too. Not if gradients of gradients may be needed, which the separate results have.
+static bool is_joined(const grad_view *v) {
+  const tsri_layout *views[3];
+  int64_t count = 0;
+  for (int i = 0; i < 3; i++) {
+    const tsr_tensor *x = v->inputs[i];
+    if (!v->wants[i] || x->value != v->inputs[0]->value || x->layout.strides[3] != 1) return false;
+    views[i] = &x->layout;
+    count += x->layout.count;
+  }
+  return !tsri_grad_is_remembered() && tsri_grad_are_parts(views, 3, count);
+}
+
 // Computes the gradient by one operator that works in tiles. That operator has no gradient itself and computes none for masks and slopes, so it is not used
 // (false) if gradients of the gradients may be needed, or those of masks and slopes.
 static bool go_back_in_tiles(const grad_view *v) {
-  const grad_range *range = tsri_grad_range();
-  if (v->output_count < 2 || !v->outputs[1] || !v->cotangents[0] || (range && range->pauses == 0)) return false;
+  if (v->output_count < 2 || !v->outputs[1] || !v->cotangents[0] || tsri_grad_is_remembered()) return false;
   for (int i = 3; i < v->input_count; i++) {
     if (v->wants[i]) return false;
   }
   tsr_tensor *results[3];
   tsri_attention_gradient(v->inputs, v->input_count, v->outputs[0], v->outputs[1], v->cotangents[0],
-                          TSRI_GIVEN(v, attention), results);
+                          TSRI_GIVEN(v, attention), is_joined(v), results);
   for (int i = 0; i < 3; i++) {
-    if (v->wants[i]) v->gradients[i] = tsr_transpose(results[i], 1, 2);
+    if (v->wants[i]) v->gradients[i] = results[i];
   }
   return true;
 }
@@ -305,9 +318,10 @@ void tsri_gradient_attention(const grad_view *v) {
     if (!go_back_in_tiles(v)) compose(v);
     return;
   }
-  tsri_attention_gradients(v->inputs, v->input_count, v->cotangents[0], TSRI_GIVEN(v, attention), results);
+  tsri_attention_gradients(v->inputs, v->input_count, v->cotangents[0], TSRI_GIVEN(v, attention), is_joined(v),
+                           results);
   for (int i = 0; i < 3; i++) {
-    if (v->wants[i]) v->gradients[i] = tsr_transpose(results[i], 1, 2);
+    if (v->wants[i]) v->gradients[i] = results[i];
   }
 }
 

@@ -112,3 +112,38 @@ TEST(gradients_of_gradients_of_attention_are_those_of_f64) {
   CHECK(found[1] > 0.1 && fabs(found[0] - found[1]) < 1e-4 * found[1]);
   finish();
 }
+
+// The gradient of [batch, rows, parts * heads * size], of which three parts are q, k and v in some order.
+static tsr_tensor *gradient_by_parts(tsr_dtype dtype, int64_t parts, const int64_t *order) {
+  enum { BATCH = 2, ROWS = 37, HEADS = 3, SIZE = 8 };
+  const int64_t width = HEADS * SIZE;
+  tsr_tensor *x = tsr_cast(tsr_randn(dev, TSR_F32, TSR_SHAPE(BATCH, ROWS, parts * width), 1), dtype), *qkv[3], *found;
+  tsr_tensor *g = tsr_cast(tsr_randn(dev, TSR_F32, TSR_SHAPE(BATCH, HEADS, ROWS, SIZE), 2), dtype);
+  CHECK_OK(tsr_grad_begin());
+  CHECK_OK(tsr_grad_watch(x));
+  tsr_tensor *read = tsr_mul_scalar(x, 2);
+  for (int i = 0; i < 3; i++) {
+    tsr_tensor *part = tsr_slice(read, 2, order[i] * width, (order[i] + 1) * width, 1);
+    qkv[i] = tsr_transpose(tsr_reshape(part, TSR_SHAPE(BATCH, ROWS, HEADS, SIZE)), 1, 2);
+  }
+  tsr_tensor *y = tsr_attention(qkv[0], qkv[1], qkv[2], NULL, &(tsr_attention_desc){.causal = true});
+  CHECK_OK(tsr_grad(y, &(tsr_grad_desc){.cotangent = g}, &x, 1, &found));
+  tsr_grad_end();
+  return found;
+}
+
+TEST(gradients_of_parts_of_one_tensor_come_to_their_places) {
+  static const struct {
+    int64_t parts, order[3];
+  } cases[] = {{3, {0, 1, 2}}, {3, {2, 0, 1}}, {4, {0, 3, 1}}, {2, {0, 1, 1}}, {1, {0, 0, 0}}};
+  begin();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tsr_tensor *narrow = gradient_by_parts(TSR_F32, cases[i].parts, cases[i].order);
+    tsr_tensor *wide = gradient_by_parts(TSR_F64, cases[i].parts, cases[i].order);
+    double error = largest(tsr_sub(tsr_cast(narrow, TSR_F64), wide)), size = largest(wide);
+    CHECK(size > 0.1 && error <= 1e-5 * size);
+    tsr_release(narrow);
+    tsr_release(wide);
+  }
+  finish();
+}

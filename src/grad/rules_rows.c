@@ -22,8 +22,9 @@ void tsri_gradient_log_softmax(const grad_view *v) {
 
 // Of the results logsumexp(x) - x[index] and logsumexp(x), with P = exp(x - logsumexp(x)): P (g + g of the second result), less g at the index.
 void tsri_gradient_of_label_entropy(const grad_view *v) {
-  if (!v->wants[0] || (!tsri_grad_is_remembered() && tsri_label_gradient(v->inputs[0], v->inputs[1], v->outputs[1],
-                                                               v->cotangents[0], v->cotangents[1], &v->gradients[0])))
+  if (!v->wants[0] ||
+      (!tsri_grad_is_remembered() && tsri_label_gradient(v->inputs[0], v->inputs[1], v->outputs[1], v->cotangents[0],
+                                                         v->cotangents[1], &v->gradients[0])))
     return;
   int axis = (int)TSRI_GIVEN(v, softmax)->axis;
   tsr_tensor *x = tsri_grad_wide(v->inputs[0]), *sum = NULL;

@@ -113,6 +113,83 @@ tsr_status tsri_attention_run_native(const tsri_kernel_run *run) {
   return tsri_device_run_op(run->device, &native, buffers, 1 + run->input_count);
 }
 
+// --- Where gradients go --------------------------------------------------------------------------------------------------------
+
+static tsr_shape with_heads_inside(tsr_shape shape) {
+  return TSR_SHAPE(shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]);
+}
+
+tsri_gradient_place tsri_attention_gradient_place(const tsri_kernel_run *run, int which) {
+  const tsri_layout *layout = &run->node->inputs[which].layout;
+  const int64_t *dims = layout->shape.dims;
+  tsri_gradient_place place = {.strides = {dims[1] * dims[2] * dims[3], dims[3], dims[1] * dims[3]}};
+  if (run->output_count == 1) {
+    place.offset = layout->offset;
+    memcpy(place.strides, layout->strides, sizeof place.strides);
+  } else {
+    place.output = which < run->output_count ? which : 1;
+    if (which > place.output) place.offset = run->node->inputs[1].layout.count;
+  }
+  return place;
+}
+
+// Returns how many results there are.
+static int describe_results(tsr_tensor *const *inputs, bool is_joined, bool is_tiled, tsri_result out_results[3]) {
+  int64_t counts[3];
+  for (int i = 0; i < 3; i++) {
+    counts[i] = inputs[i]->layout.count;
+    out_results[i] = (tsri_result){inputs[0]->dtype, with_heads_inside(inputs[i]->layout.shape)};
+  }
+  if (is_joined) out_results[0].shape = TSR_SHAPE(counts[0] + counts[1] + counts[2]);
+  else if (is_tiled) out_results[1].shape = TSR_SHAPE(counts[1] + counts[2]);
+  return is_joined ? 1 : is_tiled ? 2 : 3;
+}
+
+// The gradients of q, k and v as views of one result.
+static void see_joined(tsr_tensor *const *inputs, tsr_tensor *result, tsr_tensor *out_gradients[3]) {
+  for (int i = 0; i < 3; i++)
+    out_gradients[i] = result->status == TSR_OK ? tsri_tensor_view(result, &inputs[i]->layout) : result;
+}
+
+static void see_apart(tsr_tensor *const *inputs, int count, tsr_tensor **results, tsr_tensor *out_gradients[3]) {
+  int64_t first = inputs[1]->layout.count;
+  if (count == 2) {
+    results[2] = tsr_slice(results[1], 0, first, INT64_MAX, 1);
+    results[1] = tsr_slice(results[1], 0, 0, first, 1);
+  }
+  for (int i = 0; i < 3; i++)
+    out_gradients[i] = tsr_transpose(tsr_reshape(results[i], with_heads_inside(inputs[i]->layout.shape)), 1, 2);
+}
+
+void tsri_attention_record_gradient(const tsri_op *op, tsr_tensor *const *inputs, int input_count,
+                                    const tsri_attention_attributes *given, bool is_joined, bool is_tiled,
+                                    tsr_tensor *out_gradients[3]) {
+  tsri_result shapes[3];
+  tsr_tensor *results[3];
+  tsr_device *device = inputs[0]->value->device;
+  int count = describe_results(inputs, is_joined, is_tiled, shapes);
+  if (count == 1) {
+    tsr_tensor *result = tsri_record_kernel(op, device, shapes[0].dtype, shapes[0].shape, inputs, input_count,
+                                            TSRI_GIVE_ALL(op, attention, given));
+    see_joined(inputs, result, out_gradients);
+    return;
+  }
+  tsri_record_kernel_results(op, device, shapes, count, inputs, input_count, TSRI_GIVE_ALL(op, attention, given),
+                             results);
+  see_apart(inputs, count, results, out_gradients);
+}
+
+static void bind_gradients(const tsri_kernel_run *run, tsri_attention_op *op) {
+  tsri_place *places[3] = {&op->dq, &op->dk, &op->dv};
+  int64_t *strides[3] = {op->dq_strides, op->dk_strides, op->dv_strides};
+  for (int i = 0; i < 3; i++) {
+    tsri_gradient_place place = tsri_attention_gradient_place(run, i);
+    places[i]->offset = (size_t)place.offset * tsr_dtype_bytes(run->dtype);
+    tsri_place_bind(places[i], run->outputs[place.output]);
+    memcpy(strides[i], place.strides, sizeof place.strides);
+  }
+}
+
 // --- With logarithms of sums -------------------------------------------------------------------------------------------------
 
 // [batch, position, head, element], in the order [batch, head, position].
@@ -147,7 +224,7 @@ static int64_t scratch_bytes(const tsri_attention_op *op) {
   return op->batch * op->heads * rows * (columns * 2 + (int64_t)sizeof(float)) + SPARE;
 }
 
-static void bind_gradient(const tsri_kernel_run *run, tsri_attention_op *op) {
+static void bind_tiled(const tsri_kernel_run *run, tsri_attention_op *op) {
   int y = run->input_count - 3, lse = y + 1, g = y + 2;
   tsri_layout turned;
   tsri_layout_permute(&run->layouts[g], (const int[]){0, 2, 1, 3}, 4, &turned);
@@ -156,13 +233,10 @@ static void bind_gradient(const tsri_kernel_run *run, tsri_attention_op *op) {
   op->y = place_of(&run->layouts[y], run->dtype);
   op->lse = place_of(&run->layouts[lse], TSR_F32);
   op->g = place_of(&run->layouts[g], run->dtype);
-  op->dv.offset = (size_t)run->layouts[1].count * tsr_dtype_bytes(run->dtype);
   tsri_place_bind(&op->y, run->inputs[y]);
   tsri_place_bind(&op->lse, run->inputs[lse]);
   tsri_place_bind(&op->g, run->inputs[g]);
-  tsri_place_bind(&op->dq, run->outputs[0]);
-  tsri_place_bind(&op->dk, run->outputs[1]);
-  tsri_place_bind(&op->dv, run->outputs[1]);
+  bind_gradients(run, op);
 }
 
 tsr_status tsri_attention_run_native_gradient(const tsri_kernel_run *run) {
@@ -171,23 +245,26 @@ tsr_status tsri_attention_run_native_gradient(const tsri_kernel_run *run) {
   int count = run->input_count - 3;
   if (!describe_run(run, TSRI_NATIVE_ATTENTION_GRADIENT, count, &native)) return TSR_ERR_UNSUPPORTED;
   bind_inputs(&native, TSRI_GIVEN(run->node, attention), run->inputs);
-  bind_gradient(run, op);
+  bind_tiled(run, op);
   op->has_lse = true;
   op->scratch_bytes = scratch_bytes(op);
   if (op->scratch_bytes > MOST_SCRATCH || !tsri_device_takes(run->device, &native)) return TSR_ERR_UNSUPPORTED;
-  tsr_buffer *buffers[3 + MOST_INPUTS + 3] = {run->outputs[0], run->outputs[1]};
-  tsr_status status = tsri_buffer_create_temporary(run->device, (size_t)op->scratch_bytes, &buffers[2]);
+  tsr_buffer *buffers[3 + MOST_INPUTS + 3];
+  int written = run->output_count;
+  memcpy(buffers, run->outputs, (size_t)written * sizeof *buffers);
+  tsr_buffer **scratch = &buffers[written++];
+  tsr_status status = tsri_buffer_create_temporary(run->device, (size_t)op->scratch_bytes, scratch);
   if (status != TSR_OK) return TSR_ERR_UNSUPPORTED;
-  tsri_place_bind(&op->scratch, buffers[2]);
-  memcpy(buffers + 3, run->inputs, (size_t)run->input_count * sizeof *buffers);
-  status = tsri_device_run_op_writing(run->device, &native, buffers, 3, 3 + run->input_count);
-  tsr_buffer_release(buffers[2]);
+  tsri_place_bind(&op->scratch, *scratch);
+  memcpy(buffers + written, run->inputs, (size_t)run->input_count * sizeof *buffers);
+  status = tsri_device_run_op_writing(run->device, &native, buffers, written, written + run->input_count);
+  tsr_buffer_release(*scratch);
   return status;
 }
 
 // --- Gradient ------------------------------------------------------------------------------------------------------------
 
-// Inputs: those of the attention, and the gradient of its result. Outputs: those of q, k and v.
+// Inputs: those of the attention, and the gradient of its result. Outputs: those of q, k and v, or a single one.
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
   int count = run->input_count - 1;
@@ -200,12 +277,12 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
     copy_strides(op->g_strides, g);
     op->g = place_of(g, run->dtype);
     tsri_place_bind(&op->g, run->inputs[count]);
-    tsri_place_bind(&op->dq, run->outputs[0]);
-    tsri_place_bind(&op->dk, run->outputs[1]);
-    tsri_place_bind(&op->dv, run->outputs[2]);
-    tsr_buffer *buffers[3 + MOST_INPUTS + 1] = {run->outputs[0], run->outputs[1], run->outputs[2]};
-    memcpy(buffers + 3, run->inputs, (size_t)run->input_count * sizeof *buffers);
-    status = tsri_device_run_op_writing(run->device, &native, buffers, 3, 3 + run->input_count);
+    bind_gradients(run, op);
+    tsr_buffer *buffers[3 + MOST_INPUTS + 1];
+    int written = run->output_count;
+    memcpy(buffers, run->outputs, (size_t)written * sizeof *buffers);
+    memcpy(buffers + written, run->inputs, (size_t)run->input_count * sizeof *buffers);
+    status = tsri_device_run_op_writing(run->device, &native, buffers, written, written + run->input_count);
   }
   if (status != TSR_ERR_UNSUPPORTED) return status;
   return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "attention: its gradient is native on one device and came to run on another");
@@ -232,20 +309,11 @@ bool tsri_attention_has_gradient(tsr_tensor *const *inputs, int count, tsr_tenso
          tsri_device_takes(device, &native);
 }
 
-static tsr_shape with_heads_inside(tsr_shape shape) {
-  return TSR_SHAPE(shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]);
-}
-
 void tsri_attention_gradients(tsr_tensor *const *inputs, int count, tsr_tensor *g,
-                              const tsri_attention_attributes *given, tsr_tensor *out_gradients[3]) {
-  const tsri_op *op = &tsri_op_native_attention_gradient;
+                              const tsri_attention_attributes *given, bool is_joined, tsr_tensor *out_gradients[3]) {
   tsr_tensor *all[MOST_INPUTS + 1];
-  tsri_result results[3];
   memcpy(all, inputs, (size_t)count * sizeof *all);
   all[count] = g;
-  for (int i = 0; i < 3; i++) {
-    results[i] = (tsri_result){g->dtype, with_heads_inside(inputs[i]->layout.shape)};
-  }
-  tsri_record_kernel_results(op, g->value->device, results, 3, all, count + 1, TSRI_GIVE_ALL(op, attention, given),
-                             out_gradients);
+  tsri_attention_record_gradient(&tsri_op_native_attention_gradient, all, count + 1, given, is_joined, false,
+                                 out_gradients);
 }

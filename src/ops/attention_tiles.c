@@ -294,11 +294,18 @@ static tsr_status sum_rows(const gradient *s) {
   return tsri_call_many_groups(&call, (rows + SUMS_GROUP / SHARERS - 1) / (SUMS_GROUP / SHARERS));
 }
 
-// Launches the gradient by queries (outputs[0]), or by keys: outputs[1] gets the gradient of k, followed by that of v.
+static void pass_place(tsri_call *call, const char *at, const char *stem, const tsri_gradient_place *place) {
+  tsri_call_word(call, at, place->offset);
+  tsri_call_words(call, stem, 0, place->strides, 3);
+}
+
+// Launches the gradient by queries, or by keys: those of k and v.
 static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
   const launch *l = &s->l;
   const tsri_kernel_run *run = l->run;
   tsri_layout g = by_head(&run->layouts[s->g]);
+  tsri_gradient_place first = tsri_attention_gradient_place(run, is_by_keys ? 1 : 0),
+                      second = tsri_attention_gradient_place(run, 2);
   const int query_side[2] = {0, s->g}, key_side[2] = {1, 2};
   const int *rows = is_by_keys ? key_side : query_side, *columns = is_by_keys ? query_side : key_side;
   tsri_call call;
@@ -309,8 +316,9 @@ static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
   tsri_call_buffer(&call, "columns1", run->inputs[columns[0]], carrier(l));
   tsri_call_buffer(&call, "columns2", run->inputs[columns[1]], carrier(l));
   tsri_call_buffer(&call, "stats", s->stats, TSR_F32);
-  tsri_call_buffer(&call, "d", run->outputs[is_by_keys ? 1 : 0], l->dtype);
-  tsri_call_word(&call, "d2_at", run->layouts[1].count);
+  tsri_call_buffer(&call, "d", run->outputs[first.output], l->dtype);
+  pass_place(&call, "d_at", "d", &first);
+  pass_place(&call, "h_at", "h", &second);
   tsri_call_word(&call, "stat_count", l->batch * l->heads * l->queries);
   pass_tensor(&call, "a", &run->layouts[rows[0]]);
   pass_tensor(&call, "b", is_by_keys ? &run->layouts[2] : &g);
@@ -345,27 +353,14 @@ const tsri_op tsri_op_attention_gradient = {.name = "attention",
                                             .attribute_set = TSRI_SET_attention,
                                             .attribute_bytes = sizeof(tsri_attention_attributes)};
 
-static tsr_shape with_heads_inside(tsr_shape shape) {
-  return TSR_SHAPE(shape.dims[0], shape.dims[2], shape.dims[1], shape.dims[3]);
-}
-
 void tsri_attention_gradient(tsr_tensor *const *inputs, int input_count, tsr_tensor *y, tsr_tensor *lse, tsr_tensor *g,
-                             const tsri_attention_attributes *given, tsr_tensor *out_gradients[3]) {
+                             const tsri_attention_attributes *given, bool is_joined, tsr_tensor *out_gradients[3]) {
   enum { MOST = 9 };
-  const tsri_op *op = &tsri_op_attention_gradient;
-  tsr_tensor *all[MOST], *results[2] = {NULL};
+  tsr_tensor *all[MOST];
   int count = 0;
   for (; count < input_count && count < MOST - 3; count++) all[count] = inputs[count];
   all[count++] = y;
   all[count++] = lse;
   all[count++] = g;
-  tsr_shape q = tsr_tensor_shape(inputs[0]), k = tsr_tensor_shape(inputs[1]), v = tsr_tensor_shape(inputs[2]);
-  tsr_dtype dtype = tsr_tensor_dtype(inputs[0]);
-  int64_t k_count = inputs[1]->layout.count, v_count = inputs[2]->layout.count;
-  const tsri_result shapes[2] = {{dtype, with_heads_inside(q)}, {dtype, TSR_SHAPE(k_count + v_count)}};
-  tsri_record_kernel_results(op, inputs[0]->value->device, shapes, 2, all, count, TSRI_GIVE_ALL(op, attention, given),
-                             results);
-  out_gradients[0] = results[0];
-  out_gradients[1] = tsr_reshape(tsr_slice(results[1], 0, 0, k_count, 1), with_heads_inside(k));
-  out_gradients[2] = tsr_reshape(tsr_slice(results[1], 0, k_count, k_count + v_count, 1), with_heads_inside(v));
+  tsri_attention_record_gradient(&tsri_op_attention_gradient, all, count, given, is_joined, true, out_gradients);
 }

@@ -20,10 +20,10 @@ bool tsri_attention_gradient_fits_tiles(const tsr_device *device, tsr_dtype dtyp
 // Runs an attention with is_tiled. Outputs: y, and if there are two the natural logarithm of each row's sum of exponentials, f32, [batch, heads, queries].
 tsr_status tsri_run_attention_tiles(const tsri_kernel_run *run);
 
-// The gradients of q, k and v of such an attention, [batch, position, head, element], of the dtype of `inputs`: those of the attention. For rules: they belong to the open scope. `y` and `lse` are its outputs and `g` is
+// The gradients of q, k and v of such an attention, as tsri_attention_record_gradient (attention_native.h) has them. `inputs` are those of the attention. For rules: they belong to the open scope. `y` and `lse` are its outputs and `g` is
 // the gradient of y. Scores are computed again; nothing of their size is stored.
 extern const tsri_op tsri_op_attention_gradient;
 void tsri_attention_gradient(tsr_tensor *const *inputs, int input_count, tsr_tensor *y, tsr_tensor *lse, tsr_tensor *g,
-                             const tsri_attention_attributes *given, tsr_tensor *out_gradients[3]);
+                             const tsri_attention_attributes *given, bool is_joined, tsr_tensor *out_gradients[3]);
 
 #endif

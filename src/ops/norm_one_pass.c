@@ -37,7 +37,8 @@ static bool share_rows(const tsr_device *device, int64_t rows, int64_t n, norm_s
 static tsr_status run_one_pass(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
-  int weight = given->has_weight ? 2 : 0, after = given->has_weight ? 3 : 2, plus = run->input_count > after ? after : 0;
+  int weight = given->has_weight ? 2 : 0, after = given->has_weight ? 3 : 2,
+      plus = run->input_count > after ? after : 0;
   int64_t n = layout->shape.dims[layout->shape.rank - 1], rows = layout->count / n;
   norm_shares shares;
   tsr_status status = tsri_call_check(run->node->op->name, layout);
@@ -48,8 +49,9 @@ static tsr_status run_one_pass(const tsri_kernel_run *run) {
       &call, run->device, "op_norm_gradient", "norm_gradient",
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
                 TSRI_CONSTANT("CENTRE", given->is_centred), TSRI_CONSTANT("WEIGHT", given->has_weight),
-                TSRI_CONSTANT("PLUS", plus != 0), TSRI_CONSTANT("WHOLE", shares.is_whole), TSRI_CONSTANT("HELD", shares.held),
-                TSRI_CONSTANT("SG", tsr_device_subgroup_size(run->device)), TSRI_CONSTANT("WG", shares.group)));
+                TSRI_CONSTANT("PLUS", plus != 0), TSRI_CONSTANT("WHOLE", shares.is_whole),
+                TSRI_CONSTANT("HELD", shares.held), TSRI_CONSTANT("SG", tsr_device_subgroup_size(run->device)),
+                TSRI_CONSTANT("WG", shares.group)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
   tsri_call_buffer(&call, "weight", run->inputs[weight], run->dtype);

@@ -195,7 +195,22 @@ static tsr_tensor *attention(const tsri_again *s, tsr_tensor *const *xs, uint32_
 static tsr_tensor *attention_of(const tsri_again *s, tsr_tensor *const *xs) { return attention(s, xs, 1, false); }
 static tsr_tensor *tiled_attention_of(const tsri_again *s, tsr_tensor *const *xs) { return attention(s, xs, 3, true); }
 
-// The gradients of q, k and v as [batch, row, head, element]. The last input is the cotangent.
+// The gradients of q, k and v, which are parts of one tensor, in one tensor with the same parts.
+static tsr_tensor *joined(const tsri_again *s, tsr_tensor *const *gradients) {
+  tsr_tensor *whole = tsr_zeros(s->device, s->results[0].dtype, s->results[0].shape);
+  tsr_status status = tsri_tensor_check("capture_load", whole);
+  int64_t low = 0, high = 0;
+  for (int i = 0; i < 3 && status == TSR_OK; i++) {
+    const tsri_layout *part = &s->inputs[i]->layout;
+    if (part->count == 0) continue;
+    tsri_layout_span(part, &low, &high);
+    if (low < 0 || high >= whole->layout.count) return tsri_again_wrong(s, "an input");
+    status = tsr_assign(tsri_tensor_view(whole, part), gradients[i]);
+  }
+  return status == TSR_OK ? whole : tsri_tensor_fail(status);
+}
+
+// The gradients of q, k and v as [batch, row, head, element], or joined. The last input is the cotangent.
 static tsr_status attention_gradients(const tsri_again *s, bool is_tiled, tsr_tensor **out) {
   gradient_of of = {.function = is_tiled ? tiled_attention_of : attention_of,
                     .xs = {s->inputs[0], s->inputs[1], s->inputs[2]},
@@ -204,19 +219,32 @@ static tsr_status attention_gradients(const tsri_again *s, bool is_tiled, tsr_te
     if (s->inputs[i]->layout.shape.rank != 4) return wrong(s, "rank");
   }
   tsr_status status = take_gradient(s, &of, out);
+  if (status == TSR_OK && s->result_count == 1) {
+    out[0] = joined(s, out);
+    return TSR_OK;
+  }
   for (int i = 0; i < 3 && status == TSR_OK; i++) out[i] = tsr_contiguous(tsr_transpose(out[i], 1, 2));
   return status;
 }
 
 tsr_status tsri_again_attention_gradient(const tsri_again *s, tsr_tensor **out) {
-  return s->result_count == 3 ? attention_gradients(s, false, out) : wrong(s, "number of results");
+  tsr_tensor *all[3] = {NULL};
+  if (s->result_count != 3 && s->result_count != 1) return wrong(s, "number of results");
+  tsr_status status = attention_gradients(s, false, all);
+  for (uint32_t i = 0; i < s->result_count && status == TSR_OK; i++) out[i] = all[i];
+  return status;
 }
 
-// Inputs: those of the attention, its two results and the cotangent. Results: the gradient of q, and those of k and v one behind the other.
+// Inputs: those of the attention, its two results and the cotangent. Results: the gradient of q, and those of k and v one behind the other; or one.
 tsr_status tsri_again_attention_tiles(const tsri_again *s, tsr_tensor **out) {
   tsr_tensor *all[3] = {NULL};
-  tsr_status status = s->result_count == 2 ? attention_gradients(s, true, all) : wrong(s, "number of results");
+  if (s->result_count != 2 && s->result_count != 1) return wrong(s, "number of results");
+  tsr_status status = attention_gradients(s, true, all);
   if (status != TSR_OK) return status;
+  if (s->result_count == 1) {
+    out[0] = all[0];
+    return TSR_OK;
+  }
   tsr_tensor *flat[2] = {tsr_reshape(all[1], TSR_SHAPE(-1)), tsr_reshape(all[2], TSR_SHAPE(-1))};
   out[0] = all[0];
   out[1] = tsr_concat(flat, 2, 0);

@@ -4,8 +4,8 @@
 // cuBLASLt orders its proposals by a model of the GPU. On an H200 its first proposal is 3 to 5 % slower than another
 // of the first eight, for 16-bit products from 2048^3 on.
 #include "backends/cuda/blas_plan.h"
-#include "backends/cuda/settle.h"
 #include "backends/cuda/own_texts.h"
+#include "backends/cuda/settle.h"
 
 #include <stdio.h>
 

@@ -57,7 +57,8 @@ bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out)
   if (!has_only_known_parts(a) || work < (double)tsri_cuda_least_attention || (is_gradient && !a->has_lse))
     return false;
   if (a->size % ALIGNED != 0 || a->value_size % ALIGNED != 0 || a->size > most || a->value_size > most) return false;
-  if (!is_aligned(a->q) || !is_aligned(a->k) || !is_aligned(a->v) || !is_aligned(a->y) || !is_aligned(a->g))
+  if (!is_aligned(a->q) || !is_aligned(a->k) || !is_aligned(a->v) || !is_aligned(a->y) || !is_aligned(a->g) ||
+      !is_aligned(a->dq) || !is_aligned(a->dk) || !is_aligned(a->dv))
     return false;
   *out = (cuda_attention){.batch = a->batch,
                           .heads = a->heads,
@@ -75,7 +76,9 @@ bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out)
   return a->q_strides[3] == 1 && a->k_strides[3] == 1 && a->v_strides[3] == 1 &&
          take_strides(a->q_strides, rows, out->q) && take_strides(a->k_strides, lines, out->k) &&
          take_strides(a->v_strides, lines, out->v) && take_strides(a->y_strides, rows, out->y) &&
-         (!is_gradient || (a->g_strides[3] == 1 && take_strides(a->g_strides, rows, out->g)));
+         (!is_gradient || (a->g_strides[3] == 1 && take_strides(a->g_strides, rows, out->g) &&
+                           take_strides(a->dq_strides, rows, out->dq) && take_strides(a->dk_strides, lines, out->dk) &&
+                           take_strides(a->dv_strides, lines, out->dv)));
 }
 
 // --- Graphs ----------------------------------------------------------------------------------------------------------
@@ -97,12 +100,6 @@ static dnn_shape rows_of(int64_t batch, int64_t heads, int64_t rows, int64_t siz
 static dnn_shape turned(dnn_shape s) {
   return (dnn_shape){{s.dims[0], s.dims[1], s.dims[3], s.dims[2]},
                      {s.strides[0], s.strides[1], s.strides[3], s.strides[2]}};
-}
-
-// A tensor that is stored row-major as [batch, row, head, element], described in the axis order of all tensors here:
-// [batch, head, row, element].
-static dnn_shape inside_out(int64_t batch, int64_t heads, int64_t rows, int64_t size) {
-  return rows_of(batch, heads, rows, size, (const int64_t[]){rows * heads * size, size, heads * size});
 }
 
 static dnn_node score_like(const attention_graph *g) { return tsri_dnn_between(g->graph, DNN_FLOAT, &g->scores); }
@@ -138,11 +135,12 @@ static void build_forward(const attention_graph *g) {
   tsri_dnn_multiply(graph, weights, v, y);
 }
 
-// Stores the gradient of k or v as tensor `id`: x^T y of each head, added up over the query heads that share a key head.
-static void build_key_gradient(const attention_graph *g, dnn_node x, dnn_node y, int64_t id, int64_t size) {
+// Stores the gradient of k or v, whose strides are given, as tensor `id`: x^T y of each head, added up over the query heads that share a key head.
+static void build_key_gradient(const attention_graph *g, dnn_node x, dnn_node y, int64_t id, int64_t size,
+                               const int64_t *strides) {
   const cuda_attention *a = g->a;
   dnn_shape columns = turned(g->scores), of_heads = tsri_dnn_packed(a->batch, a->heads, a->keys, size),
-            result = inside_out(a->batch, a->kv_heads, a->keys, size);
+            result = rows_of(a->batch, a->kv_heads, a->keys, size, strides);
   columns.strides[2] = 1, columns.strides[3] = a->keys;
   dnn_node by_columns = tsri_dnn_reshape(g->graph, x, tsri_dnn_between(g->graph, g->type, &columns));
   dnn_node stored = tsri_dnn_stored(g->graph, id, g->type, &result);
@@ -175,7 +173,7 @@ static void build_gradient(const attention_graph *g) {
             v_shape = turned(rows_of(a->batch, a->kv_heads, a->keys, a->value_size, a->v)),
             y_shape = rows_of(a->batch, a->heads, a->queries, a->value_size, a->y),
             g_shape = rows_of(a->batch, a->heads, a->queries, a->value_size, a->g),
-            dq_shape = inside_out(a->batch, a->heads, a->queries, a->size);
+            dq_shape = rows_of(a->batch, a->heads, a->queries, a->size, a->dq);
   dnn_node q = tsri_dnn_stored(graph, ID_Q, g->type, &q_shape), k = tsri_dnn_stored(graph, ID_K, g->type, &k_turned),
            v = tsri_dnn_stored(graph, ID_V, g->type, &v_shape), y = tsri_dnn_stored(graph, ID_Y, g->type, &y_shape),
            dy = tsri_dnn_stored(graph, ID_G, g->type, &g_shape), scale = tsri_dnn_passed(graph, ID_SCALE);
@@ -183,10 +181,10 @@ static void build_gradient(const attention_graph *g) {
   dnn_node scores = on_scores(g, DNN_MUL, tsri_dnn_multiply(graph, q, k, score_like(g)), scale);
   scores = hide_later_keys(g, on_scores(g, DNN_SUB, scores, lse));
   dnn_node weights = tsri_dnn_unary(graph, DNN_EXP, scores, score_like(g));
-  build_key_gradient(g, weights, dy, ID_DV, a->value_size);
+  build_key_gradient(g, weights, dy, ID_DV, a->value_size, a->dv);
   dnn_node slopes = on_scores(g, DNN_SUB, tsri_dnn_multiply(graph, dy, v, score_like(g)), sums);
   slopes = on_scores(g, DNN_MUL, on_scores(g, DNN_MUL, slopes, weights), scale);
-  build_key_gradient(g, slopes, q, ID_DK, a->size);
+  build_key_gradient(g, slopes, q, ID_DK, a->size, a->dk);
   dnn_node rows = tsri_dnn_reshape(graph, k, tsri_dnn_between(graph, g->type, &k_shape));
   tsri_dnn_multiply(graph, slopes, rows, tsri_dnn_stored(graph, ID_DQ, g->type, &dq_shape));
 }

@@ -8,7 +8,7 @@
 // The key of the stored plans: compared as bytes, so it must have no padding. Strides are in elements, of [batch, head, row]; elements of a row are neighbours.
 typedef struct cuda_attention {
   int64_t batch, heads, kv_heads, queries, keys, size, value_size;
-  int64_t q[3], k[3], v[3], y[3], g[3];  // g: 0 unless is_gradient
+  int64_t q[3], k[3], v[3], y[3], g[3], dq[3], dk[3], dv[3];  // the last four: 0 unless is_gradient
   int64_t scratch_bytes;
   int32_t dtype, is_causal, has_lse, is_gradient;
 } cuda_attention;

@@ -73,6 +73,9 @@ static trial begin(fixture f, tsr_dtype dtype, int64_t kv_heads, bool is_causal)
   set_strides(a->v_strides, kv_heads);
   set_strides(a->g_strides, HEADS);
   memcpy(a->y_strides, a->q_strides, sizeof a->y_strides);
+  memcpy(a->dq_strides, a->q_strides, sizeof a->dq_strides);
+  memcpy(a->dk_strides, a->k_strides, sizeof a->dk_strides);
+  memcpy(a->dv_strides, a->v_strides, sizeof a->dv_strides);
   tsri_cuda_least_attention = 1;
   for (int i = 0; i < OPERANDS; i++) {
     bool is_of_keys = i == K || i == V || i == DK || i == DV;

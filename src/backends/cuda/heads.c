@@ -43,7 +43,9 @@ static bool is_size(int64_t size) { return size <= MOST_DEPTH && size % VECTOR =
 static bool is_readable(const tsri_attention_op *a, bool is_gradient) {
   return a->q_strides[3] == 1 && a->k_strides[3] == 1 && a->v_strides[3] == 1 && is_by_vectors(a->q, a->q_strides) &&
          is_by_vectors(a->k, a->k_strides) && is_by_vectors(a->v, a->v_strides) && is_by_vectors(a->y, a->y_strides) &&
-         (!is_gradient || (a->g_strides[3] == 1 && is_by_vectors(a->g, a->g_strides)));
+         (!is_gradient ||
+          (a->g_strides[3] == 1 && is_by_vectors(a->g, a->g_strides) && is_by_vectors(a->dq, a->dq_strides) &&
+           is_by_vectors(a->dk, a->dk_strides) && is_by_vectors(a->dv, a->dv_strides)));
 }
 
 bool tsri_cuda_heads_take(const cuda_device *device, const tsri_native_op *op) {
@@ -118,20 +120,15 @@ static heads_tensor tensor_of(tsri_place place, const int64_t *strides) {
   return (heads_tensor){.at = place.buffer ? address_of(place) : 0, .steps = {strides[0], strides[1], strides[2]}};
 }
 
-// A gradient: [batch, row, head, element], row-major.
-static heads_tensor gradient_of(tsri_place place, int64_t heads, int64_t rows, int64_t size) {
-  return tensor_of(place, (const int64_t[]){rows * heads * size, size, heads * size});
-}
-
 static heads_arguments arguments_of(const tsri_attention_op *a) {
   return (heads_arguments){.q = tensor_of(a->q, a->q_strides),
                            .k = tensor_of(a->k, a->k_strides),
                            .v = tensor_of(a->v, a->v_strides),
                            .y = tensor_of(a->y, a->y_strides),
                            .g = tensor_of(a->g, a->g_strides),
-                           .dq = gradient_of(a->dq, a->heads, a->queries, a->size),
-                           .dk = gradient_of(a->dk, a->heads, a->keys, a->size),
-                           .dv = gradient_of(a->dv, a->heads, a->keys, a->value_size),
+                           .dq = tensor_of(a->dq, a->dq_strides),
+                           .dk = tensor_of(a->dk, a->dk_strides),
+                           .dv = tensor_of(a->dv, a->dv_strides),
                            .lse = a->has_lse ? address_of(a->lse) : 0,
                            .heads = (int32_t)a->heads,
                            .shared_by = (int32_t)(a->heads / a->kv_heads),

@@ -40,7 +40,12 @@ static tsri_native_op op_of(const setting *s, tsri_native_kind kind) {
   set_strides(a->k_strides, s->kv_heads, s->keys, s->size);
   set_strides(a->v_strides, s->kv_heads, s->keys, s->value_size);
   set_strides(a->g_strides, s->heads, s->queries, s->value_size);
-  for (int i = 0; i < 3; i++) a->y_strides[i] = a->g_strides[i];
+  for (int i = 0; i < 3; i++) {
+    a->y_strides[i] = a->g_strides[i];
+    a->dq_strides[i] = a->q_strides[i];
+    a->dk_strides[i] = a->k_strides[i];
+    a->dv_strides[i] = a->v_strides[i];
+  }
   return op;
 }
 

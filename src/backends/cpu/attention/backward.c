@@ -114,16 +114,19 @@ static void add_block(const tsri_attending *w, backward_job *job) {
 
 // --- A block of queries -------------------------------------------------------------------------------------------------
 
-// Rows `first` and on of a head to a gradient, which is [batch, row, head, element].
+// A gradient that rows go to, and its strides of batch, head and row.
 typedef struct gradient_rows {
   tsri_place to;
-  int64_t rows, heads, size;
+  const int64_t *strides;
+  int64_t size;
 } gradient_rows;
 
+// Rows `first` and on of a head.
 static void store_rows(const tsri_attending *w, const gradient_rows *g, int64_t batch, int64_t head, int64_t first,
                        int64_t count, const float *rows, int64_t padded) {
-  size_t step = (size_t)(g->heads * g->size) * w->element;
-  char *to = tsri_cpu_place(g->to) + (size_t)(batch * g->rows + first) * step + (size_t)(head * g->size) * w->element;
+  size_t step = (size_t)g->strides[2] * w->element;
+  char *to = tsri_cpu_place(g->to) + (size_t)(batch * g->strides[0] + head * g->strides[1]) * w->element +
+             (size_t)first * step;
   for (int64_t i = 0; i < count; i++, to += step, rows += padded) w->storage->store(to, rows, 1, (uint32_t)g->size);
 }
 
@@ -172,7 +175,7 @@ static void run_queries(const tsri_attending *w, backward_job *job, int64_t head
   } else {
     run_blocks(w, job, from, to, bends);
   }
-  const gradient_rows dq = {op->dq, op->queries, op->heads, op->size};
+  const gradient_rows dq = {op->dq, op->dq_strides, op->size};
   store_rows(w, &dq, job->batch, head, first_query, job->block.count, job->dq, w->size);
 }
 
@@ -191,8 +194,8 @@ void tsri_attention_backward(const tsri_attending *w, int64_t number, char *scra
     job->g = tsri_attention_rows_at(w, op->g, op->g_strides, job->batch, head);
     for (int64_t first = 0; first < op->queries; first += TSRI_ATTENTION_QUERIES) run_queries(w, job, head, first);
   }
-  const gradient_rows dk = {op->dk, op->keys, op->kv_heads, op->size};
-  const gradient_rows dv = {op->dv, op->keys, op->kv_heads, op->value_size};
+  const gradient_rows dk = {op->dk, op->dk_strides, op->size};
+  const gradient_rows dv = {op->dv, op->dv_strides, op->value_size};
   store_rows(w, &dk, job->batch, job->shared, 0, op->keys, job->dk, w->size);
   store_rows(w, &dv, job->batch, job->shared, 0, op->keys, job->dv, w->value_size);
 }
