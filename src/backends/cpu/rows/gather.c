@@ -26,6 +26,17 @@ static void gather_row(const tsri_index_plane *plane, int64_t place, const char 
   else tsri_gather_line(y, plane->column * (int64_t)element, from, plane->columns, element);
 }
 
+// Begins to read the row that `index` leads to, which may be nowhere: rows at random places wait for memory, several at once.
+static inline void fetch_row(const tsri_index_plane *plane, int64_t index, const void *x, size_t element) {
+#if defined(__GNUC__) && !defined(__wasm__)
+  __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)(index * plane->step) * element));
+#else
+  (void)plane, (void)index, (void)x, (void)element;
+#endif
+}
+
+enum { ROWS_AHEAD = 16 };
+
 enum { BLOCK = 64 };  // indices that are checked together
 
 // gather_some_: gathers `count` elements of a row from column `c` on, one by one and without branches: for an index out of range it reads element 0 and replaces it by 0.
@@ -64,6 +75,8 @@ enum { BLOCK = 64 };  // indices that are checked together
     const tsri_index_plane plane = *p; /* the compiler may keep it in registers */                                \
     int64_t place, blocks = plane.index_column == 1 && plane.column == 0 ? plane.columns / BLOCK : 0;             \
     for (int64_t r = 0; r < plane.rows; r++, x += plane.row, y += plane.row_length, indices += plane.index_row) { \
+      if (plane.index_column == 0 && r + ROWS_AHEAD < plane.rows)                                                 \
+        fetch_row(&plane, (int64_t)indices[ROWS_AHEAD * plane.index_row], x + ROWS_AHEAD * plane.row, sizeof *x); \
       if (plane.index_column == 0 && tsri_index_place(&plane, (int64_t)indices[0], &place)) {                     \
         gather_row(&plane, place, (const char *)x, (char *)y, sizeof *y);                                         \
         continue;                                                                                                 \
