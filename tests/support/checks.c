@@ -53,7 +53,11 @@ uint32_t test_sample(uint32_t standard) {
   return given > 0 ? (uint32_t)given : standard;
 }
 
-int test_rounds(int count) {
+bool test_is_sanitized(void) {
   const char *sanitizers = getenv("TSR_TEST_SANITIZE");
-  return sanitizers && *sanitizers ? count / 10 : count;
+  return sanitizers && *sanitizers;
 }
+
+int64_t test_element_step(void) { return test_is_sanitized() ? 11 : 1; }
+
+int test_rounds(int count) { return test_is_sanitized() ? count / 10 : count; }

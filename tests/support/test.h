@@ -93,6 +93,13 @@ uint32_t test_sample(uint32_t standard);
 
 #define CHECK_LAST_ERROR_HAS(part) test_check_has(__FILE__, __LINE__, "tsr_last_error()", tsr_last_error(), (part))
 
+// Whether this build has a sanitizer.
+bool test_is_sanitized(void);
+
+// The step from one element to the next that is compared with a slow reference: 1, or 11 under a sanitizer, which is about memory and threads. The
+// release build compares all of them.
+int64_t test_element_step(void);
+
 // How often to repeat a check with random numbers: `count` times, or a tenth of that under a sanitizer, which makes each ten times as slow and finds nothing new by repetition.
 int test_rounds(int count);
 

@@ -352,10 +352,9 @@ static void put_block(writer *w, int depth) {
 }
 
 TEST(kernels_by_chance_agree_with_the_reference) {
-  enum { KERNELS = 400 };
   static char body[1 << 16], text[(1 << 16) + 512];
   static int32_t x[COUNT], y[COUNT];
-  for (int round = 0; round < KERNELS; round++) {
+  for (int round = 0; round < test_rounds(400); round++) {
     writer w = {.text = body, .bytes = sizeof body, .seed = (uint64_t)round * 977 + 3, .vars = 4};
     put_block(&w, 4);
     // In a line, and in two dimensions.

@@ -105,7 +105,7 @@ static void check_bytes(const rig *r, tsr_dtype dtype, const trial *t) {
   tsri_layout a = layout(t, t->m, t->k, t->is_a_turned), b = layout(t, t->k, t->n, t->is_b_turned);
   const uint8_t *left = memory_of(r, A), *right = memory_of(r, B), *got = memory_of(r, Y);
   multiply(r, dtype, t);
-  for (int64_t i = 0; i < t->m * t->n; i++) {
+  for (int64_t i = 0; i < t->m * t->n; i += test_element_step()) {
     uint32_t sum = 0;
     for (int64_t k = 0; k < t->k; k++) sum += (uint32_t)left[place(&a, i / t->n, k)] * right[place(&b, k, i % t->n)];
     if (got[i] != (uint8_t)sum) FAIL("a product of bytes is wrong");
@@ -150,7 +150,7 @@ static void check_bf16(const rig *r, const trial *t) {
   tsri_layout a = layout(t, t->m, t->k, t->is_a_turned), b = layout(t, t->k, t->n, t->is_b_turned);
   const uint16_t *left = memory_of(r, A), *right = memory_of(r, B), *got = memory_of(r, Y);
   multiply(r, TSR_BF16, t);
-  for (int64_t i = 0; i < t->m * t->n; i++) {
+  for (int64_t i = 0; i < t->m * t->n; i += test_element_step()) {
     double sum = 0, magnitude = 0;
     for (int64_t k = 0; k < t->k; k++) {
       double x = (double)widen(left[place(&a, i / t->n, k)]) * (double)widen(right[place(&b, k, i % t->n)]);
