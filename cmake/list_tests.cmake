@@ -38,7 +38,7 @@ function(add_line test program arguments)
     list(APPEND labels threads)
   endif()
   set(environment "\${test_environment}")
-  if(test MATCHES "^(backends\\.(opencl|vulkan)|lang)\\.") # drivers run their kernels as for users: optimised (testing.cmake)
+  if(test MATCHES "^(backends\\.(opencl|vulkan)|lang|runtime)\\.") # drivers run their kernels as for users: optimised (testing.cmake)
     string(APPEND environment ";POCL_EXTRA_BUILD_FLAGS=;GALLIVM_PERF=")
   endif()
   string(APPEND text "add_test([==[${test}]==] ${emulator} [==[${program}]==] ${arguments})\n"
