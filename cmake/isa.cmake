@@ -11,8 +11,8 @@ function(tessera_isa_levels out)
   set(levels baseline)
   if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
     set(common -fno-math-errno -fno-trapping-math -ffp-contract=off)
-    if(NOT TESSERA_SANITIZE)
-      list(APPEND common -O3) # with a sanitizer's checks in the loops, compiling at this level takes over twice as long
+    if(NOT TESSERA_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+      list(APPEND common -O3) # compiling at this level takes over twice as long, with a sanitizer's checks in the loops even more
     endif()
     if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND (TESSERA_SANITIZE OR TESSERA_FUZZ))
       list(APPEND common -Wno-pass-failed) # a loop with checks in it is not made vector code, as asked; no harm here
