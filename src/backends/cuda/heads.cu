@@ -39,7 +39,7 @@ struct tensor {
   long long steps[3];
 };
 
-// The gradient needs all but y's steps being those of a result; the attention has no g, dq, dk and dv. `lse` is [batch, head, query]; 0: it is not wanted.
+// An attention writes y and lse, which is [batch, head, query] (0: it is not wanted), and has no g, dq, dk and dv. Its gradient reads both and writes those three.
 struct attention {
   tensor q, k, v, y, g, dq, dk, dv;
   float *lse;
