@@ -11,7 +11,7 @@
 typedef void (*tsr_host_function)(float *out, const float *a, const float *b, uint32_t count);
 
 // The f32 function that computes an operator in the kernels of a CPU device, so that its results have the same bits: "exp", "log2", "sin", "tanh", "erf",
-// "atan2", "pow" and their like. NULL: the device is no CPU, or has no such function for the operator. Not in web pages.
+// "atan2", "pow" and others. NULL: the device is no CPU, or has no such function for the operator. Not in web pages.
 //
 // Ownership: the function stays valid when the device is closed.
 // Threads:   any; the function, too.

@@ -481,7 +481,7 @@ TSR_API tsr_tensor *tsr_scatter_min(tsr_tensor *x, int axis, tsr_tensor *indices
 TSR_API tsr_tensor *tsr_gather_nd(tsr_tensor *x, tsr_tensor *indices);  // parts of x by several indices each
 
 // x with the parts that gather_nd would read replaced by `source`, which has the shape of its result, or combined with it (tsr_scatter_desc in
-// desc.h), in row-major order, as scatter and its like do.
+// desc.h), in row-major order, as the scatter operators do.
 //
 // Errors: as gather_nd, and TSR_ERR_SHAPE (source).
 TSR_API tsr_tensor *tsr_scatter_nd(tsr_tensor *x, tsr_tensor *indices, tsr_tensor *source,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of running sums and their like.
+// Gradients of running sums, products, extremes and logarithms of sums.
 #include "grad/rule.h"
 #include "ops/scan.h"
 

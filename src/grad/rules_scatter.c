@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of writing by index: scatter and its like.
+// Gradients of writing by index: scatter, scatter_add and its variants.
 #include "grad/rule.h"
 
 // 1 where an element of the source was written and not overwritten by a later one, as scatter promises.

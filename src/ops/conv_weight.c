@@ -54,7 +54,7 @@ bool tsri_conv_weight_is_native(const tsr_tensor *x, const tsr_tensor *g, const 
   return x->value->device == g->value->device && tsri_device_takes(x->value->device, &op);
 }
 
-// Inputs: x and the gradient by the result, both as [image, channel, spatial …]. Where cuDNN and its like fail after all, one item adds up all products of a weight.
+// Inputs: x and the gradient by the result, both as [image, channel, spatial …]. Where a native operator (such as cuDNN's) fails after all, one item adds up all products of a weight.
 static tsr_status run(const tsri_kernel_run *run) {
   const tsri_conv_attributes *given = TSRI_GIVEN(run->node, conv);
   const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading and writing by index: gather, index_select, take, scatter and its like, one_hot.
+// Reading and writing by index: gather, index_select, take, scatter, scatter_add and its variants, one_hot.
 #include "core/error.h"
 #include "ops/axes.h"
 #include "ops/checked.h"
@@ -314,7 +314,7 @@ tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
   return status;
 }
 
-// Temporary buffers of scatter_add and its like: the target of each element, the sorted targets, and the permutation that sorts
+// Temporary buffers of scatter_add, scatter_mul, scatter_max and scatter_min: the target of each element, the sorted targets, and the permutation that sorts
 // them.
 typedef struct sorted_keys {
   tsr_buffer *keys, *order;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Running sums and their like along an axis, for operators that need them.
+// Running sums, products, extremes and logarithms of sums along an axis, for operators that need them.
 #ifndef TSRI_OPS_SCAN_H
 #define TSRI_OPS_SCAN_H
 

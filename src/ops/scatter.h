@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Kernels of scatter_add and its like that need no sort, for GPUs (kernels/op_scatter.tk). Web pages do without them (scatter_wasm.c).
+// Kernels of scatter_add, scatter_mul, scatter_max and scatter_min that need no sort, for GPUs (kernels/op_scatter.tk). Web pages do without them (scatter_wasm.c).
 #ifndef TSRI_OPS_SCATTER_H
 #define TSRI_OPS_SCATTER_H
 
 #include "ops/call.h"
 
-// What scatter_add and its like do with elements that meet; OP of the kernels.
+// What scatter_add, scatter_mul, scatter_max and scatter_min do with several elements for one target; OP of the kernels.
 enum { TSRI_COMBINE_SUM, TSRI_COMBINE_PRODUCT, TSRI_COMBINE_LARGEST, TSRI_COMBINE_SMALLEST };
 
 // A scatter to be done: y is x, with the source's elements joined to those that the indices name along the axis.

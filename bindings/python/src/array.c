@@ -445,7 +445,7 @@ static PyObject *array_shares_memory(PyObject *self, PyObject *other) {
 
 // --- Reductions over everything ----------------------------------------------------------------------------------------
 
-// x.sum() and its like without arguments go straight to the operator; with arguments to the functions of tessera/_statistics.py.
+// x.sum() and other reductions without arguments go straight to the operator; with arguments to the functions of tessera/_statistics.py.
 typedef struct reduction {
   const char *name;
   tsr_tensor *(*function)(tsr_tensor *x, const int *axes, int count, bool keep_dims);

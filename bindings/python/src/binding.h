@@ -34,7 +34,7 @@ PyObject *tsrpy_raise_text(tsr_status status, const char *text);
 // False with an exception if the status is not TSR_OK.
 static inline bool tsrpy_check(tsr_status status) { return status == TSR_OK || tsrpy_raise(status) != NULL; }
 
-// --- dtype.c: tessera.float32 and its like ---------------------------------------------------------------------------
+// --- dtype.c: tessera.float32 and other dtypes -------------------------------------------------------------------------
 
 bool tsrpy_dtype_init(PyObject *module);
 
@@ -556,7 +556,7 @@ bool tsrpy_ufunc_init(PyObject *module);
 // Drops the function that takes calls with keywords.
 void tsrpy_ufunc_deinit(void);
 
-// --- numbers.c: + and its like ---------------------------------------------------------------------------------------
+// --- numbers.c: + and others -----------------------------------------------------------------------------------------
 
 // Fills in the slots of the number protocol, from `slots` on; returns how many.
 int tsrpy_number_slots(PyType_Slot *slots);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// zeros, ones, full, arange and their like without Python in between, in the common form of their calls. Small arrays hold their elements (element.c).
+// zeros, ones, full, arange and similar functions without Python in between, in the common form of their calls. Small arrays hold their elements (element.c).
 #include <string.h>
 
 #include "binding.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tessera.float32 and its like: one object for each dtype, with the names that the array API has for them.
+// tessera.float32 and the others: one object for each dtype, with the names that the array API has for them.
 #include "binding.h"
 
 typedef struct dtype_object {

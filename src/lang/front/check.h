@@ -234,7 +234,7 @@ tsri_check_operand tsri_check_call(tsri_checker *c, uint32_t node, tsr_dtype wan
 uint32_t tsri_check_args(tsri_checker *c, uint32_t first, tsri_check_operand *out, uint32_t most, tsr_dtype want);
 tsri_check_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function);
 
-// check_fragment.c: a declaration with a fragment's type, and calls of fragment_load and its like.
+// check_fragment.c: a declaration with a fragment's type, and calls of fragment_load and the other functions of fragments.
 void tsri_check_fragment(tsri_checker *c, const tsri_ast *decl);
 tsri_check_operand tsri_check_fragment_call(tsri_checker *c, const tsri_ast *call);
 void tsri_check_fragments_given(tsri_checker *c);  // once the body is checked: factors that nothing was loaded into

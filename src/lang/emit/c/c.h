@@ -54,7 +54,7 @@ typedef struct tsri_c_spelling {
   // the items of a group for one step along it.
   const char *ids[TSRI_ID_GLOBAL + 1];
   const char *axes;           // what $# becomes for the three axes
-  const char *math_prefix;    // of sqrt and its like
+  const char *math_prefix;    // of sqrt and other functions
   const char *f32_suffix;     // after them for f32
   const char *long_suffix;    // of a 64-bit literal
   const char *native_i64;     // element name of the built-in vector types for i64

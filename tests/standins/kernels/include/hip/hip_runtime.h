@@ -15,7 +15,7 @@
 
 #define warpSize ((int)standin_now->wave)
 
-// threadIdx.x and its like.
+// threadIdx.x, blockIdx.x and others.
 struct standin_index {
   unsigned x, y, z;
 };
