@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 // y = activation(alpha a b + beta c + bias) of f32 by the matrix units of Hopper GPUs (wgmma).
 //
-// Each f32 is the sum of three numbers of bf16. Of the nine products of two such numbers, the six largest are added up in f32: what is left out is below 2^-24 of the product.
-// Units cut off what does not fit when they add. So they add up one strip only, 32 elements of k, the small products first; strips are added to each other in plain f32, which rounds.
+// Matrix units multiply bf16. So each f32 is split into three numbers of bf16, whose sum it is. A product of two f32 is then the sum of nine products of these numbers, of which the six largest are added up in f32; the other
+// three are together less than 2^-24 of the product.
 //
-// A work-group computes ROWS x COLUMNS elements. It splits a strip of a and b while the units multiply the strip before. A cluster of PARTS work-groups shares the sum over k: each takes a part of k,
-// and then adds up a part of the rows from the shared memory of all.
+// When the units add, they cut off the bits that do not fit and do not round. So they add up only one strip, which is 32 elements along k, the small products first. The sums of strips are added in plain f32, which rounds.
 //
-// The units read b from shared memory, and a too if there is one part. With several parts (IS_HELD), which are long, an item has its elements of a in registers: half as much goes through the shared memory, and a strip takes two
-// thirds of the time. The first strip takes longer.
+// A work-group computes ROWS x COLUMNS elements of y. While the units multiply one strip, the items load and split the next. A cluster of PARTS work-groups computes the same elements: each work-group adds up a part of k, and
+// then a part of the rows from the shared memory of all work-groups of the cluster.
 //
-// Where the sum is not finite, it is computed again by plain f32: a number that is infinite, or becomes so in bf16, cannot be split.
+// The units always read b from shared memory. With one part they read a from there, too. With several parts (IS_HELD) each item has its elements of a in registers: half as many bytes go through the shared memory, and a strip takes
+// two thirds of the time. The first strip takes longer, which units.c counts when it chooses the number of parts.
 //
-// The host defines WARPGROUPS (1 or 2), COLUMNS (64 or 128), PARTS, and A_TURNED and B_TURNED: 0 if elements along k are neighbours, 1 if those along m or n are. These lines of a and b, and those of y, have a multiple of 4
-// elements and begin at multiples of 16 bytes.
+// A number that is infinite, or becomes infinite in bf16, cannot be split: a sum that is not finite is computed again in plain f32.
+//
+// The host defines WARPGROUPS (1 or 2), COLUMNS (64 or 128), PARTS, and A_TURNED and B_TURNED: 0 if elements along k are neighbours in memory, 1 if elements along m (of a) or n (of b) are. A line is a sequence of such neighbours:
+// lines of a, b and y have a multiple of 4 elements and begin at multiples of 16 bytes.
 
 #define IS_HELD (PARTS > 1)
 static_assert(!IS_HELD || COLUMNS == 64, "with several parts a tile has 64 columns");
@@ -24,13 +26,13 @@ typedef unsigned long long u64;
 enum {
   ROWS = 64 * WARPGROUPS,
   THREADS = 128 * WARPGROUPS,
-  DEPTH = 32,  // of a strip along k
+  DEPTH = 32,  // elements of a strip along k
   A_BYTES = ROWS * DEPTH * 2,
   B_BYTES = COLUMNS * DEPTH * 2,
   STRIP_BYTES = 3 * (IS_HELD ? B_BYTES : A_BYTES + B_BYTES),
-  A_STEP = A_BYTES >> 4,  // from the first numbers of a strip to the second ones, as wgmma counts
+  A_STEP = A_BYTES >> 4,  // from the first numbers of a strip to the second ones, in the units of 16 bytes that wgmma counts in
   B_STEP = B_BYTES >> 4,
-  PITCH = COLUMNS + 8,  // of rows of sums in shared memory
+  PITCH = COLUMNS + 8,  // elements from one row of sums in shared memory to the next
 };
 
 struct product {
@@ -50,7 +52,7 @@ __device__ __forceinline__ u32 rounded(float first, float second) {
   return pair;
 }
 
-// Splits two neighbours: numbers[i] has number i of both.
+// Splits two neighbours into three numbers each: numbers[i] has number i of both.
 __device__ __forceinline__ void split(float first, float second, u32 (&numbers)[3]) {
 #pragma unroll
   for (int i = 0; i < 3; i++) {
@@ -60,22 +62,23 @@ __device__ __forceinline__ void split(float first, float second, u32 (&numbers)[
   }
 }
 
-// Where element k of a strip goes along k. A lane that holds a has elements 2 q, 2 q + 1, 2 q + 8 and 2 q + 9 of each 16, as wgmma counts: four neighbours of a go there, and so must those of b.
+// The place of element k of a strip among the elements along k. wgmma expects elements 2 q, 2 q + 1, 2 q + 8 and 2 q + 9 of each 16 in the registers of one lane. With a in registers, a lane takes four neighbours of a in their
+// place, since it can read these at once; the elements of b are put into the same order.
 __device__ __forceinline__ int place_of(int k) { return IS_HELD ? k / 16 * 16 + k % 16 / 4 * 2 + k % 2 + k % 4 / 2 * 8 : k; }
 
 __device__ __forceinline__ void put(u32 at, u32 left, u32 right) {
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(left), "r"(right) : "memory");
 }
 
-// A strip of a or b: SIZE rows or columns, DEPTH elements along k. Where it is turned, a line is the elements of one k.
+// A strip of a or b: SIZE rows or columns, DEPTH elements along k. TURNED: a line has all rows or columns of one k.
 //
-// In shared memory, lines that are not turned have 64 bytes; turned ones are cut into pieces of 128 bytes, and those of a strip lie one below the other. Units of 16 bytes change places by the number of their
-// line ("swizzle"), so that eight lines are read without conflicts.
+// In shared memory, lines that are not turned have 64 bytes. Turned lines are cut into pieces of 128 bytes: first the first pieces of all lines, then the second ones. The blocks of 16 bytes of a line are put into an order that depends on the
+// line's number ("swizzle"), so that eight lines are read without bank conflicts.
 template <int SIZE, int TURNED>
 struct strip {
   enum { PER_LINE = (TURNED ? SIZE : DEPTH) / 4, VECTORS = SIZE * DEPTH / 4 / THREADS, HOP = THREADS / PER_LINE };
-  float4 held[VECTORS];  // HOP lines apart
-  const float *from;     // the next of them
+  float4 held[VECTORS];  // the item's elements, HOP lines apart
+  const float *from;     // where the first of the next strip is
   int left, size;        // elements along k, and rows or columns, that are left from there on
 
   __device__ __forceinline__ void begin(const float *x, long long step, int first, int sizes, int k, int k_end) {
@@ -98,7 +101,7 @@ struct strip {
     left -= DEPTH;
   }
 
-  // Stores their first, second and third numbers, each SIZE * DEPTH * 2 bytes after the ones before.
+  // Splits these elements, and stores first numbers from `to` on, second ones SIZE * DEPTH * 2 bytes later, and third ones as many bytes after these.
   __device__ __forceinline__ void store(u32 to) const {
 #pragma unroll
     for (int i = 0; i < VECTORS; i++) {
@@ -161,7 +164,7 @@ struct rows {
     left -= DEPTH;
   }
 
-  // numbers[16 of k][number] as wgmma takes them: pairs of elements 0 and 1 of both rows, then of 2 and 3.
+  // Splits the elements into numbers[which 16 of k][which number], in the order that wgmma expects: the pairs of elements 0 and 1 of both rows, then those of 2 and 3.
   __device__ __forceinline__ void split_into(u32 (&numbers)[2][3][4]) const {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -177,8 +180,7 @@ struct rows {
 
 // --- Multiplying --------------------------------------------------------------------------------------------------------
 
-// wgmma's description of 16 k of a strip from row or column `first` on: where it is, the bytes from one piece of 64 elements to the next, from eight lines to the next eight, and the
-// kind of swizzle.
+// wgmma's description of 16 elements along k of a strip, from row or column `first` on: the address, the bytes from one piece of 64 elements to the next, the bytes from eight lines to the next eight, and the kind of swizzle.
 template <int TURNED>
 __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
   u32 at = strip + (TURNED ? first / 64 * (DEPTH * 128) + k * 128 : first * 64 + k * 2);
@@ -190,7 +192,7 @@ __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
       "+f"(d[i + 7])
 
-// d = a b for 64 rows, or d += a b if `adds`. b is described, and so is a unless it is held.
+// d = a b for 64 rows, or d += a b if `adds`. b is given by its description, and so is a, unless it is in registers.
 #if IS_HELD
 #define MULTIPLY(d, a, b, adds) \
   asm volatile( \
@@ -225,7 +227,7 @@ __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
 __device__ __forceinline__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
 #if IS_HELD
-// Begins to compute d = a b for one strip, which has 32 elements of k: the small products.
+// Begins to compute d = a b for one strip: the three smallest of the six products, for 2 x 16 elements along k.
 __device__ __forceinline__ void multiply_small(float *d, const u32 (&a)[2][3][4], u64 b, u64 next_b) {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   MULTIPLY(d, a[0][0], b + 2 * B_STEP, 0);
@@ -237,7 +239,7 @@ __device__ __forceinline__ void multiply_small(float *d, const u32 (&a)[2][3][4]
   commit();
 }
 
-// And the large ones.
+// Adds the three largest products.
 __device__ __forceinline__ void multiply_large(float *d, const u32 (&a)[2][3][4], u64 b, u64 next_b) {
   MULTIPLY(d, a[0][0], b + B_STEP, 1);
   MULTIPLY(d, a[1][0], next_b + B_STEP, 1);
@@ -248,7 +250,7 @@ __device__ __forceinline__ void multiply_large(float *d, const u32 (&a)[2][3][4]
   commit();
 }
 #else
-// Four of the small products, of 16 elements of k.
+// Four of the five small products, for 16 elements along k.
 __device__ __forceinline__ void multiply_small(float *d, u64 a, u64 b) {
   MULTIPLY(d, a + 2 * A_STEP, b, 1);
   MULTIPLY(d, a + A_STEP, b + B_STEP, 1);
@@ -256,7 +258,7 @@ __device__ __forceinline__ void multiply_small(float *d, u64 a, u64 b) {
   MULTIPLY(d, a + A_STEP, b, 1);
 }
 
-// Begins to compute d = a b for one strip, which has 32 elements of k.
+// Begins to compute d = a b for one strip, 2 x 16 elements along k.
 __device__ __forceinline__ void multiply(float *d, u32 at, u32 row) {
   u64 a = describe<A_TURNED>(at, row, 0), b = describe<B_TURNED>(at + 3 * A_BYTES, 0, 0);
   u64 next_a = describe<A_TURNED>(at, row, 16), next_b = describe<B_TURNED>(at + 3 * A_BYTES, 0, 16);
@@ -299,7 +301,7 @@ __device__ __forceinline__ float activated(float x, int activation) {
   return x;
 }
 
-// Four neighbours of a row of y, of which `sum` is the product.
+// Stores four neighbours of a row of y; `sum` has the product.
 __device__ __forceinline__ void finish(const product &p, const float *a, const float *b, int row, int column,
                                        float *sum) {
   const float *c = p.c + blockIdx.z * p.c_batch + row * p.c_step + column;
@@ -323,7 +325,7 @@ __device__ __forceinline__ void wait_for_all() {
 #endif
 }
 
-// Puts the sums of this work-group into its shared memory, as wgmma has them: each item has pairs of neighbours in rows 8 apart, or in those that struct rows says.
+// Puts the sums of this work-group into its shared memory. As wgmma leaves them, each item has pairs of neighbours of two rows, which are 8 apart, or neighbours if a is turned and in registers (struct rows).
 __device__ __forceinline__ void put_sums(u32 shared, const float *sums) {
   int lane = threadIdx.x % 32, column = lane % 4 * 2;
   int row = threadIdx.x / 32 * 16 + lane / 4 * (IS_HELD && A_TURNED ? 2 : 1), next = IS_HELD && A_TURNED ? 1 : 8;
@@ -334,7 +336,7 @@ __device__ __forceinline__ void put_sums(u32 shared, const float *sums) {
   }
 }
 
-// Adds four neighbours that work-group `part` of the cluster has put there.
+// Adds the four neighbours at `at` in the shared memory of work-group `part` of the cluster.
 __device__ __forceinline__ void add_part(u32 at, int part, float *sum) {
   float x[4];
 #if PARTS > 1
@@ -350,11 +352,11 @@ __device__ __forceinline__ void add_part(u32 at, int part, float *sum) {
 
 __device__ __forceinline__ void fence_stores() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// What an item has of a tile while it adds up a part of k.
+// What an item holds of a tile while its work-group adds up its part of k.
 struct tile {
 #if IS_HELD
   rows a;
-  u32 numbers[2][2][3][4];  // of the strip that is multiplied, and of the next one
+  u32 numbers[2][2][3][4];  // the split elements of the strip that is being multiplied, and those of the next one
 #else
   strip<ROWS, A_TURNED> a;
 #endif
@@ -362,7 +364,7 @@ struct tile {
   float sums[COLUMNS / 2], d[COLUMNS / 2];
 
 #if IS_HELD
-  // Multiplies the strip in half NOW of `numbers` and of the shared memory, and makes the next one ready in the other half.
+  // Multiplies the strip in half NOW of `numbers` and of the shared memory; meanwhile it puts the next strip into the other half.
   template <int NOW>
   __device__ __forceinline__ void multiply_strip(const product &p, u32 shared) {
     u32 at = shared + NOW * STRIP_BYTES;
