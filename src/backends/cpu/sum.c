@@ -12,7 +12,7 @@
 
 enum { LEAST_BLOCK = 1 << 16, MOST_BLOCKS = 256 };  // elements; a block is long enough to be worth a thread's while
 
-// Of rows that are gathered together. Web pages gather each row by itself, as their module has to stay small.
+// Bytes of rows that are gathered together. Web pages gather each row by itself, as their module has to stay small.
 #if defined(__wasm__)
 enum { GATHERED_BYTES = 0 };
 #else

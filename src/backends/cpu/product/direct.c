@@ -65,8 +65,8 @@ size_t tsri_product_direct_scratch_bytes(const tsri_product *p) {
   return panel_bytes(p) * (size_t)d.parts;
 }
 
-// Rows of b from `k` on whose vectors of `width` elements from column `first` on end before b does. Beyond column n a vector has elements of the rows after it, whose sums are
-// not used.
+// How many rows of b, from row `k` on, can be read in place by vectors of `width` elements from column `first` on: those vectors must end before b does. Beyond column n such a
+// vector has elements of the rows after it, whose sums are not used.
 static int64_t rows_in_place(const tsri_product *p, int64_t first, int64_t k, int64_t width) {
   int64_t beyond = width - (p->n - first), row = p->b.row;
   if (beyond <= 0) return p->k - k;
