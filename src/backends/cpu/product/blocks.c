@@ -149,21 +149,26 @@ static cell cell_at(const cells *c, int number) {
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
 
-// As the kernels' pack, for elements that are not sums: one panel of `count` lines.
+// As the kernels' pack, for elements that are not sums: one panel of `count` lines. Lines along k are widened a piece at a time, which the kernels' pack then transposes by whole vectors.
 static void pack_narrow(const chunk *c, float *panel, int width, int64_t count, const char *from, int64_t line_step,
                         int64_t k_step) {
+  enum { PIECE_OF_K = 64, MOST_WIDTH = 32 };
   const tsri_product *p = c->p;
-  float line[K_BLOCK];
-  memset(panel, 0, (size_t)(c->depth * width) * sizeof *panel);
   if (line_step == 1) {
+    if (count < width) memset(panel, 0, (size_t)(c->depth * width) * sizeof *panel);
     for (int64_t k = 0; k < c->depth; k++) {
       p->storage->load(panel + k * width, from + k * k_step * (int64_t)p->element, 1, (uint32_t)count);
     }
     return;
   }
-  for (int64_t i = 0; i < count; i++) {
-    p->storage->load(line, from + i * line_step * (int64_t)p->element, k_step, (uint32_t)c->depth);
-    for (int64_t k = 0; k < c->depth; k++) panel[k * width + i] = line[k];
+  float lines[MOST_WIDTH * PIECE_OF_K];
+  for (int64_t k = 0; k < c->depth; k += PIECE_OF_K) {
+    int64_t length = at_most(c->depth - k, PIECE_OF_K);
+    for (int64_t i = 0; i < count; i++) {
+      const char *line = from + (i * line_step + k * k_step) * (int64_t)p->element;
+      p->storage->load(lines + i * length, line, k_step, (uint32_t)length);
+    }
+    p->kernels->pack(panel + k * width, width, count, length, lines, length, 1);
   }
 }
 
