@@ -152,6 +152,17 @@ check_gradients() {
   check_sample "$1" 1000 --grad "${part[@]}"
 }
 
+# check_shapes BACKEND SECONDS: operators on random shapes (random_shapes.py); others each time, and for ten minutes, if all cases are wanted. Not under a sanitizer,
+# with which Python is not built.
+check_shapes() {
+  local seconds=$2 seed=1
+  [[ -z ${TSR_TEST_SANITIZE:-} ]] || return 0
+  [[ -z ${TSR_TEST_SAMPLE:-} ]] || seconds=600 seed=$RANDOM
+  PYTHONPATH=$TSR_TEST_BUILD_DIR/python /usr/bin/python3 "${BASH_SOURCE[0]%/*}/random_shapes.py" "$1" --seconds "$seconds" --seed "$seed" \
+    >"$work/out" 2>"$work/err" || fail "random_shapes.py $1 --seed $seed exits with $?"
+  cat "$work/out"
+}
+
 # check_validated ONE_IN [OPTION...]: Vulkan under the Khronos validation layer with synchronisation validation. Any message fails. Not
 # under a sanitizer, which would call what the layer keeps until the process ends a leak of ours.
 check_validated() {

@@ -30,6 +30,7 @@ done
 printf '%s pass\n' "${programs[*]}"
 check_graphs rocm 2 300
 check_examples rocm
+check_shapes rocm 10
 check_queues rocm
 [[ -z ${TSR_TEST_SAMPLE:-} ]] || check_gradients rocm 7
 # The matrix units, in products and in attention.
