@@ -62,7 +62,7 @@ set(test_environment
   "TSR_TEST_HIP_CACHE=${PROJECT_SOURCE_DIR}/build/drivers/hip"
   "POCL_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/pocl"
   "MESA_SHADER_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/mesa"
-  # PoCL and lavapipe do not optimise kernels, which is a third of the time they take; they do for tests of drivers and emitters (below).
+  # PoCL and lavapipe do not optimise kernels, which is a third of the time they take; they do for tests of drivers, emitters and the runtime (list_tests.cmake).
   "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable"
   "GALLIVM_PERF=nopt"
   "PYTHONDONTWRITEBYTECODE=1"

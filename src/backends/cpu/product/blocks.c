@@ -152,7 +152,7 @@ static cell cell_at(const cells *c, int number) {
 // As the kernels' pack, for elements that are not sums: one panel of `count` lines. Lines along k are widened a piece at a time, which the kernels' pack then transposes by whole vectors.
 static void pack_narrow(const chunk *c, float *panel, int width, int64_t count, const char *from, int64_t line_step,
                         int64_t k_step) {
-  enum { PIECE_OF_K = 64, MOST_WIDTH = 32 };
+  enum { PIECE_OF_K = 64 };
   const tsri_product *p = c->p;
   if (line_step == 1) {
     if (count < width) memset(panel, 0, (size_t)(c->depth * width) * sizeof *panel);
@@ -161,7 +161,7 @@ static void pack_narrow(const chunk *c, float *panel, int width, int64_t count, 
     }
     return;
   }
-  float lines[MOST_WIDTH * PIECE_OF_K];
+  float lines[TSRI_PRODUCT_MOST_WIDTH * PIECE_OF_K];
   for (int64_t k = 0; k < c->depth; k += PIECE_OF_K) {
     int64_t length = at_most(c->depth - k, PIECE_OF_K);
     for (int64_t i = 0; i < count; i++) {

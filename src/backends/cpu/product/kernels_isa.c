@@ -192,9 +192,13 @@ static void gelu_f64(double *x, uint32_t count, const tsri_lane_math *math) {
 #include "direct_isa.inc"
 #endif
 
+enum { WIDTH = TILE_VECTORS * (int)(sizeof(f32_vec) / sizeof(float)) };
+_Static_assert((int)WIDTH <= (int)TSRI_PRODUCT_MOST_WIDTH && (int)TILE_ROWS <= (int)TSRI_PRODUCT_MOST_WIDTH,
+               "panels are packed through memory for so many lines");
+
 const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .tile_rows = TILE_ROWS,
-    .tile_columns = TILE_VECTORS * (int)(sizeof(f32_vec) / sizeof(float)),
+    .tile_columns = WIDTH,
     .tile = tile_f32,
 #if HAS_DIRECT
     .tile_at = tile_at_f32,

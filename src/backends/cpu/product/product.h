@@ -201,7 +201,8 @@ void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64
 
 enum { TSRI_PRODUCT_COPY_SLACK = 64 };
 
-enum { TSRI_PRODUCT_K_BLOCK = 256, TSRI_PRODUCT_MOST_TILE = 16 * 32 };  // elements of the largest register tile
+// MOST_WIDTH: lines of the widest panel of f32, which are rows or columns of a register tile. MOST_TILE: elements of the largest tile.
+enum { TSRI_PRODUCT_K_BLOCK = 256, TSRI_PRODUCT_MOST_WIDTH = 32, TSRI_PRODUCT_MOST_TILE = 16 * 32 };
 
 // Bytes of scratch memory that tsri_product_run needs.
 size_t tsri_product_scratch_bytes(const tsri_product *p);
