@@ -152,6 +152,14 @@ def sample(run, wait, calls, off=0):
     return (took - off * calls if queued > 0.95 * took else took) / calls
 
 
+def calls_of(run, wait, seconds):
+    """How many calls take `seconds`. One call alone is mostly its wait, so the second guess is made with as many calls as the first one said."""
+    calls = 1
+    for _ in range(3):
+        calls = max(1, min(MOST_CALLS, int(seconds * 1e9 / sample(run, wait, calls))))
+    return calls
+
+
 def nothing_cost(run):
     best = 1e9
     for _ in range(3):
@@ -194,8 +202,7 @@ def measure(ours, torch, cell, args, known):
             contenders["torch"] = (lambda: op.torch(torch, *tensors), torch.cuda.synchronize, 0)
         times, calls = {}, {}
         for name, contender in contenders.items():
-            sample(*contender[:2], 1)
-            calls[name] = max(1, min(MOST_CALLS, int(args.seconds * 1e9 / sample(*contender[:2], 1))))
+            calls[name] = calls_of(*contender[:2], args.seconds)
             times[name] = []
         take_turns(contenders, calls, times, args.turns)
         if "torch" in times and ratio_of(times) < BEHIND:
