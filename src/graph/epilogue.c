@@ -50,24 +50,57 @@ static void put_load(const tsri_codegen *gen, const char *kernel, bool has_param
   tsri_builder_add(builder, "  return A(val%u);\n}\n", tsri_fused_place(gen->fused, input));
 }
 
-// fill softmax.store(…) { …; store(A(val3), index, column); }
-static void put_store(const tsri_codegen *gen, const char *kernel, bool has_params, tsri_builder *builder) {
-  const tsri_node *heavy = gen->fused->heavy, *root = gen->fused->root;
-  tsri_builder_add(builder, "fill %s.store(", kernel);
-  if (has_params) put_params(gen, builder);
-  tsri_builder_add(builder, ") {\n  %s val%u = %s(value);\n", tsri_codegen_type(heavy->dtype),
+// f32 val0 = f32(value); … val3 = …: the operators after the heavy one, for one element of its result.
+static void put_outer(const tsri_codegen *gen, tsri_builder *builder, const char *indent) {
+  const tsri_node *heavy = gen->fused->heavy;
+  tsri_builder_add(builder, "%s%s val%u = %s(value);\n", indent, tsri_codegen_type(heavy->dtype),
                    tsri_fused_place(gen->fused, heavy->slot), tsri_codegen_result(heavy->dtype));
-  tsri_codegen_leaves(gen, TSRI_OUTER, leaf_index, builder, "  ");
-  tsri_codegen_nodes(gen, TSRI_OUTER, builder, "  ");
-  tsri_builder_add(builder, "  store(A(val%u), index, column);\n}\n", tsri_fused_place(gen->fused, root->slot));
+  tsri_codegen_leaves(gen, TSRI_OUTER, leaf_index, builder, indent);
+  tsri_codegen_nodes(gen, TSRI_OUTER, builder, indent);
 }
 
-static tsr_status put_text(const tsri_codegen *gen, const char *text, const char *kernel, tsri_builder *builder) {
+// fill matmul_long.store(…) { …; store(A(val3), index, column); }
+static void put_store(const tsri_codegen *gen, const char *kernel, bool has_params, tsri_builder *builder) {
+  tsri_builder_add(builder, "fill %s.store(", kernel);
+  if (has_params) put_params(gen, builder);
+  tsri_builder_add(builder, ") {\n");
+  put_outer(gen, builder, "  ");
+  tsri_builder_add(builder, "  store(A(val%u), index, column);\n}\n",
+                   tsri_fused_place(gen->fused, gen->fused->root->slot));
+}
+
+// The same for four elements side by side, `values`: the first is element `at` of the result, and element `from` of its row.
+static void put_store_quad(const tsri_codegen *gen, const char *kernel, bool has_params, tsri_builder *builder) {
+  tsri_builder_add(builder, "fill %s.store_quad(", kernel);
+  if (has_params) put_params(gen, builder);
+  tsri_builder_add(builder,
+                   ") {\n  A results[4];\n  unroll for (u32 i = 0; i < 4; i++) {\n"
+                   "    A value = i == 0 ? values.x : i == 1 ? values.y : i == 2 ? values.z : values.w;\n"
+                   "    u32 index = at + i, column = from + i;\n");
+  put_outer(gen, builder, "    ");
+  tsri_builder_add(builder,
+                   "    results[i] = A(val%u);\n  }\n"
+                   "  store_quad(Ax4(results[0], results[1], results[2], results[3]), at, from);\n}\n",
+                   tsri_fused_place(gen->fused, gen->fused->root->slot));
+}
+
+// Whether the kernel stores four results at a time: then its parameter WIDE_Y is 1, and its hook is store_quad.
+static bool stores_quads(const tsri_kernel_source *source) {
+  for (size_t i = 0; i < source->arg_count; i++) {
+    const tsri_lang_arg *arg = &source->args[i];
+    if (!arg->is_type && strcmp(arg->name, "WIDE_Y") == 0) return arg->value != 0;
+  }
+  return false;
+}
+
+static tsr_status put_text(const tsri_codegen *gen, const char *text, const tsri_kernel_source *source,
+                           tsri_builder *builder) {
+  const char *kernel = source->kernel;
   tsri_codegen_helpers(gen, builder);
   tsri_builder_put(builder, text, strlen(text));
   bool has_load = has_space(gen, TSRI_INNER), has_store = has_space(gen, TSRI_OUTER);
   if (has_load) put_load(gen, kernel, true, builder);
-  if (has_store) put_store(gen, kernel, !has_load, builder);
+  if (has_store) (stores_quads(source) ? put_store_quad : put_store)(gen, kernel, !has_load, builder);
   return builder->has_failed ? TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the text of %s", kernel) : TSR_OK;
 }
 
@@ -76,7 +109,7 @@ static tsr_status build(tsri_graph_state *state, const tsri_codegen *gen, const 
   tsri_builder builder = {0};
   const char *text = tsri_embedded_text(source->file, NULL);
   if (!text) return TSRI_FAIL(TSR_ERR_INTERNAL, "no kernel file %s.tk is embedded", source->file);
-  tsr_status status = put_text(gen, text, source->kernel, &builder);
+  tsr_status status = put_text(gen, text, source, &builder);
   source->text = builder.text;
   source->bytes = builder.bytes;
   if (status == TSR_OK) status = tsri_generated_kernel(state, key, key_words, source, out_built);

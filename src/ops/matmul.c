@@ -228,9 +228,7 @@ static void pass_strides(const product *p, const product_part *part, tsri_call *
 }
 
 // Whether y can be stored four elements at a time.
-static bool stores_quads(const tsri_kernel_run *run, const product *p) {
-  return !run->epilogue && p->beta == 0 && p->n % 4 == 0;
-}
+static bool stores_quads(const product *p) { return p->beta == 0 && p->n % 4 == 0; }
 
 static void start_fragments(const tsri_kernel_run *run, const product *p, const way *how, tsri_call *call) {
   const tsri_fragment_tile *t = &how->units;
@@ -240,7 +238,7 @@ static void start_fragments(const tsri_kernel_run *run, const product *p, const 
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("WA", carrier(run->dtype, how, how->is_wide_a)),
                 TSRI_TYPE("WB", carrier(run->dtype, how, how->is_wide_b)),
                 TSRI_CONSTANT("SCALED", p->alpha != 1 || p->beta != 0), TSRI_CONSTANT("WIDE_A", how->is_wide_a),
-                TSRI_CONSTANT("WIDE_B", how->is_wide_b), TSRI_CONSTANT("WIDE_Y", stores_quads(run, p)),
+                TSRI_CONSTANT("WIDE_B", how->is_wide_b), TSRI_CONSTANT("WIDE_Y", stores_quads(p)),
                 TSRI_CONSTANT("A_COLUMNS", t->a_by_columns), TSRI_CONSTANT("B_COLUMNS", t->b_by_columns),
                 TSRI_CONSTANT("EDGES", has_edges), TSRI_CONSTANT("TAIL", p->k % t->depth != 0),
                 TSRI_CONSTANT("M", t->fragment.m), TSRI_CONSTANT("N", t->fragment.n), TSRI_CONSTANT("K", t->fragment.k),
@@ -267,7 +265,7 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
           TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("A_ALONG_K", p->a.row != 1 || p->a.column == 1),
                     TSRI_CONSTANT("B_ALONG_N", p->b.row != 1 || p->b.column == 1),
                     TSRI_CONSTANT("WIDE_A", how->is_wide_a), TSRI_CONSTANT("WIDE_B", how->is_wide_b),
-                    TSRI_CONSTANT("WIDE_Y", tsr_dtype_bytes(run->dtype) == 2 && stores_quads(run, p)),
+                    TSRI_CONSTANT("WIDE_Y", tsr_dtype_bytes(run->dtype) == 2 && stores_quads(p)),
                     TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n), TSRI_CONSTANT("DEPTH", t->depth),
                     TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n), TSRI_CONSTANT("STEPS", how->steps),
                     TSRI_CONSTANT("INSIDE", TSRI_TUNED(tsri_tuning_of(run->device), matmul_inside)),

@@ -177,6 +177,14 @@ static tsr_tensor *gemm(tsr_device *device, int64_t rows, int64_t cols) {
   tsr_tensor *a = numbers(device, TSR_F32, rows, cols, 1), *b = numbers(device, TSR_F32, cols, 40, 2);
   return tsr_gemm(2, a, b, 0.5, numbers(device, TSR_F32, rows, 40, 3));
 }
+// Results of 16 bits whose rows have a multiple of four elements are stored four at a time, with what comes after the product.
+static tsr_tensor *narrow_matmul(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_matmul(numbers(device, TSR_F16, rows, cols, 1), numbers(device, TSR_F16, cols, 68, 2));
+}
+static tsr_tensor *narrow_layer(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *product = narrow_matmul(device, rows, cols), *more = numbers(device, TSR_F16, rows, 68, 4);
+  return tsr_relu(tsr_add(tsr_add(product, tsr_rand(device, TSR_F16, TSR_SHAPE(68), 3)), more));
+}
 static tsr_tensor *gemv(tsr_device *device, int64_t rows, int64_t cols) {
   return tsr_gemv(numbers(device, TSR_F32, rows, cols, 1), tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 2));
 }
@@ -186,6 +194,8 @@ TEST(products_give_the_same_in_blocks) {
   check_all(turned_matmul, 1e-5);
   check_all(gemm, 1e-5);
   check_all(gemv, 1e-5);
+  check_all(narrow_matmul, 0x1p-10);
+  check_all(narrow_layer, 0x1p-9);
 }
 
 // --- Copies -----------------------------------------------------------------------------------------------------------
