@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "graph/embedded.h"
+#include "graph/node.h"
 #include "ops/fragment_tile.h"
 #include "runtime/device.h"
 #include "runtime/program.h"
@@ -239,10 +240,11 @@ static void give_units(tsr_device *device) {
   device->limits.fragments[device->limits.fragment_count++] = (tsr_fragment_size){TSR_BF16, 16, 16, 16};
 }
 
-static bool has_seen_fragments;
+static bool has_seen_fragments, has_seen_copies;
 
 static void look(const tsri_kernel *kernel) {
   if (strcmp(kernel->name, "matmul_fragments") == 0) has_seen_fragments = true;
+  if (strcmp(kernel->name, "copy_lines") == 0) has_seen_copies = true;
 }
 
 typedef struct product_case {
@@ -263,33 +265,54 @@ static double wanted_at(const product_case *c, int e) {
   return sum;
 }
 
-// Through the operator. The CPU has products of its own: they are taken away, so that it is done by a kernel.
-static void a_product_with_bias_and_relu(tsr_device *device) {
-  static const product_case c = {17, 40, 33, 2, false, true};
+// relu(a b + bias) through the operator, in bf16. The CPU has products of its own: they are taken away, so that it is done by a kernel.
+static void check_layer(tsr_device *device, const product_case *c) {
   const tsri_backend *whole = device->backend;
   tsri_backend without = *whole;
   without.native_ops = NULL;
   device->backend = &without;
   give_units(device);
-  tsr_tensor *a = numbers(device, TSR_BF16, TSR_SHAPE(c.batch, c.m, c.k), 4);
-  tsr_tensor *b = numbers(device, TSR_BF16, TSR_SHAPE(c.n, c.k), 5);
-  tsr_tensor *bias = numbers(device, TSR_BF16, TSR_SHAPE(c.n), 6);
+  tsr_tensor *a = numbers(device, TSR_BF16, c->a_turned ? TSR_SHAPE(c->k, c->m) : TSR_SHAPE(c->batch, c->m, c->k), 4);
+  tsr_tensor *b = numbers(device, TSR_BF16, c->b_turned ? TSR_SHAPE(c->n, c->k) : TSR_SHAPE(c->k, c->n), 5);
+  tsr_tensor *bias = numbers(device, TSR_BF16, TSR_SHAPE(c->n), 6);
+  if (c->a_turned) a = tsr_transpose(a, 0, 1);
+  if (c->b_turned) b = tsr_transpose(b, 0, 1);
   tsri_built_watch = look;
-  tsr_tensor *y = tsr_relu(tsr_add(tsr_matmul(a, tsr_transpose(b, 0, 1)), bias));
+  tsr_tensor *y = tsr_relu(tsr_add(tsr_matmul(a, b), bias));
   CHECK_OK(tsr_evaluate(y));  // by itself: with a cast after it, sum and relu would be a kernel of their own
   static float is[4 * MOST_ELEMENTS];
-  int count = c.batch * c.m * c.n;
+  int count = c->batch * c->m * c->n;
   CHECK_OK(tsr_read(tsr_cast(y, TSR_F32), is, (size_t)count * sizeof *is));
   CHECK(has_seen_fragments);
   tsri_built_watch = NULL;
   for (int e = 0; e < count; e++) {
-    double wanted = wanted_at(&c, e) + number_at(6, e % c.n);
+    double wanted = wanted_at(c, e) + number_at(6, e % c->n);
     if (fabs(wanted) <= 256) CHECK_NEAR(is[e], wanted > 0 ? wanted : 0, 0.0);  // exact in bf16
   }
   device->backend = whole;
 }
 
+static void a_product_with_bias_and_relu(tsr_device *device) {
+  check_layer(device, &(product_case){17, 40, 33, 2, false, true});
+}
+
 TEST(a_product_with_bias_and_relu_is_a_kernel_of_fragments) { on_the_cpu(a_product_with_bias_and_relu); }
+
+// Lines of a, of b, of both and of the result that do not begin at multiples of 16 bytes.
+static void products_of_copies(tsr_device *device) {
+  static const product_case cases[] = {{33, 40, 35, 1, false, false},
+                                       {33, 39, 40, 1, false, false},
+                                       {33, 37, 35, 1, false, true},
+                                       {35, 39, 33, 1, true, false},
+                                       {39, 40, 35, 1, true, true}};
+  tsri_graph_state *state = NULL;
+  CHECK_OK(tsri_graph_state_for(device, &state));
+  CHECK(tsri_tuning_change(&state->tuning, "product_alignment=16,product_padded=1"));
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) check_layer(device, &cases[i]);
+  CHECK(has_seen_copies);
+}
+
+TEST(factors_with_unaligned_lines_are_copied_and_multiplied_by_fragments) { on_the_cpu(products_of_copies); }
 
 // The kernel itself with each of its parameters, on the CPU.
 typedef struct kernel_case {

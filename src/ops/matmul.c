@@ -182,8 +182,14 @@ typedef struct product_part {
   int64_t a_at, b_at, c_at, y_at;  // index of its first element in a, b, c and y
 } product_part;
 
+// Whether BLOCKS reads its factors as words of two elements.
+static bool reads_words(tsr_dtype dtype, const way *how) {
+  return how->method == BLOCKS && (dtype == TSR_F16 || dtype == TSR_BF16) && how->is_wide_a && how->is_wide_b;
+}
+
 // The dtype as which a factor is bound. FRAGMENTS moves bits: words of two elements, or single elements as i16.
 static tsr_dtype carrier(tsr_dtype dtype, const way *how, bool is_wide) {
+  if (reads_words(dtype, how)) return TSR_U32;
   if (how->method != FRAGMENTS) return dtype;
   return is_wide ? TSR_U32 : TSR_I16;
 }
@@ -265,6 +271,10 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
           TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("A_ALONG_K", p->a.row != 1 || p->a.column == 1),
                     TSRI_CONSTANT("B_ALONG_N", p->b.row != 1 || p->b.column == 1),
                     TSRI_CONSTANT("WIDE_A", how->is_wide_a), TSRI_CONSTANT("WIDE_B", how->is_wide_b),
+                    TSRI_TYPE("W", carrier(run->dtype, how, true)),
+                    TSRI_CONSTANT("WORDS", reads_words(run->dtype, how)),
+                    TSRI_TYPE("H", reads_words(run->dtype, how) ? TSR_U32 : tsri_accumulator(run->dtype)),
+                    TSRI_CONSTANT("BRAIN", run->dtype == TSR_BF16),
                     TSRI_CONSTANT("WIDE_Y", tsr_dtype_bytes(run->dtype) == 2 && stores_quads(p)),
                     TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n), TSRI_CONSTANT("DEPTH", t->depth),
                     TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n), TSRI_CONSTANT("STEPS", how->steps),
@@ -356,12 +366,31 @@ static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_bu
   return status;
 }
 
+static tsr_status run_all(const tsri_kernel_run *run, const product *p) {
+  tsr_buffer *filler = NULL;
+  tsr_status status = tsri_call_scratch(run->device, 1, run->dtype, &filler);
+  if (status == TSR_OK) status = run_parts(run, p, filler);
+  tsr_buffer_release(filler);
+  return status;
+}
+
+// The run's product with other factors and another result, and nothing after it.
+static tsr_status run_copies(const tsri_kernel_run *run, const product *p, tsr_buffer *const *factors,
+                             tsr_buffer *result) {
+  tsri_kernel_run copies = *run;
+  copies.input_count = 2;
+  copies.inputs = factors;
+  copies.output = result;
+  copies.epilogue = NULL;
+  return run_all(&copies, p);
+}
+
 // --- The operator ----------------------------------------------------------------------------------------------------
 
 // Computes the product by a native operator for another dtype, with conversions before and after, or for padded copies.
 // TSR_ERR_UNSUPPORTED, without a message, if there is none.
 static tsr_status run_in_parts(const tsri_kernel_run *run, const tsri_native_op *op) {
-  tsr_status status = tsri_matmul_padded(run, *op);
+  tsr_status status = tsri_matmul_padded(run, *op, run_copies);
   if (status != TSR_ERR_UNSUPPORTED || run->epilogue) return status;
   if (run->dtype == TSR_I8) return tsri_matmul_i8(run, *op);
   return tsri_dtype_is_f8(run->dtype) ? tsri_matmul_f8(run, *op) : TSR_ERR_UNSUPPORTED;
@@ -377,12 +406,7 @@ tsr_status tsri_run_matmul(const tsri_kernel_run *run) {
   if (status == TSR_OK) status = tsri_call_check("matmul", &result);
   if (status != TSR_OK || result.count == 0) return status;
   status = has_terms ? run_in_parts(run, &op) : TSR_ERR_UNSUPPORTED;
-  if (status != TSR_ERR_UNSUPPORTED) return status;
-  tsr_buffer *filler = NULL;
-  status = tsri_call_scratch(run->device, 1, run->dtype, &filler);
-  if (status == TSR_OK) status = run_parts(run, &op.is.product, filler);
-  tsr_buffer_release(filler);
-  return status;
+  return status == TSR_ERR_UNSUPPORTED ? run_all(run, &op.is.product) : status;
 }
 
 static tsr_status check_dtypes(const char *caller, const tsr_tensor *a, const tsr_tensor *b) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Copies matrices so that their lines begin at aligned addresses, and multiplies the copies natively.
+// Copies matrices so that their lines begin at aligned addresses, and multiplies the copies.
 #include "ops/matmul_padded.h"
 
 #include "graph/node.h"
 #include "ops/call.h"
+#include "ops/fragment_tile.h"
 
 enum { PRODUCT, A, B, BUFFERS };
 
@@ -24,8 +25,14 @@ static bool is_aligned(const tsri_matrix *x, tsr_dtype dtype, int64_t rows, int6
 
 static bool has_lines(const tsri_matrix *x) { return x->column == 1 || x->row == 1; }
 
-// On an H200, cuBLASLt multiplies bf16 at some 220 TFLOP/s if lines are not aligned, and at 650 if they are: that saves 6e-15 s for each multiplication. Copies
-// move 4 bytes for each element at some 4 TB/s, and three launches take 8 us.
+// Whether the device multiplies aligned lines by its matrix units: by a library of its own, or by our kernel of fragments.
+static bool has_units(const tsr_device *device, const tsri_native_op *op) {
+  tsri_fragment_tile tile;
+  return tsri_device_takes(device, op) || tsri_fragment_tile_choose(device, &op->is.product, op->dtype, &tile);
+}
+
+// On an H200, cuBLASLt multiplies bf16 at some 220 TFLOP/s if lines are not aligned, and at 650 if they are: that saves 6e-15 s for each multiplication. So
+// do our fragments through Vulkan (4095 x 4097 x 4096: 890 us, 4096^3: 414). Copies move 4 bytes for each element at some 4 TB/s, and three launches take 8 us.
 bool tsri_product_wants_padding(const tsr_device *device, const tsri_native_op *op) {
   const tsri_product_op *p = &op->is.product;
   bool is_narrow = op->dtype == TSR_F16 || op->dtype == TSR_BF16;
@@ -35,6 +42,8 @@ bool tsri_product_wants_padding(const tsr_device *device, const tsri_native_op *
   if (p->n % unit == 0 && is_aligned(&p->a, op->dtype, p->m, p->k, unit) &&
       is_aligned(&p->b, op->dtype, p->k, p->n, unit))
     return false;
+  if (!has_units(device, op)) return false;
+  if (tsri_tuning_of(device)->product_padded) return true;
   double m = (double)p->m, n = (double)p->n, k = (double)p->k;
   return m * n * k * 6e-15 > 1.5 * ((m * k + k * n + m * n) * 1e-12 + 8e-6);
 }
@@ -58,7 +67,6 @@ static tsr_status pad(const tsri_kernel_run *run, int input, int64_t rows, int64
                       int64_t all_columns, tsri_matrix *matrix, tsr_buffer **out_copy) {
   int64_t unit = unit_of(run->device, run->dtype);
   if (rows == all_rows && columns == all_columns && is_aligned(matrix, run->dtype, rows, columns, unit)) {
-    tsri_place_bind(&matrix->at, run->inputs[input]);
     *out_copy = tsr_buffer_retain(run->inputs[input]);
     return TSR_OK;
   }
@@ -74,32 +82,46 @@ static tsr_status pad(const tsri_kernel_run *run, int input, int64_t rows, int64
                       is_by_rows ? matrix->row : matrix->column, all_lines, pitch);
   *(is_by_rows ? &matrix->row : &matrix->column) = pitch;
   matrix->at.offset = 0;
-  tsri_place_bind(&matrix->at, *out_copy);
   return status;
 }
 
-static tsr_status multiply(const tsri_kernel_run *run, tsri_native_op *op, tsr_buffer **buffers) {
+// Columns of a are lines of m elements, and so of whole units.
+static void round_sizes(tsri_product_op *p, int64_t unit) {
+  if (p->a.column != 1) p->m = round_up(p->m, unit);
+  p->n = round_up(p->n, unit);
+  p->k = round_up(p->k, unit);
+}
+
+static tsr_status run_natively(tsr_device *device, tsri_native_op op, tsr_buffer **buffers) {
+  tsri_product_op *p = &op.is.product;
+  tsri_place_bind(&p->y, buffers[PRODUCT]);
+  tsri_place_bind(&p->a.at, buffers[A]);
+  tsri_place_bind(&p->b.at, buffers[B]);
+  return tsri_device_run_op(device, &op, buffers, BUFFERS);
+}
+
+static tsr_status multiply(const tsri_kernel_run *run, tsri_native_op *op, tsri_product_fn by_kernel,
+                           tsr_buffer **buffers) {
   tsri_product_op *p = &op->is.product;
-  int64_t unit = unit_of(run->device, run->dtype), m = p->m, n = p->n, k = p->k;
-  p->n = round_up(n, unit);
-  p->k = round_up(k, unit);
-  tsr_status status = tsri_call_scratch(run->device, m * p->n, run->dtype, &buffers[PRODUCT]);
+  int64_t m = p->m, n = p->n, k = p->k;
+  round_sizes(p, unit_of(run->device, run->dtype));
+  tsr_status status = tsri_call_scratch(run->device, p->m * p->n, run->dtype, &buffers[PRODUCT]);
   if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;
-  if (status == TSR_OK) status = pad(run, 0, m, k, m, p->k, &p->a, &buffers[A]);
+  if (status == TSR_OK) status = pad(run, 0, m, k, p->m, p->k, &p->a, &buffers[A]);
   if (status == TSR_OK) status = pad(run, 1, k, n, p->k, p->n, &p->b, &buffers[B]);
   if (status != TSR_OK) return status;
-  tsri_place_bind(&p->y, buffers[PRODUCT]);
-  status = tsri_device_run_op(run->device, op, buffers, BUFFERS);
+  status = run_natively(run->device, *op, buffers);
+  if (status == TSR_ERR_UNSUPPORTED) status = by_kernel(run, p, &buffers[A], buffers[PRODUCT]);
   if (status != TSR_OK) return status;
   tsri_call call;
   tsri_call_init_hooked(&call, run, "op_product", "copy_lines", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
   return copy_lines(&call, buffers[PRODUCT], 0, run->output, run->dtype, m, n, p->n, m, n);
 }
 
-tsr_status tsri_matmul_padded(const tsri_kernel_run *run, tsri_native_op product) {
+tsr_status tsri_matmul_padded(const tsri_kernel_run *run, tsri_native_op product, tsri_product_fn by_kernel) {
   if (!tsri_product_wants_padding(run->device, &product)) return TSR_ERR_UNSUPPORTED;
   tsr_buffer *buffers[BUFFERS] = {NULL};
-  tsr_status status = multiply(run, &product, buffers);
+  tsr_status status = multiply(run, &product, by_kernel, buffers);
   for (int i = 0; i < BUFFERS; i++) tsr_buffer_release(buffers[i]);
   return status;
 }

@@ -197,6 +197,33 @@ static tsr_tensor *gemv(tsr_device *device, int64_t rows, int64_t cols) {
   return tsr_gemv(numbers(device, TSR_F32, rows, cols, 1), tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 2));
 }
 
+// Factors of 16 bits are read as words. Every finite number of the dtype, times the unit matrix, and an infinity and a NaN in rows of their own.
+static void check_every_number(tsr_dtype dtype) {
+  enum { COLS = 64, ROWS = 65536 / COLS };
+  uint16_t bits[ROWS * COLS], is[ROWS * COLS];
+  uint16_t infinity = dtype == TSR_F16 ? 0x7c00 : 0x7f80;
+  for (int i = 0; i < ROWS * COLS; i++) bits[i] = (i & 0x7fff) < infinity ? (uint16_t)i : 0;
+  bits[ROWS * COLS - COLS] = infinity;
+  bits[ROWS * COLS - 1] = 0xffff;
+  open_devices();
+  tsr_scope *scope = tsr_scope_begin(devices[SHAPED]);
+  tsr_tensor *x = tsr_from_data(devices[SHAPED], dtype, TSR_SHAPE(ROWS, COLS), bits, sizeof bits);
+  tsr_tensor *y = tsr_matmul(x, tsr_eye(devices[SHAPED], dtype, COLS, COLS, 0));
+  CHECK_OK(tsr_read(y, is, sizeof is));
+  for (int i = 0; i < (ROWS - 1) * COLS; i++) {
+    if (bits[i] != 0x8000) CHECK_EQ_INT(is[i], bits[i]);  // -0 and sums of +0 are +0
+  }
+  for (int i = (ROWS - 1) * COLS; i < ROWS * COLS; i++)
+    CHECK((is[i] & 0x7fff) > infinity);  // 0 times infinity, and NaN
+  CHECK_OK(tsr_scope_end(scope));
+  close_devices();
+}
+
+TEST(products_in_blocks_read_every_number_of_16_bits) {
+  check_every_number(TSR_F16);
+  check_every_number(TSR_BF16);
+}
+
 TEST(products_give_the_same_in_blocks) {
   check_all(matmul, 1e-5);
   check_all(turned_matmul, 1e-5);
