@@ -37,7 +37,7 @@ services_of_the_profiler() {
   service "profiler: kernels, labels, bytes, clocks" "$TSR_TEST_BUILD_DIR/tests/runtime_profile_profile_test" \
     every_device_records_its_kernels_with_operators_labels_bytes_and_times
   visited
-  service "profiler: its own example, and a trace of it" env "TESSERA_PROFILE=$work/trace.json" "$TSR_TEST_BUILD_DIR/examples/18_profile"
+  service "profiler: its own example, and a trace of it" env "TESSERA_PROFILE=$work/trace.json" "$TSR_TEST_BUILD_DIR/examples/20_profile"
   printed '\[step/network\]' "$work/err"
   python3 -m json.tool "$work/trace.json" >"$work/out" || fail "$backend: the trace does not parse"
   printed 'step/network'

@@ -2,7 +2,7 @@
 // Where does the time go? Profiles a few steps of a network with labels, prints the longest piece of work, and writes
 // a report to open in a browser.
 //
-//   18_profile [FILE]      FILE ends in .html (report), .json (trace for ui.perfetto.dev) or something else (table)
+//   20_profile [FILE]      FILE ends in .html (report), .json (trace for ui.perfetto.dev) or something else (table)
 #include <stdio.h>
 #include <string.h>
 
