@@ -52,7 +52,8 @@ typedef struct tsr_grad_desc {
 // Where a function has no unique derivative, the gradient is: 0 for abs and relu at 0; equal shares for ties of max and min over an axis; all of it for `a` at ties
 // of tsr_maximum(a, b); 0 for roots at 0. docs/training.md lists all cases.
 //
-// Ownership: caller, or the caller's scope, releases out_gradients. On failure all of them are NULL.
+// Ownership: caller, or the caller's scope, releases out_gradients. On failure all of them are NULL. Without .keep a range may be empty after a failure, too:
+//            compute `y` again before the next call.
 // Errors:    TSR_ERR_INVALID_ARGUMENT (no range is open; `y` was not computed from watched tensors, or not from xs[i]; something was
 //            overwritten; a cotangent on another device than `y`), TSR_ERR_SHAPE (`y` has several elements and there is no cotangent, or that has another shape),
 //            TSR_ERR_DTYPE (`y` or xs[i] are no floats), TSR_ERR_UNSUPPORTED (an operator without a gradient, which the message names), TSR_ERR_OUT_OF_MEMORY.

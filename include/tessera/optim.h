@@ -72,7 +72,7 @@ typedef struct tsr_optim_desc {
   tsr_optim_kind kind;
   double rate;          // 0 means 0.01 (sgd, rmsprop), 1e-3 (adam, adamw), 1e-4 (lion)
   double momentum;      // sgd and rmsprop; 0 means none
-  bool nesterov;        // sgd
+  bool nesterov;        // sgd; needs a momentum
   double beta1;         // adam, adamw, lion; 0 means 0.9
   double beta2;         // 0 means 0.999 (adam, adamw), 0.99 (rmsprop, lion)
   double eps;           // adam, adamw, rmsprop; 0 means 1e-8

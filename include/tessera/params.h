@@ -2,8 +2,8 @@
 // Parameters: a named set of tensors that a network learns, kept together in memory.
 //
 //   const tsr_param_desc tensors[] = {
-//       {"hidden.weight", TSR_SHAPE(128, 784), TSR_INIT_HE_NORMAL},
-//       {"hidden.bias", TSR_SHAPE(128), TSR_INIT_ZEROS},
+//       {.name = "hidden.weight", .shape = TSR_SHAPE(128, 784), .init = TSR_INIT_HE_NORMAL},
+//       {.name = "hidden.bias", .shape = TSR_SHAPE(128)},  // zeros
 //   };
 //   tsr_params *params = NULL;
 //   tsr_params_create(device, TSR_F32, tensors, 2, /*seed=*/1, &params);

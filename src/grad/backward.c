@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tsr_grad: goes back through the steps of a range and adds up gradients.
 #include "grad/backward.h"
+
+#include <stdio.h>
+
 #include "core/alloc.h"
 #include "core/error.h"
 #include "grad/place.h"
@@ -9,8 +12,6 @@
 #include "ops/autocast.h"
 #include "ops/pool.h"
 #include "ops/promote.h"
-
-#include <tessera/grad.h>
 
 // --- One step -----------------------------------------------------------------------------------------------------------
 
@@ -318,20 +319,36 @@ tsr_status tsri_grad_back(grad_range *range, const grad_starts *starts, tsr_tens
 
 // --- The call -----------------------------------------------------------------------------------------------------------
 
-static tsr_status check_xs(const grad_range *range, tsr_tensor *const *xs, int x_count) {
-  char text[TSR_SHAPE_TEXT_BYTES];
-  for (int i = 0; i < x_count; i++) {
-    tsr_status status = tsri_tensor_check("grad", xs[i]);
+// What errors call targets->xs[index]: its name, or its number, with its shape.
+typedef struct target_text {
+  char text[TSR_SHAPE_TEXT_BYTES + 80];
+} target_text;
+
+static target_text describe(const grad_targets *targets, int index) {
+  char shape[TSR_SHAPE_TEXT_BYTES];
+  target_text out;
+  tsr_shape_format(targets->xs[index]->layout.shape, shape, sizeof shape);
+  if (targets->name_of) {
+    snprintf(out.text, sizeof out.text, "'%.60s' (%s)", targets->name_of(targets->owner, index), shape);
+  } else {
+    snprintf(out.text, sizeof out.text, "tensor %d (%s)", index, shape);
+  }
+  return out;
+}
+
+static tsr_status check_xs(const grad_range *range, const grad_targets *targets) {
+  for (int i = 0; i < targets->count; i++) {
+    const tsr_tensor *x = targets->xs[i];
+    tsr_status status = tsri_tensor_check("grad", x);
     if (status != TSR_OK) return status;
-    tsr_shape_format(xs[i]->layout.shape, text, sizeof text);
-    if (!tsri_dtype_is_float(xs[i]->dtype)) {
-      return TSRI_FAIL(TSR_ERR_DTYPE, "grad: tensor %d (%s) is %s; only floats have gradients", i, text,
-                       tsr_dtype_name(xs[i]->dtype));
+    if (!tsri_dtype_is_float(x->dtype)) {
+      return TSRI_FAIL(TSR_ERR_DTYPE, "grad: %s is %s; only floats have gradients", describe(targets, i).text,
+                       tsr_dtype_name(x->dtype));
     }
-    uint32_t number = tsri_grad_find(range, xs[i]->value);
+    uint32_t number = tsri_grad_find(range, x->value);
     if (number != TSRI_NO_SLOT && range->slots[number].is_tracked) continue;
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: tensor %d (%s) is not watched, nor computed from one that is", i,
-                     text);
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: %s is not watched, nor computed from one that is",
+                     describe(targets, i).text);
   }
   return TSR_OK;
 }
@@ -374,66 +391,64 @@ static tsr_status first_gradient(const tsr_tensor *y, tsr_tensor *cotangent, tsr
 }
 
 // Tensors from which `y` was not computed.
-static tsr_status fill_unused(const grad_range *range, tsr_tensor *const *xs, int x_count, bool zeros_if_unused,
+static tsr_status fill_unused(const grad_range *range, const grad_targets *targets, bool zeros_if_unused,
                               tsr_tensor **gradients) {
-  char text[TSR_SHAPE_TEXT_BYTES];
-  for (int i = 0; i < x_count; i++) {
+  for (int i = 0; i < targets->count; i++) {
     if (gradients[i]) continue;
-    tsr_shape shape = xs[i]->layout.shape;
+    const tsr_tensor *x = targets->xs[i];
     if (zeros_if_unused) {
-      gradients[i] = tsr_zeros(xs[i]->value->device, xs[i]->dtype, shape);
+      gradients[i] = tsr_zeros(x->value->device, x->dtype, x->layout.shape);
       tsr_status status = tsri_tensor_check("grad", gradients[i]);
       if (status != TSR_OK) return status;
       continue;
     }
-    uint32_t number = tsri_grad_find(range, xs[i]->value);
+    uint32_t number = tsri_grad_find(range, x->value);
     bool is_new = number != TSRI_NO_SLOT && range->slots[number].before != TSRI_NO_SLOT;
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: y was not computed from tensor %d (%s)%s; see zeros_if_unused", i,
-                     tsr_shape_format(shape, text, sizeof text),
-                     is_new ? " as it is now: it was overwritten since" : "");
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: y was not computed from %s%s; see zeros_if_unused",
+                     describe(targets, i).text, is_new ? " as it is now: it was overwritten since" : "");
   }
   return TSR_OK;
 }
 
-static tsr_status take_gradients(grad_range *range, tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const *xs,
-                                 int x_count, tsr_tensor **out_gradients) {
+static tsr_status take_gradients(grad_range *range, tsr_tensor *y, const tsr_grad_desc *desc,
+                                 const grad_targets *targets, tsr_tensor **out_gradients) {
   tsr_tensor *first = NULL;
   tsr_status status = first_gradient(y, desc->cotangent, &first);
   if (status == TSR_OK) {
     grad_starts starts = {.ys = &y, .cotangents = &first, .count = 1};
-    status = tsri_grad_back(range, &starts, xs, x_count, desc->keep, out_gradients);
+    status = tsri_grad_back(range, &starts, targets->xs, targets->count, desc->keep, out_gradients);
   }
   tsr_release(first);
-  if (status == TSR_OK) status = fill_unused(range, xs, x_count, desc->zeros_if_unused, out_gradients);
-  for (int i = 0; i < x_count && status != TSR_OK; i++) {
+  if (status == TSR_OK) status = fill_unused(range, targets, desc->zeros_if_unused, out_gradients);
+  for (int i = 0; i < targets->count && status != TSR_OK; i++) {
     tsr_release(out_gradients[i]);
     out_gradients[i] = NULL;
   }
   return status;
 }
 
-tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const *xs, int x_count,
-                    tsr_tensor **out_gradients) {
+tsr_status tsri_grad(tsr_tensor *y, const tsr_grad_desc *desc, const grad_targets *targets,
+                     tsr_tensor **out_gradients) {
   static const tsr_grad_desc standard;
   grad_range *range = tsri_grad_range();
   if (!range)
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: no range is open on this thread; call tsr_grad_begin first");
-  if (x_count < 0 || (x_count > 0 && (!xs || !out_gradients))) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: %d tensors, or no place for their gradients", x_count);
+  if (targets->count < 0 || (targets->count > 0 && (!targets->xs || !out_gradients))) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "grad: %d tensors, or no place for their gradients", targets->count);
   }
   if (!desc) desc = &standard;
-  for (int i = 0; i < x_count; i++) out_gradients[i] = NULL;
+  for (int i = 0; i < targets->count; i++) out_gradients[i] = NULL;
   tsr_status status = tsri_tensor_check("grad", y);
   if (status == TSR_OK && range->status != TSR_OK) {
     status = TSRI_FAIL(range->status, "grad: no host memory to remember what was recorded");
   }
-  if (status == TSR_OK) status = check_xs(range, xs, x_count);
+  if (status == TSR_OK) status = check_xs(range, targets);
   if (status == TSR_OK) status = check_y(range, y);
   if (status != TSR_OK) return status;
   tsr_dtype autocast = tsri_autocast_pause();  // rules work in the dtypes of the operators that they go back through
   bool was_backward = tsri_grad_pass_begin();
   if (!desc->keep) tsri_grad_pause(range);
-  status = take_gradients(range, y, desc, xs, x_count, out_gradients);
+  status = take_gradients(range, y, desc, targets, out_gradients);
   if (!desc->keep) {
     tsri_grad_resume(range);
     tsri_grad_forget(range);
@@ -441,4 +456,9 @@ tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const 
   tsri_grad_pass_end(was_backward, !desc->keep);
   tsri_autocast_resume(autocast);
   return status;
+}
+
+tsr_status tsr_grad(tsr_tensor *y, const tsr_grad_desc *desc, tsr_tensor *const *xs, int x_count,
+                    tsr_tensor **out_gradients) {
+  return tsri_grad(y, desc, &(grad_targets){.xs = xs, .count = x_count}, out_gradients);
 }

@@ -31,8 +31,8 @@ static tsr_status check_ranges(const tsr_optim_desc *desc) {
   };
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
     if (ranges[i].value >= 0 && ranges[i].value < ranges[i].most) continue;
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_create: %s is %g; it must be finite and below %g", ranges[i].name,
-                     ranges[i].value, ranges[i].most);
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_create: %s is %g; it must be %s", ranges[i].name, ranges[i].value,
+                     ranges[i].most == 1 ? "below 1" : "a finite number");
   }
   return TSR_OK;
 }
@@ -44,9 +44,11 @@ static tsr_status check_schedule(const tsr_schedule *schedule) {
   int64_t least = schedule->kind == TSR_SCHEDULE_CONSTANT ? 0 : 1;
   if (schedule->warmup < 0 || schedule->warmup > MOST_STEPS || schedule->period < least ||
       schedule->period > MOST_STEPS) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
-                     "optim_create: a warm-up of %lld and a period of %lld steps; %lld to %d are possible",
-                     (long long)schedule->warmup, (long long)schedule->period, (long long)least, (int)MOST_STEPS);
+    return TSRI_FAIL(
+        TSR_ERR_INVALID_ARGUMENT,
+        "optim_create: a schedule with a warm-up of %lld steps (0 to %d are possible) and a period of %lld "
+        "(%lld to %d)",
+        (long long)schedule->warmup, (int)MOST_STEPS, (long long)schedule->period, (long long)least, (int)MOST_STEPS);
   }
   if (!(schedule->gamma >= 0 && schedule->gamma <= 1 && schedule->least >= 0 && schedule->least <= 1)) {
     return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
@@ -104,6 +106,9 @@ static tsr_status settle(const tsr_optim_desc *desc, tsr_optim_desc *out_desc) {
   d->loss_scale.growth = value_or(d->loss_scale.growth, 2);
   d->loss_scale.backoff = value_or(d->loss_scale.backoff, 0.5);
   if (d->loss_scale.interval == 0) d->loss_scale.interval = 2000;
+  if (d->kind == TSR_SGD && d->nesterov && d->momentum == 0) {
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "optim_create: nesterov needs a momentum, such as 0.9; there is none");
+  }
   tsr_status status = check_ranges(d);
   if (status == TSR_OK) status = check_schedule(&d->schedule);
   if (status == TSR_OK) status = check_scale(&d->loss_scale);

@@ -565,6 +565,7 @@ TEST(numbers_out_of_range_are_refused) {
       {.rate = NAN},
       {.rate = INFINITY},
       {.momentum = 1},
+      {.nesterov = true},
       {.beta1 = 1},
       {.beta2 = 2},
       {.group_count = 1},

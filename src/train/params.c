@@ -73,7 +73,7 @@ static tsr_status new_set(tsr_device *device, tsr_dtype dtype, int count, tsr_pa
   tsr_status status = tsri_device_check("params_create", device);
   if (status != TSR_OK) return status;
   if (dtype != TSR_F16 && dtype != TSR_BF16 && dtype != TSR_F32 && dtype != TSR_F64) {
-    return TSRI_FAIL(TSR_ERR_DTYPE, "params_create: %s; parameters are f16, bf16, f32 or f64", tsr_dtype_name(dtype));
+    return TSRI_FAIL(TSR_ERR_DTYPE, "params: %s; parameters are f16, bf16, f32 or f64", tsr_dtype_name(dtype));
   }
   tsr_params *params = tsri_object_create(TSRI_OBJECT_PARAMS, sizeof *params);
   if (!params) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "params_create: no host memory for its record");

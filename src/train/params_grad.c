@@ -2,7 +2,7 @@
 // Gradients by all tensors of a set, written to one flat buffer.
 #include "core/alloc.h"
 #include "core/error.h"
-#include "grad/range.h"
+#include "grad/backward.h"
 #include "train/params.h"
 
 #include <tessera/ops.h>
@@ -37,6 +37,8 @@ static tsr_status store(const tsr_params *params, tsr_tensor *const *gradients) 
   return status;
 }
 
+static const char *name_of(const void *params, int index) { return ((const tsr_params *)params)->params[index].name; }
+
 static tsr_status record(tsr_params *params, tsr_tensor *y, const tsr_grad_desc *desc, bool adds, const char *caller) {
   tsr_status status = tsri_params_check(caller, params);
   if (status == TSR_OK) status = tsri_params_need_gradients(params);
@@ -48,7 +50,8 @@ static tsr_status record(tsr_params *params, tsr_tensor *y, const tsr_grad_desc 
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for %d gradients", caller, params->count);
   }
   bool was_backward = tsri_grad_pass_begin();  // writing the gradients belongs to it, too
-  status = tsr_grad(y, desc, params->values.tensors, params->count, gradients);
+  const grad_targets targets = {params->values.tensors, params->count, name_of, params};
+  status = tsri_grad(y, desc, &targets, gradients);
   tsr_grad_pause();
   if (status == TSR_OK) status = add_up(params, adds, gradients);
   if (status == TSR_OK) status = store(params, gradients);

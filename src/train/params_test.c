@@ -199,6 +199,25 @@ TEST(wrong_descriptions_are_refused_by_name) {
   finish();
 }
 
+TEST(a_parameter_that_was_not_used_is_named) {
+  begin();
+  const tsr_param_desc tensors[] = {{.name = "layer.weight", .shape = TSR_SHAPE(3, 4)},
+                                    {.name = "layer.bias", .shape = TSR_SHAPE(3)}};
+  tsr_params *params = NULL;
+  CHECK_OK(tsr_params_create(dev, TSR_F32, tensors, 2, 1, &params));
+  tsr_tensor *x = tsr_ones(dev, TSR_F32, TSR_SHAPE(2, 4));
+  CHECK_OK(tsr_grad_begin());
+  CHECK_STATUS(tsr_params_grad(params, tsr_sum(x, NULL, 0, false), NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("'layer.weight' (3x4) is not watched");
+  CHECK_OK(tsr_params_watch(params));
+  tsr_tensor *y = tsr_linear(x, tsr_params_find(params, "layer.weight"), NULL, NULL);
+  CHECK_STATUS(tsr_params_grad(params, tsr_sum(y, NULL, 0, false), NULL), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("y was not computed from 'layer.bias' ([3])");
+  CHECK_OK(tsr_grad_end());
+  tsr_params_release(params);
+  finish();
+}
+
 TEST(an_empty_set_and_empty_tensors_are_possible) {
   begin();
   tsr_params *params = NULL;
