@@ -253,6 +253,12 @@ static void start_fragments(const tsri_kernel_run *run, const product *p, const 
                 TSRI_CONSTANT("SG", t->subgroup_size)));
 }
 
+// Whether BLOCKS reads strips that end before the last step without conditions.
+static bool reads_inside(const tsr_device *device, const way *how) {
+  int inside = TSRI_TUNED(tsri_tuning_of(device), matmul_inside);
+  return inside == 2 ? !(how->is_wide_a && how->is_wide_b) : inside != 0;
+}
+
 // Compile-time arguments that the other kernels have.
 #define TYPES_AND_FLAGS                                                                             \
   TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),                         \
@@ -278,7 +284,7 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
                     TSRI_CONSTANT("WIDE_Y", tsr_dtype_bytes(run->dtype) == 2 && stores_quads(p)),
                     TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n), TSRI_CONSTANT("DEPTH", t->depth),
                     TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n), TSRI_CONSTANT("STEPS", how->steps),
-                    TSRI_CONSTANT("INSIDE", TSRI_TUNED(tsri_tuning_of(run->device), matmul_inside)),
+                    TSRI_CONSTANT("INSIDE", reads_inside(run->device, how)),
                     TSRI_CONSTANT("WG", t->m / t->item_m * (t->n / t->item_n))));
       break;
     case TILED:
