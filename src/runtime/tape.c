@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tapes. Steps are kept as the backend got them. If the backend has graphs, the steps become one graph when they are
-// first played.
+// first played (tape_graph.c).
 #include "runtime/tape.h"
 
 #include <string.h>
@@ -8,79 +8,10 @@
 #include "core/alloc.h"
 #include "core/builder.h"
 #include "core/error.h"
-#include "core/log.h"
 #include "runtime/native_op.h"
 #include "runtime/program.h"
 #include "runtime/sharing.h"
-#include "runtime/tape_order.h"
-
-typedef enum step_kind { STEP_LAUNCH, STEP_FILL, STEP_COPY, STEP_OP, STEP_CALL } step_kind;
-
-typedef struct tape_step {
-  step_kind kind;
-  tsri_profile_context context;
-  bool is_explained;  // tsri_tape_explain_begin
-  union {
-    struct {
-      tsri_program *program;
-      tsri_launch launch;
-      void *memory;  // bindings and parameters of `launch`
-      const char *name;
-    } launch;
-    struct {
-      tsri_binding to;
-      size_t pattern_bytes;
-      unsigned char pattern[8];
-    } fill;
-    tsri_binding copy[2];  // to, from
-    struct {
-      tsri_native_op *op;
-      tsri_binding *memory;  // what it reads and writes, in the allocation of `op`
-      uint32_t count;
-    } op;
-    struct {
-      void *work;  // one of the tape's objects
-      tsri_tape_call call;
-    } call;
-  } is;
-} tape_step;
-
-// A buffer that can be used again on the tape, and the number of steps the tape had when the buffer was given back.
-typedef struct tape_spare {
-  tsr_buffer *buffer;
-  int step;
-} tape_spare;
-
-typedef struct tape_object {
-  void *object;
-  void (*release)(void *object);
-} tape_object;
-
-struct tsri_tape {
-  tsri_late late;
-  tsr_device *device;
-  uint64_t id;
-  tsri_tape *next_open;
-  tsri_mutex lock;      // guards all below while the tape is open
-  tsr_status status;    // TSR_ERR_OUT_OF_MEMORY if a step could not be added
-  const char *refused;  // a step that cannot be repeated; NULL: none
-  tape_step *steps;
-  int step_count, step_room;
-  tape_object *objects;
-  int object_count, object_room;
-  tsr_buffer **written;  // their references are in `objects`
-  int written_count, written_room;
-  tape_spare *spares;  // references to their buffers are in `objects`
-  int spare_count, spare_room;
-  void *trace;
-  void (*destroy_trace)(void *trace);
-  tsri_tape_memory temporaries;
-  // The backend's graphs, one for each track it was played on: a graph uses the queue's own scratch memory. NULL: not made yet, or not supported.
-  tsri_graph *graphs[TSRI_MAX_TRACKS];
-  bool graph_failed;
-  uint32_t listed;  // the profiler's text of the steps; 0: not made yet
-  bool has_calls;
-};
+#include "runtime/tape_steps.h"
 
 static void free_step(tape_step *step) {
   if (step->kind == STEP_LAUNCH) tsri_free(step->is.launch.memory);
@@ -512,7 +443,7 @@ static tsr_status play_call(tsr_device *device, const tape_step *step) {
   return status;
 }
 
-static tsr_status play_step(tsr_device *device, tsri_queue *queue, const tape_step *step) {
+tsr_status tsri_tape_play_step(tsr_device *device, tsri_queue *queue, const tape_step *step) {
   const tsri_backend *backend = device->backend;
   switch (step->kind) {
     case STEP_LAUNCH:
@@ -534,18 +465,18 @@ static tsr_status play_step(tsr_device *device, tsri_queue *queue, const tape_st
 static tsr_status play_steps(const tsri_tape *tape, tsri_queue *queue) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < tape->step_count && status == TSR_OK; i++) {
-    status = play_step(tape->device, queue, &tape->steps[i]);
+    status = tsri_tape_play_step(tape->device, queue, &tape->steps[i]);
   }
   return status;
 }
 
 // --- Playing for the profiler ------------------------------------------------------------------------------------------
 
-// As play_step, with a record of its own. What a call queues has records of its own.
+// As tsri_tape_play_step, with a record of its own. What a call queues has records of its own.
 static tsr_status play_step_timed(tsr_device *device, tsri_queue *queue, const tape_step *step) {
-  if (step->kind == STEP_CALL) return play_step(device, queue, step);
+  if (step->kind == STEP_CALL) return tsri_tape_play_step(device, queue, step);
   tsri_span span = tsri_span_begin(device, queue, (uint64_t)(uintptr_t)step);
-  tsr_status status = play_step(device, queue, step);
+  tsr_status status = tsri_tape_play_step(device, queue, step);
   if (!span.is_on) return status;
   if (step->kind == STEP_OP) {
     tsri_native_op_finish(&span, device, queue, step->is.op.op, &step->context, status);
@@ -627,68 +558,7 @@ static tsr_status play_profiled(tsri_tape *tape, tsri_queue *queue, tsri_graph *
   return status;
 }
 
-// --- The backend's graph -----------------------------------------------------------------------------------------------
-
-static tsri_step_memory memory_of(const tape_step *step) {
-  switch (step->kind) {
-    case STEP_LAUNCH:
-      return (tsri_step_memory){step->is.launch.launch.buffers, step->is.launch.launch.buffer_count};
-    case STEP_FILL:
-      return (tsri_step_memory){&step->is.fill.to, 1};
-    case STEP_COPY:
-      return (tsri_step_memory){step->is.copy, 2};
-    case STEP_OP:
-      return (tsri_step_memory){step->is.op.memory, step->is.op.count};
-    case STEP_CALL:
-      break;
-  }
-  return (tsri_step_memory){NULL, 0};
-}
-
-// False: the backend records steps in order only, or host memory is out.
-static bool find_order(const tsri_tape *tape, tsri_tape_order *out_order) {
-  if (!tape->device->backend->graph_step || tape->step_count == 0) return false;
-  tsri_step_memory *memory = tsri_calloc((size_t)tape->step_count, sizeof *memory);
-  if (!memory) return false;
-  for (int i = 0; i < tape->step_count; i++) memory[i] = memory_of(&tape->steps[i]);
-  bool is_found = tsri_tape_order_init(out_order, memory, tape->step_count);
-  tsri_free(memory);
-  return is_found;
-}
-
-// Records the steps. With `order`, a step waits only for those that it depends on; NULL: for all before it.
-static tsr_status record_graph(const tsri_tape *tape, tsri_queue *queue, const tsri_tape_order *order,
-                               tsri_graph **out_graph) {
-  const tsri_backend *backend = tape->device->backend;
-  tsr_status status = backend->graph_begin(queue);
-  if (status != TSR_OK) return status;
-  for (int i = 0; i < tape->step_count && status == TSR_OK; i++) {
-    if (order)
-      status = backend->graph_step(queue, order->after + order->first[i], order->first[i + 1] - order->first[i]);
-    if (status == TSR_OK) status = play_step(tape->device, queue, &tape->steps[i]);
-  }
-  tsr_status ended = backend->graph_end(queue, out_graph);
-  if (status == TSR_OK || ended != TSR_OK) return status == TSR_OK ? ended : status;
-  backend->graph_destroy(tape->device->handle, *out_graph);
-  *out_graph = NULL;
-  return status;
-}
-
-// Makes the backend's graph of the steps. If that fails, the steps are queued one by one. A graph cannot hold a call.
-static void make_graph(tsri_tape *tape, tsri_queue *queue, tsri_graph **graph) {
-  const tsri_backend *backend = tape->device->backend;
-  if (!backend->graph_begin || *graph || tape->graph_failed || tape->has_calls) return;
-  tsri_tape_order order;
-  tsr_status status = TSR_ERR_UNSUPPORTED;
-  if (find_order(tape, &order)) {
-    status = record_graph(tape, queue, &order, graph);
-    tsri_tape_order_deinit(&order);
-  }
-  if (status != TSR_OK) status = record_graph(tape, queue, NULL, graph);
-  tape->graph_failed = status != TSR_OK;
-  if (tape->graph_failed)
-    tsri_log(TSR_LOG_INFO, "capture: no graph of its own on %s: %s", backend->name, tsr_last_error());
-}
+// --- Interface ----------------------------------------------------------------------------------------------------------
 
 // Orders the tape's work with that of other tracks on the same memory.
 static tsr_status touch_all(tsri_tape *tape) {
@@ -708,7 +578,7 @@ tsr_status tsri_tape_play(tsri_tape *tape) {
   tsri_queue *queue = tsri_device_lock(device);
   tsri_graph **graph = &tape->graphs[device->current - device->tracks];
   tsr_status status = device->track_count > 1 ? touch_all(tape) : TSR_OK;
-  make_graph(tape, queue, graph);
+  tsri_tape_make_graph(tape, queue, graph);
   if (status == TSR_OK && tsri_profiling()) status = play_profiled(tape, queue, *graph);
   else if (status == TSR_OK) status = *graph ? device->backend->graph_launch(queue, *graph) : play_steps(tape, queue);
   // Calls among the steps have queued commands of their own, so the tape's last commands have higher numbers than the first touch_all noted: note them again.
