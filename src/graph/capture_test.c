@@ -283,7 +283,7 @@ TEST(chains_that_run_by_themselves_are_captured_whole) {
 
 // --- Memory ---------------------------------------------------------------------------------------------------------------
 
-enum { ROWS = 64, ROW = 256, LINKS = 32 };
+enum { ROWS = 1040, ROW = 256, LINKS = 32 };  // more than the 1 MiB of a small buffer (tsri_tape_take)
 
 // Kernels that each read the result of the one before; a constant that is uploaded in the capture and released in it is added on the way, and the
 // result of one kernel is handed out.

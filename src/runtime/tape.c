@@ -272,6 +272,9 @@ void tsri_tape_creates(tsr_device *device, tsr_buffer *buffer) {
   unlock_tape(tape);
 }
 
+// Buffers of at most this size are small (tsri_tape_take).
+enum { SMALL_BYTES = 1 << 20 };
+
 // If there is no host memory for the list, the buffer is just not reused.
 void tsri_tape_give(tsr_buffer *buffer) {
   tsri_tape *tape = lock_tape(buffer->device);
@@ -279,27 +282,41 @@ void tsri_tape_give(tsr_buffer *buffer) {
   tsr_status status = tape->status;
   if (grow(tape, (void **)&tape->spares, tape->spare_count, &tape->spare_room, sizeof *tape->spares)) {
     tape->spares[tape->spare_count++] = (tape_spare){buffer, tape->step_count};
+    if (buffer->bytes <= SMALL_BYTES) tape->small_spare_bytes += buffer->bytes;
     tsri_pool_set_spare(tape->device->pool, buffer->block, true);
   }
   tape->status = status;
   unlock_tape(tape);
 }
 
+// The spare buffer to reuse for `bytes`: the smallest that is large enough, and of several such the one that was given first. -1: none.
+static int find_spare(const tsri_tape *tape, size_t bytes, int steps_apart) {
+  int best = -1;
+  for (int i = 0; i < tape->spare_count; i++) {
+    const tape_spare *spare = &tape->spares[i], *found = best < 0 ? NULL : &tape->spares[best];
+    size_t room = spare->buffer->bytes;
+    if (room < bytes || room / 2 > bytes || tape->step_count - spare->step < steps_apart) continue;
+    bool is_better =
+        !found || room < found->buffer->bytes || (room == found->buffer->bytes && spare->step < found->step);
+    if (is_better) best = i;
+  }
+  return best;
+}
+
 // If the backend can run steps at the same time (graph_step), a step that reuses memory must wait for the steps that used it before. So memory is reused only
 // STEPS_APART steps later. Buffers above LARGE_BYTES are reused at once: a step that works on so much memory keeps the device busy alone, and postponing
-// reuse would need several times the memory.
+// reuse would need several times the memory. Small buffers are not reused while all spare ones together have at most SPARE_BYTES: among them are the partial sums of
+// gradients, which are often taped first for the layers that finish last, and sums of other layers would have to wait for these.
 tsr_buffer *tsri_tape_take(tsr_device *device, size_t bytes) {
-  enum { STEPS_APART = 16, LARGE_BYTES = 16 << 20 };
+  enum { STEPS_APART = 16, LARGE_BYTES = 16 << 20, SPARE_BYTES = 32 << 20 };
   tsri_tape *tape = lock_tape(device);
   if (!tape) return NULL;
-  int best = -1, apart = device->backend->graph_step && bytes <= LARGE_BYTES ? STEPS_APART : 0;
-  for (int i = 0; i < tape->spare_count; i++) {
-    size_t room = tape->spares[i].buffer->bytes;
-    bool fits = room >= bytes && room / 2 <= bytes && tape->step_count - tape->spares[i].step >= apart;
-    if (fits && (best < 0 || room < tape->spares[best].buffer->bytes)) best = i;
-  }
+  bool is_side_by_side = device->backend->graph_step != NULL;
+  bool is_early = is_side_by_side && bytes <= SMALL_BYTES && tape->small_spare_bytes <= SPARE_BYTES;
+  int best = is_early ? -1 : find_spare(tape, bytes, is_side_by_side && bytes <= LARGE_BYTES ? STEPS_APART : 0);
   tsr_buffer *found = best < 0 ? NULL : tape->spares[best].buffer;
   if (found) {
+    if (found->bytes <= SMALL_BYTES) tape->small_spare_bytes -= found->bytes;
     tape->spares[best] = tape->spares[--tape->spare_count];
     tsri_pool_set_spare(device->pool, found->block, false);
   }

@@ -63,6 +63,7 @@ struct tsri_tape {
   int written_count, written_room;
   tape_spare *spares;  // references to their buffers are in `objects`
   int spare_count, spare_room;
+  uint64_t small_spare_bytes;  // of those among them that are small (tape.c)
   void *trace;
   void (*destroy_trace)(void *trace);
   tsri_tape_memory temporaries;
