@@ -1,4 +1,4 @@
-# Each bench/*.c is a program; `make bench` runs them. No test times anything, so builds with a sanitizer leave them out.
+# Each bench/*.c is a program; `make bench` runs them. Tests do not run them, so builds with a sanitizer leave them out.
 if(TESSERA_SANITIZE)
   return()
 endif()
@@ -13,7 +13,7 @@ foreach(source ${benchmark_sources})
   tessera_set_warnings(bench_${name})
 endforeach()
 
-# Called by bench/sweep.py. Not in the folder of the programs, all of which `make bench` runs.
+# A library for bench/sweep.py. It is not in the folder of the programs, because `make bench` runs all files there.
 if(UNIX)
   add_library(bench_calls MODULE bench/calls/calls.c)
   set_target_properties(bench_calls PROPERTIES

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: MIT
-# kernels/*.tk as a C file in the build tree: name and text of each (src/graph/embedded.h). A changed, new or removed
-# file makes it anew.
+# Writes kernels/*.tk into a C file of the build tree: name and text of each (src/graph/embedded.h). It is written again when one of
+# them is changed, added or removed.
 function(tessera_embed_kernels out)
   file(GLOB kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*.tk")
   set(strips OFF)
   if(TESSERA_IS_WASM)
-    # What a page loads stays small: only what operators use there (WebGPU has no matrix units, scatters are sorted, concat copies its inputs one by one, long rows are summed in parts, and one row of x has no kernel of its own), and without comments.
+    # A page loads all of it, so it is kept small: no comments, and no kernels that operators do not launch there. WebGPU has no matrix units; scatter sorts its
+    # indices, concat copies its inputs one by one, long rows are summed in parts, and a quantised product of one row uses the general kernel.
     list(FILTER kernels INCLUDE REGEX "/(op|fn)_[a-z_]*\\.tk$")
     list(FILTER kernels EXCLUDE REGEX "/op_(product|scatter|join|scan_once|quant_row)\\.tk$")
     set(strips ON)
   endif()
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed_kernels.cmake")
   set(generated "${PROJECT_BINARY_DIR}/generated/embedded_kernels.c")
-  set(list "${PROJECT_BINARY_DIR}/generated/kernels.txt") # changes only when the set of files does
+  set(list "${PROJECT_BINARY_DIR}/generated/kernels.txt") # written only if the set of files has changed
   string(REPLACE ";" "\n" lines "${kernels}")
   file(GENERATE OUTPUT "${list}" CONTENT "${lines}\n")
   add_custom_command(OUTPUT "${generated}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Run at build time: writes the files named in LIST, one a line, as a C table to OUTPUT.
+# Run at build time: writes the files that LIST names, one per line, to OUTPUT as a C table.
 #
-# Bytes, not string literals: compilers limit the length of those.
+# As arrays of bytes, because compilers limit the length of string literals.
 file(STRINGS "${LIST}" kernels)
 set(texts "")
 set(rows "")
@@ -9,7 +9,7 @@ set(number 0)
 foreach(kernel ${kernels})
   get_filename_component(name "${kernel}" NAME_WE)
   file(READ "${kernel}" hex HEX)
-  if(STRIPS) # comments, indentation, and assertions, which builds for other systems check; lines keep their numbers
+  if(STRIPS) # removes comments, indentation and assertions (builds for other systems check these); line numbers stay the same
     file(READ "${kernel}" text)
     string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
     string(REGEX REPLACE "static_assert\\([^;\n]*(\n?)[^;\n]*;" "\\1" text "${text}")

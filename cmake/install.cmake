@@ -1,8 +1,8 @@
-# What `cmake --install` lays down: headers, both libraries, the program and its manual page, tessera.pc and the CMake package.
+# What `cmake --install` installs: headers, both libraries, the program and its manual page, tessera.pc and the CMake package.
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Tessera")
 
-# First: which folders the installation makes, now or when it was last run. scripts/uninstall leaves those that were there before.
+# First: notes the folders that the installation creates, or created when it was last run. scripts/uninstall does not remove folders that were there before.
 set(folders "${CMAKE_INSTALL_BINDIR}" "${CMAKE_INSTALL_INCLUDEDIR}" "${CMAKE_INSTALL_INCLUDEDIR}/tessera"
   "${CMAKE_INSTALL_INCLUDEDIR}/tessera/plugin" "${CMAKE_INSTALL_LIBDIR}" "${CMAKE_INSTALL_LIBDIR}/cmake" "${package_dir}"
   "${CMAKE_INSTALL_LIBDIR}/pkgconfig" share share/tessera "${CMAKE_INSTALL_MANDIR}" "${CMAKE_INSTALL_MANDIR}/man1")
@@ -43,7 +43,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/tessera-config-v
 install(FILES "${PROJECT_BINARY_DIR}/package/tessera-config.cmake"
               "${PROJECT_BINARY_DIR}/package/tessera-config-version.cmake" DESTINATION "${package_dir}")
 
-# tessera.pc finds the tree from where it stands itself, so that the tree may be moved.
+# tessera.pc finds the other files relative to its own place, so that the installed tree may be moved.
 file(RELATIVE_PATH prefix_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" prefix_from_pc "${prefix_from_pc}")
 set(private_libs -pthread)

@@ -1,27 +1,27 @@
 # Files that are compiled once per SIMD level: every *_isa.c under src/backends/cpu.
 #
-# Such a file is built with TSRI_ISA set to the level's name (baseline, avx2, avx512) and the level's flags, and names
-# its external symbols after it; which one runs is decided at run time. Its numbers must not depend on the level's
-# flags by accident, so nothing is contracted into fma: code that wants fma says so.
+# Such a file is compiled with the flags of each level, and with TSRI_ISA set to the level's name (baseline, avx2, avx512), which is part
+# of the names of its external symbols. Which level runs is decided at run time. Results must be the same at every level, so compilers must
+# not contract a * b + c into fma: code that wants fma calls it.
 #
-# Each pair of file and level is a source of its own, a line that includes the file.
+# For each pair of file and level a source of one line, which includes the file, is written to the build folder.
 
-# Levels this compiler and processor family have, and in isa_flags_<level> their flags.
+# Sets `out` to the levels that the compiler has for this processor family, and isa_flags_<level> to the flags of each.
 function(tessera_isa_levels out)
   set(levels baseline)
   if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang" AND NOT MSVC)
     set(common -fno-math-errno -fno-trapping-math -ffp-contract=off)
     if(NOT TESSERA_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-      list(APPEND common -O3) # compiling at this level takes over twice as long, with a sanitizer's checks in the loops even more
+      list(APPEND common -O3) # not with a sanitizer: compiling takes over twice as long, and longer still with its checks in the loops
     endif()
     if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND (TESSERA_SANITIZE OR TESSERA_FUZZ))
-      list(APPEND common -Wno-pass-failed) # a loop with checks in it is not made vector code, as asked; no harm here
+      list(APPEND common -Wno-pass-failed) # warns of loops with checks that were not vectorised as a pragma asks
     endif()
     set(isa_flags_baseline ${common})
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       list(APPEND levels avx2 avx512)
       set(isa_flags_avx2 ${common} -mavx2 -mfma -mf16c)
-      # 512-bit registers whatever the compiler's taste; without the flag both compilers keep to 256 bits.
+      # Without -mprefer-vector-width both compilers use 256-bit registers only.
       set(isa_flags_avx512 ${common} -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl
           -mprefer-vector-width=512)
     endif()
@@ -62,10 +62,10 @@ function(tessera_expand_isa_sources sources_variable)
       file(CONFIGURE OUTPUT "${unit}" CONTENT "#include \"${source}\"\n")
       set(flags ${isa_flags_${level}})
       if(CMAKE_SYSTEM_NAME STREQUAL "WASI" AND path MATCHES "/rows/")
-        list(APPEND flags -Os) # there once for each dtype, and a page loads all of them
+        list(APPEND flags -Os) # compiled once for each dtype, and a page loads all of them
       endif()
       if(TESSERA_SANITIZE MATCHES "thread" AND chosen_level AND NOT level STREQUAL chosen_level)
-        list(APPEND flags -fno-sanitize=thread) # threads share the work in the same way at every level
+        list(APPEND flags -fno-sanitize=thread) # every level shares its work among threads in the same way, so one is enough
       endif()
       set_source_files_properties("${unit}" PROPERTIES
         COMPILE_OPTIONS "${flags}" COMPILE_DEFINITIONS "TSRI_ISA=${level}")

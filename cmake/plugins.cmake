@@ -1,7 +1,7 @@
 # Backend plug-ins: each examples/plugin/*.c and tests/plugins/*.c becomes a loadable module.
 #
-# They are built as an outsider would build one: from public headers and <tessera/plugin/backend.h> alone, linked to
-# nothing of ours. Good ones go to <build>/plugins, those that only tests want (bad ones too) to <build>/test_plugins.
+# They are built as a user would build one: from public headers and <tessera/plugin/backend.h> alone, and not linked to
+# Tessera. Examples go to <build>/plugins; those of the tests, some of them broken on purpose, to <build>/test_plugins.
 set(TESSERA_PLUGIN_DIR "${PROJECT_BINARY_DIR}/plugins")
 set(TESSERA_TEST_PLUGIN_DIR "${PROJECT_BINARY_DIR}/test_plugins")
 set(plugin_include_dir "${PROJECT_BINARY_DIR}/plugin_include")

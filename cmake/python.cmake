@@ -1,9 +1,9 @@
 # The Python module (bindings/python), built into <build>/python where Python's headers are; `pip install ./bindings/python` builds a wheel of it instead.
 #
-# Sets TESSERA_PYTHON (the interpreter), TESSERA_PYTHON_DIR (for PYTHONPATH), TESSERA_PYTHON_ENVIRONMENT (what else its tests need in the environment) and
-# TESSERA_PYTHON_LACKS: why there is no module to test, else empty.
+# Sets TESSERA_PYTHON (the interpreter), TESSERA_PYTHON_DIR (for PYTHONPATH), TESSERA_PYTHON_ENVIRONMENT (other variables that its tests need) and
+# TESSERA_PYTHON_LACKS (the reason if there is no module to test; otherwise empty).
 
-# The first python3 that has NumPy: a person's own may come before the system's on the path and lack it.
+# The first python3 with NumPy: one that a person installed may come before the system's on the path, and have none.
 function(tessera_find_python out)
   set(${out} python3 PARENT_SCOPE)
   foreach(python python3 /usr/bin/python3)
@@ -24,7 +24,7 @@ if(CMAKE_CROSSCOMPILING OR TESSERA_FUZZ OR TESSERA_SANITIZE MATCHES "thread" OR 
   return()
 endif()
 if(TESSERA_SANITIZE)
-  # The sanitizer must be loaded before the interpreter, which leaves objects behind at its end. With its own allocator, mistakes in small blocks would be hidden.
+  # The sanitizer must be loaded before the interpreter. Leaks are not reported, because the interpreter leaves objects behind at its end. PYTHONMALLOC: Python's own allocator would hide mistakes in small blocks.
   execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE libasan OUTPUT_STRIP_TRAILING_WHITESPACE)
   list(APPEND TESSERA_PYTHON_ENVIRONMENT "LD_PRELOAD=${libasan}" "ASAN_OPTIONS=detect_leaks=0:intercept_tls_get_addr=0" "PYTHONMALLOC=malloc")
 endif()

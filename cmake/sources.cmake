@@ -1,11 +1,11 @@
 # Which files belong to the library on this system.
 #
-# A platform difference is a file: name_linux.c (or just linux.c), _darwin.c, _windows.c, _wasm.c, or _posix.c for
-# all that are not Windows. The others of its name are left out. A file name_isa.c is compiled once per SIMD level.
+# Code for one system is in a file of its own: name_linux.c (or just linux.c), _darwin.c, _windows.c, _wasm.c, or _posix.c for
+# all systems but Windows. Files for other systems are left out. A file name_isa.c is compiled once per SIMD level.
 include(isa)
 include(embed)
 
-# Files that match the patterns (relative to the top), new ones noticed at the next build, without unit tests.
+# Sets `out` to the files that match the patterns (relative to the top), without unit tests. The next build finds new ones.
 function(tessera_glob out)
   list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/")
   file(GLOB found CONFIGURE_DEPENDS ${ARGN})
@@ -13,7 +13,7 @@ function(tessera_glob out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# Takes files for other systems out of the list.
+# Removes files for other systems from the list.
 function(tessera_leave_out_other_systems sources_variable)
   if(APPLE) # macOS and iOS
     set(others linux windows wasm)
@@ -31,7 +31,7 @@ function(tessera_leave_out_other_systems sources_variable)
   set(${sources_variable} ${sources} PARENT_SCOPE)
 endfunction()
 
-# Takes the backends out of the list that open a driver of the system: those that backends.def calls TSRI_DRIVER.
+# Removes the backends that open a driver of the system from the list: those with TSRI_DRIVER in backends.def.
 function(tessera_leave_out_drivers sources_variable)
   set(definitions "${PROJECT_SOURCE_DIR}/src/backends/backends.def")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${definitions}")

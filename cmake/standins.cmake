@@ -1,7 +1,7 @@
 # Stand-ins that run the kernels of GPUs that are not here (tests/standins/README.md): for the tests only.
 #
-# tests/standins/kernels is a library, standin_kernels. It changes stacks by instructions of its own, written for Linux on x86-64 and
-# aarch64; elsewhere, and in builds for another processor than this one, it says that it cannot run.
+# tests/standins/kernels is a library, standin_kernels. It runs work items as fibers and switches their stacks in assembly, which is written for Linux on
+# x86-64 and aarch64. Elsewhere, and in builds for another processor than this one, it reports that it cannot run.
 set(standin_folder "${PROJECT_SOURCE_DIR}/tests/standins/kernels")
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
   add_library(standin_kernels STATIC

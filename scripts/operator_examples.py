@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """An example for each operator, for its help in Python. bindings/python/tests/test_help.py runs all of them."""
 
-# What stands for a parameter in an example, by its kind, and by its name.
+# The argument for a parameter in an example: by the parameter's kind, or, if it is in NAMES, by its name.
 KINDS = {"TENSOR": "[[1.0, 2.0], [3.0, 4.0]]", "TENSORS": "[[1.0, 2.0], [3.0, 4.0]]", "NUMBER": "0.5", "AXIS": "0", "SHAPE": "(2, 3)", "SIZE": "2",
          "SIZES": "[1, 1]", "FLAG": "False", "DTYPE": "'float32'", "SEED": "1", "COUNT": "2", "AXES": "[0]", "FORMAT": "'q8_0'",
          "CONDITION": "[[1, 0], [0, 1]]", "INOUT": "x", "OPTIONAL": "None"}
 NAMES = {"weight": "[[0.5, -0.5]]", "scale": "0.5", "q": "0.5", "p": "0.5", "low": "0", "high": "10", "axis": "0", "times": "2", "p_norm": "2.0"}
-# Those of element-wise operators.
+# The same for parameters of element-wise operators, by name.
 ELEMENTWISE = {"a": "[1.0, 2.0]", "b": "[3.0, 4.0]", "x": "[0.5, 1.0]", "c": "2.0"}
-# The arguments of operators for which these make no sense.
+# All arguments of operators for which the ones above make no sense.
 ARGUMENTS = {
     "acosh": "[1.0, 2.0]", "atanh": "[0.25, 0.5]", "bitwise_and": "[6, 5], [3, 1]", "bitwise_or": "[6, 5], [3, 1]", "bitwise_xor": "[6, 5], [3, 1]",
     "bitwise_not": "[6, 5]", "shift_left": "[1, 2], [3, 1]", "shift_right": "[16, 8], [3, 1]", "gcd": "[12, 8], [18, 20]", "lcm": "[4, 6], [6, 9]",
@@ -71,7 +71,7 @@ ARGUMENTS = {
     "huber_loss": "[1.0, 2.0], [1.5, 4.0]", "l1_loss": "[1.0, 2.0], [1.5, 4.0]", "mse_loss": "[1.0, 2.0], [1.5, 4.0]",
     "lu": "[[2.0, 1.0], [4.0, 3.0]]", "det": "[[2.0, 1.0], [4.0, 3.0]]", "pinv": "[[2.0, 1.0], [4.0, 3.0]]", "matmul": "[[1.0, 2.0]], [[3.0], [4.0]]",
 }
-# What stands before the call in such an example.
+# A statement before the call, for examples that need one.
 STARTS = {"assign": "x = tessera.zeros(2)", "gemv_into": "x = tessera.zeros(2)", "matmul_into": "x = tessera.zeros((1, 1))",
                   "attention": "q = tessera.ops.rand((1, 1, 2, 4), 1)", "attention_scores": "q = tessera.ops.rand((1, 1, 2, 4), 1)", "rope": "q = tessera.ops.rand((1, 1, 2, 4), 1)",
                   "qlinear_matmul": "u8 = tessera.asarray([[1, 2], [3, 4]], 'uint8')"}

@@ -7,7 +7,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIST = os.path.join(TOP, "src", "ops", "operators.def")
 AT_END = "// === What follows is declared in tensor.h"
 
-# What may be left out in languages that have such a thing, and what stands for it then: by kind (those of scripts/generate-web-lists) and name.
+# Default arguments, for languages that have them, by the parameter's kind (as in scripts/generate-web-lists) and name.
 DEFAULTS = {
     "int axis": -1,
     "axes axes": [],

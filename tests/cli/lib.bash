@@ -7,7 +7,7 @@
 
 : "${TSR_TEST_PROGRAM:?the path of the program to test}"
 
-# Nothing of the person who runs the tests.
+# The settings of the person who runs the tests must not influence them.
 for variable in $(compgen -e); do
   case $variable in
     TSR_TEST_PROGRAM) ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Vulkan on lavapipe: a sample of the conformance run passes, with no word from the validation layer.
+# Vulkan on lavapipe: a sample of the conformance run passes, without a message of the validation layer.
 set -euo pipefail
 # shellcheck source=tests/devices/lib.bash
 source "${BASH_SOURCE[0]%/*}/lib.bash"

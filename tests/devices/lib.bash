@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # What the scripts here share: choosing one software driver and running `tessera check` on it alone.
 #
-# A sample of the quick run's cases: one in TSR_TEST_SAMPLE (each script has a standard of its own), and at least one of
-# each operator. Under a sanitizer, ten times fewer, of an eighth of the operators: what differs between operators there
-# is their kernels, which the drivers compile without the sanitizer.
+# Of the quick run's cases a sample is run: one in TSR_TEST_SAMPLE (each script has its own default), and at least one of
+# each operator. Under a sanitizer a tenth of that, and an eighth of the operators: operators differ in their kernels, and
+# drivers compile these without the sanitizer.
 : "${TSR_TEST_PROGRAM:?the path of the program to test}"
 
-# Nothing of the person who runs the tests.
+# The settings of the person who runs the tests must not influence them.
 for variable in $(compgen -e); do
   case $variable in
     TSR_TEST_*) ;;
@@ -14,7 +14,7 @@ for variable in $(compgen -e); do
   esac
 done
 
-export COLUMNS=400 # what a line says stays on it
+export COLUMNS=400 # no line of output is broken
 
 name=$(basename "$0" _test.sh)
 work=$(mktemp -d)
@@ -31,7 +31,7 @@ fail() {
   exit 1
 }
 
-# first FILE...: the first that is there; nothing if none is.
+# first FILE...: prints the first of these files that exists; nothing if none does.
 first() {
   local file
   for file in "$@"; do
@@ -84,7 +84,7 @@ use_metal() {
   export TSRI_METAL_LIB TSR_STANDIN_METAL=${1:-}
 }
 
-# says USE SWITCHES TEXT: after USE, which is use_rocm or use_metal, with these switches, `tessera devices` has this text.
+# says USE SWITCHES TEXT: calls USE, which is use_rocm or use_metal, with these switches; `tessera devices` must then print this text.
 says() {
   ("$1" "$2" && "$TSR_TEST_PROGRAM" devices --verbose >"$work/out" 2>"$work/err") || fail "tessera devices fails with $2"
   grep -q -- "$3" "$work/out" || fail "tessera devices does not say '$3' with $2"
@@ -164,7 +164,7 @@ check_shapes() {
 }
 
 # check_validated ONE_IN [OPTION...]: Vulkan under the Khronos validation layer with synchronisation validation. Any message fails. Not
-# under a sanitizer, which would call what the layer keeps until the process ends a leak of ours.
+# under a sanitizer, which would report the memory that the layer keeps until the process ends.
 check_validated() {
   [[ -z ${TSR_TEST_SANITIZE:-} ]] || return 0
   if [[ -z $(first /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json) ]]; then

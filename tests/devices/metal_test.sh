@@ -18,6 +18,6 @@ check_examples metal
 check_queues metal
 check_graphs metal 2 300
 
-# GPUs with memory of their own, in which SIMD groups and matrix units are not used.
+# GPUs with memory of their own; for these the backend uses neither SIMD groups nor matrix units.
 use_metal discrete
 check_sample metal 1000 --part 2/8

@@ -5,8 +5,8 @@ set -euo pipefail
 # shellcheck source=tests/devices/lib.bash
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
-# Half of the operators: it takes a fifth of a second for each kernel. The others' texts are compiled by lang.emit_compile and run through
-# the same emitter on the stand-ins for Metal and ROCm.
+# Half of the operators, because PoCL takes a fifth of a second to compile a kernel. The kernels of the others are compiled by
+# lang.emit_compile, and run through the same emitter on the stand-ins for Metal and ROCm.
 use_pocl
 check_sample opencl 200 $(part 2/4)
 check_gradients opencl 1

@@ -44,8 +44,8 @@ class Input:
 
 
 class Chooser:
-    """Random sizes, axes and inputs, and the operators that take them. Each operator returns its name, its inputs, a function of them and how many roundings of f32 the
-    result may be off, as a part of its largest element, beside the last rounding to its dtype."""
+    """Random sizes, axes and inputs, and the operators that take them. Each method of an operator returns its name, its inputs, the function to call with them, and its bound: by how many
+    roundings of f32, relative to the largest element of the result, it may differ from the CPU's result; the rounding to the result's dtype is added to that."""
 
     def __init__(self, seed, elements):
         self.rng, self.elements = random.Random(seed), elements

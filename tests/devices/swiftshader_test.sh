@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Vulkan on SwiftShader, which has no more than it must: a sample of the conformance run passes, with no word from the
-# validation layer; what cannot run is refused in words that help.
+# Vulkan on SwiftShader, which has only the features that Vulkan requires: a sample of the conformance run passes, without a message
+# of the validation layer; kernels that cannot run are refused with a message that says what to do.
 set -euo pipefail
 # shellcheck source=tests/devices/lib.bash
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
-# A third of the operators, since it compiles slowly and Vulkan's code is tested with lavapipe, too.
+# A third of the operators, because SwiftShader compiles slowly, and lavapipe tests the Vulkan backend, too.
 use_swiftshader
 check_sample vulkan 60 $(part 1/3)
 grep -q '^gap: f64: the device has no 64-bit floats' "$work/out" || fail "the gaps are not listed"
 check_gradients vulkan 5
 check_validated 120 $(part 2/3)
 
-# refuses DTYPE INSTEAD
+# refuses DTYPE INSTEAD: a kernel of this dtype fails, and the message says to use INSTEAD.
 refuses() {
   local code=0
   printf 'kernel copy(in %s x[], out %s y[]) { y[global.x] = x[global.x]; }\n' "$1" "$1" >"$work/copy.tk"
@@ -23,7 +23,7 @@ refuses() {
 }
 refuses f64 f32
 
-# It has no 64-bit integers either; those are made of words.
+# SwiftShader has no 64-bit integers either: the emitter makes each of two 32-bit words.
 printf 'kernel square(in i64 x[], out i64 y[]) { y[global.x] = (x[global.x] + 3000000000) * 3 / 2; }\n' >"$work/square.tk"
 "$TSR_TEST_PROGRAM" kernel run --backend vulkan --items 4 "$work/square.tk" 4=ones 4=out >"$work/out" 2>"$work/err" ||
   fail "a kernel of i64 does not run"
