@@ -6,8 +6,7 @@ set -euo pipefail
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 
 use_lavapipe
-check_sample vulkan 60
+check_validated 60 || check_sample vulkan 60
 check_gradients vulkan 3
 check_examples vulkan
 check_runtime vulkan queues tuning limits
-check_validated 60

@@ -163,13 +163,13 @@ check_shapes() {
   cat "$work/out"
 }
 
-# check_validated ONE_IN [OPTION...]: Vulkan under the Khronos validation layer with synchronisation validation. Any message fails. Not
-# under a sanitizer, which would report the memory that the layer keeps until the process ends.
+# check_validated ONE_IN [OPTION...]: check_sample on Vulkan under the Khronos validation layer with synchronisation validation, where any message fails. Returns 1 if the
+# layer is not installed, or under a sanitizer, which would report the memory that the layer keeps until the process ends.
 check_validated() {
-  [[ -z ${TSR_TEST_SANITIZE:-} ]] || return 0
+  [[ -z ${TSR_TEST_SANITIZE:-} ]] || return 1
   if [[ -z $(first /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json) ]]; then
     printf 'the validation layer is not installed (package vulkan-validationlayers)\n'
-    return
+    return 1
   fi
   validated check_sample vulkan "$@"
   TSRI_VULKAN_STREAMS=1 validated check_queues vulkan # several streams, on the one queue that software drivers have
