@@ -100,12 +100,21 @@ static void follow_stmts(hide_analysis *w, const places *p) {
   }
 }
 
-static void find_work(hide_analysis *w) {
+// Finds the value of each variable that is assigned once, as those are in which storage.c keeps loaded words. UINT32_MAX: it is assigned again.
+static void find_only_values(const tsri_kernel *k, uint32_t *values) {
+  for (uint32_t i = 1; i < k->stmt_count; i++) {
+    const tsri_ir_stmt *s = &k->stmts[i];
+    if (s->var) values[s->var] = values[s->var] || s->kind != TSRI_STMT_ASSIGN ? UINT32_MAX : s->value;
+  }
+}
+
+static void find_work(hide_analysis *w, const uint32_t *values) {
   for (uint32_t i = 1; i < w->kernel->expr_count; i++) {
     const tsri_ir_expr *x = &w->kernel->exprs[i];
     uint32_t count = tsri_ir_operands(x);
     w->has_work[i] = x->kind == TSRI_EXPR_LOAD || (x->kind == TSRI_EXPR_OP && tsri_expand_is_long((tsri_ir_op)x->op));
     for (uint32_t a = 0; a < count; a++) w->has_work[i] |= w->has_work[x->args[a]];
+    if (x->kind == TSRI_EXPR_VAR && values[x->object] < i) w->has_work[i] = w->has_work[values[x->object]];
   }
 }
 
@@ -116,13 +125,18 @@ static bool analyse(hide_analysis *w) {
   w->has_work = tsri_calloc(k->expr_count + 1u, sizeof *w->has_work);
   places p = {.vars = tsri_calloc(k->var_count + 1u, 1),
               .arrays = tsri_calloc(k->buffer_count + k->shared_count + k->local_count + 1u, 1)};
-  bool has_memory = w->marks && w->has_work && p.vars && p.arrays;
-  if (has_memory) find_work(w);
+  uint32_t *values = tsri_calloc(k->var_count + 1u, sizeof *values);
+  bool has_memory = w->marks && w->has_work && p.vars && p.arrays && values;
+  if (has_memory) {
+    find_only_values(k, values);
+    find_work(w, values);
+  }
   for (p.has_changed = has_memory; p.has_changed;) {
     p.has_changed = false;
     follow_stmts(w, &p);
     go_back(w, &p);
   }
+  tsri_free(values);
   tsri_free(p.vars);
   tsri_free(p.arrays);
   return has_memory;

@@ -77,8 +77,7 @@ static uint32_t shifted(rewriter *w, tsri_ir_op code, uint32_t a, uint32_t count
   return count ? op(w, code, u32_type, a, number(w, count), 0) : a;
 }
 
-// `is_used_twice`: the caller uses the word index and the shift more than once, so they are assigned to variables. The
-// index of a word that others follow always is.
+// `is_used_twice`: the caller uses the word index and the shift more than once, so they are assigned to variables.
 static word_place place_of(hoister *h, list *to, uint32_t object, uint32_t index, uint32_t lanes, bool is_used_twice) {
   rewriter *w = &h->w;
   uint32_t each = per_word(w->from->buffers[object].storage);
@@ -90,22 +89,22 @@ static word_place place_of(hoister *h, list *to, uint32_t object, uint32_t index
     p.shift = mul(w, op(w, TSRI_OP_AND, u32_type, at, number(w, each - 1), 0), number(w, p.bits));
   }
   p.word = shifted(w, TSRI_OP_SHR, at, each == 4 ? 2 : 1);
-  if (is_used_twice || p.count > 1) p.word = tsri_hoist_value(h, to, p.word);
+  if (is_used_twice) p.word = tsri_hoist_value(h, to, p.word);
   if (is_used_twice && p.shift) p.shift = tsri_hoist_value(h, to, p.shift);
   return p;
 }
 
-static uint32_t word_index(rewriter *w, const word_place *p, uint32_t which) {
-  return which ? add(w, p->word, number(w, which)) : p->word;
-}
-
-static uint32_t word_at(rewriter *w, const word_place *p, uint32_t which) {
+static uint32_t load_words(rewriter *w, const word_place *p) {
   return put(w, (tsri_ir_expr){.kind = TSRI_EXPR_LOAD,
                                .space = TSRI_SPACE_BUFFER,
                                .dtype = TSR_U32,
-                               .type = u32_type,
+                               .type = words_of(p->count),
                                .object = p->object,
-                               .a = word_index(w, p, which)});
+                               .a = p->word});
+}
+
+static uint32_t lane_of(rewriter *w, uint32_t vector, uint32_t lane) {
+  return put(w, (tsri_ir_expr){.kind = TSRI_EXPR_EXTRACT, .lane = (uint8_t)lane, .type = u32_type, .a = vector});
 }
 
 static uint32_t load_packed(hoister *h, const tsri_ir_expr *x, list *before) {
@@ -113,15 +112,12 @@ static uint32_t load_packed(hoister *h, const tsri_ir_expr *x, list *before) {
   uint32_t storage = w->from->buffers[x->object].storage;
   word_place p = place_of(h, before, x->object, x->a, x->type.lanes, false);
   if (w->has_failed) return 0;
-  uint32_t loaded[2] = {0}, lanes[4] = {0};
-  for (uint32_t i = 0; i < p.count; i++) {
-    loaded[i] = word_at(w, &p, i);
-    if (p.shift) loaded[i] = op(w, TSRI_OP_SHR, u32_type, loaded[i], p.shift, 0);
-    if (p.lanes > 1) loaded[i] = tsri_hoist_value(h, before, loaded[i]);
-  }
+  uint32_t lanes[4] = {0}, loaded = load_words(w, &p);
+  if (p.shift) loaded = op(w, TSRI_OP_SHR, u32_type, loaded, p.shift, 0);
+  if (p.lanes > 1) loaded = tsri_hoist_value(h, before, loaded);
   for (uint32_t i = 0; i < p.lanes; i++) {
-    uint32_t bit = i * p.bits;
-    lanes[i] = shifted(w, TSRI_OP_SHR, loaded[bit / 32], bit % 32);
+    uint32_t bit = i * p.bits, word = p.count > 1 ? lane_of(w, loaded, bit / 32) : loaded;
+    lanes[i] = shifted(w, TSRI_OP_SHR, word, bit % 32);
   }
   uint32_t bits = lanes[0];
   if (p.lanes > 1) {
@@ -132,18 +128,22 @@ static uint32_t load_packed(hoister *h, const tsri_ir_expr *x, list *before) {
   return decoded(w, bits, storage, x->type);
 }
 
-static void put_store(rewriter *w, list *to, const word_place *p, uint32_t which, uint32_t value) {
+static void put_store(rewriter *w, list *to, const word_place *p, const uint32_t words[2]) {
+  uint32_t value = words[0];
+  if (p->count > 1) {
+    value = put(w, (tsri_ir_expr){.kind = TSRI_EXPR_VECTOR, .type = words_of(2), .args = {words[0], words[1]}});
+  }
   append(w, to,
          put_stmt(w, (tsri_ir_stmt){.kind = TSRI_STMT_STORE,
                                     .space = TSRI_SPACE_BUFFER,
                                     .object = p->object,
-                                    .index = word_index(w, p, which),
+                                    .index = p->word,
                                     .value = value}));
 }
 
 // Flips the bits in which the elements differ from `bits`.
 static void put_flip(rewriter *w, list *to, const word_place *p, uint32_t bits) {
-  uint32_t old = op(w, TSRI_OP_SHR, u32_type, word_at(w, p, 0), p->shift, 0);
+  uint32_t old = op(w, TSRI_OP_SHR, u32_type, load_words(w, p), p->shift, 0);
   uint32_t mask = number(w, (1u << (p->bits * p->lanes)) - 1u);
   uint32_t changed = op(w, TSRI_OP_AND, u32_type, op(w, TSRI_OP_XOR, u32_type, old, bits, 0), mask, 0);
   append(w, to,
@@ -163,16 +163,14 @@ static void store_packed(hoister *h, const tsri_ir_stmt *s, list *to) {
   if (lanes > 1) bits = tsri_hoist_value(h, to, bits);
   for (uint32_t i = 0; i < lanes && !w->has_failed; i++) {
     uint32_t bit = i * p.bits, *word = &joined[bit / 32], lane = bits;
-    if (lanes > 1) {
-      lane = put(w, (tsri_ir_expr){.kind = TSRI_EXPR_EXTRACT, .lane = (uint8_t)i, .type = u32_type, .a = bits});
-    }
+    if (lanes > 1) lane = lane_of(w, bits, i);
     lane = shifted(w, TSRI_OP_SHL, lane, bit % 32);
     *word = *word ? op(w, TSRI_OP_OR, u32_type, *word, lane, 0) : lane;
   }
   if (p.shift) {
     put_flip(w, to, &p, joined[0]);
   } else {
-    for (uint32_t i = 0; i < p.count; i++) put_store(w, to, &p, i, joined[i]);
+    put_store(w, to, &p, joined);
   }
 }
 
@@ -238,8 +236,8 @@ static void change_arrays(hoister *h) {
   find_atomic_buffers(h);
   for (uint32_t i = 0; i < k->buffer_count; i++) {
     if (!is_lacking(h, TSRI_SPACE_BUFFER, k->buffers[i].storage)) continue;
+    if (per_word(h->buffers[i].storage) == 4) h->buffers[i].is_wide = false;  // four elements are one word
     h->buffers[i].storage = TSR_U32;
-    h->buffers[i].is_wide = false;
   }
   widen_arrays(h, TSRI_SPACE_SHARED, h->shared, k->shared_count);
   widen_arrays(h, TSRI_SPACE_LOCAL, h->locals, k->local_count);

@@ -72,6 +72,15 @@ TEST(wide_buffers_are_arrays_of_vectors) {
             "var<storage, read> x_b0: array<vec4<f32>>;");
 }
 
+// Four of them are two words, which are read and written together. What is read needs no hiding from the compiler, though words are taken apart.
+TEST(elements_of_16_bits_are_pairs_of_words_where_four_are_accessed) {
+  const char *text =
+      "kernel k(in bf16 x[], out bf16 y[], f32 a) { store4(y, global.x * 4, bf16x4(load4(x, global.x * 4) * a)); }";
+  check_has(text, "x_b0: array<vec2<u32>>;");
+  check_has(text, "y_b1: array<vec2<u32>>;");
+  check_lacks(text, "tsr_keep");
+}
+
 TEST(f16_is_an_element_where_the_device_has_it) {
   tsri_kernel *kernel = kernel_of(
       "kernel k(in f16 x[], out f16 y[]) { store4(y, global.x * 4, load4(x, global.x * 4)); y[0] = f16(x[1] + 1.0); }",
