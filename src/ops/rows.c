@@ -53,6 +53,7 @@ static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning,
   row_shape row = {.group = 32, .held = held, .spans = 1};
   int64_t dense = TSRI_TUNED(tuning, row_dense) < most ? TSRI_TUNED(tuning, row_dense) : most;
   if (n > dense * held && n <= dense * held * 2) row.held = held *= 2;
+  else if (n > (int64_t)most * held && n <= dense * held * 4) row.held = held *= 4;  // else it would take two launches
   while ((int64_t)row.group * held < n && row.group * 2 <= most) row.group *= 2;
   if ((int64_t)row.group * held < n) {
     row.group = SPAN_GROUP < most ? SPAN_GROUP : most;
