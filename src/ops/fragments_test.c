@@ -18,10 +18,10 @@ enum { MOST_DEVICES = 32, MOST_ELEMENTS = 96 * 96 };
 static int number_at(int seed, int i) { return (i * 7 + seed * 3 + i / 5) % 9 - 4; }
 
 static tsr_tensor *numbers(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int seed) {
-  static float values[4 * MOST_ELEMENTS];
+  static float values[16 * MOST_ELEMENTS];
   int64_t count = 0;
   CHECK_OK(tsr_shape_count(shape, &count));
-  CHECK(count <= 4 * MOST_ELEMENTS);
+  CHECK(count <= 16 * MOST_ELEMENTS);
   for (int i = 0; i < count; i++) values[i] = (float)number_at(seed, i);
   return tsr_cast(tsr_from_data(device, TSR_F32, shape, values, (size_t)count * sizeof *values), dtype);
 }
@@ -240,11 +240,12 @@ static void give_units(tsr_device *device) {
   device->limits.fragments[device->limits.fragment_count++] = (tsr_fragment_size){TSR_BF16, 16, 16, 16};
 }
 
-static bool has_seen_fragments, has_seen_copies;
+static bool has_seen_fragments, has_seen_copies, has_seen_join;
 
 static void look(const tsri_kernel *kernel) {
   if (strcmp(kernel->name, "matmul_fragments") == 0) has_seen_fragments = true;
   if (strcmp(kernel->name, "copy_lines") == 0) has_seen_copies = true;
+  if (strcmp(kernel->name, "join_splits") == 0) has_seen_join = true;
 }
 
 typedef struct product_case {
@@ -294,6 +295,7 @@ static void check_layer(tsr_device *device, const product_case *c) {
 
 static void a_product_with_bias_and_relu(tsr_device *device) {
   check_layer(device, &(product_case){17, 40, 33, 2, false, true});
+  CHECK(!has_seen_join);
 }
 
 TEST(a_product_with_bias_and_relu_is_a_kernel_of_fragments) { on_the_cpu(a_product_with_bias_and_relu); }
@@ -314,6 +316,17 @@ static void products_of_copies(tsr_device *device) {
 
 TEST(factors_with_unaligned_lines_are_copied_and_multiplied_by_fragments) { on_the_cpu(products_of_copies); }
 
+// Few tiles and long sums: parts of the sums in one launch, and their sums with bias and relu in another.
+static void a_product_in_parts(tsr_device *device) {
+  tsri_graph_state *state = NULL;
+  CHECK_OK(tsri_graph_state_for(device, &state));
+  CHECK(tsri_tuning_change(&state->tuning, "matmul_tiles=8"));
+  check_layer(device, &(product_case){27, 40, 3080, 1, false, true});
+  CHECK(has_seen_join);
+}
+
+TEST(a_product_of_fragments_with_its_sums_in_parts) { on_the_cpu(a_product_in_parts); }
+
 // The kernel itself with each of its parameters, on the CPU.
 typedef struct kernel_case {
   product_case product;
@@ -323,8 +336,8 @@ typedef struct kernel_case {
 
 static tsr_kernel *build_product(const char *defines) {
   char copy[200];
-  const char *list[16] = {"T=f16"};
-  int count = 1;
+  const char *list[16] = {"T=f16", "Y=f16"};
+  int count = 2;
   snprintf(copy, sizeof copy, "%s", defines);
   for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) list[count++] = word;
   tsr_kernel *kernel = NULL;
@@ -379,6 +392,7 @@ static void run_kernel(tsr_device *device, const kernel_case *t) {
                           WORD("c_inner", 0),
                           WORD("first", 0),
                           WORD("y_at", 0),
+                          WORD("part", 0),
                           tsr_arg_named("alpha", tsr_arg_float(t->alpha)),
                           tsr_arg_named("beta", tsr_arg_float(t->beta))};
 #undef WORD

@@ -14,6 +14,7 @@
 #include "ops/matmul_f8.h"
 #include "ops/matmul_i8.h"
 #include "ops/matmul_padded.h"
+#include "ops/matmul_split.h"
 #include "ops/operators.h"
 #include "ops/product.h"
 #include "ops/promote.h"
@@ -24,7 +25,14 @@ typedef enum method { NAIVE, LONG, SKINNY, TILED, BLOCKS, FRAGMENTS } method;
 
 // Thresholds for the choice. TILED, BLOCKS and FRAGMENTS compute a tile of results per work-group, LONG some results of a column per
 // work-group, SKINNY some of neighbouring columns, NAIVE one result per work item.
-enum { SMALL_SIDE = 16, FEW_RESULTS = 1024, LONG_SUM = 512, LONG_VECTOR_SUM = 128, NAIVE_GROUP = 64 };
+enum {
+  SMALL_SIDE = 16,
+  FEW_RESULTS = 1024,
+  LONG_SUM = 512,
+  LONG_VECTOR_SUM = 128,
+  LONG_FOR_TILE = 2048,
+  NAIVE_GROUP = 64
+};
 
 // SKINNY: SKINNY_COLUMNS items of a work-group of SKINNY_GROUP have four columns each, and share the sums with the others. MOST_ROWS: rows of a that a
 // work-group of LONG or SKINNY takes at a time.
@@ -42,6 +50,7 @@ typedef struct way {
   int steps;                 // of BLOCKS: unrolled steps of a strip
   int group, deep;           // of LONG: work-group size, and loads before their values are used
   int rows;                  // of LONG and SKINNY
+  int64_t part;              // of SKINNY, BLOCKS and FRAGMENTS: products of each part of a sum. 0: sums are not split
   bool is_once;              // of LONG: a is read past the first-level cache
   bool is_wide_a,
       is_wide_b;  // whether a and b are read several elements at a time: four by LONG, SKINNY and BLOCKS, eight by FRAGMENTS
@@ -96,8 +105,9 @@ static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, con
   int64_t tiles = ((p->m + large.m - 1) / large.m) * ((p->n + large.n - 1) / large.n);
   for (int i = 0; i < p->batch_rank; i++) tiles *= p->batch_dims[i];
   size_t room = device->limits.shared_bytes;
-  if (element <= 4 && tiles >= TSRI_TUNED(tuning, matmul_tiles) && tile_shared_bytes(&large, element) <= room)
-    return large;
+  int64_t split_tiles = p->k >= LONG_FOR_TILE ? TSRI_TUNED(tuning, matmul_split_tiles) : 0;
+  int64_t least = split_tiles > 0 ? split_tiles : TSRI_TUNED(tuning, matmul_tiles);
+  if (element <= 4 && tiles >= least && tile_shared_bytes(&large, element) <= room) return large;
   return tile_shared_bytes(&small, element) <= room ? small : (tile){32, 32, 8, 4, 4};
 }
 
@@ -163,7 +173,7 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
     chosen.method = FRAGMENTS;
     chosen.is_wide_a = is_wide_any(RUN, &p->a, dtype, p->m, p->k, p->batch_rank);
     chosen.is_wide_b = is_wide_any(RUN, &p->b, dtype, p->k, p->n, p->batch_rank);
-  } else if (!is_thin) {
+  } else if (!is_thin || (is_gpu && p->k >= LONG_SUM)) {  // tiles that are not full, with their sums in parts
     chosen.method = is_gpu ? BLOCKS : TILED;
     chosen.tile = choose_tile(device, tuning, p, tsri_accumulator(dtype));
     bool fits = TSRI_TUNED(tuning, matmul_steps) > 0 && chosen.tile.depth % TSRI_TUNED(tuning, matmul_steps) == 0;
@@ -194,6 +204,11 @@ static tsr_dtype carrier(tsr_dtype dtype, const way *how, bool is_wide) {
   return is_wide ? TSR_U32 : TSR_I16;
 }
 
+// The dtype of y: sums of parts are not rounded.
+static tsr_dtype stored_dtype(const tsri_kernel_run *run, const way *how) {
+  return how->part ? tsri_accumulator(run->dtype) : run->dtype;
+}
+
 // Binds the matrices. `filler` is bound for one that is empty or missing; kernels do not read it.
 static void pass_matrices(const tsri_kernel_run *run, const way *how, tsr_buffer *filler, tsri_call *call) {
   static const char *const names[] = {"a", "b", "c"};
@@ -203,7 +218,7 @@ static void pass_matrices(const tsri_kernel_run *run, const way *how, tsr_buffer
     bool is_there = i < run->input_count && run->layouts[i].count > 0;
     tsri_call_buffer(call, names[i], is_there ? run->inputs[i] : filler, dtypes[i]);
   }
-  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_call_buffer(call, "y", run->output, stored_dtype(run, how));
 }
 
 static int64_t batch_stride(const tsri_matrix *side, const product *p, int from_end) {
@@ -241,13 +256,15 @@ static void start_fragments(const tsri_kernel_run *run, const product *p, const 
   bool has_edges = p->m % t->tile_m != 0 || p->n % t->tile_n != 0;
   tsri_call_init_hooked(
       call, run, "op_product", "matmul_fragments",
-      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("WA", carrier(run->dtype, how, how->is_wide_a)),
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("Y", stored_dtype(run, how)),
+                TSRI_TYPE("WA", carrier(run->dtype, how, how->is_wide_a)),
                 TSRI_TYPE("WB", carrier(run->dtype, how, how->is_wide_b)),
                 TSRI_CONSTANT("SCALED", p->alpha != 1 || p->beta != 0), TSRI_CONSTANT("WIDE_A", how->is_wide_a),
                 TSRI_CONSTANT("WIDE_B", how->is_wide_b), TSRI_CONSTANT("WIDE_Y", stores_quads(p)),
                 TSRI_CONSTANT("A_COLUMNS", t->a_by_columns), TSRI_CONSTANT("B_COLUMNS", t->b_by_columns),
                 TSRI_CONSTANT("EDGES", has_edges), TSRI_CONSTANT("TAIL", p->k % t->depth != 0),
-                TSRI_CONSTANT("M", t->fragment.m), TSRI_CONSTANT("N", t->fragment.n), TSRI_CONSTANT("K", t->fragment.k),
+                TSRI_CONSTANT("SPLIT", how->part > 0), TSRI_CONSTANT("M", t->fragment.m),
+                TSRI_CONSTANT("N", t->fragment.n), TSRI_CONSTANT("K", t->fragment.k),
                 TSRI_CONSTANT("PART_M", t->part_m), TSRI_CONSTANT("PART_N", t->part_n), TSRI_CONSTANT("BM", t->tile_m),
                 TSRI_CONSTANT("BN", t->tile_n), TSRI_CONSTANT("DEPTH", t->depth),
                 TSRI_CONSTANT("SG", t->subgroup_size)));
@@ -264,6 +281,7 @@ static bool reads_inside(const tsr_device *device, const way *how) {
   TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),                         \
       TSRI_CONSTANT("FUSED", tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma), \
       TSRI_CONSTANT("SCALED", p->alpha != 1 || p->beta != 0)
+#define STORED_AND_SPLIT TSRI_TYPE("Y", stored_dtype(run, how)), TSRI_CONSTANT("SPLIT", how->part > 0)
 
 static void start_call(const tsri_kernel_run *run, const product *p, const way *how, tsri_call *call) {
   const tile *t = &how->tile;
@@ -274,7 +292,7 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
     case BLOCKS:
       tsri_call_init_hooked(
           call, run, "op_matmul", "matmul_blocks",
-          TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("A_ALONG_K", p->a.row != 1 || p->a.column == 1),
+          TSRI_WITH(TYPES_AND_FLAGS, STORED_AND_SPLIT, TSRI_CONSTANT("A_ALONG_K", p->a.row != 1 || p->a.column == 1),
                     TSRI_CONSTANT("B_ALONG_N", p->b.row != 1 || p->b.column == 1),
                     TSRI_CONSTANT("WIDE_A", how->is_wide_a), TSRI_CONSTANT("WIDE_B", how->is_wide_b),
                     TSRI_TYPE("W", carrier(run->dtype, how, true)),
@@ -300,7 +318,7 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
       break;
     case SKINNY:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_skinny",
-                            TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WIDE_A", how->is_wide_a),
+                            TSRI_WITH(TYPES_AND_FLAGS, STORED_AND_SPLIT, TSRI_CONSTANT("WIDE_A", how->is_wide_a),
                                       TSRI_CONSTANT("WIDE_B", how->is_wide_b), TSRI_CONSTANT("ROWS", how->rows),
                                       TSRI_CONSTANT("COLUMNS", SKINNY_COLUMNS), TSRI_CONSTANT("WG", SKINNY_GROUP)));
       break;
@@ -326,24 +344,72 @@ static void groups_for(const tsr_device *device, const product *p, const way *ho
   }
 }
 
-static tsr_status run_part(const tsri_kernel_run *run, const product *p, const product_part *part, tsr_buffer *filler) {
-  way how = choose(run->device, p, run->dtype);
+static bool can_split(const way *how) {
+  return how->method == SKINNY || how->method == BLOCKS || how->method == FRAGMENTS;
+}
+
+// Products of a sum that the kernel takes at a time.
+static int step_of(const way *how) {
+  if (how->method == SKINNY) return SKINNY_GROUP / SKINNY_COLUMNS * 4;
+  return how->method == BLOCKS ? how->tile.depth : how->units.depth;
+}
+
+static int items_of_group(const way *how) {
+  if (how->method == SKINNY) return SKINNY_GROUP;
+  if (how->method == FRAGMENTS) return tsri_fragment_tile_items(&how->units);
+  return how->tile.m / how->tile.item_m * (how->tile.n / how->tile.item_n);
+}
+
+static tsr_status launch(const tsri_kernel_run *run, const product *p, const product_part *part, const way *how,
+                         tsr_buffer *filler) {
   int64_t count = part->outer * part->inner, most = run->device->limits.max_groups[2], x = 0, y = 0;
   if (most < 1) most = 65535;
-  groups_for(run->device, p, &how, &x, &y);
+  groups_for(run->device, p, how, &x, &y);
   tsr_status status = TSR_OK;
   for (int64_t first = 0; first < count && status == TSR_OK; first += most) {
     tsri_call call;
-    start_call(run, p, &how, &call);
-    pass_matrices(run, &how, filler, &call);
+    start_call(run, p, how, &call);
+    pass_matrices(run, how, filler, &call);
     pass_strides(p, part, &call);
     tsri_call_word(&call, "first", first);
     tsri_call_word(&call, "y_at", part->y_at);
+    if (can_split(how)) tsri_call_word(&call, "part", how->part);
     tsri_call_real(&call, "alpha", p->alpha);
     tsri_call_real(&call, "beta", p->beta);
     status = tsri_call_groups(&call, x, y, count - first < most ? count - first : most);
   }
   return status;
+}
+
+// The same product with its sums in parts, which a second launch adds up.
+static tsr_status launch_split(const tsri_kernel_run *run, const product *p, const product_part *part, way how,
+                               const tsri_matmul_split *split, tsr_buffer *filler) {
+  product q = tsri_matmul_split_product(p, split);
+  product_part parts = *part;
+  parts.outer = split->parts;
+  how.part = split->depth;
+  tsri_kernel_run inner = *run;  // stores sums, without what is fused to the product
+  inner.epilogue = NULL;
+  inner.output = NULL;
+  tsr_status status = tsri_call_scratch(run->device, split->parts * part->inner * p->m * p->n,
+                                        tsri_accumulator(run->dtype), &inner.output);
+  if (status == TSR_OK) status = launch(&inner, &q, &parts, &how, filler);
+  if (status == TSR_OK) status = tsri_matmul_split_join(run, p, split->parts, inner.output);
+  tsr_buffer_release(inner.output);
+  return status;
+}
+
+static tsr_status run_part(const tsri_kernel_run *run, const product *p, const product_part *part, tsr_buffer *filler) {
+  way how = choose(run->device, p, run->dtype);
+  int64_t x = 0, y = 0;
+  groups_for(run->device, p, &how, &x, &y);
+  if (can_split(&how)) {
+    int64_t items = x * y * part->outer * part->inner * items_of_group(&how);
+    tsri_matmul_split split =
+        tsri_matmul_split_choose(run->device, p, run->dtype, items, step_of(&how), how.method == FRAGMENTS);
+    if (split.parts > 1) return launch_split(run, p, part, how, &split, filler);
+  }
+  return launch(run, p, part, &how, filler);
 }
 
 // A launch covers two batch axes; this function iterates over the others.

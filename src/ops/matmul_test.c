@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <string.h>
+
 #include "ops/ops_testing.h"
 
 TEST(matrices_and_vectors_multiply) {
@@ -167,3 +169,86 @@ static void check_long_sums(tsr_device *device) {
 }
 
 TEST(few_and_long_sums) { test_on_every_device(check_long_sums); }
+
+// --- Sums in parts ----------------------------------------------------------------------------------------------------
+
+typedef struct split_case {
+  int batch, m, n, k;
+  bool turns_b;
+} split_case;
+
+// Small whole numbers, so that sums are exact in f32 whatever their order.
+static float left_at(int z, int i, int j) { return (float)((z + 2 * i + 3 * j) % 5 - 2); }
+static float right_at(int z, int i, int j) { return (float)((z + i + 4 * j + i * j) % 3 - 1); }
+
+static tsr_tensor *filled(tsr_device *device, int batch, int rows, int cols, float (*at)(int, int, int), bool turns) {
+  static float values[1 << 17];
+  for (int z = 0; z < batch; z++) {
+    for (int e = 0; e < rows * cols; e++) {
+      values[z * rows * cols + e] = turns ? at(z, e % rows, e / rows) : at(z, e / cols, e % cols);
+    }
+  }
+  tsr_shape shape = turns ? TSR_SHAPE(batch, cols, rows) : TSR_SHAPE(batch, rows, cols);
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, shape, values, (size_t)(batch * rows * cols) * sizeof *values);
+  return turns ? tsr_transpose(x, 1, 2) : x;
+}
+
+static double sum_at(const split_case *c, int z, int row, int col) {
+  double sum = 0;
+  for (int j = 0; j < c->k; j++) sum += left_at(z, row, j) * right_at(z, j, col);
+  return sum;
+}
+
+// relu(a b + 1), which runs in the launch that joins the parts.
+static void check_case(tsr_device *device, const split_case *c, tsr_dtype dtype) {
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *a = tsr_cast(filled(device, c->batch, c->m, c->k, left_at, false), dtype);
+  tsr_tensor *b = tsr_cast(filled(device, c->batch, c->k, c->n, right_at, c->turns_b), dtype);
+  tsr_tensor *y = tsr_cast(tsr_relu(tsr_add_scalar(tsr_matmul(a, b), 1)), TSR_F32);
+  static float is[4096];
+  int count = c->batch * c->m * c->n;
+  CHECK_OK(tsr_read(y, is, (size_t)count * sizeof *is));
+  for (int i = 0; i < count; i++) {
+    double wanted = fmax(sum_at(c, i / (c->m * c->n), i / c->n % c->m, i % c->n) + 1, 0);
+    CHECK_NEAR(is[i], wanted, dtype == TSR_F32 ? 0 : fabs(wanted) / 128);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+static void check_sums_in_parts(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  static const split_case cases[] = {{1, 17, 20, 1024, false}, {1, 40, 7, 1030, false}, {1, 7, 40, 3100, false},
+                                     {1, 8, 33, 1100, false},  {2, 20, 9, 777, true},   {1, 24, 24, 2049, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    check_case(device, &cases[i], i % 2 ? TSR_BF16 : TSR_F32);
+  }
+}
+
+TEST(sums_in_parts) { test_on_every_device(check_sums_in_parts); }
+
+// Interfaces to GPUs that have no library of products.
+static bool has_own_products(tsr_device *device) {
+  static const char *const names[] = {"vulkan", "opencl", "webgpu"};
+  for (int i = 0; i < 3; i++) {
+    if (strcmp(tsr_device_backend(device), names[i]) == 0) return true;
+  }
+  return false;
+}
+
+// A product with long sums and few results is one launch for the sums of parts, and one that joins them.
+static void check_launches(tsr_device *device) {
+  if (!test_device_computes(device) || !has_own_products(device)) return;
+  tsr_tensor *a = filled(device, 1, 20, 1024, left_at, false), *b = filled(device, 1, 1024, 20, right_at, false);
+  tsr_device_counters before, after;
+  CHECK_OK(tsr_evaluate(a));
+  CHECK_OK(tsr_evaluate(b));
+  CHECK_OK(tsr_device_get_counters(device, &before));
+  tsr_tensor *y = tsr_matmul(a, b);
+  CHECK_OK(tsr_evaluate(y));
+  CHECK_OK(tsr_device_get_counters(device, &after));
+  CHECK_EQ_UINT(after.launches - before.launches, 2);
+  tsr_tensor *const made[] = {a, b, y};
+  for (int i = 0; i < 3; i++) tsr_release(made[i]);
+}
+
+TEST(sums_in_parts_take_two_launches) { test_on_every_device(check_launches); }
