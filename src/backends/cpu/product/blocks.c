@@ -292,8 +292,7 @@ static void pack(chunk *c) {
 
 // --- Multiplying ------------------------------------------------------------------------------------------------------------
 
-// Adds `count` sums to others.
-static void add_sums(const tsri_product *p, char *to, const char *from, int64_t count) {
+void tsri_product_add_sums(const tsri_product *p, char *to, const char *from, int64_t count) {
   if (p->sum_bytes == sizeof(double)) {
     for (int64_t j = 0; j < count; j++) ((double *)(void *)to)[j] += ((const double *)(const void *)from)[j];
   } else if (p->has_integers) {
@@ -330,7 +329,7 @@ void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64
   for (int64_t i = 0; i < rows; i++) {
     const char *from = (const char *)tile + i * step * sum_bytes;
     char *to = sums + i * sums_step * sum_bytes;
-    if (adds) add_sums(p, to, from, columns);
+    if (adds) tsri_product_add_sums(p, to, from, columns);
     else memcpy(to, from, (size_t)(columns * sum_bytes));
   }
 }

@@ -49,7 +49,8 @@ bool tsri_product_is_deep(const tsri_product *p, int threads) {
   enum { COLUMNS_PER_THREAD = 64 };  // of few rows: then threads do better to take columns
   int64_t sums = p->m * p->n, blocks = (p->k + K_BLOCK - 1) / K_BLOCK;
   if (threads < 2 || p->is_narrow || p->quant) return false;
-  if (tsri_product_is_direct(p) && p->n >= (int64_t)threads * COLUMNS_PER_THREAD) return false;
+  bool has_few_rows = tsri_product_is_direct(p) || tsri_product_has_few_rows(p);
+  if (has_few_rows && p->n >= (int64_t)threads * COLUMNS_PER_THREAD) return false;
   return sums <= MOST_SUMS && blocks >= 2 * (int64_t)threads && sums * blocks * (int64_t)p->sum_bytes <= MOST_BYTES;
 }
 

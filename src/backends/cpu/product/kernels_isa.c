@@ -169,6 +169,25 @@ static void gelu_f64(double *x, uint32_t count, const tsri_lane_math *math) {
 #if HAS_DIRECT
 #include "bf16_isa.inc"
 #include "direct_isa.inc"
+#define STRIP  rows_f32
+#define B      float
+#define LOAD_B load_f32
+#include "rows_isa.inc"
+#if defined(__AVX2__)
+#define STRIP  rows_of_bf16
+#define B      uint16_t
+#define LOAD_B load_bf16
+#include "rows_isa.inc"
+#endif
+#if defined(__AVX512F__)
+static inline f32_vec load_f16(const uint16_t *from) {
+  return (f32_vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)from));
+}
+#define STRIP  rows_of_f16
+#define B      uint16_t
+#define LOAD_B load_f16
+#include "rows_isa.inc"
+#endif
 #include "quant_isa.inc"
 #endif
 #if defined(__AVX512F__)
@@ -190,6 +209,10 @@ static void gelu_f64(double *x, uint32_t count, const tsri_lane_math *math) {
 #include "kernels_isa.inc"
 #if HAS_DIRECT
 #include "direct_isa.inc"
+#define STRIP  rows_f64
+#define B      double
+#define LOAD_B load_f64
+#include "rows_isa.inc"
 #endif
 
 enum { WIDTH = TILE_VECTORS * (int)(sizeof(f32_vec) / sizeof(float)) };
@@ -203,12 +226,17 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
 #if HAS_DIRECT
     .tile_at = tile_at_f32,
     .direct = direct_f32,
+    .rows = rows_f32,
+#if defined(__AVX2__)
+    .rows_of_bf16 = rows_of_bf16,
+#endif
     .fetch = fetch,
     .outer = outer_f32,
     .quant = quant_rows,
 #endif
 #if defined(__AVX512F__)
     .few_columns = few_columns_f32,
+    .rows_of_f16 = rows_of_f16,
 #endif
     .pack = pack_f32,
     .gather = gather,
@@ -230,6 +258,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
     .add_short_rows = add_short_rows_f64,
     .tile_at = tile_at_f64,
     .direct = direct_f64,
+    .rows = rows_f64,
     .fetch = fetch,
     .outer = outer_f64,
 #endif

@@ -57,7 +57,7 @@ typedef struct product_batch {
   tsri_product like;  // all but the places of the matrices
   int64_t count;
   int parts;
-  bool has_vector, has_few_columns, is_outer, is_direct, is_deep, has_quant_rows;
+  bool has_vector, has_few_columns, is_outer, is_direct, has_few_rows, is_deep, has_quant_rows;
   size_t scratch_bytes;  // of each part
 } product_batch;
 
@@ -89,6 +89,7 @@ static void run_matrices(const product_batch *batch, int64_t first, int64_t last
     else if (batch->has_few_columns) tsri_product_run_columns(&p);
     else if (batch->is_outer) tsri_product_run_outer(&p);
     else if (batch->is_direct) tsri_product_run_direct(&p);
+    else if (batch->has_few_rows) tsri_product_run_rows(&p);
     else if (batch->is_deep) tsri_product_run_deep(&p);
     else tsri_product_run(&p);
   }
@@ -174,7 +175,8 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   batch.has_few_columns = !batch.has_vector && tsri_product_has_few_columns(p);
   batch.is_outer = !batch.has_vector && tsri_product_is_outer(p);
   bool is_tiled = !p->quant && !batch.has_vector && !batch.has_few_columns && !batch.is_outer;
-  batch.is_direct = is_tiled && tsri_product_is_direct(p);
+  batch.has_few_rows = is_tiled && tsri_product_has_few_rows(p);
+  batch.is_direct = is_tiled && !batch.has_few_rows && tsri_product_is_direct(p);
 
   double work = work_of(p, batch.has_vector || batch.has_few_columns);
   int threads = tsri_cpu_threads(device, (uint64_t)(work * (double)batch.count / WORTH_A_THREAD));
@@ -182,12 +184,14 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   p->threads = is_by_batch ? 1 : tsri_cpu_threads(device, (uint64_t)(work / WORTH_A_THREAD));
   batch.is_deep = is_tiled && tsri_product_is_deep(p, p->threads);
   batch.is_direct = batch.is_direct && !batch.is_deep;
+  batch.has_few_rows = batch.has_few_rows && !batch.is_deep;
   if (is_by_batch) batch.parts = tsri_cpu_parts(threads, (uint64_t)batch.count);
   batch.scratch_bytes = batch.has_quant_rows    ? tsri_product_quant_scratch_bytes(p)
                         : batch.has_vector      ? tsri_product_vector_scratch_bytes(p)
                         : batch.has_few_columns ? tsri_product_columns_scratch_bytes(p)
                         : batch.is_outer        ? tsri_product_outer_scratch_bytes(p)
                         : batch.is_direct       ? tsri_product_direct_scratch_bytes(p)
+                        : batch.has_few_rows    ? tsri_product_rows_scratch_bytes(p)
                         : batch.is_deep         ? tsri_product_deep_scratch_bytes(p)
                                                 : tsri_product_scratch_bytes(p);
   batch.scratch_bytes = (batch.scratch_bytes + 63) / 64 * 64;

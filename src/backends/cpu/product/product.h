@@ -27,6 +27,11 @@ typedef struct tsri_quant_rows {
   float (*dot)(const uint8_t *row, const float *x, int64_t n);
 } tsri_quant_rows;
 
+// For rows.c: adds to a strip of sums, `rows` (at least half of tile_rows, or all there are) rows and tile_columns columns, the products of `k` rows of b as they lie, b_row elements apart, and a panel of
+// a with `rows` lines. With `continues` it begins with the sums that are there, else with 0. Begins to read the rows of b that are `ahead` rows further on; 0: none.
+typedef void tsri_product_strip(int rows, int64_t k, const void *a, const void *b, int64_t b_row, int64_t ahead,
+                                void *sums, int64_t sums_step, bool continues);
+
 // A panel is the input of a register tile: for each k, `width` elements side by side, where `width` is tile_rows (panels of a) or
 // tile_columns (panels of b). Steps are in elements.
 typedef struct tsri_product_kernels {
@@ -44,6 +49,9 @@ typedef struct tsri_product_kernels {
   // tile_columns / 2 elements side by side, and rows of b are b_row apart. Returns how many of the rows it did, 1 or more: ask again for the others.
   int (*direct)(int rows, int vectors, int64_t k, const void *a, int64_t a_row, int64_t a_column, const void *b,
                 int64_t b_row, void *c, int64_t c_step, bool adds);
+
+  // NULL where rows.c is left out. In the table of f32 also for b of bf16 and f16 (NULL where the level does not convert it).
+  tsri_product_strip *rows, *rows_of_bf16, *rows_of_f16;
 
   // NULL where direct.c is left out. Begins to read `rows` rows of `bytes` bytes, `step` bytes apart, into the second-level cache. Any address is allowed.
   void (*fetch)(const char *at, int64_t rows, int64_t bytes, int64_t step);
@@ -199,6 +207,9 @@ void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, in
 void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64_t sums_step, int64_t rows,
                             int64_t columns, bool adds);
 
+// Adds `count` sums to others.
+void tsri_product_add_sums(const tsri_product *p, char *to, const char *from, int64_t count);
+
 enum { TSRI_PRODUCT_COPY_SLACK = 64 };
 
 // MOST_WIDTH: lines of the widest panel of f32, which are rows or columns of a register tile. MOST_TILE: elements of the largest tile.
@@ -230,6 +241,11 @@ void tsri_product_run_vector(const tsri_product *p);
 bool tsri_product_is_direct(const tsri_product *p);
 size_t tsri_product_direct_scratch_bytes(const tsri_product *p);
 void tsri_product_run_direct(const tsri_product *p);
+
+// Whether the product is one with few rows and many columns, for rows.c, which reads b once in the order of memory.
+bool tsri_product_has_few_rows(const tsri_product *p);
+size_t tsri_product_rows_scratch_bytes(const tsri_product *p);
+void tsri_product_run_rows(const tsri_product *p);
 
 // Whether the product is one that deep.c does best on `threads` threads: few sums, and many blocks of k, which threads take instead of parts of the result. Sums are added up in the same
 // order as by tsri_product_run.
