@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: MIT
 // scatter_add in a fixed order: all additions to one element are made by one thread, in the row-major order of the indices.
 //
-// If the result has another axis than the indexed one, threads take parts of that axis. Otherwise each thread takes a range of the indexed axis and has to go through all
-// indices, so only a few threads are used.
+// If the result has another axis than the indexed one, threads take parts of that axis. Otherwise one thread adds all: threads with a range of the indexed axis each would go through
+// all indices, of which they take some at random, and wrong predictions of that take longer than the additions. If that other axis is the first one, a part owns a stretch of the result: it copies x there, adds, and rounds while the stretch is in the
+// cache of its core.
+#include <string.h>
+
 #include "backends/cpu/lanes/convert_lane.h"
 #include "backends/cpu/lanes/isa.h"
-#include "backends/cpu/later.h"
 #include "backends/cpu/rows/index_planes.h"
 #include "core/error.h"
 #include "platform/parallel.h"
 
 typedef struct adding {
   const tsri_indexing *by;
-  const char *source;
-  char *sums;  // what is added to
+  const char *source, *x;
+  char *y, *sums;                    // sums: what is added to, y or f32 of their own
+  int64_t count;                     // elements of x and y
+  size_t element;                    // bytes of an element of x and y
+  const tsri_lane_storage *storage;  // of f16 or bf16; NULL: sums are y
   tsri_index_plane_fn run;
-  int axis;  // that threads cut, or -1: they cut the indexed one
+  int axis;       // that threads cut, or -1: one thread adds all
+  int64_t owned;  // elements of the result for each index of that axis, if they are neighbours; else 0
   int parts;
 } adding;
 
@@ -70,25 +76,80 @@ static tsri_index_plane_fn adder_for(tsr_dtype dtype, tsr_dtype index_dtype) {
   return table[index_dtype][dtype];
 }
 
-// All indices whose index along the cut axis is in this part: a stretch of columns, or of rows for each index of the axes before.
-static void add_part(void *user, int part) {
-  const adding *a = user;
-  const tsri_indexing *by = a->by;
-  int64_t columns = tsri_index_columns(by), rows = tsri_index_rows(by), n = a->axis >= 0 ? by->dims[a->axis] : by->size;
-  int64_t first = n * part / a->parts, last = n * (part + 1) / a->parts, inner = 1;
-  if (a->axis < 0) {
-    tsri_index_planes(by, &(tsri_index_plane){.low = first, .high = last}, 0, rows, 0, columns, a->run, a);
-    return;
+// --- The result before and after adding -----------------------------------------------------------------------------------------
+
+enum { NARROW_STRETCH = 1 << 12 };  // elements that are converted at a time
+
+static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
+
+// y = x, and the sums of its own, for elements `first` to before `last`.
+static void begin_stretch(const adding *a, int64_t first, int64_t last) {
+  memcpy(a->y + (size_t)first * a->element, a->x + (size_t)first * a->element, (size_t)(last - first) * a->element);
+  for (int64_t i = first; a->storage && i < last; i += NARROW_STRETCH) {
+    a->storage->load((float *)(void *)a->sums + i, a->y + (size_t)i * a->element, 1,
+                     (uint32_t)at_most(last - i, NARROW_STRETCH));
   }
+}
+
+static bool has_nan(const float *x, int64_t count) {
+  int32_t found = 0;
+  for (int64_t i = 0; i < count; i++) found |= x[i] != x[i];
+  return found;
+}
+
+// Rounds only the elements to which something was added; all others keep their bits. This matters only for NaN, whose bits rounding may change.
+static void round_sums(const adding *a, int64_t first, int64_t count) {
+  uint16_t rounded[NARROW_STRETCH];
+  float before[NARROW_STRETCH];
+  const float *sums = (const float *)(const void *)a->sums + first;
+  uint16_t *y = (uint16_t *)(void *)a->y + first;
+  bool must_compare = has_nan(sums, count);
+  a->storage->store(must_compare ? rounded : y, sums, 1, (uint32_t)count);
+  if (!must_compare) return;
+  a->storage->load(before, y, 1, (uint32_t)count);
+  for (int64_t i = 0; i < count; i++) y[i] = bits_of_f32(sums[i]) == bits_of_f32(before[i]) ? y[i] : rounded[i];
+}
+
+static void end_stretch(const adding *a, int64_t first, int64_t last) {
+  for (int64_t i = first; a->storage && i < last; i += NARROW_STRETCH) {
+    round_sums(a, i, at_most(last - i, NARROW_STRETCH));
+  }
+}
+
+static void begin_part(void *user, int part) {
+  const adding *a = user;
+  begin_stretch(a, a->count * part / a->parts, a->count * (part + 1) / a->parts);
+}
+
+static void end_part(void *user, int part) {
+  const adding *a = user;
+  end_stretch(a, a->count * part / a->parts, a->count * (part + 1) / a->parts);
+}
+
+// --- Adding ---------------------------------------------------------------------------------------------------------------------
+
+// All indices from `first` to before `last` along the cut axis: a stretch of columns, or of rows for each index of the axes before.
+static void add_range(const adding *a, int64_t first, int64_t last) {
+  const tsri_indexing *by = a->by;
+  int64_t columns = tsri_index_columns(by), rows = tsri_index_rows(by), inner = 1;
   const tsri_index_plane all = {.high = by->size};
-  if (a->axis == by->rank - 1) {
-    tsri_index_planes(by, &all, 0, rows, first, last, a->run, a);
+  if (a->axis < 0 || a->axis == by->rank - 1) {
+    tsri_index_planes(by, &all, 0, rows, a->axis < 0 ? 0 : first, a->axis < 0 ? columns : last, a->run, a);
     return;
   }
   for (int i = a->axis + 1; i < by->rank - 1; i++) inner *= by->dims[i];
-  for (int64_t i = 0; i < rows; i += n * inner) {
+  for (int64_t i = 0, n = by->dims[a->axis]; i < rows; i += n * inner) {
     tsri_index_planes(by, &all, i + first * inner, i + last * inner, 0, columns, a->run, a);
   }
+}
+
+static void add_part(void *user, int part) {
+  const adding *a = user;
+  int64_t n = a->axis >= 0 ? a->by->dims[a->axis] : 1;
+  int64_t first = n * part / a->parts, last = n * (part + 1) / a->parts;
+  if (a->owned) begin_stretch(a, first * a->owned, last * a->owned);
+  add_range(a, first, last);
+  if (a->owned) end_stretch(a, first * a->owned, last * a->owned);
 }
 
 // The longest axis along which places differ, or -1.
@@ -100,87 +161,44 @@ static int cut_axis(const tsri_indexing *by) {
   return longest >= 0 && by->dims[longest] > 1 ? longest : -1;
 }
 
-static void add_all(const cpu_device *device, const tsri_indexing *by, const char *source, char *sums,
-                    tsr_dtype dtype) {
-  enum { WORTH_A_THREAD = 1 << 14, MOST_RANGES = 4 };
-  adding a = {.by = by, .source = source, .sums = sums, .run = adder_for(dtype, by->index_dtype), .axis = cut_axis(by)};
-  int64_t count = tsri_index_rows(by) * tsri_index_columns(by);
-  int threads = tsri_cpu_threads(device, (uint64_t)count / WORTH_A_THREAD);
-  a.parts = a.axis >= 0             ? tsri_cpu_parts(threads, (uint64_t)by->dims[a.axis])
-            : threads < MOST_RANGES ? threads
-                                    : MOST_RANGES;
-  if (count > 0) tsri_parallel(threads, a.parts, add_part, &a);
-}
-
-// --- f16 and bf16 ---------------------------------------------------------------------------------------------------------------
-
-typedef struct narrow_sums {
-  float *sums;
-  uint16_t *y;
-  int64_t count;
-  const tsri_lane_storage *storage;  // of y's dtype
-  int parts;
-} narrow_sums;
-
-enum { NARROW_STRETCH = 1 << 12 };  // elements that are converted at a time
-
-static int64_t stretch_of(int64_t first, int64_t last) {
-  return last - first < NARROW_STRETCH ? last - first : NARROW_STRETCH;
-}
-
-static void widen_part(void *user, int part) {
-  const narrow_sums *n = user;
-  int64_t last = n->count * (part + 1) / n->parts;
-  for (int64_t i = n->count * part / n->parts; i < last; i += NARROW_STRETCH) {
-    n->storage->load(n->sums + i, n->y + i, 1, (uint32_t)stretch_of(i, last));
+// Elements of the result for each index of the cut axis, if it is the first axis of the result and has indices for all of it; else 0.
+static int64_t owned_elements(const adding *a) {
+  const tsri_indexing *by = a->by;
+  if (a->axis < 0 || by->strides[a->axis] * by->dims[a->axis] != a->count) return 0;
+  for (int i = 0; i < by->rank; i++) {
+    if (i != a->axis && by->strides[i] >= by->strides[a->axis]) return 0;
   }
+  return by->step < by->strides[a->axis] ? by->strides[a->axis] : 0;
 }
 
-static bool has_nan(const float *x, int64_t count) {
-  int32_t found = 0;
-  for (int64_t i = 0; i < count; i++) found |= x[i] != x[i];
-  return found;
-}
-
-// Rounds only the elements to which something was added; all others keep their bits. This matters only for NaN, whose bits rounding may change.
-static void round_stretch(const narrow_sums *n, int64_t first, int64_t count) {
-  uint16_t rounded[NARROW_STRETCH];
-  float before[NARROW_STRETCH];
-  const float *sums = n->sums + first;
-  uint16_t *y = n->y + first;
-  bool must_compare = has_nan(sums, count);
-  n->storage->store(must_compare ? rounded : y, sums, 1, (uint32_t)count);
-  if (!must_compare) return;
-  n->storage->load(before, y, 1, (uint32_t)count);
-  for (int64_t i = 0; i < count; i++) y[i] = bits_of_f32(sums[i]) == bits_of_f32(before[i]) ? y[i] : rounded[i];
-}
-
-static void round_part(void *user, int part) {
-  const narrow_sums *n = user;
-  int64_t last = n->count * (part + 1) / n->parts;
-  for (int64_t i = n->count * part / n->parts; i < last; i += NARROW_STRETCH) round_stretch(n, i, stretch_of(i, last));
-}
-
-static tsr_status add_narrow(cpu_device *device, const tsri_indexing *by, const char *source, uint16_t *y,
-                             int64_t count, tsr_dtype dtype) {
-  enum { WORTH_A_THREAD = 1 << 16 };
-  narrow_sums n = {.y = y, .count = count, .storage = &tsri_cpu_engine(device)->isa->storage[dtype]};
-  n.sums = (float *)(void *)tsri_cpu_scratch(device, (size_t)count * sizeof *n.sums);
-  if (!n.sums) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "scatter_add: no host memory for %lld sums", (long long)count);
-  int threads = tsri_cpu_threads(device, (uint64_t)count / WORTH_A_THREAD);
-  n.parts = tsri_cpu_parts(threads, (uint64_t)count / WORTH_A_THREAD + 1);
-  tsri_parallel(threads, n.parts, widen_part, &n);
-  add_all(device, by, source, (char *)n.sums, dtype);
-  tsri_parallel(threads, n.parts, round_part, &n);
-  return TSR_OK;
+static void add_all(const cpu_device *device, adding *a) {
+  enum { WORTH_A_THREAD = 1 << 14, BYTES_WORTH_A_THREAD = 1 << 18 };
+  int64_t added = tsri_index_rows(a->by) * tsri_index_columns(a->by);
+  a->axis = cut_axis(a->by);
+  uint64_t pieces = (uint64_t)(a->count * (int64_t)a->element / BYTES_WORTH_A_THREAD);
+  int adders = tsri_cpu_threads(device, (uint64_t)added / WORTH_A_THREAD), threads = tsri_cpu_threads(device, pieces);
+  bool can_own = added > 0 && adders >= threads && (a->axis < 0 || a->by->dims[a->axis] >= threads);
+  a->owned = can_own ? owned_elements(a) : 0;
+  if (!a->owned) {
+    a->parts = tsri_cpu_parts(threads, pieces + 1);
+    tsri_parallel(threads, a->parts, begin_part, a);
+  }
+  a->parts = a->axis >= 0 ? tsri_cpu_parts(adders, (uint64_t)a->by->dims[a->axis]) : 1;
+  if (added > 0) tsri_parallel(adders, a->parts, add_part, a);
+  if (a->owned || !a->storage) return;
+  a->parts = tsri_cpu_parts(threads, pieces + 1);
+  tsri_parallel(threads, a->parts, end_part, a);
 }
 
 tsr_status tsri_cpu_scatter_add(cpu_device *device, const tsri_indexing *by, const char *x, const char *source, char *y,
                                 int64_t count, tsr_dtype dtype) {
-  tsri_cpu_copy_now(device, y, x, (size_t)count * tsr_dtype_bytes(dtype));
+  adding a = {.by = by, .source = source, .x = x, .y = y, .sums = y, .count = count, .element = tsr_dtype_bytes(dtype)};
+  a.run = adder_for(dtype, by->index_dtype);
   if (dtype == TSR_F16 || dtype == TSR_BF16) {
-    return add_narrow(device, by, source, (uint16_t *)(void *)y, count, dtype);
+    a.storage = &tsri_cpu_engine(device)->isa->storage[dtype];
+    a.sums = tsri_cpu_scratch(device, (size_t)count * sizeof(float));
+    if (!a.sums) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "scatter_add: no host memory for %lld sums", (long long)count);
   }
-  add_all(device, by, source, y, dtype);
+  add_all(device, &a);
   return TSR_OK;
 }
