@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Loops over one row of scores at one SIMD level. Compiled once per level (cmake/isa.cmake).
 #include "backends/cpu/attention/score_lines.h"
-#include "backends/cpu/lanes/vec_isa.h"
+#include "backends/cpu/lanes/raise_isa.h"
 
 // NaN if either is.
 static inline float greater_of(float a, float b) { return ((a >= b) | (a != a)) ? a : b; }
@@ -28,6 +28,10 @@ static float scale(float *x, int64_t n, float factor, const float *added, float 
 }
 
 static float raise(float *x, int64_t n, float most, const tsri_lane_math *math) {
+#if HAS_RAISE
+  (void)math;
+  return raise_line(x, n, most, x);
+#else
   LANES for (int64_t i = 0; i < n; i++) x[i] -= most;
   math->f32[TSRI_MATH_EXP](x, x, NULL, (uint32_t)n);
   vec sum = repeat(0);
@@ -36,6 +40,7 @@ static float raise(float *x, int64_t n, float most, const tsri_lane_math *math) 
   for (; i + WIDTH <= n; i += WIDTH) sum = plus(sum, load(x + i));
   for (; i < n; i++) rest += x[i];
   return sum_lanes(sum) + rest;
+#endif
 }
 
 static void multiply(float *x, int64_t n, float factor) { LANES for (int64_t i = 0; i < n; i++) x[i] *= factor; }

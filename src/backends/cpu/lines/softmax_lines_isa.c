@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "backends/cpu/lanes/most_isa.h"
+#include "backends/cpu/lanes/raise_isa.h"
 #include "backends/cpu/lines/softmax_lines.h"
 #include "core/lines.h"
 
@@ -11,6 +12,16 @@ enum { STRETCH = 2048, SHORT_ROW = 16, ROWS_ACROSS = 128 };
 // The language's max: NaN if either is NaN.
 #define GREATER(a, b) ((((a) >= (b)) | ((a) != (a))) ? (a) : (b))
 
+// The larger of a sum's lanes so far and others, where NaN is never the larger one if the level has an instruction for that.
+#if defined(__AVX512F__)
+#define MOST_F32(most, x) (f32_vec) _mm512_max_ps((__m512)(x), (__m512)(most))
+#elif defined(__AVX2__)
+#define MOST_F32(most, x) (f32_vec) _mm256_max_ps((__m256)(x), (__m256)(most))
+#else
+#define MOST_F32 max_f32_lanes
+#endif
+
+#define RAISES          0
 #define NAME(x)         x##_f64
 #define T               double
 #define A               double
@@ -26,10 +37,12 @@ enum { STRETCH = 2048, SHORT_ROW = 16, ROWS_ACROSS = 128 };
 #undef VEC
 #undef GREATER_VECTORS
 #undef MATH
+#undef RAISES
 
+#define RAISES          HAS_RAISE
 #define A               float
 #define VEC             f32_vec
-#define GREATER_VECTORS max_f32_lanes
+#define GREATER_VECTORS MOST_F32
 #define MATH(m, f)      (m)->f32[TSRI_MATH_##f]
 
 #define NAME(x) x##_f32
