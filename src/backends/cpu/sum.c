@@ -30,6 +30,7 @@ typedef struct row_sums {
   int threads, parts;  // parts: of the rows, or of one row's blocks
   size_t element;      // bytes
   tsri_lane_sum_row sum;
+  tsri_lane_sum_rows sum_many;
 } row_sums;
 
 typedef union block_sums {
@@ -51,7 +52,8 @@ static row_sums sums_of(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *
                     .block_bytes = block * element,
                     .blocks = op->columns > block ? (op->columns + block - 1) / block : 1,
                     .element = (size_t)element,
-                    .sum = dtype == TSR_F64 ? isa->sum_row_f64 : isa->sum_row_f32};
+                    .sum = dtype == TSR_F64 ? isa->sum_row_f64 : isa->sum_row_f32,
+                    .sum_many = dtype == TSR_F64 ? isa->sum_rows_f64 : isa->sum_rows_f32};
 }
 
 // The bytes of one part's gathered elements.
@@ -82,9 +84,7 @@ static void sum_gathered_rows(const row_sums *s, int part, int64_t first, int64_
   for (int64_t row = first; row < last; row += s->together) {
     int64_t rows = last - row < s->together ? last - row : s->together;
     tsri_gather_line(gathered, s->stride_bytes, s->from + row * s->step_bytes, rows * columns, s->element);
-    for (int64_t i = 0; i < rows; i++) {
-      s->sum(gathered + i * s->row_bytes, (size_t)columns, s->to + (size_t)(row + i) * s->element);
-    }
+    s->sum_many(gathered, (size_t)s->row_bytes, (size_t)rows, (size_t)columns, s->to + (size_t)row * s->element);
   }
 }
 
@@ -92,6 +92,11 @@ static void sum_rows(const row_sums *s, int part, int64_t first, int64_t last) {
   block_sums sums;
   if (GATHERED_BYTES > 0 && s->together > 1) {
     sum_gathered_rows(s, part, first, last);
+    return;
+  }
+  if (s->sum_many && s->blocks == 1 && !s->gathered) {
+    s->sum_many(s->from + first * s->step_bytes, (size_t)s->step_bytes, (size_t)(last - first),
+                (size_t)s->row_bytes / s->element, s->to + (size_t)first * s->element);
     return;
   }
   for (int64_t row = first; row < last; row++) {

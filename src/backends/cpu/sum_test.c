@@ -104,6 +104,7 @@ TEST(rows_are_summed_in_the_documented_order_at_every_level) {
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
       check_f32(&bench_rig, 5, columns[i], columns[i] + 3);
       check_f64(&bench_rig, 5, columns[i], columns[i] + 3);
+      check_f32(&bench_rig, 8, columns[i], 64);  // rows overlap
     }
     rig_close(&bench_rig);
   }

@@ -68,6 +68,8 @@ typedef void (*tsri_lane_fold)(void *acc, const void *a, int64_t a_step, const v
 // side, each again and again begun at 0 and added to its total, then the totals of every sixteenth, then by halves.
 #define TSRI_LANE_SUM_BYTES 256
 typedef void (*tsri_lane_sum_row)(const void *row, size_t n, void *out);
+// The same for `count` rows, `step_bytes` apart.
+typedef void (*tsri_lane_sum_rows)(const void *rows, size_t step_bytes, size_t count, size_t n, void *out);
 
 typedef struct tsri_lanes_isa {
   const char *name;
@@ -108,6 +110,7 @@ typedef struct tsri_lanes_isa {
   float (*sum_f32)(const float *a, uint32_t n);
   double (*sum_f64)(const double *a, uint32_t n);
   tsri_lane_sum_row sum_row_f32, sum_row_f64;
+  tsri_lane_sum_rows sum_rows_f32, sum_rows_f64;  // NULL where modules have to stay small
 
   // memcpy past the caches. The caller ends a series of them with `fence`.
   void (*stream)(void *dst, const void *src, size_t bytes);

@@ -105,6 +105,9 @@ enum { PARTS = 16 };
 #define REAL       float
 #define SUM        sum_f32
 #define SUM_ROW    sum_row_f32
+#define SUM_ROWS   sum_rows_f32
+#define SUM_PARTS  sum_parts_f32
+#define SUM_FOUR   sum_four_f32
 #define SUM_ROUNDS sum_rounds_f32
 #define SUM_HALVES sum_halves_f32
 #include "backends/cpu/lanes/sum_isa.inc"
@@ -112,6 +115,9 @@ enum { PARTS = 16 };
 #define REAL       double
 #define SUM        sum_f64
 #define SUM_ROW    sum_row_f64
+#define SUM_ROWS   sum_rows_f64
+#define SUM_PARTS  sum_parts_f64
+#define SUM_FOUR   sum_four_f64
 #define SUM_ROUNDS sum_rounds_f64
 #define SUM_HALVES sum_halves_f64
 #include "backends/cpu/lanes/sum_isa.inc"
@@ -178,6 +184,10 @@ const tsri_lanes_isa ISA_NAME(tsri_lanes_isa_) = {
     .chain = ISA_NAME(tsri_lanes_chain_),
     .muladd_rows = ISA_NAME(tsri_lanes_muladd_rows_),
     .sum_f32 = sum_f32,
+#if !defined(__wasm__)
+    .sum_rows_f32 = sum_rows_f32,
+    .sum_rows_f64 = sum_rows_f64,
+#endif
     .sum_row_f32 = sum_row_f32,
     .sum_f64 = sum_f64,
     .sum_row_f64 = sum_row_f64,
