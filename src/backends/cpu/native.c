@@ -132,13 +132,11 @@ static void copy_strided(const cpu_device *device, tsr_dtype dtype, const tsri_c
                      .to = layout_of(op->shape, op->to_strides),
                      .from = layout_of(op->shape, op->from_strides),
                      .element = tsr_dtype_bytes(dtype),
-                     .axis = longest_axis(op->shape),
-                     .parts = device->threads};
+                     .axis = longest_axis(op->shape)};
   if (job.to.count == 0) return;
-  int64_t size = op->shape.rank ? op->shape.dims[job.axis] : 1;
-  if (job.to.count * (int64_t)job.element < WORTH_A_THREAD) job.parts = 1;
-  if (job.parts > size) job.parts = size;
-  tsri_parallel((int)job.parts, (int)job.parts, copy_part, &job);
+  int threads = job.to.count * (int64_t)job.element < WORTH_A_THREAD ? 1 : device->threads;
+  job.parts = tsri_cpu_parts(threads, op->shape.rank ? (uint64_t)op->shape.dims[job.axis] : 1);
+  tsri_parallel(threads, (int)job.parts, copy_part, &job);
 }
 
 // Factorisations run inside this call even on a queue with a thread of its own: they may turn out to be unsupported, and then the core must run kernels instead.
