@@ -101,12 +101,12 @@ typedef struct cells {
 } cells;
 
 // Whether threads take cells of their own, each with all of k: no thread waits for another or reads what another has packed, but some rows and columns are packed
-// by several. That pays where a product is short, and where tiles are of groups: these multiply so fast that threads would mostly wait. On eight threads of a Xeon
-// 2048^3 in bf16 takes 7.6 ms in place of 9.4, and in i8 3.9 in place of 5.2; in f16, whose panels are widened, cells take 4 to 8 % longer.
+// by several. That pays where a product is short, and for bf16, bytes and f16: there threads would share panels of 512 rows only, and mostly wait. On eight threads of a Xeon
+// 2048^3 in bf16 takes 7.6 ms in place of 9.4, in i8 3.9 in place of 5.2, and in f16 31 in place of 49.
 static bool has_cells(const tsri_product *p) {
   const double most_work = 1 << 25;  // multiplications for each thread
   if (p->threads == 1 || p->quant) return false;
-  return p->groups || (!p->is_narrow && (double)p->m * (double)p->n * (double)p->k <= most_work * p->threads);
+  return p->is_narrow || (double)p->m * (double)p->n * (double)p->k <= most_work * p->threads;
 }
 
 // Two cells for each thread, so that one that is held up leaves work to others. Of all ways to cut, the one that packs least.
