@@ -94,7 +94,7 @@ static void sum_rows(const row_sums *s, int part, int64_t first, int64_t last) {
     sum_gathered_rows(s, part, first, last);
     return;
   }
-  if (s->sum_many && s->blocks == 1 && !s->gathered) {
+  if (GATHERED_BYTES > 0 && s->blocks == 1 && !s->gathered) {
     s->sum_many(s->from + first * s->step_bytes, (size_t)s->step_bytes, (size_t)(last - first),
                 (size_t)s->row_bytes / s->element, s->to + (size_t)first * s->element);
     return;

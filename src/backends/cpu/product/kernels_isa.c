@@ -23,6 +23,11 @@ enum { TILE_ROWS = 12 };
 #else
 enum { TILE_ROWS = 6 };
 #endif
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { DOTS_ROWS = 6 };
+#else
+enum { DOTS_ROWS = 2 };
+#endif
 enum { TILE_VECTORS = 2, DOT_ROWS = 4, ROWS_ACROSS = 256 };
 
 #if defined(__GNUC__)
@@ -99,6 +104,16 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
 #endif
 
 #if HAS_DIRECT
+// Ones in the last `bytes` bytes of a vector.
+static inline word_vec last_lanes(size_t bytes) {
+  enum { WORDS = sizeof(word_vec) / sizeof(uint32_t) };
+  uint32_t words[2 * WORDS] = {0};
+  word_vec kept;
+  memset(words + WORDS, 0xff, sizeof kept);
+  memcpy(&kept, (const char *)words + bytes, sizeof kept);
+  return kept;
+}
+
 static void fetch(const char *at, int64_t rows, int64_t bytes, int64_t step) {
   enum { LINE = 64 };
   for (int64_t i = 0; i < rows; i++, at += step) {
@@ -170,23 +185,26 @@ static void gelu_f64(double *x, uint32_t count, const tsri_lane_math *math) {
 #include "bf16_isa.inc"
 #include "direct_isa.inc"
 #define STRIP  rows_f32
+#define DOTS   few_dots_f32
 #define B      float
 #define LOAD_B load_f32
-#include "rows_isa.inc"
+#include "strips_isa.inc"
 #if defined(__AVX2__)
 #define STRIP  rows_of_bf16
+#define DOTS   few_dots_bf16
 #define B      uint16_t
 #define LOAD_B load_bf16
-#include "rows_isa.inc"
+#include "strips_isa.inc"
 #endif
 #if defined(__AVX512F__)
 static inline f32_vec load_f16(const uint16_t *from) {
   return (f32_vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)from));
 }
 #define STRIP  rows_of_f16
+#define DOTS   few_dots_f16
 #define B      uint16_t
 #define LOAD_B load_f16
-#include "rows_isa.inc"
+#include "strips_isa.inc"
 #endif
 #include "quant_isa.inc"
 #endif
@@ -210,9 +228,10 @@ static inline f32_vec load_f16(const uint16_t *from) {
 #if HAS_DIRECT
 #include "direct_isa.inc"
 #define STRIP  rows_f64
+#define DOTS   few_dots_f64
 #define B      double
 #define LOAD_B load_f64
-#include "rows_isa.inc"
+#include "strips_isa.inc"
 #endif
 
 enum { WIDTH = TILE_VECTORS * (int)(sizeof(f32_vec) / sizeof(float)) };
@@ -227,8 +246,11 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
     .tile_at = tile_at_f32,
     .direct = direct_f32,
     .rows = rows_f32,
+    .few_dots = few_dots_f32,
+    .dots_rows = DOTS_ROWS,
 #if defined(__AVX2__)
     .rows_of_bf16 = rows_of_bf16,
+    .few_dots_bf16 = few_dots_bf16,
 #endif
     .fetch = fetch,
     .outer = outer_f32,
@@ -237,6 +259,7 @@ const tsri_product_kernels ISA_NAME(tsri_product_f32_) = {
 #if defined(__AVX512F__)
     .few_columns = few_columns_f32,
     .rows_of_f16 = rows_of_f16,
+    .few_dots_f16 = few_dots_f16,
 #endif
     .pack = pack_f32,
     .gather = gather,
@@ -259,6 +282,8 @@ const tsri_product_kernels ISA_NAME(tsri_product_f64_) = {
     .tile_at = tile_at_f64,
     .direct = direct_f64,
     .rows = rows_f64,
+    .few_dots = few_dots_f64,
+    .dots_rows = DOTS_ROWS,
     .fetch = fetch,
     .outer = outer_f64,
 #endif

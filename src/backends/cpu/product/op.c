@@ -50,6 +50,18 @@ void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, in
   if (p->is_narrow) p->storage->store(p->c + (size_t)at * p->element, sums, 1, (uint32_t)n);
 }
 
+void tsri_product_finish_columns(const tsri_product *p, char *sums, int64_t step, int64_t first, int64_t last) {
+  float wide[TSRI_PRODUCT_STRETCH];
+  if (tsri_product_is_plain(p)) return;
+  for (int64_t at = first; at < last; at += TSRI_PRODUCT_STRETCH) {
+    int64_t count = last - at < TSRI_PRODUCT_STRETCH ? last - at : TSRI_PRODUCT_STRETCH;
+    const void *bias = tsri_product_widen(p, p->bias, at, count, wide);
+    for (int64_t i = 0; i < p->m; i++) {
+      tsri_product_finish(p, sums + (size_t)(i * step + at - first) * p->sum_bytes, bias, i * p->n + at, count);
+    }
+  }
+}
+
 // --- Batches ------------------------------------------------------------------------------------------------------------------
 
 typedef struct product_batch {
@@ -57,7 +69,7 @@ typedef struct product_batch {
   tsri_product like;  // all but the places of the matrices
   int64_t count;
   int parts;
-  bool has_vector, has_few_columns, is_outer, is_direct, has_few_rows, is_deep, has_quant_rows;
+  bool has_vector, has_few_columns, is_outer, is_direct, has_few_rows, has_few_dots, is_deep, has_quant_rows;
   size_t scratch_bytes;  // of each part
 } product_batch;
 
@@ -88,6 +100,7 @@ static void run_matrices(const product_batch *batch, int64_t first, int64_t last
     else if (batch->has_vector) tsri_product_run_vector(&p);
     else if (batch->has_few_columns) tsri_product_run_columns(&p);
     else if (batch->is_outer) tsri_product_run_outer(&p);
+    else if (batch->has_few_dots) tsri_product_run_dots(&p);
     else if (batch->is_direct) tsri_product_run_direct(&p);
     else if (batch->has_few_rows) tsri_product_run_rows(&p);
     else if (batch->is_deep) tsri_product_run_deep(&p);
@@ -174,7 +187,8 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   batch.has_vector = !p->quant && !p->has_integers && tsri_product_has_vector(p);
   batch.has_few_columns = !batch.has_vector && tsri_product_has_few_columns(p);
   batch.is_outer = !batch.has_vector && tsri_product_is_outer(p);
-  bool is_tiled = !p->quant && !batch.has_vector && !batch.has_few_columns && !batch.is_outer;
+  batch.has_few_dots = !batch.has_vector && !batch.has_few_columns && !batch.is_outer && tsri_product_has_few_dots(p);
+  bool is_tiled = !p->quant && !batch.has_vector && !batch.has_few_columns && !batch.is_outer && !batch.has_few_dots;
   batch.has_few_rows = is_tiled && tsri_product_has_few_rows(p);
   batch.is_direct = is_tiled && !batch.has_few_rows && tsri_product_is_direct(p);
 
@@ -190,6 +204,7 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
                         : batch.has_vector      ? tsri_product_vector_scratch_bytes(p)
                         : batch.has_few_columns ? tsri_product_columns_scratch_bytes(p)
                         : batch.is_outer        ? tsri_product_outer_scratch_bytes(p)
+                        : batch.has_few_dots    ? tsri_product_dots_scratch_bytes(p)
                         : batch.is_direct       ? tsri_product_direct_scratch_bytes(p)
                         : batch.has_few_rows    ? tsri_product_rows_scratch_bytes(p)
                         : batch.is_deep         ? tsri_product_deep_scratch_bytes(p)

@@ -32,6 +32,11 @@ typedef struct tsri_quant_rows {
 typedef void tsri_product_strip(int rows, int64_t k, const void *a, const void *b, int64_t b_row, int64_t ahead,
                                 void *sums, int64_t sums_step, bool continues);
 
+// For dots.c: out[r * out_step + j] is the sum of the products of line r of a and line j of b, for `rows` lines of a (at most dots_rows) and four of b, all of n contiguous elements, at least a vector. Lines are a_step and
+// b_step elements apart.
+typedef void tsri_product_dots(int rows, const void *a, int64_t a_step, const void *b, int64_t b_step, int64_t n,
+                               void *out, int64_t out_step);
+
 // A panel is the input of a register tile: for each k, `width` elements side by side, where `width` is tile_rows (panels of a) or
 // tile_columns (panels of b). Steps are in elements.
 typedef struct tsri_product_kernels {
@@ -52,6 +57,10 @@ typedef struct tsri_product_kernels {
 
   // NULL where rows.c is left out. In the table of f32 also for b of bf16 and f16 (NULL where the level does not convert it).
   tsri_product_strip *rows, *rows_of_bf16, *rows_of_f16;
+
+  // The same for dots.c.
+  tsri_product_dots *few_dots, *few_dots_bf16, *few_dots_f16;
+  int dots_rows;
 
   // NULL where direct.c is left out. Begins to read `rows` rows of `bytes` bytes, `step` bytes apart, into the second-level cache. Any address is allowed.
   void (*fetch)(const char *at, int64_t rows, int64_t bytes, int64_t step);
@@ -202,6 +211,9 @@ const void *tsri_product_widen(const tsri_product *p, const char *row, int64_t a
 // the result.
 void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, int64_t at, int64_t n);
 
+// The same for columns `first` to before `last` of all rows, whose sums begin at `sums` and are `step` apart from row to row.
+void tsri_product_finish_columns(const tsri_product *p, char *sums, int64_t step, int64_t first, int64_t last);
+
 // Copies `rows` x `columns` of a tile that was computed into memory of its own, with rows tile_columns apart, to `sums`; with `adds`, adds them. The tile's contents are
 // undefined afterwards.
 void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64_t sums_step, int64_t rows,
@@ -246,6 +258,11 @@ void tsri_product_run_direct(const tsri_product *p);
 bool tsri_product_has_few_rows(const tsri_product *p);
 size_t tsri_product_rows_scratch_bytes(const tsri_product *p);
 void tsri_product_run_rows(const tsri_product *p);
+
+// Whether the product is one with few rows and a matrix b whose columns are contiguous, for dots.c.
+bool tsri_product_has_few_dots(const tsri_product *p);
+size_t tsri_product_dots_scratch_bytes(const tsri_product *p);
+void tsri_product_run_dots(const tsri_product *p);
 
 // Whether the product is one that deep.c does best on `threads` threads: few sums, and many blocks of k, which threads take instead of parts of the result. Sums are added up in the same
 // order as by tsri_product_run.

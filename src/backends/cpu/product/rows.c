@@ -140,18 +140,6 @@ static void add_block(const rows_block *block) {
   }
 }
 
-static void finish(const rows_block *block) {
-  const tsri_product *p = block->d->p;
-  float wide[TSRI_PRODUCT_STRETCH];
-  int64_t count = block->last - block->first;
-  if (tsri_product_is_plain(p)) return;
-  const void *bias = tsri_product_widen(p, p->bias, block->first, count, wide);
-  for (int64_t i = 0; i < p->m; i++) {
-    char *totals = block->totals + (size_t)(i * block->totals_step) * p->sum_bytes;
-    tsri_product_finish(p, totals, bias, i * p->n + block->first, count);
-  }
-}
-
 static void run_columns(const rows_product *d, int64_t first, int64_t last, char *scratch) {
   const tsri_product *p = d->p;
   rows_block block = {.d = d, .first = first, .last = last, .a = scratch, .step = d->columns};
@@ -163,7 +151,7 @@ static void run_columns(const rows_product *d, int64_t first, int64_t last, char
     block.depth = at_most(p->k - block.k, K_BLOCK);
     add_block(&block);
   }
-  finish(&block);
+  tsri_product_finish_columns(p, block.totals, block.totals_step, first, last);
 }
 
 static void run_part(void *user, int part) {
