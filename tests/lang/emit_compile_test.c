@@ -51,6 +51,38 @@ TEST(every_kernel_compiles_as_cuda_without_subgroups_and_with_unaligned_buffers)
                test_sample(3));
 }
 
+// The instructions of a kernel that reads in both ways. The caller frees them.
+static char *instructions_for(const char *architecture) {
+  static const char *const text =
+      "kernel k(in f32 a[], in f32 b[], inout f32 c[]) { store4(c, 0, load4_once(a, 0) + load4(b, 0) * load4(c, 0)); }";
+  const tsri_emitter *emitter = tsri_emitter_find("cuda");
+  tsri_emit_options options = *emitter->defaults;
+  options.no_alias = true;
+  tsri_kernel *kernel = emit_kernel_of("k.tk", text, "k", "", false);
+  tsri_emitted code;
+  char *built = NULL;
+  size_t bytes = 0;
+  CHECK_OK(tsri_emit_kernel(emitter, kernel, &options, &code));
+  if (!emit_nvrtc_compile(code.data, architecture, code.build_options, &built, &bytes))
+    test_fail(__FILE__, __LINE__, "%s: %s", architecture, emit_log());
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
+  return built;
+}
+
+TEST(from_compute_capability_9_on_a_kernel_waits_before_it_reads_and_reads_nothing_as_constant) {
+  if (emit_nvrtc_missing()) SKIP(emit_nvrtc_missing());
+  char *newer = instructions_for("compute_90"), *older = instructions_for("compute_80");
+  const char *wait = strstr(newer, "griddepcontrol.wait"), *read = strstr(newer, "ld.global");
+  CHECK(wait && read && wait < read);
+  CHECK_STR_HAS(newer, "ld.global.L1::no_allocate");
+  CHECK(!strstr(newer, ".nc"));
+  CHECK(!strstr(older, "griddepcontrol"));
+  CHECK_STR_HAS(older, "ld.global.nc");
+  free(newer);
+  free(older);
+}
+
 // Compiles a kernel for a GPU whose matrix units do its fragments. The text must have `wanted`.
 static void compile_with_units(const char *text, const char *kernel_name, const char *args, const char *const *wanted) {
   static const tsr_fragment_size sizes[] = {{TSR_F16, 16, 16, 16}, {TSR_BF16, 16, 16, 16}, {TSR_F32, 16, 16, 16}};

@@ -63,9 +63,9 @@ typedef struct emit_text {
 void emit_add(emit_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void emit_add_text(emit_text *text, const char *part);
 
-// NVRTC alone: compiles for an architecture ("sm_90"). False: see emit_log().
+// NVRTC alone: compiles for an architecture to machine code ("sm_90") or to text of the virtual machine ("compute_90"). False: see emit_log().
 const char *emit_nvrtc_missing(void);
-bool emit_nvrtc_compile(const char *text, const char *architecture, const char *option, char **out_code,
+bool emit_nvrtc_compile(const char *text, const char *architecture, const char *build_options, char **out_code,
                         size_t *out_bytes);
 
 #endif

@@ -9,6 +9,8 @@
 
 // --- NVRTC ----------------------------------------------------------------------------------------------------------
 
+enum { MOST_OPTIONS = 8 };
+
 typedef struct nvrtc_program *nvrtc_handle;
 
 #define NVRTC_FUNCTIONS(X)                                                                                           \
@@ -18,6 +20,8 @@ typedef struct nvrtc_program *nvrtc_handle;
   X(nvrtcGetProgramLog, (nvrtc_handle, char *))                                                                      \
   X(nvrtcGetCUBINSize, (nvrtc_handle, size_t *))                                                                     \
   X(nvrtcGetCUBIN, (nvrtc_handle, char *))                                                                           \
+  X(nvrtcGetPTXSize, (nvrtc_handle, size_t *))                                                                       \
+  X(nvrtcGetPTX, (nvrtc_handle, char *))                                                                             \
   X(nvrtcDestroyProgram, (nvrtc_handle *))
 
 static struct {
@@ -72,7 +76,21 @@ static void keep_build_log(nvrtc_handle program, int error) {
   free(text);
 }
 
-bool emit_nvrtc_compile(const char *text, const char *architecture, const char *option, char **out_code,
+// Cuts `options`, which have blanks between them, in place, and adds them to `list`.
+static int add_options(char *options, const char **list, int count) {
+  for (char *at = strtok(options, " "); at && count < MOST_OPTIONS; at = strtok(NULL, " ")) list[count++] = at;
+  return count;
+}
+
+// The text of the virtual machine for "compute_90", machine code for "sm_90".
+static int take_code(nvrtc_handle program, bool is_text, char **out_code, size_t *out_bytes) {
+  int error = is_text ? rtc.nvrtcGetPTXSize(program, out_bytes) : rtc.nvrtcGetCUBINSize(program, out_bytes);
+  if (!error) *out_code = malloc(*out_bytes);
+  if (!*out_code) return error;
+  return is_text ? rtc.nvrtcGetPTX(program, *out_code) : rtc.nvrtcGetCUBIN(program, *out_code);
+}
+
+bool emit_nvrtc_compile(const char *text, const char *architecture, const char *build_options, char **out_code,
                         size_t *out_bytes) {
   *out_code = NULL;
   nvrtc_handle program = NULL;
@@ -81,14 +99,13 @@ bool emit_nvrtc_compile(const char *text, const char *architecture, const char *
     emit_log_set("nvrtcCreateProgram: %d", error);
     return false;
   }
-  char target[64];
+  char target[64], copy[256];
   snprintf(target, sizeof target, "--gpu-architecture=%s", architecture);
-  const char *options[] = {target, "--std=c++14", option};
-  error = rtc.nvrtcCompileProgram(program, option[0] ? 3 : 2, options);
+  snprintf(copy, sizeof copy, "%s", build_options);
+  const char *options[MOST_OPTIONS] = {target, "--std=c++14"};
+  error = rtc.nvrtcCompileProgram(program, add_options(copy, options, 2), options);
   keep_build_log(program, error);
-  if (!error) error = rtc.nvrtcGetCUBINSize(program, out_bytes);
-  if (!error) *out_code = malloc(*out_bytes);
-  if (*out_code) error = rtc.nvrtcGetCUBIN(program, *out_code);
+  if (!error) error = take_code(program, strncmp(architecture, "compute_", 8) == 0, out_code, out_bytes);
   rtc.nvrtcDestroyProgram(&program);
   return error == 0 && *out_code;
 }

@@ -47,6 +47,7 @@ typedef struct cuda_device {
   tsr_device_info info;
   char target
       [32];  // the compiler's target: "sm_90" for a cubin, "compute_90" for PTX, which the driver compiles further, "gfx90a"
+  int architecture;  // the number in it: 90; 0 for AMD's
   char toolset[64];  // target and version of the compiler; part of the keys of the disk cache
   uint64_t timeout_ns;
   bool has_times;     // opened for profiling
@@ -203,6 +204,18 @@ tsr_status tsri_cuda_compile(const cuda_device *device, const char *target, cons
 // Chooses device->target for a GPU of this compute capability. Errors: TSR_ERR_UNSUPPORTED (NVRTC is too new or too
 // old for it).
 tsr_status tsri_cuda_choose_target(cuda_device *device, int major, int minor);
+
+// --- start.c ---
+
+typedef struct cuda_kernel_start {
+  cu_function function;
+  uint32_t groups[3], items[3];  // items of a group
+  uint32_t shared_bytes;         // beside those that the kernel declares
+  bool waits;                    // the kernel begins by waiting for those that it depends on
+} cuda_kernel_start;
+
+// Queues a kernel, or records it. The context must be current.
+cu_result tsri_cuda_start_kernel(const cuda_queue *queue, const cuda_kernel_start *start, void **arguments);
 
 // --- graph.c ---
 

@@ -79,6 +79,15 @@ enum {
   CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1
 };  // relaxed capture: all other driver calls stay allowed, on all threads
 
+// The edge of a graph from a node to one that depends on it. All zero: the second begins when the first has ended.
+typedef struct cu_graph_edge {
+  unsigned char from_port, to_port, type, reserved[5];
+} cu_graph_edge;
+
+enum { CU_GRAPH_NODE_IS_KERNEL = 0 };  // a type of node
+// Of an edge between two kernels: the second waits for the end of the first by an instruction of its own, and may begin before it.
+enum { CU_EDGE_TYPE_PROGRAMMATIC = 1, CU_EDGE_FROM_PROGRAMMATIC = 1 };
+
 typedef struct cu_uuid {
   unsigned char bytes[16];
 } cu_uuid;
@@ -143,14 +152,19 @@ typedef struct cu_uuid {
     (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,      \
      unsigned block_z, unsigned shared_bytes, cu_stream stream, void **params, void **extra))
 
-// Entry points that drivers may lack (CUDA before 11.3, HIP before 6).
+// Entry points that drivers may lack (CUDA before 11.3, HIP before 6; StreamUpdateCaptureEdges: CUDA before 12.3, HIP).
 #define CUDA_OPTIONAL_ENTRY_POINTS(X)                                                                           \
   X(FuncSetAttribute, "cuFuncSetAttribute", (cu_function function, int attribute, int value))                   \
   X(StreamGetCaptureInfo, "cuStreamGetCaptureInfo_v2",                                                          \
     (cu_stream stream, int *is_capturing, unsigned long long *id, cu_graph *graph, const cu_graph_node **nodes, \
      size_t *count))                                                                                            \
   X(StreamUpdateCaptureDependencies, "cuStreamUpdateCaptureDependencies",                                       \
-    (cu_stream stream, cu_graph_node * nodes, size_t count, unsigned flags))
+    (cu_stream stream, cu_graph_node * nodes, size_t count, unsigned flags))                                    \
+  X(StreamUpdateCaptureEdges, "cuStreamUpdateCaptureDependencies_v2",                                           \
+    (cu_stream stream, cu_graph_node * nodes, const cu_graph_edge *edges, size_t count, unsigned flags))        \
+  X(GraphNodeGetType, "cuGraphNodeGetType", (cu_graph_node node, int *type))                                    \
+  X(GraphNodeGetDependentNodes, "cuGraphNodeGetDependentNodes",                                                 \
+    (cu_graph_node node, cu_graph_node * nodes, size_t * count))
 
 typedef struct nvrtc_program_tag *nvrtc_program;
 

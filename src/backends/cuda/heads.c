@@ -149,8 +149,12 @@ tsr_status tsri_cuda_heads_attend(cuda_queue *queue, const tsri_native_op *op) {
   if (!kernel) return TSR_ERR_UNSUPPORTED;
   heads_arguments arguments = arguments_of(a);
   void *all[] = {&arguments};
-  cu_result code = queue->cu->LaunchKernel(kernel->function, (unsigned)(a->batch * a->heads), 1, 1, ITEMS, 1, 1,
-                                           shared_bytes(depth, is_gradient), queue->stream, all, NULL);
+  const cuda_kernel_start start = {.function = kernel->function,
+                                   .groups = {(uint32_t)(a->batch * a->heads), 1, 1},
+                                   .items = {ITEMS, 1, 1},
+                                   .shared_bytes = shared_bytes(depth, is_gradient),
+                                   .waits = true};
+  cu_result code = tsri_cuda_start_kernel(queue, &start, all);
   if (code != CU_SUCCESS) tsri_log(TSR_LOG_WARN, "%s: attention of whole heads: code %d", queue->device->name, code);
   return code == CU_SUCCESS ? TSR_OK : TSR_ERR_UNSUPPORTED;
 }

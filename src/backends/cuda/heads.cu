@@ -49,6 +49,9 @@ struct attention {
 
 // --- Instructions -------------------------------------------------------------------------------------------------------
 
+// Waits until the kernels that this one depends on have ended: the driver may start it before (start.c). Nothing is read or written before that.
+__device__ __forceinline__ void wait_for_kernels() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
 // Copies 16 bytes into shared memory, or zeros. They are there after wait_for_copies and a barrier.
 __device__ __forceinline__ void copy_16(float *to, const float *from, bool is_there) {
   u32 at = (u32)__cvta_generic_to_shared(to);
@@ -315,6 +318,7 @@ __device__ __forceinline__ void join(const left_over &from, int tile, answer &fo
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) tsrk_attention_head(const attention a) {
+  wait_for_kernels();
   extern __shared__ float memory[];
   float *q = memory, *k = q + HELD, *v = k + HELD;
   const left_over other = {q, v + HELD, v + HELD + ROWS};
@@ -439,6 +443,7 @@ __device__ __forceinline__ void exchange(float *at, float (&sums)[STEPS][4]) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) tsrk_attention_head_gradient(const attention a) {
+  wait_for_kernels();
   extern __shared__ float memory[];
   const held_head h = {memory,
                        memory + HELD,

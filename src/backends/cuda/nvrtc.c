@@ -24,6 +24,7 @@ tsr_status tsri_cuda_choose_target(cuda_device *device, int major, int minor) {
                      "NVRTC, or use the vulkan or opencl backend on the same GPU",
                      device->name, major, minor, version_major, version_minor, least / 10, least % 10);
   }
+  device->architecture = best;
   snprintf(device->target, sizeof device->target, "%s_%d", best == wanted ? "sm" : "compute", best);
   snprintf(device->toolset, sizeof device->toolset, "%s NVRTC %d.%d", device->target, version_major, version_minor);
   return TSR_OK;

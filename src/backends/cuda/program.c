@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Programs: loads what compile.c compiled, and launches it.
+#include <string.h>
+
 #include "backends/cuda/cuda.h"
 #include "core/alloc.h"
 #include "core/log.h"
@@ -12,6 +14,7 @@ typedef struct cuda_program {
   cu_function function;
   uint32_t buffer_count, params_bytes;
   uint32_t local[3];
+  bool waits;  // it begins by waiting for the kernels that it depends on
   char *name;
 } cuda_program;
 
@@ -86,6 +89,7 @@ tsr_status tsri_cuda_program_create(tsri_device *device, const tsri_code *code, 
   program->buffer_count = code->buffer_count;
   program->params_bytes = code->params_bytes;
   for (int i = 0; i < 3; i++) program->local[i] = code->local[i];
+  program->waits = gpu_device->architecture >= 90 && strstr(code->options ? code->options : "", "-DTSR_WAITS");
 
   bool was_pushed = tsri_cuda_enter(gpu_device);
   status = load_module(gpu_device, code, program);
@@ -132,8 +136,11 @@ tsr_status tsri_cuda_launch(tsri_queue *queue, tsri_program *program, const tsri
   }
   arguments[launch->buffer_count] = (void *)(uintptr_t)launch->params;  // the driver only reads it
   bool was_pushed = tsri_cuda_enter_to_stay(gpu_queue->device);
-  cu_result code = gpu_queue->cu->LaunchKernel(what->function, groups[0], groups[1], groups[2], local[0], local[1],
-                                               local[2], 0, gpu_queue->stream, arguments, NULL);
+  const cuda_kernel_start start = {.function = what->function,
+                                   .groups = {groups[0], groups[1], groups[2]},
+                                   .items = {local[0], local[1], local[2]},
+                                   .waits = what->waits};
+  cu_result code = tsri_cuda_start_kernel(gpu_queue, &start, arguments);
   tsri_cuda_leave(gpu_queue->device, was_pushed);
   if (code == CU_SUCCESS) return TSR_OK;
   return CUDA_FAIL(gpu_queue->device, code, TSR_ERR_LAUNCH, "launching %s, %u x %u x %u groups of %u x %u x %u",

@@ -157,11 +157,13 @@ bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_p
   if (!kernel) return false;
   units_arguments arguments = arguments_of(p, memory);
   void *all[] = {&arguments};
-  unsigned across = (unsigned)(divided(p->d.rows, tile->columns) * tile->parts),
-           down = (unsigned)divided(p->d.cols, rows_of(tile));
-  cu_result code =
-      queue->cu->LaunchKernel(kernel->function, across, down, (unsigned)p->batch, 128 * (unsigned)tile->warpgroups, 1,
-                              1, shared_bytes(tile), queue->stream, all, NULL);
+  const cuda_kernel_start start = {.function = kernel->function,
+                                   .groups = {(uint32_t)(divided(p->d.rows, tile->columns) * tile->parts),
+                                              (uint32_t)divided(p->d.cols, rows_of(tile)), (uint32_t)p->batch},
+                                   .items = {128 * (uint32_t)tile->warpgroups, 1, 1},
+                                   .shared_bytes = shared_bytes(tile),
+                                   .waits = true};
+  cu_result code = tsri_cuda_start_kernel(queue, &start, all);
   if (code != CU_SUCCESS) tsri_log(TSR_LOG_WARN, "%s: tsrk_product_units: code %d", queue->device->name, code);
   return code == CU_SUCCESS;
 }

@@ -95,7 +95,7 @@ struct strip {
     for (int i = 0; i < VECTORS; i++) {
       held[i] = make_float4(0, 0, 0, 0);
       if (TURNED ? size > 0 && i * HOP < left : i * HOP < size && left > 0)
-        held[i] = __ldg((const float4 *)(from + i * HOP * step));
+        held[i] = *(const float4 *)(from + i * HOP * step);
     }
     from += TURNED ? DEPTH * step : DEPTH;
     left -= DEPTH;
@@ -147,7 +147,7 @@ struct rows {
     for (int i = 0; i < 8; i++) {
       int deep = i / 4 * 16 + i % 4;
       float2 x = make_float2(0, 0);
-      if (size > 0 && deep < left) x = __ldg((const float2 *)(from + deep * step));
+      if (size > 0 && deep < left) x = *(const float2 *)(from + deep * step);
       held[i / 4][0][i % 4] = x.x, held[i / 4][1][i % 4] = x.y;
     }
     from += DEPTH * step;
@@ -155,7 +155,7 @@ struct rows {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       float4 x = make_float4(0, 0, 0, 0);
-      if (i % 2 * 8 < size && i / 2 * 16 < left) x = __ldg((const float4 *)(from + i % 2 * 8 * step + i / 2 * 16));
+      if (i % 2 * 8 < size && i / 2 * 16 < left) x = *(const float4 *)(from + i % 2 * 8 * step + i / 2 * 16);
       float *to = held[i / 2][i % 2];
       to[0] = x.x, to[1] = x.y, to[2] = x.z, to[3] = x.w;
     }
@@ -411,6 +411,9 @@ struct tile {
 #endif
 };
 
+// Waits until the kernels that this one depends on have ended: the driver may start it before (start.c). Nothing is read or written before that.
+__device__ __forceinline__ void wait_for_kernels() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
 #if IS_HELD
 #define BOUNDS __launch_bounds__(THREADS, 3 - WARPGROUPS)  // two work-groups of 64 rows fit on a multiprocessor
 #else
@@ -418,6 +421,7 @@ struct tile {
 #endif
 
 extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) BOUNDS tsrk_product_units(const product p) {
+  wait_for_kernels();
   extern __shared__ unsigned char memory[];
   u32 shared = ((u32)__cvta_generic_to_shared(memory) + 1023) & ~1023u;  // swizzles count from multiples of 1024
   const float *a = p.a + blockIdx.z * p.a_batch, *b = p.b + blockIdx.z * p.b_batch;

@@ -7,6 +7,7 @@
 //   tsr_fake_axpy(x, y, {u32 count, f32 scale})   y += scale * x
 //   tsr_fake_crash()                              the device answers 700 from then on
 //   tsr_fake_endless()                            never ends
+//   tsr_fake_waits()                              does nothing, and waits for the kernels before it
 //   any other whose name is in the text           does nothing
 #ifndef TESSERA_FAKE_CUDA_H
 #define TESSERA_FAKE_CUDA_H
@@ -31,6 +32,8 @@ typedef struct fake_cuda {
   int retained_contexts, current_contexts;  // the latter on all threads
   int blocking_copies;                      // that CUDA could not make asynchronous
   int compilations, launches, products, factors, convolutions, graphs;
+  int early_edges;    // of recorded graphs: a kernel may begin before the one that it depends on has ended
+  int wrong_edges;    // such edges to what is no kernel, or by its name does not wait
   int last_proposal;  // of cuBLASLt's or cuDNN's, from 0
 } fake_cuda;
 

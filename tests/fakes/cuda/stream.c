@@ -13,6 +13,7 @@ enum { MOST_DEPENDENCIES = 64 };
 // The operations of a graph on which the next one that is recorded depends.
 typedef struct dependencies {
   struct operation *list[MOST_DEPENDENCIES];
+  bool is_early[MOST_DEPENDENCIES];  // the edge is programmatic
   size_t count;
 } dependencies;
 
@@ -20,7 +21,8 @@ typedef struct operation {
   struct operation *next;
   dependencies after;  // in a graph
   bool is_queued;      // in a graph that is being launched
-  enum { COPY, SET, EVENT, AXPY, HOST, CRASH, ENDLESS, NOTHING } kind;
+  size_t dependents;   // operations of the graph that depend on this one
+  enum { COPY, SET, EVENT, AXPY, HOST, CRASH, ENDLESS, NOTHING, WAITS } kind;
   char *to;
   const char *from;
   void *staged;  // freed afterwards
@@ -117,13 +119,23 @@ void fake_run_all(void) {
   for (cu_stream stream = streams; stream; stream = stream->next) fake_run_stream(stream);
 }
 
+static void count_early(const operation *op) {
+  for (size_t i = 0; i < op->after.count; i++) {
+    if (!op->after.is_early[i]) continue;
+    if (op->kind == WAITS) fake_state()->early_edges++;
+    else fake_state()->wrong_edges++;
+  }
+}
+
 static void add(cu_stream stream, operation op) {
   operation *copy = malloc(sizeof *copy);
   *copy = op;
   copy->next = NULL;
   if (stream->recording) {
     copy->after = stream->recording->now;
-    stream->recording->now = (dependencies){{copy}, 1};
+    for (size_t i = 0; i < copy->after.count; i++) copy->after.list[i]->dependents++;
+    count_early(copy);
+    stream->recording->now = (dependencies){.list = {copy}, .count = 1};
     *stream->recording->last = copy;
     stream->recording->last = &copy->next;
     return;
@@ -241,9 +253,37 @@ EXPORT int cuStreamUpdateCaptureDependencies(cu_stream stream, cu_graph_node *no
     return CU_INVALID_VALUE;
   }
   dependencies *now = &stream->recording->now;
-  now->count = count;
+  *now = (dependencies){.count = count};
   for (size_t i = 0; i < count; i++) now->list[i] = (operation *)(void *)nodes[i];
   return CU_SUCCESS;
+}
+
+// What a library does is recorded as a call, which stands for a kernel of it.
+EXPORT int cuGraphNodeGetType(cu_graph_node node, int *type) {
+  const operation *op = (const operation *)(const void *)node;
+  bool is_kernel = op->kind == AXPY || op->kind == CRASH || op->kind == ENDLESS || op->kind == NOTHING ||
+                   op->kind == WAITS || (op->kind == HOST && op->owned);
+  *type = is_kernel ? CU_GRAPH_NODE_IS_KERNEL : 1;
+  return CU_SUCCESS;
+}
+
+EXPORT int cuGraphNodeGetDependentNodes(cu_graph_node node, cu_graph_node *nodes, size_t *count) {
+  *count = ((const operation *)(const void *)node)->dependents;
+  return nodes ? CU_INVALID_VALUE : CU_SUCCESS;
+}
+
+EXPORT int cuStreamUpdateCaptureDependencies_v2(cu_stream stream, cu_graph_node *nodes, const cu_graph_edge *edges,
+                                                size_t count, unsigned flags) {
+  int code = cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
+  for (size_t i = 0; i < count && code == CU_SUCCESS; i++) {
+    int type = 0;
+    cuGraphNodeGetType(nodes[i], &type);
+    bool is_early = edges[i].type == CU_EDGE_TYPE_PROGRAMMATIC;
+    if (is_early != (edges[i].from_port == CU_EDGE_FROM_PROGRAMMATIC)) code = CU_INVALID_VALUE;
+    if (is_early && type != CU_GRAPH_NODE_IS_KERNEL) code = CU_INVALID_VALUE;
+    stream->recording->now.is_early[i] = is_early;
+  }
+  return code;
 }
 
 static bool is_ready(const operation *op) {
@@ -489,10 +529,10 @@ EXPORT int cuModuleUnload(cu_module module) {
   return CU_SUCCESS;
 }
 
-enum { FUNCTION_AXPY, FUNCTION_CRASH, FUNCTION_ENDLESS, FUNCTION_OTHER };
+enum { FUNCTION_AXPY, FUNCTION_CRASH, FUNCTION_ENDLESS, FUNCTION_WAITS, FUNCTION_OTHER };
 
 static struct cu_function_tag functions[] = {
-    {"tsr_fake_axpy"}, {"tsr_fake_crash"}, {"tsr_fake_endless"}, {"any other"}};
+    {"tsr_fake_axpy"}, {"tsr_fake_crash"}, {"tsr_fake_endless"}, {"tsr_fake_waits"}, {"any other"}};
 
 EXPORT int cuModuleGetFunction(cu_function *function, cu_module module, const char *name) {
   if (!strstr(module->text, name)) return CU_NOT_FOUND;
@@ -530,6 +570,7 @@ EXPORT int cuLaunchKernel(cu_function function, unsigned grid_x, unsigned grid_y
   operation op = {.kind = NOTHING};
   if (function == &functions[FUNCTION_CRASH]) op.kind = CRASH;
   if (function == &functions[FUNCTION_ENDLESS]) op.kind = ENDLESS;
+  if (function == &functions[FUNCTION_WAITS]) op.kind = WAITS;
   if (function == &functions[FUNCTION_AXPY]) {
     axpy_params given;
     memcpy(&given, params[2], sizeof given);

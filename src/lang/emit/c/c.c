@@ -152,6 +152,7 @@ static void put_device_function(tsri_c_emitter *e, tsri_builder *out, const tsri
   put_head(e, out, emitted);
   put_parameters(e, out, emitted);
   tsri_builder_string(out, ") {\n");
+  if (e->spell->begin) tsri_builder_string(out, e->spell->begin);
   put_shared(e, out, "  ");
   put_ids(e, out);
   put_scalars(e, out);

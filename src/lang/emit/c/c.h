@@ -44,6 +44,7 @@ typedef struct tsri_c_spelling {
   const char *prelude;         // types u8 to f64 and TSR_FN, which stands before a helper
   const char *head;            // of the function, up to its name; $0 $1 $2: items per group by axis, $n: all of them
   const char *params;          // declares tsr_p, the parameters in a struct $entry_params
+  const char *begin;           // the first lines of its body; NULL: none
   const char *space[3];        // before a pointer's type, by tsri_ir_space
   const char *shared;          // before the declaration of a shared array, which is aligned to 16
   const char *no_alias;        // after the * of a pointer parameter

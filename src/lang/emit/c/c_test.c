@@ -57,7 +57,7 @@ TEST(the_output_says_what_a_launch_needs) {
   tsri_emitted code;
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("cuda"), kernel, NULL, &code));
   CHECK_STR(code.entry, "tsrk_rms_norm");
-  CHECK_STR(code.build_options, "-fmad=false");
+  CHECK_STR(code.build_options, "-fmad=false -DTSR_WAITS");
   CHECK_EQ_UINT(code.buffer_count, 3);
   CHECK_EQ_UINT(code.params_bytes, 8);
   CHECK_EQ_UINT(code.local[0], 256);
@@ -190,7 +190,7 @@ TEST(what_is_read_once_is_read_by_its_own_instruction_unless_it_may_be_written) 
     options.no_alias = cases[i].no_alias;
     tsri_emitted code;
     CHECK_OK(tsri_emit_kernel(emitter, kernel, &options, &code));
-    bool is_once = strstr(code.data, "L1::no_allocate") || strstr(code.data, "__builtin_nontemporal_load");
+    bool is_once = strstr(code.data, "(TSR_READ_ONCE ") || strstr(code.data, "__builtin_nontemporal_load");
     CHECK(is_once == cases[i].is_once);
     tsri_emitted_deinit(&code);
     tsri_kernel_release(kernel);

@@ -29,12 +29,11 @@ static const access_way aligned_halves = {"  float$s v$k = vloada_half$s(0, (con
 static const access_way unaligned = {"  $e$s v$k = vload$s(0, p + i + $k);\n", "  vstore$s(v$k, 0, p + i + $k);\n"};
 static const access_way unaligned_halves = {"  float$s v$k = vload_half$s(0, (const $Shalf *)(p + i + $k));\n",
                                             "  vstore_half$s_rte(v$k, 0, ($Shalf *)(p + i + $k));\n"};
-// For elements that are read once. CUDA: past the first-level cache; GPUs and compilers without the instruction read as usual. $b and $c are the
-// size and the kind of a register. HIP: as data that the caches need not keep.
+// For elements that are read once. CUDA: past the first-level cache; GPUs and compilers without the instruction read as usual. TSR_READ_ONCE is in
+// the prelude. $b and $c are the size and the kind of a register. HIP: as data that the caches need not keep.
 static const access_way once_on_cuda = {
-    "  $e$s v$k;\n#if __CUDA_ARCH__ >= 700 && __CUDACC_VER_MAJOR__ >= 12\n"
-    "  asm(\"ld.global.nc.L1::no_allocate.v$s.$b {%0, %1$more}, [%$s];\" : $[, $:\"=$c\"(v$k.$l)$] : \"l\"(p + i + "
-    "$k));\n"
+    "  $e$s v$k;\n#ifdef TSR_READ_ONCE\n"
+    "  asm volatile(TSR_READ_ONCE \".v$s.$b {%0, %1$more}, [%$s];\" : $[, $:\"=$c\"(v$k.$l)$] : \"l\"(p + i + $k));\n"
     "#else\n  v$k = *(const $e$s *)(p + i + $k);\n#endif\n",
     NULL};
 static const access_way once_on_hip = {"  auto v$k = tsr_read_once<$s>(p + i + $k);\n", NULL};

@@ -38,18 +38,36 @@ const tsri_c_spelling tsri_c_opencl = {
   "typedef unsigned int u32;\ntypedef int i32;\ntypedef unsigned long long u64;\ntypedef long long i64;\n" \
   "typedef float f32;\ntypedef double f64;\n#define TSR_FN static __device__ __forceinline__\n"
 
+// With the option -DTSR_WAITS, a kernel for compute capability 9.0 or later begins by waiting for the kernels that it depends on: the driver may
+// start it before they have ended (backends/cuda/start.c). Then no pointer is __restrict__ and no read is "nc" (of constant memory), because
+// compilers may move such reads to before the wait. TSR_READ_ONCE is the instruction that reads past the first-level cache.
+#define CUDA_WAIT                                                            \
+  "#if defined(TSR_WAITS) && __CUDA_ARCH__ >= 900\n"                         \
+  "#define TSR_WAIT asm volatile(\"griddepcontrol.wait;\" ::: \"memory\")\n" \
+  "#define TSR_NO_ALIAS\n"                                                   \
+  "#define TSR_READ_ONCE \"ld.global.L1::no_allocate\"\n"                    \
+  "#else\n"                                                                  \
+  "#define TSR_WAIT\n"                                                       \
+  "#define TSR_NO_ALIAS __restrict__\n"                                      \
+  "#if __CUDA_ARCH__ >= 700 && __CUDACC_VER_MAJOR__ >= 12\n"                 \
+  "#define TSR_READ_ONCE \"ld.global.nc.L1::no_allocate\"\n"                 \
+  "#endif\n"                                                                 \
+  "#endif\n"
+
 // What CUDA and HIP share; `word` stands before an id.
-#define CUDA_WORDS(word)                                                                                         \
-  .head = "extern \"C\" __global__ void __launch_bounds__($n) ", .params = "$entry_params tsr_p",                \
-  .space = {"", "", ""}, .shared = "__shared__ __align__(16) ", .no_alias = "__restrict__ ",                     \
-  .barrier = "__syncthreads()", .shared_barrier = "__syncthreads()",                                             \
-  .ids = {word "blockIdx.$#", word "gridDim.$#", word "threadIdx.$#", GLOBAL}, .axes = "xyz", .math_prefix = "", \
-  .f32_suffix = "f", .long_suffix = "LL", .native_i64 = "longlong", .max_native_bytes = 16
+#define CUDA_WORDS(word)                                                                                            \
+  .head = "extern \"C\" __global__ void __launch_bounds__($n) ", .params = "$entry_params tsr_p",                   \
+  .space = {"", "", ""}, .shared = "__shared__ __align__(16) ", .barrier = "__syncthreads()",                       \
+  .shared_barrier = "__syncthreads()", .ids = {word "blockIdx.$#", word "gridDim.$#", word "threadIdx.$#", GLOBAL}, \
+  .axes = "xyz", .math_prefix = "", .f32_suffix = "f", .long_suffix = "LL", .native_i64 = "longlong",               \
+  .max_native_bytes = 16
 
 const tsri_c_spelling tsri_c_cuda = {
     .bit = TSRI_C_CUDA,
-    .prelude = ONCE("types", CUDA_TYPES),
-    .build_options = "-fmad=false",
+    .prelude = ONCE("types", CUDA_TYPES CUDA_WAIT),
+    .begin = "  TSR_WAIT;\n",
+    .no_alias = "TSR_NO_ALIAS ",
+    .build_options = "-fmad=false -DTSR_WAITS",
     CUDA_WORDS(""),
     .fragments = &tsri_c_fragments_cuda,
 };
@@ -58,6 +76,7 @@ const tsri_c_spelling tsri_c_hip = {
     .bit = TSRI_C_HIP,
     .prelude = "#ifndef __HIPCC_RTC__\n#include <hip/hip_runtime.h>\n#endif\n#pragma clang fp contract(off)\n" ONCE(
         "types", CUDA_TYPES),
+    .no_alias = "__restrict__ ",
     .build_options = "-ffp-contract=off",
     CUDA_WORDS("(u32)"),
     .fragments = &tsri_c_fragments_hip,
