@@ -8,5 +8,5 @@ source "${BASH_SOURCE[0]%/*}/lib.bash"
 use_lavapipe
 check_validated 60 || check_sample vulkan 60
 check_gradients vulkan 3
-check_examples vulkan
+check_examples vulkan 09_resnet
 check_runtime vulkan queues tuning limits

@@ -35,5 +35,5 @@ TESSERA_WEBGPU_LIB=$work/none.so "$TSR_TEST_PROGRAM" check --backend webgpu --qu
 [[ $code -eq 4 ]] || fail "a library that is not there gives $code"
 grep -q 'the library that TESSERA_WEBGPU_LIB names cannot be used (.*none.so: ' "$work/err" || fail "the reason is not given"
 
-check_examples webgpu
+check_examples webgpu 08_transformer
 check_runtime webgpu queues the_profiler tuning limits captures
