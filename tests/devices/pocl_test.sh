@@ -11,4 +11,4 @@ use_pocl
 check_sample opencl 200 $(part 2/4)
 check_gradients opencl 1
 check_examples opencl 08_transformer
-check_runtime opencl queues limits # lavapipe_test.sh has tuning, which compiles every kernel several times
+check_runtime opencl queues tuning limits
