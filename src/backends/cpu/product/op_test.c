@@ -9,6 +9,9 @@
 #include "support/test.h"
 
 enum { MOST = 1 << 19 };  // elements of a buffer
+enum {
+  PERIOD = 50021
+};  // of its random numbers, a prime: filling all of it takes longer under a sanitizer than the products
 enum { A, B, C, BIAS, RESIDUAL, Y, OPERANDS };
 
 typedef struct rig {
@@ -18,6 +21,14 @@ typedef struct rig {
   double *values[OPERANDS];  // the same as f64, rounded to the dtype
   tsr_dtype dtype;
 } rig;
+
+// Repeats the first PERIOD elements of a buffer up to its end.
+static void repeat(void *memory, size_t element_bytes) {
+  for (size_t at = PERIOD; at < MOST; at += PERIOD) {
+    size_t count = at + PERIOD < MOST ? PERIOD : MOST - at;
+    memcpy((char *)memory + at * element_bytes, memory, count * element_bytes);
+  }
+}
 
 static void rig_open(rig *r, tsr_dtype dtype, const char *simd, int threads) {
   tsri_limits limits;
@@ -30,13 +41,15 @@ static void rig_open(rig *r, tsr_dtype dtype, const char *simd, int threads) {
     CHECK_OK(tsri_cpu_buffer_create(r->device, MOST * sizeof(double), &r->buffers[i]));
     r->values[i] = malloc(MOST * sizeof(double));
     CHECK(r->values[i] != NULL);
-    for (int k = 0; k < MOST; k++) {
+    for (int k = 0; k < PERIOD; k++) {
       state = state * 1664525u + 1013904223u;
       r->values[i][k] = (double)(state >> 16) / 32768 - 1;
     }
     void *memory = tsri_cpu_buffer_host(NULL, r->buffers[i]);
-    CHECK_OK(tsr_convert(dtype, memory, TSR_F64, r->values[i], MOST));
-    CHECK_OK(tsr_convert(TSR_F64, r->values[i], dtype, memory, MOST));
+    CHECK_OK(tsr_convert(dtype, memory, TSR_F64, r->values[i], PERIOD));
+    CHECK_OK(tsr_convert(TSR_F64, r->values[i], dtype, memory, PERIOD));
+    repeat(memory, tsr_dtype_bytes(dtype));
+    repeat(r->values[i], sizeof(double));
   }
 }
 
