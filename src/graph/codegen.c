@@ -131,13 +131,15 @@ static void choose_reduction(tsri_codegen *gen) {
   gen->slices = is_column && gen->stage == TSRI_STAGE_WHOLE ? choose_slices(gen) : 1;
 }
 
-// Adds up parts: a work-group for each result, as items side by side would each read many parts one after the other. 65536 x 64 in 2048 parts takes 27.5 us on
-// an H200 with items side by side, 15.0 so; 16384 x 5000 in few parts has enough results.
+// Adds up parts: a work-group for each result if there are few, or if items side by side would each read more than EACH parts one after the other: 65536 x 64
+// in 2048 parts takes 27.5 us on an H200 with items side by side, and 15.0 so.
 void tsri_codegen_total(tsri_codegen *gen) {
-  enum { MANY_RESULTS = 1024, EACH = 16, MOST_SLICES = 16 };
+  enum { FEW_RESULTS = 64, MANY_RESULTS = 1024, EACH = 16, MOST_SLICES = 16 };
+  int64_t kept = gen->fused->kept.count;
   gen->stage = TSRI_STAGE_TOTAL;
   gen->team = 0;
-  gen->form = gen->fused->kept.count >= MANY_RESULTS ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
+  bool is_row = kept < FEW_RESULTS || (kept < MANY_RESULTS && gen->parts > MOST_SLICES * EACH);
+  gen->form = is_row ? TSRI_FORM_ROW : TSRI_FORM_COLUMN;
   gen->slices = 1;
   tsri_reduce reduce = gen->fused->heavy->op->reduce;
   if (!TSRI_TUNED(gen->tuning, reduce_wide) || reduce == TSRI_REDUCE_ANY || reduce == TSRI_REDUCE_ALL) return;
