@@ -164,7 +164,7 @@ TSR_API tsr_status tsr_set_priority(const char *backends);
 
 // What a device has done since it was opened.
 typedef struct tsr_device_counters {
-  uint64_t launches;        // kernels and native operators that ran
+  uint64_t launches;        // kernels and native operators that ran; 1 for operators of a capture that share a launch
   uint64_t uploads;         // copies from the host
   uint64_t downloads;       // copies to the host
   uint64_t explicit_moves;  // copies from another device by tsr_to and tsr_buffer_copy

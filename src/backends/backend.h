@@ -483,6 +483,13 @@ typedef struct tsri_device_sharing {
   tsr_status (*settle)(tsri_device *device);
 } tsri_device_sharing;
 
+// Which operators can share a launch.
+enum { TSRI_MOST_GROUPED = 32, TSRI_FULL_SHARE = 1024 };
+typedef struct tsri_op_group {
+  uint32_t kind;   // only operators of the same kind can; 0: this one runs alone
+  uint32_t share;  // what the operator takes of a launch: those of a launch are at most TSRI_FULL_SHARE in all
+} tsri_op_group;
+
 typedef struct tsri_backend {
   uint32_t abi;          // TSRI_BACKEND_ABI
   uint32_t table_bytes;  // sizeof this struct when the backend was compiled
@@ -612,6 +619,14 @@ typedef struct tsri_backend {
   // --- Optional. NULL: no other library knows the device's memory. ---
 
   const tsri_device_sharing *sharing;
+
+  // --- Optional: several operators of a recorded graph in one launch. NULL: each operator has a launch of its own. ---
+
+  // Says which other operators this one can share a launch with. Called for operators that has_op accepted, with their buffers bound; as cheap as has_op.
+  tsri_op_group (*group_of)(tsri_device *device, const tsri_native_op *op);
+  // As run_op, for 2 to TSRI_MOST_GROUPED operators of one kind (tsri_op_group), none of which writes memory that another one uses. TSR_ERR_UNSUPPORTED without a
+  // message: the core calls run_op for each of them.
+  tsr_status (*run_ops)(tsri_queue *queue, const tsri_native_op *const *ops, int count);
 } tsri_backend;
 
 // Name and type of the function that a plug-in exports. It may return NULL if the plug-in cannot be used here.

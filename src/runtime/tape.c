@@ -601,7 +601,7 @@ tsr_status tsri_tape_play(tsri_tape *tape) {
   // Calls among the steps have queued commands of their own, so the tape's last commands have higher numbers than the first touch_all noted: note them again.
   if (status == TSR_OK && tape->has_calls && device->track_count > 1) status = touch_all(tape);
   tsri_track_count(device, &(const tsri_command_name){"capture"});
-  tsri_count_queued(&device->counters.launches, (uint64_t)tape->step_count);
+  tsri_count_queued(&device->counters.launches, (uint64_t)(*graph ? tape->launch_count : tape->step_count));
   tsri_device_unlock(device);
   return status;
 }

@@ -69,6 +69,7 @@ struct tsri_tape {
   tsri_tape_memory temporaries;
   // The backend's graphs, one for each track it was played on: a graph uses the queue's own scratch memory. NULL: not made yet, or not supported.
   tsri_graph *graphs[TSRI_MAX_TRACKS];
+  int launch_count;  // of the last graph that was made: fewer than steps where operators share a launch
   bool graph_failed;
   uint32_t listed;  // the profiler's text of the steps; 0: not made yet
   bool has_calls;

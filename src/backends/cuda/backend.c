@@ -16,4 +16,6 @@ const tsri_backend tsri_cuda_backend = {
     .native_ops = tsri_cuda_native_ops,
     .has_op = tsri_cuda_has_op,
     .run_op = tsri_cuda_run_op,
+    .group_of = tsri_cuda_group_of,
+    .run_ops = tsri_cuda_run_ops,
 };

@@ -285,6 +285,16 @@ tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, co
   return status;
 }
 
+bool tsri_cuda_multiply_group(cuda_queue *queue, const cuda_product *products, const cuda_product_memory *memories,
+                              int count) {
+  cuda_blas *blas = blas_of(queue->device);
+  if (!blas) return false;
+  tsri_mutex_lock(&blas->lock);
+  bool works = tsri_cuda_units_multiply_group(queue, &blas->units, products, memories, count);
+  tsri_mutex_unlock(&blas->lock);
+  return works;
+}
+
 bool tsri_cuda_can_multiply(cuda_device *device, const cuda_product *product) {
   cuda_blas *blas = blas_of(device);
   if (!blas) return false;

@@ -49,6 +49,10 @@ bool tsri_cuda_can_multiply(cuda_device *device, const cuda_product *product);
 // TSR_ERR_OUT_OF_MEMORY, TSR_ERR_DEVICE_LOST, TSR_ERR_LAUNCH.
 tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory);
 
+// Queues products that can share a launch (tsri_cuda_units_group_of). The device's context must be current. False: they cannot be launched together.
+bool tsri_cuda_multiply_group(cuda_queue *queue, const cuda_product *products, const cuda_product_memory *memories,
+                              int count);
+
 // Library names to try, in order; the list ends with NULL. Tests replace it.
 extern const char *const *tsri_cublaslt_names;
 

@@ -268,5 +268,7 @@ extern const tsri_device_sharing tsri_cuda_sharing;  // share.c
 extern const tsri_native_offer tsri_cuda_native_ops[];
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op);
 tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op);
+tsri_op_group tsri_cuda_group_of(tsri_device *device, const tsri_native_op *op);
+tsr_status tsri_cuda_run_ops(tsri_queue *queue, const tsri_native_op *const *ops, int count);
 
 #endif

@@ -10,6 +10,7 @@
 #include "backends/cuda/dnn_attention.h"
 #include "backends/cuda/heads.h"
 #include "backends/cuda/solver.h"
+#include "backends/cuda/units.h"
 
 // With fewer multiplications the portable kernels are as fast, and opening cuBLASLt would take longer than the
 // product.
@@ -219,4 +220,28 @@ tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
   else status = is_conv(op) ? convolve(gpu_queue, op) : tsri_cuda_solve(gpu_queue, op);
   tsri_cuda_leave(gpu_queue->device, was_pushed);
   return status;
+}
+
+tsri_op_group tsri_cuda_group_of(tsri_device *device, const tsri_native_op *op) {
+  const cuda_device *gpu_device = cuda_device_of(device);
+  cuda_product product;
+  if (op->kind != TSRI_NATIVE_PRODUCT || !tsri_cuda_describe_product(op, &product)) return (tsri_op_group){0};
+  if (!tsri_cuda_units_take(gpu_device, &product)) return (tsri_op_group){0};
+  return tsri_cuda_units_group_of(gpu_device, &product);
+}
+
+tsr_status tsri_cuda_run_ops(tsri_queue *queue, const tsri_native_op *const *ops, int count) {
+  cuda_queue *gpu_queue = cuda_queue_of(queue);
+  cuda_product products[TSRI_MOST_GROUPED];
+  cuda_product_memory memories[TSRI_MOST_GROUPED];
+  for (int i = 0; i < count; i++) {
+    if (!tsri_cuda_describe_product(ops[i], &products[i])) return TSR_ERR_UNSUPPORTED;
+    memories[i] = tsri_cuda_product_memory(ops[i]);
+  }
+  tsr_status status = tsri_cuda_begin(gpu_queue);
+  if (status != TSR_OK) return status;
+  bool was_pushed = tsri_cuda_enter(gpu_queue->device);
+  bool works = tsri_cuda_multiply_group(gpu_queue, products, memories, count);
+  tsri_cuda_leave(gpu_queue->device, was_pushed);
+  return works ? TSR_OK : TSR_ERR_UNSUPPORTED;
 }

@@ -14,6 +14,8 @@
 //
 // A number that is infinite, or becomes infinite in bf16, cannot be split: a sum that is not finite is computed again in plain f32.
 //
+// With GROUPED, a launch computes several products, GROUPED at most, of different sizes. Their tiles are numbered one product after the other.
+//
 // The host defines WARPGROUPS (1 or 2), COLUMNS (64 or 128), PARTS, and A_TURNED and B_TURNED: 0 if elements along k are neighbours in memory, 1 if elements along m (of a) or n (of b) are. A line is a sequence of such neighbours:
 // lines of a, b and y have a multiple of 4 elements and begin at multiples of 16 bytes.
 
@@ -420,12 +422,12 @@ __device__ __forceinline__ void wait_for_kernels() { asm volatile("griddepcontro
 #define BOUNDS __launch_bounds__(THREADS)
 #endif
 
-extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) BOUNDS tsrk_product_units(const product p) {
-  wait_for_kernels();
+// Computes the elements of y from row0 and column0 on: this work-group's part of k, and then its share of the results.
+__device__ __forceinline__ void multiply_tile(const product &p, int row0, int column0) {
   extern __shared__ unsigned char memory[];
   u32 shared = ((u32)__cvta_generic_to_shared(memory) + 1023) & ~1023u;  // swizzles count from multiples of 1024
   const float *a = p.a + blockIdx.z * p.a_batch, *b = p.b + blockIdx.z * p.b_batch;
-  int part = blockIdx.x % PARTS, row0 = blockIdx.y * ROWS, column0 = blockIdx.x / PARTS * COLUMNS;
+  int part = blockIdx.x % PARTS;
   int steps = (p.k + DEPTH - 1) / DEPTH, step = steps * part / PARTS, end = steps * (part + 1) / PARTS;
   int k_end = min(p.k, end * DEPTH);
   tile t;
@@ -438,13 +440,36 @@ extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) BOUNDS tsrk_product_uni
   t.multiply_all(p, shared, end - step);
   put_sums(shared, t.sums);
   wait_for_all();
-  enum { SHARE = ROWS * COLUMNS / PARTS };
+  enum { QUADS = ROWS * COLUMNS / 4 };
 #pragma unroll 1
-  for (int i = part * SHARE + threadIdx.x * 4; i < (part + 1) * SHARE; i += THREADS * 4) {
-    int row = i / COLUMNS, column = i % COLUMNS;
+  for (int i = QUADS * part / PARTS + threadIdx.x; i < QUADS * (part + 1) / PARTS; i += THREADS) {
+    int row = i / (COLUMNS / 4), column = i % (COLUMNS / 4) * 4;
     float sum[4] = {0, 0, 0, 0};
     for (int j = 0; j < PARTS; j++) add_part(shared + (row * PITCH + column) * 4, j, sum);
     if (row0 + row < p.m && column0 + column < p.n) finish(p, a, b, row0 + row, column0 + column, sum);
   }
   if (PARTS > 1) wait_for_all();  // others still read the shared memory
 }
+
+#ifndef GROUPED
+extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) BOUNDS tsrk_product_units(const product p) {
+  wait_for_kernels();
+  multiply_tile(p, blockIdx.y * ROWS, blockIdx.x / PARTS * COLUMNS);
+}
+#else
+// Several products in one launch. Product i has the tiles first[i] to first[i + 1] - 1 of the launch, row by row.
+struct group {
+  product products[GROUPED];
+  int first[GROUPED + 1];
+};
+
+extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) BOUNDS tsrk_product_group(const __grid_constant__ group g) {
+  wait_for_kernels();
+  int tile = blockIdx.x / PARTS, i = 0;
+  while (tile >= g.first[i + 1]) i++;
+  const product &p = g.products[i];
+  int across = (p.n + COLUMNS - 1) / COLUMNS;
+  tile -= g.first[i];
+  multiply_tile(p, tile / across * ROWS, tile % across * COLUMNS);
+}
+#endif

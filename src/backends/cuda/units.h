@@ -6,11 +6,12 @@
 #include "backends/cuda/blas.h"
 #include "backends/cuda/own_kernel.h"
 
-enum { UNITS_TILES = 9, UNITS_LAYOUTS = 4 };
+enum { UNITS_TILES = 9, UNITS_GROUP_TILES = 2, UNITS_LAYOUTS = 4 };
 
 // The kernels of a device. Callers see to it that one thread at a time uses them.
 typedef struct cuda_units {
   cuda_own_kernel kernels[UNITS_TILES][UNITS_LAYOUTS];
+  cuda_own_kernel groups[UNITS_GROUP_TILES][UNITS_LAYOUTS];  // for several products in one launch (units_group.c)
 } cuda_units;
 
 // Whether the kernel takes the product: large enough, of f32 that must not be rounded to TF32, on a GPU that it is written for, and in layouts that it reads four elements at a time.
@@ -19,6 +20,13 @@ bool tsri_cuda_units_take(const cuda_device *device, const cuda_product *product
 // Queues the product, which tsri_cuda_units_take is true for. The device's context must be current. False: the kernel cannot be built or launched; the reason is logged.
 bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_product *product,
                               const cuda_product_memory *memory);
+
+// Which products can share a launch: those of one layout that leave most of the GPU idle even if k is divided. kind 0: none. tsri_cuda_units_take is true for the product.
+tsri_op_group tsri_cuda_units_group_of(const cuda_device *device, const cuda_product *product);
+
+// Queues up to TSRI_MOST_GROUPED products of one kind as one launch. Otherwise as tsri_cuda_units_multiply.
+bool tsri_cuda_units_multiply_group(cuda_queue *queue, cuda_units *units, const cuda_product *products,
+                                    const cuda_product_memory *memories, int count);
 
 // Unloads all kernels. The device's context must be current.
 void tsri_cuda_units_clear(const cuda_device *device, cuda_units *units);

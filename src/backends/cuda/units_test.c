@@ -171,28 +171,52 @@ typedef struct outcome {
   float *y;
 } outcome;
 
-static outcome compute(const fixture *f, cuda_units *units, const setting *s, int kind) {
-  outcome o = {.x = {elements(s->batch * s->m * s->k, kind), elements(s->batch * s->k * s->n, kind)}};
-  tsri_native_op op = op_of(s);
-  tsri_product_op *p = &op.is.product;
+// A product whose operands are on the GPU.
+typedef struct bound_product {
+  tsri_native_op op;
+  cuda_product product;
+  cuda_product_memory memory;
+} bound_product;
+
+static size_t y_bytes_of(const setting *s) { return (size_t)(s->batch * s->m * s->n) * sizeof(float); }
+
+static bound_product bind(const fixture *f, const setting *s, const operands *x) {
+  bound_product b = {.op = op_of(s)};
+  tsri_product_op *p = &b.op.is.product;
   size_t a_bytes = (size_t)(s->batch * s->m * s->k) * sizeof(float),
-         b_bytes = (size_t)(s->batch * s->k * s->n) * sizeof(float),
-         y_bytes = (size_t)(s->batch * s->m * s->n) * sizeof(float);
+         b_bytes = (size_t)(s->batch * s->k * s->n) * sizeof(float);
   p->a.at.buffer = fixture_buffer(f, a_bytes, NULL);
   p->b.at.buffer = fixture_buffer(f, b_bytes, NULL);
-  p->y.buffer = fixture_buffer(f, y_bytes, NULL);
-  fixture_write(f, p->a.at.buffer, 0, o.x.a, a_bytes);
-  fixture_write(f, p->b.at.buffer, 0, o.x.b, b_bytes);
-  cuda_product product;
-  CHECK(tsri_cuda_describe_product(&op, &product) && tsri_cuda_units_take(cuda_device_of(f->device), &product));
-  cuda_product_memory memory = tsri_cuda_product_memory(&op);
-  bool was_pushed = tsri_cuda_enter(cuda_device_of(f->device));
-  CHECK(tsri_cuda_units_multiply(cuda_queue_of(f->queue), units, &product, &memory));
-  tsri_cuda_leave(cuda_device_of(f->device), was_pushed);
-  o.y = malloc(y_bytes);
-  fixture_read(f, p->y.buffer, 0, o.y, y_bytes);
+  p->y.buffer = fixture_buffer(f, y_bytes_of(s), NULL);
+  fixture_write(f, p->a.at.buffer, 0, x->a, a_bytes);
+  fixture_write(f, p->b.at.buffer, 0, x->b, b_bytes);
+  CHECK(tsri_cuda_describe_product(&b.op, &b.product));
+  CHECK(tsri_cuda_units_take(cuda_device_of(f->device), &b.product));
+  b.memory = tsri_cuda_product_memory(&b.op);
+  return b;
+}
+
+// Returns the result, which the caller frees, and destroys the buffers.
+static float *read_back(const fixture *f, const setting *s, const bound_product *b) {
+  const tsri_product_op *p = &b->op.is.product;
+  float *y = malloc(y_bytes_of(s));
+  fixture_read(f, p->y.buffer, 0, y, y_bytes_of(s));
   tsri_buffer *buffers[] = {p->a.at.buffer, p->b.at.buffer, p->y.buffer};
   for (int i = 0; i < 3; i++) f->backend->buffer_destroy(f->device, buffers[i]);
+  return y;
+}
+
+static operands operands_of(const setting *s, int kind) {
+  return (operands){elements(s->batch * s->m * s->k, kind), elements(s->batch * s->k * s->n, kind)};
+}
+
+static outcome compute(const fixture *f, cuda_units *units, const setting *s, int kind) {
+  outcome o = {.x = operands_of(s, kind)};
+  bound_product b = bind(f, s, &o.x);
+  bool was_pushed = tsri_cuda_enter(cuda_device_of(f->device));
+  CHECK(tsri_cuda_units_multiply(cuda_queue_of(f->queue), units, &b.product, &b.memory));
+  tsri_cuda_leave(cuda_device_of(f->device), was_pushed);
+  o.y = read_back(f, s, &b);
   return o;
 }
 
@@ -202,12 +226,16 @@ static void discard(outcome *o) {
   free(o->y);
 }
 
+static void check_outcome(const setting *s, const outcome *o) {
+  for (int64_t i = 0; i < s->batch * s->m * s->n; i++) {
+    double size, sum = wanted(s, &o->x, i / (s->m * s->n), i / s->n % s->m, i % s->n, &size);
+    check_element((double)o->y[i], sum, size);
+  }
+}
+
 static void check_product(const fixture *f, cuda_units *units, const setting *s, int kind) {
   outcome o = compute(f, units, s, kind);
-  for (int64_t i = 0; i < s->batch * s->m * s->n; i++) {
-    double size, sum = wanted(s, &o.x, i / (s->m * s->n), i / s->n % s->m, i % s->n, &size);
-    check_element((double)o.y[i], sum, size);
-  }
+  check_outcome(s, &o);
   discard(&o);
 }
 
@@ -240,6 +268,134 @@ TEST(products_on_a_gpu_are_as_exact_as_f32_in_every_layout) {
       s.b_is_turned = layout >> 1;
       check_product(&f, &units, &s, SIGNED);
       if (i < 2) check_product(&f, &units, &s, SPECIAL);
+    }
+  }
+  close_hopper(&f, &units);
+}
+
+// --- Several products in one launch -----------------------------------------------------------------------------------------
+
+enum { GROUPED = 5 };
+
+// Gradients by weights of different sizes, also of such that do not fill their tiles.
+static void set_group(setting *all, int layout) {
+  static const setting sizes[GROUPED] = {{.m = 128, .n = 512, .k = 1024},
+                                         {.m = 132, .n = 68, .k = 2052},
+                                         {.m = 64, .n = 64, .k = 1028},
+                                         {.m = 384, .n = 128, .k = 1024},
+                                         {.m = 36, .n = 200, .k = 4096}};
+  for (int i = 0; i < GROUPED; i++) {
+    all[i] = sizes[i];
+    all[i].batch = 1;
+    all[i].dtype = TSR_F32;
+    all[i].a_is_turned = layout & 1;
+    all[i].b_is_turned = layout >> 1;
+  }
+}
+
+TEST(products_that_leave_the_gpu_idle_can_share_a_launch_with_others_of_their_layout) {
+  fixture f = fixture_open();
+  cuda_device_of(f.device)->info.compute_units = 132;  // as an H200 has
+  setting s = {.batch = 1, .m = 128, .n = 64, .k = 4096, .dtype = TSR_F32};
+  tsri_native_op op = op_of(&s);
+  tsri_op_group first = f.backend->group_of(f.device, &op);
+  CHECK(first.kind != 0 && first.share > 0 && first.share < TSRI_FULL_SHARE);
+  s.m *= 2;
+  op = op_of(&s);
+  tsri_op_group larger = f.backend->group_of(f.device, &op);
+  CHECK(larger.kind == first.kind && larger.share == 2 * first.share);
+  s.a_is_turned = true;
+  op = op_of(&s);
+  tsri_op_group turned = f.backend->group_of(f.device, &op);
+  CHECK(turned.kind != 0 && turned.kind != first.kind);
+  static const setting alone[] = {{.batch = 1, .m = 4096, .n = 4096, .k = 4096},  // many tiles
+                                  {.batch = 1, .m = 128, .n = 128, .k = 512},     // short sums
+                                  {.batch = 4, .m = 128, .n = 64, .k = 4096}};    // a batch
+  for (int i = 0; i < 3; i++) {
+    s = alone[i];
+    s.dtype = TSR_F32;
+    op = op_of(&s);
+    CHECK_EQ_INT(f.backend->group_of(f.device, &op).kind, 0);
+  }
+  fixture_close(&f);
+}
+
+static tsr_status run_group(const fixture *f) {
+  setting all[GROUPED];
+  tsri_native_op ops[GROUPED];
+  const tsri_native_op *list[GROUPED];
+  set_group(all, 3);
+  for (int i = 0; i < GROUPED; i++) {
+    ops[i] = op_of(&all[i]);
+    tsri_product_op *p = &ops[i].is.product;
+    p->a.at.buffer = fixture_buffer(f, (size_t)(all[i].m * all[i].k) * sizeof(float), NULL);
+    p->b.at.buffer = fixture_buffer(f, (size_t)(all[i].k * all[i].n) * sizeof(float), NULL);
+    p->y.buffer = fixture_buffer(f, y_bytes_of(&all[i]), NULL);
+    list[i] = &ops[i];
+  }
+  tsr_status status = f->backend->run_ops(f->queue, list, GROUPED);
+  fixture_wait(f);
+  for (int i = 0; i < GROUPED; i++) {
+    const tsri_product_op *p = &ops[i].is.product;
+    tsri_buffer *buffers[] = {p->a.at.buffer, p->b.at.buffer, p->y.buffer};
+    for (int j = 0; j < 3; j++) f->backend->buffer_destroy(f->device, buffers[j]);
+  }
+  return status;
+}
+
+TEST(a_group_of_products_is_one_launch_of_a_kernel_that_is_built_once) {
+  char folder[] = "/tmp/tessera-units-XXXXXX";
+  fixture_use_cache(folder);
+  fixture f = fixture_open();
+  for (int i = 1; i <= 2; i++) {
+    CHECK_OK(run_group(&f));
+    CHECK_EQ_INT(fixture_fake->launches, i);
+    CHECK_EQ_INT(fixture_fake->compilations, 1);
+  }
+  fixture_close(&f);
+  fixture_remove_cache(folder);
+}
+
+TEST(a_group_whose_kernel_does_not_run_is_left_to_the_caller) {
+  fixture f = fixture_open();
+  fixture_fake->shared_code = CU_INVALID_VALUE;
+  CHECK_EQ_INT(run_group(&f), TSR_ERR_UNSUPPORTED);
+  CHECK_EQ_INT(fixture_fake->launches, 0);
+  fixture_close(&f);
+}
+
+static void compute_group(const fixture *f, cuda_units *units, const setting *all, const operands *x, float **out_y) {
+  bound_product bound[GROUPED];
+  cuda_product products[GROUPED];
+  cuda_product_memory memories[GROUPED];
+  for (int i = 0; i < GROUPED; i++) {
+    bound[i] = bind(f, &all[i], &x[i]);
+    products[i] = bound[i].product;
+    memories[i] = bound[i].memory;
+  }
+  bool was_pushed = tsri_cuda_enter(cuda_device_of(f->device));
+  CHECK(tsri_cuda_units_multiply_group(cuda_queue_of(f->queue), units, products, memories, GROUPED));
+  tsri_cuda_leave(cuda_device_of(f->device), was_pushed);
+  for (int i = 0; i < GROUPED; i++) out_y[i] = read_back(f, &all[i], &bound[i]);
+}
+
+TEST(groups_of_products_on_a_gpu_are_as_exact_as_f32_and_the_same_each_time) {
+  fixture f = open_hopper();
+  cuda_units units = {0};
+  for (int layout = 0; layout < 4; layout++) {
+    setting all[GROUPED];
+    operands x[GROUPED];
+    float *first[GROUPED], *second[GROUPED];
+    set_group(all, layout);
+    for (int i = 0; i < GROUPED; i++) x[i] = operands_of(&all[i], i == 1 ? SPECIAL : SIGNED);
+    compute_group(&f, &units, all, x, first);
+    compute_group(&f, &units, all, x, second);
+    for (int i = 0; i < GROUPED; i++) {
+      outcome o = {.x = x[i], .y = first[i]};
+      CHECK(memcmp(first[i], second[i], y_bytes_of(&all[i])) == 0);
+      check_outcome(&all[i], &o);
+      discard(&o);
+      free(second[i]);
     }
   }
   close_hopper(&f, &units);
