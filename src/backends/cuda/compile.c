@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compiles kernel text with the vendor's run-time compiler and stores the result in the disk cache. The two compilers,
 // NVRTC and hiprtc, have the same functions under different names. The text needs no headers.
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "core/alloc.h"
 #include "core/log.h"
 
-enum { MOST_OPTIONS = 8, OPTION_BYTES = 64 };
+enum { MOST_OPTIONS = 16, OPTION_BYTES = 64 };
 
 typedef struct option_list {
   char text[MOST_OPTIONS][OPTION_BYTES];
@@ -18,6 +19,7 @@ typedef struct option_list {
 } option_list;
 
 static void add_option(option_list *list, const char *text, size_t bytes) {
+  assert(list->count < MOST_OPTIONS);
   if (bytes == 0 || list->count == MOST_OPTIONS) return;
   char *option = list->text[list->count];
   snprintf(option, OPTION_BYTES, "%.*s", (int)bytes, text);

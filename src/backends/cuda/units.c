@@ -20,7 +20,8 @@ enum {
 // --- Tiles --------------------------------------------------------------------------------------------------------------
 
 static const units_tile tiles[UNITS_TILES] = {
-    {1, 64, 1}, {2, 64, 1}, {2, 128, 1}, {1, 64, 2}, {1, 64, 4}, {1, 64, 8}, {2, 64, 2}, {2, 64, 4}, {2, 64, 8},
+    {1, 1, 64, 1}, {2, 1, 64, 1}, {2, 2, 128, 1}, {1, 1, 64, 2}, {1, 1, 64, 4},
+    {1, 1, 64, 8}, {2, 1, 64, 2}, {2, 1, 64, 4},  {2, 1, 64, 8},
 };
 
 // For one strip of k, a work-group that is alone on its multiprocessor needs `alone` cycles, during `busy` of which its matrix units work; if several share a
@@ -28,7 +29,7 @@ static const units_tile tiles[UNITS_TILES] = {
 // work-groups leave some multiprocessors unused.
 double tsri_cuda_units_cost(const units_tile *tile, int64_t tile_count, int64_t inner, int multiprocessors) {
   enum { PER_CYCLE = 2048, PRODUCTS = 6, JOINING = 600 };
-  bool is_held = tile->parts > 1;
+  bool is_held = units_is_held(tile);
   int rows = units_rows(tile), together = rows * tile->columns > 64 * 64 ? 1 : is_held ? 2 : 3;
   double area = (double)rows * tile->columns, busy = area * UNITS_DEPTH * PRODUCTS / PER_CYCLE;
   double alone = (is_held ? 600 : 1000) + busy, shared = (is_held ? 370 : 700) + busy;
@@ -75,7 +76,7 @@ bool tsri_cuda_units_take(const cuda_device *device, const cuda_product *p) {
 uint32_t tsri_cuda_units_shared_bytes(const units_tile *tile) {
   // SLACK: the kernel rounds the address of its first strip up to a multiple of this. NUMBERS: bf16 numbers that make up one f32.
   enum { STRIPS = 2, NUMBERS = 3, NUMBER_BYTES = 2, PAD = 8, SLACK = 1024 };
-  bool is_held = tile->parts > 1;
+  bool is_held = units_is_held(tile);
   int lines = tile->columns + (is_held ? 0 : units_rows(tile));
   int strips = STRIPS * NUMBERS * NUMBER_BYTES * UNITS_DEPTH * lines;
   int sums = units_rows(tile) * (tile->columns + PAD) * (int)sizeof(float);
@@ -85,8 +86,9 @@ uint32_t tsri_cuda_units_shared_bytes(const units_tile *tile) {
 bool tsri_cuda_units_build(const cuda_device *device, const units_tile *tile, int layout, int most_grouped,
                            cuda_own_kernel *kernel) {
   char options[200];
-  int written = snprintf(options, sizeof options, "-DWARPGROUPS=%d -DCOLUMNS=%d -DPARTS=%d -DA_TURNED=%d -DB_TURNED=%d",
-                         tile->warpgroups, tile->columns, tile->parts, layout / 2, layout % 2);
+  int written = snprintf(options, sizeof options,
+                         "-DWARPGROUPS=%d -DACROSS=%d -DCOLUMNS=%d -DPARTS=%d -DA_TURNED=%d -DB_TURNED=%d",
+                         tile->down * tile->across, tile->across, tile->columns, tile->parts, layout / 2, layout % 2);
   if (most_grouped > 0) snprintf(options + written, sizeof options - (size_t)written, " -DGROUPED=%d", most_grouped);
   const cuda_own_text text = {
       .text = tsri_cuda_units_text,
@@ -135,7 +137,7 @@ bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_p
   const cuda_kernel_start start = {.function = kernel->function,
                                    .groups = {(uint32_t)(units_divided(p->d.rows, tile->columns) * tile->parts),
                                               (uint32_t)units_divided(p->d.cols, units_rows(tile)), (uint32_t)p->batch},
-                                   .items = {128 * (uint32_t)tile->warpgroups, 1, 1},
+                                   .items = {(uint32_t)units_items(tile), 1, 1},
                                    .shared_bytes = tsri_cuda_units_shared_bytes(tile),
                                    .waits = true};
   cu_result code = tsri_cuda_start_kernel(queue, &start, all);

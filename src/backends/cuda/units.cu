@@ -9,24 +9,26 @@
 // A work-group computes ROWS x COLUMNS elements of y. While the units multiply one strip, the items load and split the next. A cluster of PARTS work-groups computes the same elements: each work-group adds up a part of k, and
 // then a part of the rows from the shared memory of all work-groups of the cluster.
 //
-// The units always read b from shared memory. With one part they read a from there, too. With several parts (IS_HELD) each item has its elements of a in registers: half as many bytes go through the shared memory, and a strip takes
+// The units always read b from shared memory. In tiles of 128 columns, and with one part, they read a from there, too. Otherwise (IS_HELD) each item has its elements of a in registers: half as many bytes go through the shared memory, and a strip takes
 // two thirds of the time. The first strip takes longer, which units.c counts when it chooses the number of parts.
 //
 // A number that is infinite, or becomes infinite in bf16, cannot be split: a sum that is not finite is computed again in plain f32.
 //
 // With GROUPED, a launch computes several products, GROUPED at most, of different sizes. Their tiles are numbered one product after the other.
 //
-// The host defines WARPGROUPS (1 or 2), COLUMNS (64 or 128), PARTS, and A_TURNED and B_TURNED: 0 if elements along k are neighbours in memory, 1 if elements along m (of a) or n (of b) are. A line is a sequence of such neighbours:
+// The host defines WARPGROUPS, of which ACROSS are side by side and the others below each other: each computes 64 rows and WIDTH columns. It also defines COLUMNS (64 or 128), PARTS, and A_TURNED and B_TURNED: 0 if elements along k are neighbours in memory, 1 if elements along m (of a) or n (of b) are. A line is a sequence of such neighbours:
 // lines of a, b and y have a multiple of 4 elements and begin at multiples of 16 bytes.
 
-#define IS_HELD (PARTS > 1)
-static_assert(!IS_HELD || COLUMNS == 64, "with several parts a tile has 64 columns");
+#define IS_HELD (PARTS > 1 && COLUMNS == 64)
+#define WIDTH (COLUMNS / ACROSS)
+static_assert(ACROSS == 1 || !IS_HELD, "a lane that holds elements of a has all columns");
+static_assert(WIDTH == 64 || !IS_HELD, "only tiles of 64 columns leave enough registers for a");
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
 enum {
-  ROWS = 64 * WARPGROUPS,
+  ROWS = 64 * WARPGROUPS / ACROSS,
   THREADS = 128 * WARPGROUPS,
   DEPTH = 32,  // elements of a strip along k
   A_BYTES = ROWS * DEPTH * 2,
@@ -45,6 +47,10 @@ struct product {
   int m, n, k, activation;  // 1: relu, 2: gelu by tanh
   float alpha, beta;
 };
+
+// The first row and column of the tile that the item's warp group computes.
+__device__ __forceinline__ int first_row() { return threadIdx.x / 128 / ACROSS * 64; }
+__device__ __forceinline__ int first_column() { return threadIdx.x / 128 % ACROSS * WIDTH; }
 
 // --- Splitting --------------------------------------------------------------------------------------------------------
 
@@ -204,7 +210,7 @@ __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
       "}, {%32, %33, %34, %35}, %36, p, 1, 1, %37; }" \
       : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24) \
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(B_TURNED), "n"(adds))
-#elif COLUMNS == 64
+#elif WIDTH == 64
 #define MULTIPLY(d, a, b, adds) \
   asm volatile( \
       "{ .reg .pred p; setp.ne.u32 p, %36, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" \
@@ -261,9 +267,9 @@ __device__ __forceinline__ void multiply_small(float *d, u64 a, u64 b) {
 }
 
 // Begins to compute d = a b for one strip, 2 x 16 elements along k.
-__device__ __forceinline__ void multiply(float *d, u32 at, u32 row) {
-  u64 a = describe<A_TURNED>(at, row, 0), b = describe<B_TURNED>(at + 3 * A_BYTES, 0, 0);
-  u64 next_a = describe<A_TURNED>(at, row, 16), next_b = describe<B_TURNED>(at + 3 * A_BYTES, 0, 16);
+__device__ __forceinline__ void multiply(float *d, u32 at, u32 row, u32 column) {
+  u64 a = describe<A_TURNED>(at, row, 0), b = describe<B_TURNED>(at + 3 * A_BYTES, column, 0);
+  u64 next_a = describe<A_TURNED>(at, row, 16), next_b = describe<B_TURNED>(at + 3 * A_BYTES, column, 16);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   MULTIPLY(d, a, b + 2 * B_STEP, 0);
   MULTIPLY(d, next_a, next_b + 2 * B_STEP, 1);
@@ -280,7 +286,7 @@ __device__ __forceinline__ void multiply(float *d, u32 at, u32 row) {
 __device__ __forceinline__ void add_strip(float *sums, float *d) {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
-  for (int i = 0; i < COLUMNS / 2; i++) {
+  for (int i = 0; i < WIDTH / 2; i++) {
     asm volatile("" : "+f"(d[i])::"memory");  // not read before
     sums[i] += d[i];
   }
@@ -329,10 +335,10 @@ __device__ __forceinline__ void wait_for_all() {
 
 // Puts the sums of this work-group into its shared memory. As wgmma leaves them, each item has pairs of neighbours of two rows, which are 8 apart, or neighbours if a is turned and in registers (struct rows).
 __device__ __forceinline__ void put_sums(u32 shared, const float *sums) {
-  int lane = threadIdx.x % 32, column = lane % 4 * 2;
-  int row = threadIdx.x / 32 * 16 + lane / 4 * (IS_HELD && A_TURNED ? 2 : 1), next = IS_HELD && A_TURNED ? 1 : 8;
+  int lane = threadIdx.x % 32, column = first_column() + lane % 4 * 2;
+  int row = first_row() + threadIdx.x % 128 / 32 * 16 + lane / 4 * (IS_HELD && A_TURNED ? 2 : 1), next = IS_HELD && A_TURNED ? 1 : 8;
 #pragma unroll
-  for (int i = 0; i < COLUMNS / 2; i += 2) {
+  for (int i = 0; i < WIDTH / 2; i += 2) {
     u32 at = shared + ((row + i / 2 % 2 * next) * PITCH + column + i / 4 * 8) * 4;
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(at), "f"(sums[i]), "f"(sums[i + 1]) : "memory");
   }
@@ -363,7 +369,7 @@ struct tile {
   strip<ROWS, A_TURNED> a;
 #endif
   strip<COLUMNS, B_TURNED> b;
-  float sums[COLUMNS / 2], d[COLUMNS / 2];
+  float sums[WIDTH / 2], d[WIDTH / 2];
 
 #if IS_HELD
   // Multiplies the strip in half NOW of `numbers` and of the shared memory; meanwhile it puts the next strip into the other half.
@@ -405,7 +411,7 @@ struct tile {
       b.load(p.b_step);
       add_strip(sums, d);
       __syncthreads();  // this strip is stored, and the one before multiplied, by all
-      multiply(d, at, threadIdx.x / 128 * 64);
+      multiply(d, at, first_row(), first_column());
     }
     add_strip(sums, d);
     __syncthreads();
@@ -432,7 +438,7 @@ __device__ __forceinline__ void multiply_tile(const product &p, int row0, int co
   int k_end = min(p.k, end * DEPTH);
   tile t;
 #pragma unroll
-  for (int i = 0; i < COLUMNS / 2; i++) t.sums[i] = t.d[i] = 0;
+  for (int i = 0; i < WIDTH / 2; i++) t.sums[i] = t.d[i] = 0;
   t.a.begin(a, p.a_step, row0, p.m, step * DEPTH, k_end);
   t.b.begin(b, p.b_step, column0, p.n, step * DEPTH, k_end);
   t.a.load(p.a_step);

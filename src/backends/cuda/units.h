@@ -6,7 +6,7 @@
 #include "backends/cuda/blas.h"
 #include "backends/cuda/own_kernel.h"
 
-enum { UNITS_TILES = 9, UNITS_GROUP_TILES = 2, UNITS_LAYOUTS = 4 };
+enum { UNITS_TILES = 9, UNITS_GROUP_TILES = 4, UNITS_LAYOUTS = 4 };
 
 // The kernels of a device. Callers see to it that one thread at a time uses them.
 typedef struct cuda_units {

@@ -7,10 +7,10 @@
 
 enum { UNITS_DEPTH = 32 };  // elements of a strip along k
 
-// A way to divide the work: a work-group has `warpgroups` warp groups of 128 items and computes a tile of 64 * warpgroups x `columns` elements.
+// A way to divide the work: a work-group has `down` x `across` warp groups of 128 items and computes a tile of 64 * down x `columns` elements.
 // The sum over k is divided among `parts` work-groups, which form a cluster.
 typedef struct units_tile {
-  int warpgroups, columns, parts;
+  int down, across, columns, parts;
 } units_tile;
 
 // As in units.cu.
@@ -29,7 +29,12 @@ static inline int64_t units_inner(const cuda_product *p) { return p->a.is_transp
 // The kernel's layout: 2 * A_TURNED + B_TURNED.
 static inline int units_layout(const cuda_product *p) { return 2 * !!p->b.is_transposed + !p->a.is_transposed; }
 
-static inline int units_rows(const units_tile *tile) { return 64 * tile->warpgroups; }
+static inline int units_rows(const units_tile *tile) { return 64 * tile->down; }
+
+static inline int units_items(const units_tile *tile) { return 128 * tile->down * tile->across; }
+
+// Whether the items hold their elements of a in registers (units.cu).
+static inline bool units_is_held(const units_tile *tile) { return tile->parts > 1 && tile->columns == 64; }
 
 // The number of tiles of one product of the batch.
 static inline int64_t units_tile_count(const units_tile *tile, const cuda_product *p) {
