@@ -254,8 +254,40 @@ enum {
   TSRI_PRODUCT_GELU_TANH = 1u << (3 + TSRI_ACTIVATION_GELU_TANH),
   TSRI_PRODUCT_GELU = 1u << (3 + TSRI_ACTIVATION_GELU),
   TSRI_PRODUCT_TANH = 1u << (3 + TSRI_ACTIVATION_TANH),
-  TSRI_PRODUCT_QUANTISED = 1u << 8  // b is quantised
+  TSRI_PRODUCT_QUANTISED = 1u << 8,  // b is quantised
+  TSRI_PRODUCT_CHAIN = 1u << 9,      // element-wise operators after all of that (tsri_product_chain)
+  TSRI_PRODUCT_ROW_SUMS = 1u << 10   // sums over k of the rows of a, too
 };
+
+// A chain of element-wise operators as text in the backend's dialect. It defines a function without a result,
+//
+//   entry(const f32 *x, const f32 *input0, …, f32 *y, entry_params words)
+//
+// which computes one element: x[0], input0[0], … are read and y[0] is written. `words` is a struct of word_count 32-bit words, which have the chain's scalars; it
+// is missing if there are none. Lives as long as the device and is known by its address.
+typedef struct tsri_chain_function {
+  const char *text, *entry, *options;  // options: for the device's compiler
+  int input_count, word_count;
+} tsri_chain_function;
+
+enum { TSRI_CHAIN_INPUTS = 3, TSRI_CHAIN_WORDS = 24 };
+
+// A tensor of f32 that a chain reads beside the product. by_row and by_column: it is row-major and has the shape of y. by_column only: a contiguous row of n elements. Neither: a single
+// element.
+typedef struct tsri_chain_input {
+  tsri_place at;
+  bool by_row, by_column;
+} tsri_chain_input;
+
+// The element-wise operators after a product: y = function(what the other parts of the product give, inputs). `function` is NULL when has_op is called during planning. `kept`, if it has a
+// buffer, receives the elements before the chain; it is row-major and contiguous, as y.
+typedef struct tsri_product_chain {
+  const tsri_chain_function *function;
+  int input_count;
+  tsri_chain_input inputs[TSRI_CHAIN_INPUTS];
+  uint32_t words[TSRI_CHAIN_WORDS];
+  tsri_place kept;
+} tsri_product_chain;
 
 // y = activation(alpha a b + beta c + bias) + residual. a is m x k, b is k x n; c, residual and y are m x n; bias is a
 // contiguous row of n elements. f16 and bf16 are computed in f32 and rounded once. y and residual are row-major and
@@ -270,7 +302,9 @@ typedef struct tsri_product_op {
   tsri_place bias, residual, y;
   double alpha, beta;
   tsri_activation activation;
-  int b_format;  // valid only with TSRI_PRODUCT_QUANTISED
+  int b_format;              // valid only with TSRI_PRODUCT_QUANTISED
+  tsri_product_chain chain;  // valid only with TSRI_PRODUCT_CHAIN
+  tsri_place row_sums;       // TSRI_PRODUCT_ROW_SUMS: receives m sums; there is no batch
 } tsri_product_op;
 
 // Sorts each of `rows` contiguous rows of `n` elements. The sort is stable (-0 equals 0), and NaN comes last in both

@@ -76,6 +76,10 @@ bool tsri_assign_takes(const tsri_node *node, uint32_t index, const tsri_node *f
          (is_heavy || tsri_shape_equal(source->layout.shape, from->shape));
 }
 
+tsri_output tsri_assign_output(const tsri_node *node) {
+  return (tsri_output){tsr_buffer_retain(tsri_value_buffer(node->value.storage)), node->inputs[TARGET].layout.offset};
+}
+
 tsr_status tsri_assign_run_fused(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
                                  tsri_garbage *garbage) {
   tsri_node *node = plan->nodes[fusion->assignment].node;

@@ -46,6 +46,9 @@ bool tsri_assign_takes(const tsri_node *node, uint32_t index, const tsri_node *f
 // be left half-written by an operator that fails between two launches.
 bool tsri_assign_takes_heavy(const tsri_node *node);
 
+// Where the assignment `node` writes. The caller releases the buffer.
+tsri_output tsri_assign_output(const tsri_node *node);
+
 // Queues the kernel of a fusion that writes into the target of fusion->assignment, and publishes the assignment.
 tsr_status tsri_assign_run_fused(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
                                  tsri_garbage *garbage);

@@ -4,20 +4,12 @@
 
 #include <stdlib.h>
 
+#include "graph/chain.h"
 #include "graph/compose.h"
 #include "graph/transfer.h"
 #include "runtime/native_op.h"
 
 // --- Products and convolutions ---------------------------------------------------------------------------------------------------------------
-
-// Operands of a product. Those of a convolution are x, the weight and, if it has one, the bias.
-enum { A, B, C, BIAS, RESIDUAL, OPERANDS };
-
-// A product or a convolution, and the values of its operands; NULL: it does not have that operand.
-typedef struct matched {
-  tsri_native_op op;
-  const tsri_value *values[OPERANDS];
-} matched;
 
 static const tsri_value *value_of(const tsri_plan *plan, const tsri_value *value) {
   uint32_t number = tsri_plan_number(plan, value);
@@ -29,15 +21,16 @@ static bool reads(const tsri_plan *plan, const tsri_node *node, uint32_t index, 
          tsri_layout_is_identity(&node->inputs[index].layout, node->count);
 }
 
-static void add_operand(matched *out, int which, uint32_t part, const tsri_value *value, const tsri_layout *layout) {
-  tsri_place *place = which == BIAS ? &out->op.is.product.bias : &out->op.is.product.residual;
+static void add_operand(tsri_matched *out, int which, uint32_t part, const tsri_value *value,
+                        const tsri_layout *layout) {
+  tsri_place *place = which == TSRI_OPERAND_BIAS ? &out->op.is.product.bias : &out->op.is.product.residual;
   place->offset = (size_t)layout->offset * tsr_dtype_bytes(out->op.result);
   out->values[which] = value;
   out->op.parts |= part;
 }
 
 // Matches the addition of a tensor to the result of node `from`: a bias directly after the product, else a residual.
-static bool match_addition(const tsri_plan *plan, const tsri_planned *planned, uint32_t from, matched *out) {
+static bool match_addition(const tsri_plan *plan, const tsri_planned *planned, uint32_t from, tsri_matched *out) {
   const tsri_node *node = planned->node;
   uint32_t other = reads(plan, node, 0, from) ? 1 : 0;
   if (!reads(plan, node, 1 - other, from) || node->inputs[other].dtype != out->op.result) return false;
@@ -51,16 +44,16 @@ static bool match_addition(const tsri_plan *plan, const tsri_planned *planned, u
   bool can_be_bias = (out->op.parts & ~(uint32_t)PRODUCT_ALONE) == 0 && tsri_shape_equal(layout.shape, node->shape) &&
                      node->shape.rank > 0 && node->shape.dims[node->shape.rank - 1] == out->op.is.product.n;
   if (can_be_bias && tsri_is_along_last_axis(&layout)) {
-    add_operand(out, BIAS, TSRI_PRODUCT_BIAS, value, &layout);
+    add_operand(out, TSRI_OPERAND_BIAS, TSRI_PRODUCT_BIAS, value, &layout);
   } else if (tsri_layout_is_contiguous(&layout) && layout.count == node->count) {
-    add_operand(out, RESIDUAL, TSRI_PRODUCT_RESIDUAL, value, &layout);
+    add_operand(out, TSRI_OPERAND_RESIDUAL, TSRI_PRODUCT_RESIDUAL, value, &layout);
   } else {
     return false;
   }
   return true;
 }
 
-static bool match_activation(const tsri_plan *plan, const tsri_node *node, uint32_t from, matched *out) {
+static bool match_activation(const tsri_plan *plan, const tsri_node *node, uint32_t from, tsri_matched *out) {
   bool is_conv = out->op.kind == TSRI_NATIVE_CONV;
   tsri_activation *activation = is_conv ? &out->op.is.conv.activation : &out->op.is.product.activation;
   if (*activation != TSRI_ACTIVATION_NONE || !reads(plan, node, 0, from)) return false;
@@ -70,7 +63,7 @@ static bool match_activation(const tsri_plan *plan, const tsri_node *node, uint3
 }
 
 // Matches one node after the product; `from` is the node before it.
-static bool match_step(const tsri_plan *plan, const tsri_planned *planned, uint32_t from, matched *out) {
+static bool match_step(const tsri_plan *plan, const tsri_planned *planned, uint32_t from, tsri_matched *out) {
   const tsri_op *op = planned->node->op;
   if (planned->space != TSRI_OUTER || planned->node->dtype != out->op.result) return false;
   if (out->op.parts & TSRI_PRODUCT_RESIDUAL) return false;  // the residual comes last
@@ -79,17 +72,17 @@ static bool match_step(const tsri_plan *plan, const tsri_planned *planned, uint3
 }
 
 // Matches the product alone.
-static bool match_heavy(const tsri_plan *plan, const tsri_fusion *fusion, matched *out) {
+static bool match_heavy(const tsri_plan *plan, const tsri_fusion *fusion, tsri_matched *out) {
   const tsri_node *node = plan->nodes[fusion->heavy].node;
   if (!node->op->describe || !node->op->describe(node, &out->op)) return false;
-  for (uint32_t i = 0; i < OPERANDS; i++) {
+  for (uint32_t i = 0; i < TSRI_OPERANDS; i++) {
     out->values[i] = i < node->input_count ? value_of(plan, node->inputs[i].value) : NULL;
   }
   return true;
 }
 
 // Matches all nodes after the product.
-static bool match_rest(const tsri_plan *plan, const tsri_fusion *fusion, matched *out) {
+static bool match_rest(const tsri_plan *plan, const tsri_fusion *fusion, tsri_matched *out) {
   uint32_t last = fusion->heavy;
   for (uint32_t i = 0; i < fusion->node_count; i++) {
     uint32_t number = plan->members[fusion->first + i];
@@ -98,6 +91,16 @@ static bool match_rest(const tsri_plan *plan, const tsri_fusion *fusion, matched
     last = number;
   }
   return last == fusion->root;
+}
+
+bool tsri_native_match(const tsri_plan *plan, const tsri_fusion *fusion, tsri_matched *out) {
+  const tsr_device *device = plan->nodes[fusion->root].node->value.device;
+  tsri_matched bare;
+  if (!match_heavy(plan, fusion, &bare)) return false;
+  *out = bare;
+  if (match_rest(plan, fusion, out) && tsri_device_takes(device, &out->op)) return true;
+  *out = bare;
+  return fusion->heavy != fusion->root && tsri_chain_match(plan, fusion, NULL, out);
 }
 
 // Whether sums of `elements` may be accumulated in `dtype`: the same dtype, or f32 for f16 and bf16.
@@ -234,32 +237,54 @@ static bool is_plain_reduction(const tsri_plan *plan, const tsri_fusion *fusion)
 bool tsri_native_is_alone(const tsri_plan *plan, const tsri_fusion *fusion) {
   const tsr_device *device = plan->nodes[fusion->heavy].node->value.device;
   if (plan->nodes[fusion->heavy].node->op->kind == TSRI_OP_REDUCE) return is_plain_reduction(plan, fusion);
-  matched match;
+  tsri_matched match;
   if (!match_heavy(plan, fusion, &match) || !tsri_device_takes(device, &match.op)) return false;
-  return !match_rest(plan, fusion, &match) || !tsri_device_takes(device, &match.op);
+  return !tsri_native_match(plan, fusion, &match);
+}
+
+tsr_status tsri_native_run(tsr_device *device, tsri_matched *match, const tsri_output *output,
+                           const tsri_output *other) {
+  tsri_product_op *p = &match->op.is.product;
+  tsri_conv_op *conv = &match->op.is.conv;
+  bool is_conv = match->op.kind == TSRI_NATIVE_CONV;
+  tsri_place *of_product[TSRI_OPERANDS] = {&p->a.at, &p->b.at, &p->c.at, &p->bias, &p->residual};
+  for (int i = 0; i < TSRI_CHAIN_INPUTS; i++) of_product[TSRI_OPERAND_CHAIN + i] = &p->chain.inputs[i].at;
+  tsri_place *of_conv[TSRI_OPERANDS] = {&conv->x, &conv->w, &conv->bias};
+  tsri_place **places = is_conv ? of_conv : of_product;
+  tsr_buffer *buffers[2 + TSRI_OPERANDS] = {output->buffer, other ? other->buffer : NULL};
+  int written = other ? 2 : 1, used = written;
+  for (int i = 0; i < TSRI_OPERANDS; i++) {
+    if (!match->values[i]) continue;
+    buffers[used] = tsri_value_buffer(match->values[i]);
+    tsri_place_bind(places[i], buffers[used++]);
+  }
+  size_t element = tsr_dtype_bytes(match->op.result);
+  tsri_place *y = is_conv ? &conv->y : &p->y;
+  y->offset = (size_t)output->first * element;
+  tsri_place_bind(y, output->buffer);
+  if (other) {
+    tsri_place *second = match->op.parts & TSRI_PRODUCT_CHAIN ? &p->chain.kept : &p->row_sums;
+    second->offset = (size_t)other->first * element;
+    tsri_place_bind(second, other->buffer);
+  }
+  return tsri_device_run_op_writing(device, &match->op, buffers, written, used);
+}
+
+bool tsri_native_offers(const tsr_device *device, uint32_t part) {
+  const tsri_native_offer *offer = device->backend->native_ops;
+  while (offer && offer->kind != TSRI_NATIVE_NONE && !(offer->kind == TSRI_NATIVE_PRODUCT && offer->parts & part))
+    offer++;
+  return offer && offer->kind != TSRI_NATIVE_NONE;
 }
 
 tsr_status tsri_native_heavy(const tsri_plan *plan, const tsri_fusion *fusion, tsr_buffer *output) {
   const tsri_node *root = plan->nodes[fusion->root].node;
-  matched match;
-  if (!root->value.device->backend->native_ops || !match_heavy(plan, fusion, &match)) return TSR_ERR_UNSUPPORTED;
+  tsri_matched match;
   // If the native result has another dtype than the node, the native operator is only a part of what op->run does.
-  if (match.op.result != root->dtype || !match_rest(plan, fusion, &match)) return TSR_ERR_UNSUPPORTED;
-  tsri_product_op *p = &match.op.is.product;
-  tsri_conv_op *conv = &match.op.is.conv;
-  bool is_conv = match.op.kind == TSRI_NATIVE_CONV;
-  tsri_place *of_product[OPERANDS] = {&p->a.at, &p->b.at, &p->c.at, &p->bias, &p->residual};
-  tsri_place *of_conv[OPERANDS] = {&conv->x, &conv->w, &conv->bias};
-  tsri_place **places = is_conv ? of_conv : of_product;
-  tsr_buffer *buffers[1 + OPERANDS] = {output};
-  int used = 1;
-  for (int i = 0; i < OPERANDS; i++) {
-    if (!match.values[i]) continue;
-    buffers[used] = tsri_value_buffer(match.values[i]);
-    tsri_place_bind(places[i], buffers[used++]);
-  }
-  tsri_place_bind(is_conv ? &conv->y : &p->y, output);
-  return tsri_device_run_op(root->value.device, &match.op, buffers, used);
+  if (!root->value.device->backend->native_ops || !tsri_native_match(plan, fusion, &match) ||
+      match.op.result != root->dtype)
+    return TSR_ERR_UNSUPPORTED;
+  return tsri_native_run(root->value.device, &match, &(tsri_output){.buffer = output}, NULL);
 }
 
 // --- Reductions ---------------------------------------------------------------------------------------------------------------

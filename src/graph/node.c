@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "graph/assign.h"
 #include "graph/autotune.h"
+#include "graph/chain.h"
 #include "graph/kernels.h"
 #include "graph/move.h"
 #include "graph/trace.h"
@@ -20,6 +21,7 @@
 static void destroy_state(void *memory) {
   tsri_graph_state *state = memory;
   tsri_kernel_cache_destroy(state->kernels);
+  tsri_chains_destroy(state->chains);
   tsri_autotune_destroy(state->autotune);
   tsri_free(state->known_texts);
   tsri_mutex_deinit(&state->lock);

@@ -68,6 +68,7 @@ typedef struct tsri_graph_state {
   uint32_t run_mark;       // number of the latest run; see tsri_node.mark
   uint64_t pass;           // of the node that runs now; see tsri_node.pass
   struct tsri_kernel_cache *kernels;
+  struct tsri_chains *chains;            // see chain.h; NULL: none yet
   tsri_tuning tuning;                    // set when the state is created, then constant
   struct tsri_autotune *autotune;        // NULL: launches are not tuned; set when the state is created
   uint64_t plan_ns;                      // how long the latest plan took to make; only while launches are timed

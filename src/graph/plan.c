@@ -13,6 +13,7 @@
 #include "graph/assign.h"
 #include "graph/compose.h"
 #include "graph/native.h"
+#include "graph/paired.h"
 #include "runtime/tape.h"
 
 // --- Collecting -----------------------------------------------------------------------------------------------------
@@ -332,6 +333,7 @@ static void start_fusion(tsri_plan *plan, tsri_planned *planned) {
       .heavy = node->op->kind == TSRI_OP_ELEMENTWISE || is_assignment ? TSRI_NONE : node->slot,
       .edges = is_assignment,
       .assignment = TSRI_NONE,
+      .paired = TSRI_NONE,
       .node_count = 1,
   };
   if (!is_assignment) add_edges(fusion, planned);
@@ -403,8 +405,12 @@ static void split_fusion(tsri_plan *plan, uint32_t fusion_number, uint32_t root,
     memmove(members + moved + 1, members + moved, (i - moved) * sizeof *members);
     members[moved++] = number_of;
   }
-  plan->fusions[fresh] =
-      (tsri_fusion){.root = root, .heavy = heavy, .node_count = moved, .first = fusion->first, .assignment = TSRI_NONE};
+  plan->fusions[fresh] = (tsri_fusion){.root = root,
+                                       .heavy = heavy,
+                                       .node_count = moved,
+                                       .first = fusion->first,
+                                       .assignment = TSRI_NONE,
+                                       .paired = TSRI_NONE};
   fusion->first += moved;
   fusion->node_count -= moved;
 }
@@ -522,6 +528,7 @@ tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, ui
   list_members(out_plan);
   set_assignments_apart(out_plan);
   split_fusions(out_plan);
+  tsri_paired_find(out_plan);
   return TSR_OK;
 }
 

@@ -51,7 +51,15 @@ typedef struct tsri_fusion {
   // An assignment into whose target the root is computed directly; the fusion runs at the assignment's place in the
   // order. Else TSRI_NONE. The assignment is not a member.
   uint32_t assignment;
+  // Another fusion that the launch of this fusion's native product computes as well (paired.h). It runs with this fusion and not when its own turn comes. Else TSRI_NONE.
+  uint32_t paired;
 } tsri_fusion;
+
+// Where a result goes: to `buffer`, from element `first` on.
+typedef struct tsri_output {
+  tsr_buffer *buffer;
+  int64_t first;
+} tsri_output;
 
 enum { TSRI_FEW = 16 };
 

@@ -10,6 +10,7 @@
 #include "graph/interrupt.h"
 #include "graph/move.h"
 #include "graph/node.h"
+#include "graph/paired.h"
 #include "graph/place.h"
 #include "graph/plan.h"
 #include "graph/profiled.h"
@@ -69,10 +70,40 @@ static void leave_pass(tsri_graph_state *state, const tsr_device *device) {
   state->pass = 0;
 }
 
+// Where the result of a fusion goes, and the node that is then computed.
+typedef struct result_place {
+  tsri_node *node;
+  tsri_output output;
+} result_place;
+
+// The place of the fusion's result: that of its assignment, else new memory. The caller publishes the buffer.
+static tsr_status place_result(const tsri_plan *plan, const tsri_fusion *fusion, result_place *out) {
+  *out = (result_place){.node = plan->nodes[fusion->root].node};
+  if (fusion->assignment == TSRI_NONE) return create_output(out->node, &out->output.buffer);
+  out->node = plan->nodes[fusion->assignment].node;
+  out->output = tsri_assign_output(out->node);
+  return TSR_OK;
+}
+
+// Runs a product and the fusion that is paired with it, in one launch. TSR_ERR_UNSUPPORTED: the device cannot; nothing has run.
+static tsr_status run_paired(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
+                             tsri_garbage *garbage) {
+  result_place product = {0}, other = {0};
+  tsr_status status = place_result(plan, fusion, &product);
+  if (status == TSR_OK) status = place_result(plan, &plan->fusions[fusion->paired], &other);
+  if (status == TSR_OK) status = tsri_paired_run(plan, fusion, &product.output, &other.output);
+  (void)publish(state, product.node, status, product.output.buffer, garbage);
+  return publish(state, other.node, status, other.output.buffer, garbage);
+}
+
 static tsr_status run_fusion(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
                              tsri_garbage *garbage) {
   tsri_node *root = plan->nodes[fusion->root].node;
   if (root->op == &tsri_op_assign) return tsri_assign_run(state, plan, root, garbage);
+  if (fusion->paired != TSRI_NONE) {
+    tsr_status status = run_paired(state, plan, fusion, garbage);
+    if (status != TSR_ERR_UNSUPPORTED) return status;
+  }
   if (fusion->assignment != TSRI_NONE) return tsri_assign_run_fused(state, plan, fusion, garbage);
   tsr_buffer *outputs[TSRI_MAX_RESULTS] = {NULL};
   tsr_status status = create_outputs(root, outputs);

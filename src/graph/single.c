@@ -216,6 +216,7 @@ static int list_places(const tsri_native_op *op, size_t out_at[TSRI_SINGLE_PLACE
     case TSRI_NATIVE_GATHER:
       LIST(AT(index.indices), AT(index.x), AT(index.y));
     case TSRI_NATIVE_PRODUCT:
+      if (op->parts & (TSRI_PRODUCT_CHAIN | TSRI_PRODUCT_ROW_SUMS)) return 0;
       LIST(AT(product.a.at), AT(product.b.at), AT(product.c.at), AT(product.bias), AT(product.residual), AT(product.y));
     default:
       return 0;

@@ -136,6 +136,17 @@ tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, boo
   return status;
 }
 
+tsr_status tsri_built_function(tsr_device *device, const tsri_kernel *kernel, tsri_emitted *out_emitted) {
+  const char *dialect = device->backend->dialect;
+  const tsri_emitter *emitter = dialect ? tsri_emitter_find(dialect) : NULL;
+  if (!emitter || emitter->form != TSRI_EMIT_TEXT) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %s has no kernels of text", kernel->name, device->info.name);
+  }
+  tsri_emit_options options = options_for(device, emitter, false);
+  options.as_function = true;
+  return tsri_emit_kernel(emitter, kernel, &options, out_emitted);
+}
+
 // Lowers what the launcher must know of. Matrix fragments that the device lacks become loops here and not in the emitter, because the launcher counts the
 // iterations of all loops (slices.h, long_loops.h).
 static tsr_status lower(const tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,

@@ -42,6 +42,11 @@ extern void (*tsri_built_watch)(const tsri_kernel *kernel);
 tsr_status tsri_built_compile(tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
                               tsri_built *out_built);
 
+// Writes a kernel of one work item as text of a function in the device's dialect, which the backend puts into a kernel of its own (emit.h, as_function).
+//
+// Ownership: caller calls tsri_emitted_deinit. Errors: TSR_ERR_UNSUPPORTED (the device has no dialect of text, or lacks something), TSR_ERR_OUT_OF_MEMORY.
+tsr_status tsri_built_function(tsr_device *device, const tsri_kernel *kernel, tsri_emitted *out_emitted);
+
 // Frees the program. Accepts an empty one. No queued work may use it any more.
 void tsri_built_deinit(tsr_device *device, tsri_built *built);
 

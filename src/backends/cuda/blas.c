@@ -278,6 +278,12 @@ tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, co
                      blas->library->title);
   }
   tsri_mutex_lock(&blas->lock);
+  if (memory->chain || memory->row_sums) {
+    bool is_queued = tsri_cuda_units_multiply(queue, &blas->units, product, memory);
+    tsri_mutex_unlock(&blas->lock);
+    if (!is_queued) queue->device->units_have_failed = true;
+    return is_queued ? TSR_OK : TSR_ERR_UNSUPPORTED;
+  }
   blas_plan *plan = plan_for(queue->device, blas, product);
   tsr_status status = plan->is_impossible ? TSR_ERR_UNSUPPORTED : multiply(queue, blas, plan, memory);
   if (status == TSR_ERR_UNSUPPORTED) plan->is_impossible = true;

@@ -31,6 +31,11 @@ _Static_assert(sizeof(cuda_product) == 10 * sizeof(uint32_t) + 21 * sizeof(int64
 typedef struct cuda_product_memory {
   cu_address a, b, c, d, bias;
   double alpha, beta;
+  cu_address
+      row_sums;  // receives the sums of the rows of b, which is our a (native.c); 0: they are not needed. Only our own kernel has them (units.h)
+  // The chain after the product, and the addresses that go with it. NULL: there is none. Only our own kernel has chains.
+  const tsri_product_chain *chain;
+  cu_address chain_inputs[TSRI_CHAIN_INPUTS], kept;
 } cuda_product_memory;
 
 // Fills in a column-major library's view of the product. False: the library cannot read the operands in place, or calling

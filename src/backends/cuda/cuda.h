@@ -62,8 +62,9 @@ typedef struct cuda_device {
   tsri_mutex library_lock;       // held while cuBLASLt, cuSOLVER, cuDNN or the choices are being opened
   cuda_blas *blas;               // NULL until the first product
   bool blas_has_failed;          // opening vendor->blas failed; the reason was logged
-  bool allows_solver;            // the setting `native` permits cuSOLVER
-  cuda_solver *solver;           // NULL until the first matrix that is large enough for it
+  bool units_have_failed;  // a product that only our own kernel computes could not be queued; the reason was logged
+  bool allows_solver;      // the setting `native` permits cuSOLVER
+  cuda_solver *solver;     // NULL until the first matrix that is large enough for it
   bool solver_has_failed;
   cuda_dnn *dnn;  // NULL until the first convolution that is large enough
   bool dnn_has_failed;

@@ -24,7 +24,8 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = NARROW | 1u << TSR_F64, .parts = TSRI_PRODUCT_SCALED},
     {.kind = TSRI_NATIVE_PRODUCT,
      .dtypes = NARROW,
-     .parts = TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_RESIDUAL},
+     .parts = TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_RESIDUAL |
+              TSRI_PRODUCT_CHAIN | TSRI_PRODUCT_ROW_SUMS},
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_I8, .results = 1u << TSR_I32},
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_F16, .results = 1u << TSR_F32},
     {.kind = TSRI_NATIVE_FACTOR, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
@@ -130,7 +131,7 @@ bool tsri_cuda_describe_product(const tsri_native_op *op, cuda_product *out) {
 
 cuda_product_memory tsri_cuda_product_memory(const tsri_native_op *op) {
   const tsri_product_op p = with_residual_as_c(op);
-  return (cuda_product_memory){
+  cuda_product_memory memory = {
       .a = address_of(p.b.at),
       .b = address_of(p.a.at),
       .c = address_of(p.c.at),
@@ -139,6 +140,26 @@ cuda_product_memory tsri_cuda_product_memory(const tsri_native_op *op) {
       .alpha = p.alpha,
       .beta = p.beta,
   };
+  if (op->parts & TSRI_PRODUCT_ROW_SUMS) memory.row_sums = address_of(p.row_sums);
+  if (!(op->parts & TSRI_PRODUCT_CHAIN)) return memory;
+  memory.chain = &op->is.product.chain;
+  memory.kept = address_of(p.chain.kept);
+  for (int i = 0; i < p.chain.input_count; i++) memory.chain_inputs[i] = address_of(p.chain.inputs[i].at);
+  return memory;
+}
+
+// Whether the GPU has a kernel for the product with the parts that only our own kernel has (units.h): chains, whose inputs it must be able to read by fours, and sums of rows.
+static bool takes_more_parts(const cuda_device *device, const tsri_native_op *op, const cuda_product *product) {
+  enum { VECTOR_BYTES = 16 };
+  const tsri_product_chain *chain = &op->is.product.chain;
+  bool has_chain = op->parts & TSRI_PRODUCT_CHAIN, has_sums = op->parts & TSRI_PRODUCT_ROW_SUMS;
+  if (!has_chain && !has_sums) return true;
+  if (device->units_have_failed || !tsri_cuda_units_take(device, product)) return false;
+  if (has_sums) return !has_chain && product->batch == 1;
+  for (int i = 0; i < chain->input_count; i++) {
+    if (chain->inputs[i].by_column && alignment_of(chain->inputs[i].at) < VECTOR_BYTES) return false;
+  }
+  return alignment_of(chain->kept) >= VECTOR_BYTES;
 }
 
 // --- Entries --------------------------------------------------------------------------------------------------------------
@@ -167,7 +188,8 @@ bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   }
   cuda_product product;
   if (op->kind != TSRI_NATIVE_PRODUCT) return tsri_cuda_has_solver(gpu_device, op);
-  return gpu_device->allows_blas && !gpu_device->blas_has_failed && tsri_cuda_describe_product(op, &product);
+  return gpu_device->allows_blas && !gpu_device->blas_has_failed && tsri_cuda_describe_product(op, &product) &&
+         takes_more_parts(gpu_device, op, &product);
 }
 
 static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {
@@ -226,7 +248,7 @@ tsri_op_group tsri_cuda_group_of(tsri_device *device, const tsri_native_op *op) 
   const cuda_device *gpu_device = cuda_device_of(device);
   cuda_product product;
   if (op->kind != TSRI_NATIVE_PRODUCT || !tsri_cuda_describe_product(op, &product)) return (tsri_op_group){0};
-  if (!tsri_cuda_units_take(gpu_device, &product)) return (tsri_op_group){0};
+  if (op->parts & TSRI_PRODUCT_CHAIN || !tsri_cuda_units_take(gpu_device, &product)) return (tsri_op_group){0};
   return tsri_cuda_units_group_of(gpu_device, &product);
 }
 

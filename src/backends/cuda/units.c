@@ -7,6 +7,8 @@
 
 #include "backends/cuda/own_texts.h"
 #include "backends/cuda/units_tile.h"
+#include "core/alloc.h"
+#include "core/builder.h"
 #include "core/log.h"
 
 enum {
@@ -41,12 +43,24 @@ double tsri_cuda_units_cost(const units_tile *tile, int64_t tile_count, int64_t 
   return strip * (double)strips + (double)rounds * beginning + (is_held ? JOINING : 0);
 }
 
-static int choose_tile(const cuda_device *device, const cuda_product *p) {
+// Estimates the cycles that a chain after the product adds. A work-group computes four elements for each of its items, then the next four, and each of these steps takes as long as the instructions that wait for each
+// other: about 1000 cycles for gelu_tanh and for its slope on an H200, however many work-groups share the multiprocessor.
+static double chain_cost(const units_tile *tile, int64_t tile_count, int multiprocessors) {
+  enum { STEP = 1000, PER_ITEM = 4 };
+  int together = tile->columns > 64 ? 1 : (units_is_held(tile) ? 3 : 4) - tile->down;
+  int64_t rounds = units_divided(units_divided(tile_count * tile->parts, multiprocessors), together);
+  int steps = units_rows(tile) * tile->columns / tile->parts / (units_items(tile) * PER_ITEM);
+  return (double)(rounds * steps) * STEP;
+}
+
+static int choose_tile(const cuda_device *device, const cuda_product *p, bool has_chain) {
   int best = 0;
   double least = HUGE_VAL;
   for (int i = 0; i < UNITS_TILES; i++) {
-    double cost = tsri_cuda_units_cost(&tiles[i], units_tile_count(&tiles[i], p) * p->batch, units_inner(p),
-                                       (int)device->info.compute_units);
+    int64_t count = units_tile_count(&tiles[i], p) * p->batch;
+    int multiprocessors = (int)device->info.compute_units;
+    double cost = tsri_cuda_units_cost(&tiles[i], count, units_inner(p), multiprocessors);
+    if (has_chain) cost += chain_cost(&tiles[i], count, multiprocessors);
     if (cost >= least) continue;
     least = cost;
     best = i;
@@ -83,21 +97,65 @@ uint32_t tsri_cuda_units_shared_bytes(const units_tile *tile) {
   return (uint32_t)(strips > sums ? strips : sums) + SLACK;
 }
 
-bool tsri_cuda_units_build(const cuda_device *device, const units_tile *tile, int layout, int most_grouped,
+// The text of the kernel after what its parts need (units.cu); it is freed by the caller. NULL: host memory is out.
+static char *text_with(const units_parts *parts) {
+  const tsri_chain_function *chain = parts->chain;
+  tsri_builder builder = {0};
+  if (parts->has_sums) tsri_builder_string(&builder, "#define SUMS\n");
+  if (chain) {
+    tsri_builder_string(&builder, chain->text);
+    tsri_builder_add(&builder, "#define CHAIN_INPUTS %d\n#define CHAIN(x, inputs, y) %s(x", chain->input_count,
+                     chain->entry);
+    for (int i = 0; i < chain->input_count; i++) tsri_builder_add(&builder, ", inputs + %d", i);
+    tsri_builder_string(&builder, ", y");
+    if (chain->word_count > 0) tsri_builder_add(&builder, ", *(const %s_params *)p.words", chain->entry);
+    tsri_builder_string(&builder, ")\n");
+  }
+  tsri_builder_string(&builder, (const char *)tsri_cuda_units_text);
+  if (!builder.has_failed) return builder.text;
+  tsri_builder_deinit(&builder);
+  return NULL;
+}
+
+bool tsri_cuda_units_build(const cuda_device *device, const units_tile *tile, int layout, const units_parts *parts,
                            cuda_own_kernel *kernel) {
-  char options[200];
+  if (kernel->function || kernel->has_failed) return !kernel->has_failed;
+  char options[256];
+  bool is_group = parts->most_grouped > 0;
   int written = snprintf(options, sizeof options,
-                         "-DWARPGROUPS=%d -DACROSS=%d -DCOLUMNS=%d -DPARTS=%d -DA_TURNED=%d -DB_TURNED=%d",
-                         tile->down * tile->across, tile->across, tile->columns, tile->parts, layout / 2, layout % 2);
-  if (most_grouped > 0) snprintf(options + written, sizeof options - (size_t)written, " -DGROUPED=%d", most_grouped);
+                         "-DWARPGROUPS=%d -DACROSS=%d -DCOLUMNS=%d -DPARTS=%d -DA_TURNED=%d -DB_TURNED=%d %s",
+                         tile->down * tile->across, tile->across, tile->columns, tile->parts, layout / 2, layout % 2,
+                         parts->chain ? parts->chain->options : "");
+  if (is_group) snprintf(options + written, sizeof options - (size_t)written, " -DGROUPED=%d", parts->most_grouped);
+  char *text_of_parts = parts->chain || parts->has_sums ? text_with(parts) : NULL;
+  if ((parts->chain || parts->has_sums) && !text_of_parts) return false;
   const cuda_own_text text = {
-      .text = tsri_cuda_units_text,
-      .name = most_grouped > 0 ? "tsrk_product_group" : "tsrk_product_units",
+      .text = text_of_parts ? (const unsigned char *)text_of_parts : tsri_cuda_units_text,
+      .name = is_group ? "tsrk_product_group" : "tsrk_product_units",
       .target = "sm_90a",  // "a": wgmma is one of the instructions that only this architecture has and newer ones lack
       .options = options,
       .what = "products of f32 by matrix units",
       .shared_bytes = tsri_cuda_units_shared_bytes(tile)};
-  return tsri_cuda_own_build(device, &text, kernel);
+  bool is_built = tsri_cuda_own_build(device, &text, kernel);
+  tsri_free(text_of_parts);
+  return is_built;
+}
+
+// The record of a kernel with a chain or sums, added if it is not there yet; NULL: host memory is out.
+static cuda_own_kernel *special_kernel(cuda_units *units, const units_parts *parts, int tile, int layout) {
+  for (int i = 0; i < units->special_count; i++) {
+    units_special *known = units->special[i];
+    if (known->parts.chain == parts->chain && known->parts.has_sums == parts->has_sums && known->tile == tile &&
+        known->layout == layout)
+      return &known->kernel;
+  }
+  units_special **grown = tsri_realloc(units->special, (size_t)(units->special_count + 1) * sizeof *grown);
+  if (grown) units->special = grown;
+  units_special *added = grown ? tsri_calloc(1, sizeof *added) : NULL;
+  if (!added) return NULL;
+  *added = (units_special){.parts = *parts, .tile = tile, .layout = layout};
+  units->special[units->special_count++] = added;
+  return &added->kernel;
 }
 
 // --- Interface ----------------------------------------------------------------------------------------------------------
@@ -122,17 +180,45 @@ units_arguments tsri_cuda_units_arguments(const cuda_product *p, const cuda_prod
       .activation = (int32_t)p->activation,
       .alpha = (float)memory->alpha,
       .beta = (float)memory->beta,
+      .row_sums = memory->row_sums,
   };
+}
+
+// What a kernel with a chain gets, as in units.cu.
+typedef struct chain_arguments {
+  units_arguments product;
+  struct {
+    cu_address at;
+    int32_t by_row, by_column;
+  } inputs[TSRI_CHAIN_INPUTS];
+  cu_address kept;
+  uint32_t words[TSRI_CHAIN_WORDS];
+} chain_arguments;
+
+static chain_arguments arguments_of(const cuda_product *p, const cuda_product_memory *memory) {
+  chain_arguments arguments = {.product = tsri_cuda_units_arguments(p, memory), .kept = memory->kept};
+  const tsri_product_chain *chain = memory->chain;
+  for (int i = 0; chain && i < chain->input_count; i++) {
+    arguments.inputs[i].at = memory->chain_inputs[i];
+    arguments.inputs[i].by_row = chain->inputs[i].by_row;
+    arguments.inputs[i].by_column = chain->inputs[i].by_column;
+  }
+  if (chain) memcpy(arguments.words, chain->words, sizeof arguments.words);
+  return arguments;
 }
 
 bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_product *p,
                               const cuda_product_memory *memory) {
-  int number = choose_tile(queue->device, p);
+  int number = choose_tile(queue->device, p, memory->chain != NULL);
   const units_tile *tile = &tiles[number];
   int layout = units_layout(p);
-  cuda_own_kernel *kernel = &units->kernels[number][layout];
-  if (!tsri_cuda_units_build(queue->device, tile, layout, 0, kernel)) return false;
-  units_arguments arguments = tsri_cuda_units_arguments(p, memory);
+  const units_parts parts = {.chain = memory->chain ? memory->chain->function : NULL,
+                             .has_sums = memory->row_sums != 0};
+  bool is_special = parts.chain || parts.has_sums;
+  cuda_own_kernel *kernel =
+      is_special ? special_kernel(units, &parts, number, layout) : &units->kernels[number][layout];
+  if (!kernel || !tsri_cuda_units_build(queue->device, tile, layout, &parts, kernel)) return false;
+  chain_arguments arguments = arguments_of(p, memory);
   void *all[] = {&arguments};
   const cuda_kernel_start start = {.function = kernel->function,
                                    .groups = {(uint32_t)(units_divided(p->d.rows, tile->columns) * tile->parts),
@@ -150,4 +236,11 @@ void tsri_cuda_units_clear(const cuda_device *device, cuda_units *units) {
     tsri_cuda_own_unload(device, &units->kernels[i / UNITS_LAYOUTS][i % UNITS_LAYOUTS]);
   for (int i = 0; i < UNITS_GROUP_TILES * UNITS_LAYOUTS; i++)
     tsri_cuda_own_unload(device, &units->groups[i / UNITS_LAYOUTS][i % UNITS_LAYOUTS]);
+  for (int i = 0; i < units->special_count; i++) {
+    tsri_cuda_own_unload(device, &units->special[i]->kernel);
+    tsri_free(units->special[i]);
+  }
+  tsri_free(units->special);
+  units->special = NULL;
+  units->special_count = 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// y = activation(alpha a b + beta c + bias) of f32 by the matrix units of Hopper GPUs (wgmma).
+// y = chain(activation(alpha a b + beta c + bias)) of f32 by the matrix units of Hopper GPUs (wgmma).
 //
 // Matrix units multiply bf16. So each f32 is split into three numbers of bf16, whose sum it is. A product of two f32 is then the sum of nine products of these numbers, of which the six largest are added up in f32; the other
 // three are together less than 2^-24 of the product.
@@ -18,6 +18,9 @@
 //
 // The host defines WARPGROUPS, of which ACROSS are side by side and the others below each other: each computes 64 rows and WIDTH columns. It also defines COLUMNS (64 or 128), PARTS, and A_TURNED and B_TURNED: 0 if elements along k are neighbours in memory, 1 if elements along m (of a) or n (of b) are. A line is a sequence of such neighbours:
 // lines of a, b and y have a multiple of 4 elements and begin at multiples of 16 bytes.
+//
+// If there is a chain of element-wise operators after the product, the host puts its function before this text, and defines CHAIN_INPUTS, how many tensors the function reads beside the product's element, and
+// CHAIN(x, inputs, y), which calls it for one element. If it defines SUMS, the kernel also adds up the rows of a, whose elements it reads anyway.
 
 #define IS_HELD (PARTS > 1 && COLUMNS == 64)
 #define WIDTH (COLUMNS / ACROSS)
@@ -46,6 +49,15 @@ struct product {
   long long a_batch, b_batch, c_batch;
   int m, n, k, activation;  // 1: relu, 2: gelu by tanh
   float alpha, beta;
+  float *row_sums;  // SUMS: gets m sums; NULL: they are not needed
+#ifdef CHAIN
+  struct {
+    const float *at;
+    int by_row, by_column;  // 1, 1: an element for each of y. 0, 1: one for each column. 0, 0: one for all
+  } inputs[3];
+  float *kept;    // NULL, or what gets the elements before the chain
+  u32 words[24];  // the function's scalars
+#endif
 };
 
 // The first row and column of the tile that the item's warp group computes.
@@ -69,6 +81,14 @@ __device__ __forceinline__ void split(float first, float second, u32 (&numbers)[
     second -= __uint_as_float(numbers[i] & 0xffff0000u);
   }
 }
+
+#ifdef SUMS
+// The item's sums of rows of a, over the elements that it loads. SUMMERS items have sums of the same row.
+struct row_totals {
+  float of[4] = {0, 0, 0, 0};
+};
+enum { SUMMERS = IS_HELD ? 4 : A_TURNED ? THREADS / (ROWS / 4) : DEPTH / 4 };
+#endif
 
 // The place of element k of a strip among the elements along k. wgmma expects elements 2 q, 2 q + 1, 2 q + 8 and 2 q + 9 of each 16 in the registers of one lane. With a in registers, a lane takes four neighbours of a in their
 // place, since it can read these at once; the elements of b are put into the same order.
@@ -108,6 +128,27 @@ struct strip {
     from += TURNED ? DEPTH * step : DEPTH;
     left -= DEPTH;
   }
+
+#ifdef SUMS
+  // Adds the elements to the item's sums: those of four neighbouring rows if TURNED, else of the rows of its lines.
+  __device__ __forceinline__ void add_to(row_totals &totals) const {
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++) {
+      const float4 &x = held[i];
+      if (TURNED) totals.of[0] += x.x, totals.of[1] += x.y, totals.of[2] += x.z, totals.of[3] += x.w;
+      else totals.of[i] += x.x + x.y + (x.z + x.w);
+    }
+  }
+
+  __device__ __forceinline__ static void put_totals(const row_totals &totals, float (*partial)[SIZE]) {
+    int line = threadIdx.x / PER_LINE, place = threadIdx.x % PER_LINE;
+#pragma unroll
+    for (int i = 0; i < (TURNED ? 4 : VECTORS); i++) {
+      if (TURNED) partial[line][place * 4 + i] = totals.of[i];
+      else partial[place][line + i * HOP] = totals.of[i];
+    }
+  }
+#endif
 
   // Splits these elements, and stores first numbers from `to` on, second ones SIZE * DEPTH * 2 bytes later, and third ones as many bytes after these.
   __device__ __forceinline__ void store(u32 to) const {
@@ -171,6 +212,23 @@ struct rows {
 #endif
     left -= DEPTH;
   }
+
+#ifdef SUMS
+  // Adds the elements to the sums of the lane's two rows.
+  __device__ __forceinline__ void add_to(row_totals &totals) const {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const float *x = held[i / 2][i % 2];
+      totals.of[i % 2] += x[0] + x[1] + (x[2] + x[3]);
+    }
+  }
+
+  __device__ __forceinline__ static void put_totals(const row_totals &totals, float (*partial)[ROWS]) {
+    int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 + lane / 4 * (A_TURNED ? 2 : 1);
+    partial[lane % 4][row] = totals.of[0];
+    partial[lane % 4][row + (A_TURNED ? 1 : 8)] = totals.of[1];
+  }
+#endif
 
   // Splits the elements into numbers[which 16 of k][which number], in the order that wgmma expects: the pairs of elements 0 and 1 of both rows, then those of 2 and 3.
   __device__ __forceinline__ void split_into(u32 (&numbers)[2][3][4]) const {
@@ -309,11 +367,54 @@ __device__ __forceinline__ float activated(float x, int activation) {
   return x;
 }
 
+__device__ __forceinline__ void store4(float *to, const float *from) {
+  *(float4 *)to = make_float4(from[0], from[1], from[2], from[3]);
+}
+
+// Four neighbours of each input of the chain. They are loaded while the four results before them are computed.
+#ifdef CHAIN
+struct chain_inputs {
+  float held[CHAIN_INPUTS + 1][4];  // the last one is not used: there may be no inputs
+
+  __device__ __forceinline__ void load(const product &p, int row, int column) {
+    if (row >= p.m || column >= p.n) return;
+#pragma unroll
+    for (int i = 0; i < CHAIN_INPUTS; i++) {
+      const float *from = p.inputs[i].at;
+      if (p.inputs[i].by_row) from += ((long long)blockIdx.z * p.m + row) * p.n;
+      if (p.inputs[i].by_column) {
+        float4 x = *(const float4 *)(from + column);
+        held[i][0] = x.x, held[i][1] = x.y, held[i][2] = x.z, held[i][3] = x.w;
+      } else {
+        held[i][0] = held[i][1] = held[i][2] = held[i][3] = *from;
+      }
+    }
+  }
+
+  // Applies the chain to four neighbours, the first of which is element `at` of y.
+  __device__ __forceinline__ void apply(const product &p, long long at, float *sum) const {
+    if (p.kept) store4(p.kept + at, sum);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      float inputs[CHAIN_INPUTS + 1], x = sum[i];
+#pragma unroll
+      for (int j = 0; j < CHAIN_INPUTS; j++) inputs[j] = held[j][i];
+      CHAIN(&x, inputs, &sum[i]);
+    }
+  }
+};
+#else
+struct chain_inputs {
+  __device__ __forceinline__ void load(const product &, int, int) {}
+  __device__ __forceinline__ void apply(const product &, long long, float *) const {}
+};
+#endif
+
 // Stores four neighbours of a row of y; `sum` has the product.
 __device__ __forceinline__ void finish(const product &p, const float *a, const float *b, int row, int column,
-                                       float *sum) {
+                                       float *sum, const chain_inputs &inputs) {
   const float *c = p.c + blockIdx.z * p.c_batch + row * p.c_step + column;
-  float *y = p.y + ((long long)blockIdx.z * p.m + row) * p.n + column;
+  long long at = ((long long)blockIdx.z * p.m + row) * p.n + column;
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     if (!(fabsf(sum[i]) <= 3.402823466e38f)) sum[i] = plain_sum(p, a, b, row, column + i);
@@ -322,7 +423,8 @@ __device__ __forceinline__ void finish(const product &p, const float *a, const f
     if (p.bias) sum[i] += p.bias[column + i];
     sum[i] = activated(sum[i], p.activation);
   }
-  *(float4 *)y = make_float4(sum[0], sum[1], sum[2], sum[3]);
+  inputs.apply(p, at, sum);
+  store4(p.y + at, sum);
 }
 
 __device__ __forceinline__ void wait_for_all() {
@@ -370,6 +472,13 @@ struct tile {
 #endif
   strip<COLUMNS, B_TURNED> b;
   float sums[WIDTH / 2], d[WIDTH / 2];
+#ifdef SUMS
+  row_totals totals;
+
+  __device__ __forceinline__ void add_rows() { a.add_to(totals); }
+#else
+  __device__ __forceinline__ void add_rows() {}
+#endif
 
 #if IS_HELD
   // Multiplies the strip in half NOW of `numbers` and of the shared memory; meanwhile it puts the next strip into the other half.
@@ -378,6 +487,7 @@ struct tile {
     u32 at = shared + NOW * STRIP_BYTES;
     multiply_small(d, numbers[NOW], describe<B_TURNED>(at, 0, 0), describe<B_TURNED>(at, 0, 16));
     a.split_into(numbers[1 - NOW]);
+    add_rows();
     multiply_large(d, numbers[NOW], describe<B_TURNED>(at, 0, 0), describe<B_TURNED>(at, 0, 16));
     a.load(p.a_step);
     b.store(shared + (1 - NOW) * STRIP_BYTES);
@@ -389,6 +499,7 @@ struct tile {
 
   __device__ __forceinline__ void multiply_all(const product &p, u32 shared, int steps) {
     a.split_into(numbers[0]);
+    add_rows();
     a.load(p.a_step);
     b.store(shared);
     b.load(p.b_step);
@@ -405,6 +516,7 @@ struct tile {
     for (int step = 0; step < steps; step++) {
       u32 at = shared + step % 2 * STRIP_BYTES;
       a.store(at);
+      add_rows();
       b.store(at + 3 * A_BYTES);
       fence_stores();
       a.load(p.a_step);
@@ -422,6 +534,29 @@ struct tile {
 // Waits until the kernels that this one depends on have ended: the driver may start it before (start.c). Nothing is read or written before that.
 __device__ __forceinline__ void wait_for_kernels() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
+#ifdef SUMS
+// Stores the sums of the tile's rows, from the sums of the items of all parts of the cluster.
+__device__ __forceinline__ void store_row_sums(const product &p, int row0, const float (*partial)[ROWS]) {
+  int row = threadIdx.x;
+  if (row >= ROWS || row0 + row >= p.m) return;
+  u32 first = (u32)__cvta_generic_to_shared(&partial[0][row]);
+  float total = 0;
+  for (int part = 0; part < PARTS; part++) {
+    u32 at = first;
+#if PARTS > 1
+    asm volatile("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(at) : "r"(part));
+#endif
+#pragma unroll
+    for (int i = 0; i < SUMMERS; i++) {
+      float x;
+      asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(at + i * ROWS * 4) : "memory");
+      total += x;
+    }
+  }
+  p.row_sums[row0 + row] = total;
+}
+#endif
+
 #if IS_HELD
 #define BOUNDS __launch_bounds__(THREADS, 3 - WARPGROUPS)  // two work-groups of 64 rows fit on a multiprocessor
 #else
@@ -436,6 +571,8 @@ __device__ __forceinline__ void multiply_tile(const product &p, int row0, int co
   int part = blockIdx.x % PARTS;
   int steps = (p.k + DEPTH - 1) / DEPTH, step = steps * part / PARTS, end = steps * (part + 1) / PARTS;
   int k_end = min(p.k, end * DEPTH);
+  enum { QUADS = ROWS * COLUMNS / 4, PER_ROW = COLUMNS / 4 };
+  int first = QUADS * part / PARTS + threadIdx.x, last = QUADS * (part + 1) / PARTS;
   tile t;
 #pragma unroll
   for (int i = 0; i < WIDTH / 2; i++) t.sums[i] = t.d[i] = 0;
@@ -444,15 +581,25 @@ __device__ __forceinline__ void multiply_tile(const product &p, int row0, int co
   t.a.load(p.a_step);
   t.b.load(p.b_step);
   t.multiply_all(p, shared, end - step);
+#ifdef SUMS
+  __shared__ float partial[SUMMERS][ROWS];
+  t.a.put_totals(t.totals, partial);
+#endif
   put_sums(shared, t.sums);
+  chain_inputs next;
+  next.load(p, row0 + first / PER_ROW, column0 + first % PER_ROW * 4);
   wait_for_all();
-  enum { QUADS = ROWS * COLUMNS / 4 };
+#ifdef SUMS
+  if (p.row_sums && column0 == 0 && part == 0) store_row_sums(p, row0, partial);
+#endif
 #pragma unroll 1
-  for (int i = QUADS * part / PARTS + threadIdx.x; i < QUADS * (part + 1) / PARTS; i += THREADS) {
-    int row = i / (COLUMNS / 4), column = i % (COLUMNS / 4) * 4;
+  for (int i = first; i < last; i += THREADS) {
+    int row = i / PER_ROW, column = i % PER_ROW * 4, after = i + THREADS;
+    chain_inputs inputs = next;
+    if (after < last) next.load(p, row0 + after / PER_ROW, column0 + after % PER_ROW * 4);
     float sum[4] = {0, 0, 0, 0};
     for (int j = 0; j < PARTS; j++) add_part(shared + (row * PITCH + column) * 4, j, sum);
-    if (row0 + row < p.m && column0 + column < p.n) finish(p, a, b, row0 + row, column0 + column, sum);
+    if (row0 + row < p.m && column0 + column < p.n) finish(p, a, b, row0 + row, column0 + column, sum, inputs);
   }
   if (PARTS > 1) wait_for_all();  // others still read the shared memory
 }

@@ -8,10 +8,26 @@
 
 enum { UNITS_TILES = 9, UNITS_GROUP_TILES = 4, UNITS_LAYOUTS = 4 };
 
+// What a kernel computes beside one product: a chain of element-wise operators after it (NULL: none), sums of the rows of a, further products (0: it has one product).
+typedef struct units_parts {
+  const tsri_chain_function *chain;
+  bool has_sums;
+  int most_grouped;
+} units_parts;
+
+// A kernel with a chain or sums, for one product.
+typedef struct units_special {
+  units_parts parts;
+  int tile, layout;
+  cuda_own_kernel kernel;
+} units_special;
+
 // The kernels of a device. Callers see to it that one thread at a time uses them.
 typedef struct cuda_units {
   cuda_own_kernel kernels[UNITS_TILES][UNITS_LAYOUTS];
   cuda_own_kernel groups[UNITS_GROUP_TILES][UNITS_LAYOUTS];  // for several products in one launch (units_group.c)
+  units_special **special;                                   // special_count of them
+  int special_count;
 } cuda_units;
 
 // Whether the kernel takes the product: large enough, of f32 that must not be rounded to TF32, on a GPU that it is written for, and in layouts that it reads four elements at a time.

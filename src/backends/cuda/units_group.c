@@ -75,7 +75,9 @@ bool tsri_cuda_units_multiply_group(cuda_queue *queue, cuda_units *units, const 
   bool is_few = tiles * size->few.parts <= slots(queue->device, size);
   const units_tile *tile = is_few ? &size->few : &size->many;
   cuda_own_kernel *kernel = &units->groups[2 * number + is_few][layout];
-  if (!tsri_cuda_units_build(queue->device, tile, layout, TSRI_MOST_GROUPED, kernel)) return false;
+  const units_parts parts = {.has_sums = true,
+                             .most_grouped = TSRI_MOST_GROUPED};  // some of the products may have sums
+  if (!tsri_cuda_units_build(queue->device, tile, layout, &parts, kernel)) return false;
   void *all[] = {&arguments};
   const cuda_kernel_start start = {.function = kernel->function,
                                    .groups = {(uint32_t)(tiles * tile->parts), 1, 1},

@@ -20,6 +20,7 @@ typedef struct units_arguments {
   int64_t a_batch, b_batch, c_batch;
   int32_t m, n, k, activation;
   float alpha, beta;
+  cu_address row_sums;
 } units_arguments;
 
 static inline int64_t units_divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -48,8 +49,8 @@ double tsri_cuda_units_cost(const units_tile *tile, int64_t tile_count, int64_t 
 // the parts of a cluster add up. The larger of both counts.
 uint32_t tsri_cuda_units_shared_bytes(const units_tile *tile);
 
-// Builds the kernel for a tile and a layout unless it is there already: for one product, or for up to `most_grouped` products in one launch. False: it cannot be built.
-bool tsri_cuda_units_build(const cuda_device *device, const units_tile *tile, int layout, int most_grouped,
+// Builds the kernel for a tile and a layout unless it is there already. False: it cannot be built.
+bool tsri_cuda_units_build(const cuda_device *device, const units_tile *tile, int layout, const units_parts *parts,
                            cuda_own_kernel *kernel);
 
 units_arguments tsri_cuda_units_arguments(const cuda_product *p, const cuda_product_memory *memory);

@@ -58,6 +58,7 @@ typedef struct tsri_emit_options {
                                      // CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT); without it they are expanded
   bool wide_unaligned;               // wide buffers may begin anywhere: several elements are then read one by one
   bool no_alias;                     // no two buffers of a launch overlap: pointers are marked so
+  bool as_function;                  // CUDA, HIP: a function for the device, which other code calls, not a kernel
   bool flat_barriers;      // barriers must not stand under conditions, even such as all items decide alike (PoCL)
   uint32_t subgroup_size;  // a power of two, 1 to 128; with `subgroups`, what the hardware has
 

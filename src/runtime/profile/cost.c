@@ -46,6 +46,10 @@ static tsri_native_cost product_cost(const tsri_native_op *op) {
   uint64_t b =
       op->parts & TSRI_PRODUCT_QUANTISED ? 0 : n * k * batch;  // of quantised weights, bytes are not known here
   uint64_t others = (op->parts & TSRI_PRODUCT_BIAS ? n : 0) + (op->parts & TSRI_PRODUCT_RESIDUAL ? m * n * batch : 0);
+  for (int i = 0; op->parts & TSRI_PRODUCT_CHAIN && i < p->chain.input_count; i++) {
+    others += p->chain.inputs[i].by_row ? m * n * batch : p->chain.inputs[i].by_column ? n : 1;
+  }
+  if (op->parts & TSRI_PRODUCT_CHAIN && p->chain.kept.buffer) others += m * n * batch;
   return cost(op, m * k * batch + b, m * n * batch + others, 2 * m * n * k * batch);
 }
 

@@ -144,7 +144,8 @@ static void put_head(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *e
   sizes[3] = tsri_c_named("%" PRIu32, e->items);
   const tsri_hole holes[] = {
       {"$0", sizes[0].text}, {"$1", sizes[1].text}, {"$2", sizes[2].text}, {"$n", sizes[3].text}, {NULL, NULL}};
-  tsri_template_put(out, e->spell->head, holes, 1);
+  if (e->options->as_function) tsri_builder_string(out, "TSR_FN void ");
+  else tsri_template_put(out, e->spell->head, holes, 1);
   tsri_builder_add(out, "%s(", emitted->entry);
 }
 

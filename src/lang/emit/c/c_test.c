@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <stdlib.h>
+#include <string.h>
 #include <tessera/status.h>
 
 #include "core/alloc.h"
@@ -50,6 +51,19 @@ TEST(the_same_kernel_gives_the_same_text) {
     tsri_kernel_release(first);
     tsri_kernel_release(second);
   }
+}
+
+TEST(a_kernel_can_be_a_function_that_other_code_calls) {
+  tsri_kernel *kernel =
+      kernel_of("kernel twice<WG = 1>(in f32 x[], out f32 y[]) { y[0] = 2 * x[0]; }", TSR_DTYPE_COUNT, false);
+  tsri_emit_options options = *tsri_emitter_find("cuda")->defaults;
+  options.as_function = true;
+  tsri_emitted code;
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("cuda"), kernel, &options, &code));
+  CHECK_STR_HAS(code.data, "TSR_FN void tsrk_twice(");
+  CHECK(!strstr(code.data, "__global__"));
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
 }
 
 TEST(the_output_says_what_a_launch_needs) {
