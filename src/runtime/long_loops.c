@@ -85,18 +85,11 @@ tsr_status tsri_long_loops_measure(tsr_device *device) {
 
 // --- Life -------------------------------------------------------------------------------------------------------------
 
-static bool has_loop(const tsri_kernel *kernel) {
-  for (uint32_t i = 1; i < kernel->stmt_count; i++) {
-    if (kernel->stmts[i].kind == TSRI_STMT_LOOP) return true;
-  }
-  return false;
-}
-
 tsr_status tsri_long_loops_create(const tsr_device *device, const tsri_kernel *kernel, bool wide_unaligned,
                                   tsri_long_loops **out_loops) {
   *out_loops = NULL;
   uint32_t most = device->limits.max_loop_rounds;
-  if (most == 0 || !has_loop(kernel)) return TSR_OK;
+  if (most == 0 || !tsri_ir_has_loop(kernel)) return TSR_OK;
   tsri_long_loops *loops = tsri_calloc(1, sizeof *loops);
   if (!loops) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for its program", kernel->variant);
   loops->rounds = most > 2 * MARGIN ? most - MARGIN : most;

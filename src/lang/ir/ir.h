@@ -380,6 +380,8 @@ const tsri_ir_array *tsri_ir_array_of(const tsri_kernel *kernel, tsri_ir_space s
 // How many elements the widest LOAD or STORE of the array accesses at once; 0: there is none.
 uint32_t tsri_ir_access_lanes(const tsri_kernel *kernel, tsri_ir_space space, uint32_t object);
 
+bool tsri_ir_has_loop(const tsri_kernel *kernel);
+
 // Whether items may read what other items write to a buffer. Only then must a BARRIER also order buffer accesses.
 bool tsri_ir_shares_buffers(const tsri_kernel *kernel);
 

@@ -143,3 +143,10 @@ uint32_t tsri_ir_access_lanes(const tsri_kernel *kernel, tsri_ir_space space, ui
   }
   return most;
 }
+
+bool tsri_ir_has_loop(const tsri_kernel *kernel) {
+  for (uint32_t i = 1; i < kernel->stmt_count; i++) {
+    if (kernel->stmts[i].kind == TSRI_STMT_LOOP) return true;
+  }
+  return false;
+}

@@ -153,7 +153,7 @@ static void put_device_function(tsri_c_emitter *e, tsri_builder *out, const tsri
   put_head(e, out, emitted);
   put_parameters(e, out, emitted);
   tsri_builder_string(out, ") {\n");
-  if (e->spell->begin) tsri_builder_string(out, e->spell->begin);
+  if (e->spell->begin && !e->options->as_function) tsri_builder_string(out, e->spell->begin);
   put_shared(e, out, "  ");
   put_ids(e, out);
   put_scalars(e, out);
@@ -227,7 +227,9 @@ static void put_prelude(tsri_c_emitter *e, tsri_builder *out) {
 }
 
 static void put_build_options(const tsri_c_emitter *e, tsri_emitted *out) {
-  snprintf(out->build_options, sizeof out->build_options, "%s", e->spell->build_options);
+  bool is_loopless = e->spell->loopless && !tsri_ir_has_loop(e->kernel);
+  snprintf(out->build_options, sizeof out->build_options, "%s%s", e->spell->build_options,
+           is_loopless ? e->spell->loopless : "");
   if (!tsri_c_is(e, TSRI_C_OPENCL)) return;
   snprintf(out->build_options, sizeof out->build_options, "-cl-std=%s%s", e->uses_subgroups ? "CL3.0" : "CL1.2",
            e->options->exact_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");

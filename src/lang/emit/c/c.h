@@ -49,6 +49,7 @@ typedef struct tsri_c_spelling {
   const char *shared;          // before the declaration of a shared array, which is aligned to 16
   const char *no_alias;        // after the * of a pointer parameter
   const char *build_options;   // for the device's compiler; OpenCL's depend on the kernel
+  const char *loopless;        // further ones for a kernel without loops; NULL: none
   const char *barrier;         // for shared memory and buffers
   const char *shared_barrier;  // for shared memory alone
   // By tsri_ir_id up to GLOBAL. $# is the axis as the dialect writes it, $l its letter, $size the items of a group along it, $below

@@ -71,7 +71,7 @@ TEST(the_output_says_what_a_launch_needs) {
   tsri_emitted code;
   CHECK_OK(tsri_emit_kernel(tsri_emitter_find("cuda"), kernel, NULL, &code));
   CHECK_STR(code.entry, "tsrk_rms_norm");
-  CHECK_STR(code.build_options, "-fmad=false -DTSR_WAITS");
+  CHECK_STR(code.build_options, "-fmad=false");
   CHECK_EQ_UINT(code.buffer_count, 3);
   CHECK_EQ_UINT(code.params_bytes, 8);
   CHECK_EQ_UINT(code.local[0], 256);
@@ -91,6 +91,16 @@ TEST(the_output_says_what_a_launch_needs) {
   tsri_emitted_deinit(&code);
   tsri_kernel_release(kernel);
   tsri_kernel_release(checked);
+}
+
+TEST(kernels_without_loops_begin_with_a_wait_on_cuda) {
+  tsri_kernel *kernel =
+      kernel_of("kernel twice(in f32 x[], out f32 y[]) { y[global.x] = 2 * x[global.x]; }", TSR_DTYPE_COUNT, false);
+  tsri_emitted code;
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("cuda"), kernel, NULL, &code));
+  CHECK_STR(code.build_options, "-fmad=false -DTSR_WAITS");
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
 }
 
 TEST(only_helpers_that_are_used_are_written) {
