@@ -368,33 +368,66 @@ TEST(a_group_whose_kernel_does_not_run_is_left_to_the_caller) {
   fixture_close(&f);
 }
 
-static void compute_group(const fixture *f, cuda_units *units, const setting *all, const operands *x, float **out_y) {
+// Whether the sums of the rows of a are computed with product i of a group.
+static bool has_sums(int i) { return i % 2 == 0; }
+
+// The results of a group. The caller frees all of them.
+typedef struct group_outcome {
+  float *y[GROUPED], *sums[GROUPED];  // sums is NULL for products without
+} group_outcome;
+
+static group_outcome compute_group(const fixture *f, cuda_units *units, const setting *all, const operands *x) {
   bound_product bound[GROUPED];
   cuda_product products[GROUPED];
   cuda_product_memory memories[GROUPED];
+  tsri_buffer *sums[GROUPED] = {NULL};
+  group_outcome found = {.y = {NULL}};
   for (int i = 0; i < GROUPED; i++) {
     bound[i] = bind(f, &all[i], &x[i]);
     products[i] = bound[i].product;
     memories[i] = bound[i].memory;
+    if (!has_sums(i)) continue;
+    sums[i] = fixture_buffer(f, (size_t)all[i].m * sizeof(float), NULL);
+    memories[i].row_sums = cuda_address_of(sums[i], 0);
   }
   bool was_pushed = tsri_cuda_enter(cuda_device_of(f->device));
   CHECK(tsri_cuda_units_multiply_group(cuda_queue_of(f->queue), units, products, memories, GROUPED));
   tsri_cuda_leave(cuda_device_of(f->device), was_pushed);
-  for (int i = 0; i < GROUPED; i++) out_y[i] = read_back(f, &all[i], &bound[i]);
+  for (int i = 0; i < GROUPED; i++) {
+    found.y[i] = read_back(f, &all[i], &bound[i]);
+    if (!has_sums(i)) continue;
+    found.sums[i] = malloc((size_t)all[i].m * sizeof(float));
+    fixture_read(f, sums[i], 0, found.sums[i], (size_t)all[i].m * sizeof(float));
+    f->backend->buffer_destroy(f->device, sums[i]);
+  }
+  return found;
+}
+
+static void check_sums(const setting *s, const operands *x, const float *sums) {
+  for (int64_t row = 0; row < s->m; row++) {
+    double sum = 0, size = 0;
+    for (int64_t k = 0; k < s->k; k++) {
+      double element = (double)x->a[s->a_is_turned ? k * s->m + row : row * s->k + k];
+      sum += element;
+      size += fabs(element);
+    }
+    CHECK_NEAR((double)sums[row], sum, 1e-6 * size);
+  }
 }
 
 static void check_group(const fixture *f, cuda_units *units, const setting *all) {
   operands x[GROUPED];
-  float *first[GROUPED], *second[GROUPED];
   for (int i = 0; i < GROUPED; i++) x[i] = operands_of(&all[i], i == 1 ? SPECIAL : SIGNED);
-  compute_group(f, units, all, x, first);
-  compute_group(f, units, all, x, second);
+  group_outcome first = compute_group(f, units, all, x), second = compute_group(f, units, all, x);
   for (int i = 0; i < GROUPED; i++) {
-    outcome o = {.x = x[i], .y = first[i]};
-    CHECK(memcmp(first[i], second[i], y_bytes_of(&all[i])) == 0);
+    outcome o = {.x = x[i], .y = first.y[i]};
+    CHECK(memcmp(first.y[i], second.y[i], y_bytes_of(&all[i])) == 0);
     check_outcome(&all[i], &o);
+    if (has_sums(i)) check_sums(&all[i], &x[i], first.sums[i]);
     discard(&o);
-    free(second[i]);
+    free(second.y[i]);
+    free(first.sums[i]);
+    free(second.sums[i]);
   }
 }
 
