@@ -12,13 +12,14 @@ typedef struct step_time {
   int needed_depth;  // the least depth of the steps that depend on it
   int needed_at;     // the first of these steps
   int place;         // the step in whose place it is launched: itself, or the last step of its group; -1: not known yet
+  int listed;        // for a launch: how many steps it has, and then where the next of them goes in the list
 } step_time;
 
 static int least(int a, int b) { return a < b ? a : b; }
 static int most(int a, int b) { return a > b ? a : b; }
 
 static void find_times(const tsri_tape_order *order, int count, step_time *times) {
-  for (int i = 0; i < count; i++) times[i] = (step_time){0, INT_MAX, INT_MAX, -1};
+  for (int i = 0; i < count; i++) times[i] = (step_time){.needed_depth = INT_MAX, .needed_at = INT_MAX, .place = -1};
   for (int i = 0; i < count; i++) {
     for (int j = order->first[i]; j < order->first[i + 1]; j++)
       times[i].depth = most(times[i].depth, times[order->after[j]].depth + 1);
@@ -66,7 +67,7 @@ static int compare(const void *a, const void *b) {
 
 // Puts the first candidate, and those of its kind that follow, into one group until it is full or one of them cannot join.
 static void form_group(step_time *times, const tsri_op_group *groups, const candidate *candidates, int count) {
-  step_group group = {.time = {0, INT_MAX, INT_MAX, -1}};
+  step_group group = {.time = {.needed_depth = INT_MAX, .needed_at = INT_MAX, .place = -1}};
   uint32_t kind = groups[candidates[0].step].kind;
   for (int i = 0; i < count && group.count < TSRI_MOST_GROUPED; i++) {
     int step = candidates[i].step;
@@ -95,15 +96,16 @@ static bool form_groups(step_time *times, const tsri_op_group *groups, int count
   return true;
 }
 
-static void list_launches(tsri_tape_launches *launches, const step_time *times, int count) {
+static void list_launches(tsri_tape_launches *launches, step_time *times, int count) {
   int listed = 0;
+  for (int i = 0; i < count; i++) times[times[i].place].listed++;
   for (int i = 0; i < count; i++) {
     if (times[i].place != i) continue;
-    launches->first[launches->count++] = listed;
-    for (int j = 0; j <= i; j++) {
-      if (times[j].place == i) launches->steps[listed++] = j;
-    }
+    int steps = times[i].listed;
+    launches->first[launches->count++] = times[i].listed = listed;
+    listed += steps;
   }
+  for (int i = 0; i < count; i++) launches->steps[times[times[i].place].listed++] = i;
   launches->first[launches->count] = listed;
 }
 
