@@ -153,7 +153,7 @@ def sample(run, wait, calls, off=0):
 
 
 def calls_of(run, wait, seconds):
-    """How many calls take `seconds`. One call alone is mostly its wait, so the second guess is made with as many calls as the first one said."""
+    """How many calls take `seconds`. One call alone is mostly its wait, so each guess is made with as many calls as the one before said."""
     calls = 1
     for _ in range(3):
         calls = max(1, min(MOST_CALLS, int(seconds * 1e9 / sample(run, wait, calls))))

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Chooses the parts of long sums, describes the product of all parts as a batch, and adds up their results.
 #include "ops/matmul_split.h"
 
 #include "ops/promote.h"

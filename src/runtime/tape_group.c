@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Forms groups of operators in the order in which they become ready, and lists the launches of a tape.
 #include "runtime/tape_group.h"
 
 #include <limits.h>
