@@ -129,7 +129,12 @@ add_custom_command(OUTPUT "${calls_source}"
   DEPENDS "${PROJECT_SOURCE_DIR}/cmake/list_calls.cmake" ${public_headers}
   VERBATIM)
 
+# A target without dependencies: otherwise CMake builds the library, which tessera_test_support is linked to, before it runs the command, so that no test file would be
+# compiled without it.
+add_custom_target(tessera_garbage_calls DEPENDS "${calls_source}")
+
 add_library(tessera_test_support STATIC ${support_sources} "${calls_source}")
+add_dependencies(tessera_test_support tessera_garbage_calls)
 target_include_directories(tessera_test_support PUBLIC src tests tests/support ${CMOCKA_INCLUDE_DIR})
 target_link_libraries(tessera_test_support PUBLIC
   tessera_static standin_kernels ${CMOCKA_LIBRARY} Threads::Threads ${TESSERA_MATH_LIBRARY})
