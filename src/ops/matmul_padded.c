@@ -31,8 +31,14 @@ static bool has_units(const tsr_device *device, const tsri_native_op *op) {
   return tsri_device_takes(device, op) || tsri_fragment_tile_choose(device, &op->is.product, op->dtype, &tile);
 }
 
-// On an H200, cuBLASLt multiplies bf16 at some 220 TFLOP/s if lines are not aligned, and at 650 if they are: that saves 6e-15 s for each multiplication. So
-// do our fragments through Vulkan (4095 x 4097 x 4096: 890 us, 4096^3: 414). Copies move 4 bytes for each element at some 4 TB/s, and three launches take 8 us.
+// Seconds that aligned lines save for each multiplication. On an H200, cuBLASLt multiplies bf16 at some 220 TFLOP/s if lines are not aligned, and at 650 if
+// they are, and so do our fragments through Vulkan (4095 x 4097 x 4096: 890 us, 4096^3: 414). Without matrix units, elements of lines that are not aligned are
+// read one by one: bf16 2538 x 9186 x 3226 takes 5750 us through WebGPU, and 3630 as aligned copies; 64 x 4097 x 4096 233 and 145.
+static double saving(const tsr_device *device, const tsri_native_op *op) {
+  return has_units(device, op) ? 6e-15 : 3e-14;
+}
+
+// Copies move 4 bytes for each element at some 4 TB/s, and three launches take 8 us.
 bool tsri_product_wants_padding(const tsr_device *device, const tsri_native_op *op) {
   const tsri_product_op *p = &op->is.product;
   bool is_narrow = op->dtype == TSR_F16 || op->dtype == TSR_BF16;
@@ -42,10 +48,9 @@ bool tsri_product_wants_padding(const tsr_device *device, const tsri_native_op *
   if (p->n % unit == 0 && is_aligned(&p->a, op->dtype, p->m, p->k, unit) &&
       is_aligned(&p->b, op->dtype, p->k, p->n, unit))
     return false;
-  if (!has_units(device, op)) return false;
   if (tsri_tuning_of(device)->product_padded) return true;
   double m = (double)p->m, n = (double)p->n, k = (double)p->k;
-  return m * n * k * 6e-15 > 1.5 * ((m * k + k * n + m * n) * 1e-12 + 8e-6);
+  return m * n * k * saving(device, op) > 1.5 * ((m * k + k * n + m * n) * 1e-12 + 8e-6);
 }
 
 // Copies `lines` lines of `length` elements, `step` apart, to lines of `pitch` elements; elements and lines beyond those of x become 0.
@@ -77,7 +82,8 @@ static tsr_status pad(const tsri_kernel_run *run, int input, int64_t rows, int64
   if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // the product needs no copy to be right
   if (status != TSR_OK) return status;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_product", "copy_lines", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  tsri_call_init(&call, run->device, "op_product", "copy_lines",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("WIDE_Y", pitch % 4 == 0)));
   status = copy_lines(&call, run->inputs[input], run->layouts[input].offset, *out_copy, run->dtype, lines, length,
                       is_by_rows ? matrix->row : matrix->column, all_lines, pitch);
   *(is_by_rows ? &matrix->row : &matrix->column) = pitch;
@@ -113,8 +119,10 @@ static tsr_status multiply(const tsri_kernel_run *run, tsri_native_op *op, tsri_
   status = run_natively(run->device, *op, buffers);
   if (status == TSR_ERR_UNSUPPORTED) status = by_kernel(run, p, &buffers[A], buffers[PRODUCT]);
   if (status != TSR_OK) return status;
+  bool has_quads = n % 4 == 0 || (!run->epilogue && m * n % 4 == 0);
   tsri_call call;
-  tsri_call_init_hooked(&call, run, "op_product", "copy_lines", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  tsri_call_init_hooked(&call, run, "op_product", "copy_lines",
+                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("WIDE_Y", has_quads)));
   return copy_lines(&call, buffers[PRODUCT], 0, run->output, run->dtype, m, n, p->n, m, n);
 }
 

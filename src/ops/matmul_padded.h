@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of f16 and bf16 for a device whose library, or our kernel of fragments on it, is fast only if lines of matrices begin at multiples of
-// some bytes: copies with longer lines are multiplied, and the product is copied back.
+// Products of f16 and bf16 for a device whose library, or our kernels on it, are fast only if lines of matrices begin at multiples of
+// some bytes: copies with longer lines are multiplied, and the product is copied back. Web pages do without it (matmul_padded_wasm.c).
 #ifndef TSRI_OPS_MATMUL_PADDED_H
 #define TSRI_OPS_MATMUL_PADDED_H
 

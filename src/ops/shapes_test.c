@@ -233,6 +233,28 @@ TEST(products_give_the_same_in_blocks) {
   check_all(narrow_layer, 0x1p-9);
 }
 
+static tsr_tensor *odd_matmul(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_matmul(numbers(device, TSR_BF16, rows, cols, 1), numbers(device, TSR_BF16, cols, 67, 2));
+}
+static tsr_tensor *odd_layer(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_relu(tsr_add(odd_matmul(device, rows, cols), tsr_rand(device, TSR_BF16, TSR_SHAPE(67), 3)));
+}
+
+// Lines that do not begin at multiples of 16 bytes are copied. Of products with 44 rows four elements are copied back at a time, which may be of two lines.
+TEST(products_of_aligned_copies_give_the_same_in_blocks) {
+  static const int64_t sizes[][2] = {{44, 35}, {33, 100}, {19, 64}};
+  tsri_graph_state *state = NULL;
+  open_devices();
+  CHECK_OK(tsri_graph_state_for(devices[SHAPED], &state));
+  CHECK(tsri_tuning_change(&state->tuning, "product_alignment=16,product_padded=1"));
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    check_same(odd_matmul, sizes[i][0], sizes[i][1], 0x1p-7);
+    check_same(odd_layer, sizes[i][0], sizes[i][1], 0x1p-6);
+    check_same(narrow_layer, sizes[i][0], sizes[i][1], 0x1p-9);
+  }
+  close_devices();
+}
+
 // --- Copies -----------------------------------------------------------------------------------------------------------
 
 // Copies the view's elements with kernels and compares them with reading the view.
