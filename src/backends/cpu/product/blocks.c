@@ -23,10 +23,12 @@ enum {
 };
 
 #if defined(__wasm__)
-enum { HAS_FETCH = 0 };  // nothing of what fetches is then in the module
+enum { HAS_FETCH = 0, HAS_GROUPS = 0 };  // nothing of what fetches, or multiplies groups, is then in the module
 #else
-enum { HAS_FETCH = 1 };
+enum { HAS_FETCH = 1, HAS_GROUPS = 1 };
 #endif
+
+static const tsri_product_groups *groups_of(const tsri_product *p) { return HAS_GROUPS ? p->groups : NULL; }
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
@@ -51,8 +53,10 @@ typedef struct chunk {
   int64_t sums_step;
   bool is_first, is_last;
   int64_t a_panel_count, b_panel_count;
-  bool is_thin;     // few panels of a: the thread that multiplies by a panel of b packs it first, into its own cache
-  int64_t block_b;  // panels of b in a block of the result
+  bool is_thin;  // few panels of a: the thread that multiplies by a panel of b packs it first, into its own cache
+  bool
+      is_a_late;  // a panel of a is packed right before its tiles, into memory that its band reuses, so that it stays in the cache
+  int64_t block_b;               // panels of b in a block of the result
   int64_t bands, column_blocks;  // blocks below each other and side by side
   int parts;
   // Panels of bf16: their smallest elements (tsri_product_groups.least). A panel of b is exact from the first block of k on in which a sum could be flushed:
@@ -61,17 +65,22 @@ typedef struct chunk {
   bool is_exact[MOST_PANELS];
 } chunk;
 
-static int tile_rows(const tsri_product *p) { return p->groups ? p->groups->tile_rows : p->kernels->tile_rows; }
+static int tile_rows(const tsri_product *p) { return groups_of(p) ? groups_of(p)->tile_rows : p->kernels->tile_rows; }
 static int tile_columns(const tsri_product *p) {
-  return p->groups ? p->groups->tile_columns : p->kernels->tile_columns;
+  return groups_of(p) ? groups_of(p)->tile_columns : p->kernels->tile_columns;
 }
 
-static int64_t k_block(const tsri_product *p) { return p->groups ? p->groups->k_block : K_BLOCK; }
+static int64_t k_block(const tsri_product *p) { return groups_of(p) ? groups_of(p)->k_block : K_BLOCK; }
+
+// Bytes of an element in a panel of groups.
+static size_t packed_bytes(const tsri_product *p) {
+  return tsri_product_is_split(p) ? (size_t)groups_of(p)->packed_bytes : p->element;
+}
 
 // Bytes of `depth` elements along k in a panel.
 static size_t line_bytes(const tsri_product *p, int64_t depth) {
-  if (!p->groups) return (size_t)depth * p->sum_bytes;
-  return (size_t)(chunks_of(depth, p->groups->unit) * p->groups->unit) * p->element;
+  if (!groups_of(p)) return (size_t)depth * p->sum_bytes;
+  return (size_t)(chunks_of(depth, groups_of(p)->unit) * groups_of(p)->unit) * packed_bytes(p);
 }
 
 // Rows of a chunk of a cell with `rows` rows.
@@ -109,22 +118,27 @@ static bool has_cells(const tsri_product *p) {
   return p->is_narrow || (double)p->m * (double)p->n * (double)p->k <= most_work * p->threads;
 }
 
-// Two cells for each thread, so that one that is held up leaves work to others. Of all ways to cut, the one that packs least.
-static cells cut_cells(const tsri_product *p) {
-  int count = 2 * p->threads;
-  cells c = {.p = p, .down = 1, .across = 1};
-  c.a_panels = chunks_of(p->m, tile_rows(p));
-  c.b_panels = chunks_of(p->n, tile_columns(p));
-  if (!has_cells(p)) count = 1;
+// Cuts the result into `count` cells of whole tiles, in the way that packs least. Returns whether there is one.
+static bool cut_into(cells *c, int count) {
+  const tsri_product *p = c->p;
   int64_t least = INT64_MAX;
   for (int down = 1; down <= count; down++) {
     int across = count / down;
     int64_t packed = chunks_of(p->m, down) + chunks_of(p->n, across);
-    if (down * across != count || down > c.a_panels || across > c.b_panels || packed >= least) continue;
+    if (down * across != count || down > c->a_panels || across > c->b_panels || packed >= least) continue;
     least = packed;
-    c.down = down;
-    c.across = across;
+    c->down = down;
+    c->across = across;
   }
+  return least != INT64_MAX;
+}
+
+// Two cells for each thread, so that one that is held up leaves work to others; fewer if there are not that many tiles.
+static cells cut_cells(const tsri_product *p) {
+  cells c = {.p = p, .down = 1, .across = 1};
+  c.a_panels = chunks_of(p->m, tile_rows(p));
+  c.b_panels = chunks_of(p->n, tile_columns(p));
+  for (int count = has_cells(p) ? 2 * p->threads : 1; count > 1 && !cut_into(&c, count);) count /= 2;
   size_t bytes = cell_bytes(p, at_most(p->m, chunks_of(c.a_panels, c.down) * tile_rows(p)),
                             at_most(p->n, chunks_of(c.b_panels, c.across) * tile_columns(p)));
   c.bytes = (bytes + 63) / 64 * 64;
@@ -196,7 +210,7 @@ typedef struct packing {
 // Panels `first` to before `last` for tiles of groups. Whole panels of a may stay where they are.
 static void pack_groups(chunk *c, const packing *in, int64_t first, int64_t last) {
   const tsri_product *p = c->p;
-  const tsri_product_groups *groups = p->groups;
+  const tsri_product_groups *groups = groups_of(p);
   int64_t line_step = in->line_step * (int64_t)p->element, whole = in->lines / in->width, packed = first;
   uint32_t *least = in->is_a ? c->least_a : c->least_b;
   size_t bytes = c->line_bytes * (size_t)in->width;
@@ -212,9 +226,30 @@ static void pack_groups(chunk *c, const packing *in, int64_t first, int64_t last
   for (; groups->least && packed < last; packed++, panels += bytes) least[packed] = groups->least(panels, 1, bytes, 0);
 }
 
+static bool packs_a_late(const chunk *c) { return tsri_product_is_split(c->p) && c->is_a_late; }
+
+// Where panel `panel` of a is: with is_a_late in the memory of the first panel of the band it is in.
+static char *panel_of_a(const chunk *c, int64_t panel) {
+  int64_t place = panel;
+  if (packs_a_late(c)) {
+    int64_t band = ((panel + 1) * c->bands - 1) / c->a_panel_count;
+    place = c->a_panel_count * band / c->bands;
+  }
+  return c->a_panels + (size_t)(place * tile_rows(c->p)) * c->line_bytes;
+}
+
+static void pack_late(chunk *c, const packing *a, int64_t panel) {
+  const tsri_product_groups *groups = groups_of(c->p);
+  int64_t line = panel * a->width;
+  char *to = panel_of_a(c, panel);
+  groups->pack_a(to, at_most(a->lines - line, a->width), c->depth,
+                 a->from + line * a->line_step * (int64_t)c->p->element, a->line_step, a->k_step);
+  c->least_a[panel] = groups->least(to, 1, c->line_bytes * (size_t)a->width, 0);
+}
+
 // Decides for panels `first` to `last` - 1 of b which tiles must be computed exactly, because bf16 instructions would flush small numbers to 0.
 static void choose_tiles(chunk *c, int64_t first, int64_t last) {
-  if (!c->p->groups || !c->p->groups->least) return;
+  if (!groups_of(c->p) || !groups_of(c->p)->exact_tile) return;
   uint32_t least_a = TSRI_PRODUCT_NO_LEAST;
   for (int64_t i = 0; i < c->a_panel_count; i++) least_a = c->least_a[i] < least_a ? c->least_a[i] : least_a;
   for (int64_t j = first; j < last; j++) {
@@ -225,8 +260,8 @@ static void choose_tiles(chunk *c, int64_t first, int64_t last) {
 // Packs panels `first` to before `last`.
 static void pack_panels(chunk *c, const packing *in, int64_t first, int64_t last) {
   const tsri_product *p = c->p;
-  if (first >= last || (in->is_a && c->is_a_in_place && !p->groups)) return;
-  if (p->groups) {
+  if (first >= last || (in->is_a && c->is_a_in_place && !groups_of(p))) return;
+  if (groups_of(p)) {
     pack_groups(c, in, first, last);
     return;
   }
@@ -271,7 +306,8 @@ static packing packing_of_b(const chunk *c) {
 static void pack_part(void *user, int part) {
   chunk *c = user;
   packing a = packing_of_a(c), b = packing_of_b(c);
-  pack_panels(c, &a, c->a_panel_count * part / c->parts, c->a_panel_count * (part + 1) / c->parts);
+  if (!packs_a_late(c))
+    pack_panels(c, &a, c->a_panel_count * part / c->parts, c->a_panel_count * (part + 1) / c->parts);
   pack_panels(c, &b, c->b_panel_count * part / c->parts, c->b_panel_count * (part + 1) / c->parts);
 }
 
@@ -338,13 +374,13 @@ void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64
 static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, int64_t columns, void *to,
                            int64_t to_step, bool adds) {
   const tsri_product *p = c->p;
-  const tsri_product_groups *groups = p->groups;
+  const tsri_product_groups *groups = groups_of(p);
   bool is_in_place = c->is_a_in_place && rows == groups->tile_rows;
   int64_t row = a_panel * groups->tile_rows, element = (int64_t)p->element;
   tsri_group_tile tile = {.rows = rows,
                           .columns = (int)columns,
-                          .k = (int64_t)(c->line_bytes / p->element),
-                          .a = c->a_panels + (size_t)row * c->line_bytes,
+                          .k = (int64_t)(c->line_bytes / packed_bytes(p)),
+                          .a = panel_of_a(c, a_panel),
                           .b = c->b_panels + (size_t)(b_panel * groups->tile_columns) * c->line_bytes,
                           .a_row = groups->packed_row,
                           .a_step = groups->packed_step,
@@ -355,6 +391,13 @@ static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int
     tile.a = element_at(p, &p->a, c->row + row, c->k);
     tile.a_row = p->a.row * element;
     tile.a_step = groups->unit * element;
+  }
+  if (tsri_product_is_split(p)) {
+    tsri_split_tile at = {
+        c->row + row,       c->column + b_panel * groups->tile_columns, c->k, c->depth, c->least_a[a_panel],
+        c->least_b[b_panel]};
+    tsri_product_split_tile(p, &tile, &at);
+    return;
   }
   (groups->least && c->is_exact[b_panel] ? groups->exact_tile : groups->tile)(&tile);
 }
@@ -374,7 +417,7 @@ static void run_tile_in_place(const chunk *c, int64_t row, int rows, int64_t col
 static void run_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, int64_t columns, void *to,
                      int64_t to_step, bool adds) {
   const tsri_product *p = c->p;
-  if (p->groups) {
+  if (groups_of(p)) {
     run_group_tile(c, a_panel, b_panel, rows, columns, to, to_step, adds);
     return;
   }
@@ -456,9 +499,10 @@ static void multiply_part(void *user, int part) {
   }
   // Where one block of k is all of it, sums that have memory of their own are converted at once: those of all panels of a use the memory of the first one, which stays in the cache.
   bool shares_sums = p->is_narrow && c->is_first && c->is_last;
-  if (p->groups && p->groups->begin) p->groups->begin();
+  if (groups_of(p) && groups_of(p)->begin) groups_of(p)->begin();
   for (int64_t i = first_a; i < last_a; i++) {
     int64_t row = i * tile_rows(p), sums_row = shares_sums ? first_a * tile_rows(p) : row;
+    if (packs_a_late(c)) pack_late(c, &a, i);
     for (int64_t j = first_b; j < last_b; j++) {
       if (HAS_FETCH && c->is_a_in_place && i + 1 < last_a) fetch_rows(c, i + 1, j - first_b, last_b - first_b);
       multiply_tile(c, i, j, sums_row);
@@ -467,7 +511,7 @@ static void multiply_part(void *user, int part) {
     }
     if (c->is_last) finish_rows(c, row, at_most(c->rows - row, tile_rows(p)), sums_row, column, columns);
   }
-  if (p->groups && p->groups->end) p->groups->end();
+  if (groups_of(p) && groups_of(p)->end) groups_of(p)->end();
 }
 
 static void multiply(chunk *c) {
@@ -482,7 +526,8 @@ static void multiply(chunk *c) {
 
 static bool is_a_in_place(const tsri_product *p) {
   if (p->n > COLUMNS_IN_PLACE) return false;
-  if (p->groups) return p->a.column == 1 && p->a.row > 0 && p->k % p->groups->unit == 0;
+  if (tsri_product_is_split(p)) return false;
+  if (groups_of(p)) return p->a.column == 1 && p->a.row > 0 && p->k % groups_of(p)->unit == 0;
   return !p->is_narrow && p->kernels->direct && tsri_product_lies_along_k(p);
 }
 
@@ -504,6 +549,7 @@ static void run_chunk(const tsri_product *p, const cell *in, int64_t row, int64_
   c.a_panel_count = chunks_of(c.rows, tile_rows(p));
   c.b_panel_count = chunks_of(c.columns, tile_columns(p));
   c.is_thin = c.a_panel_count <= FEW_PANELS;
+  c.is_a_late = tsri_product_is_split(p) && !c.is_thin && c.columns <= BLOCK_COLUMNS;
   c.is_a_in_place = is_a_in_place(p);
   for (c.k = 0; c.k < p->k; c.k += k_block(p)) {
     c.depth = at_most(p->k - c.k, k_block(p));

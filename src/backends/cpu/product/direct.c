@@ -34,7 +34,7 @@ typedef struct b_panel {
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
 bool tsri_product_is_direct(const tsri_product *p) {
-  if (p->is_narrow) return false;
+  if (p->is_narrow || p->groups) return false;
   if (p->m <= p->kernels->tile_rows) return true;
   if (p->m <= PASSES * p->kernels->tile_rows && p->n <= FEW_COLUMNS) return true;
   return p->n <= FEW_COLUMNS && p->n * p->k * (int64_t)p->element <= SMALL_B && tsri_product_lies_along_k(p);

@@ -18,6 +18,7 @@
 #if TSRI_HAS_GROUPS
 extern const tsri_product_groups tsri_product_bf16_avx512, tsri_product_bytes_avx512;
 extern const tsri_product_groups tsri_product_bf16_amx, tsri_product_bytes_amx;
+extern const tsri_product_groups tsri_product_f32_amx, tsri_product_f16_amx;
 
 enum { GROUP_BYTES = 4, GROUPS_TOGETHER = 16, GROUP_LANES = 16 };
 
@@ -47,6 +48,10 @@ void tsri_turn_groups(char *to, int64_t to_row, const uint32_t *from, int64_t fr
 
 // Copies `bytes` (less than 64) and fills up with zeros to 64.
 void tsri_copy_padded(char *to, const char *from, int64_t bytes);
+
+// tsri_product_groups.begin and end of AMX.
+void tsri_amx_begin(void);
+void tsri_amx_end(void);
 
 // The smallest magnitude of bf16 elements (tsri_product_groups.least).
 uint32_t tsri_least_bf16(const void *at, int64_t rows, size_t bytes, int64_t step);

@@ -96,9 +96,9 @@ static const tile_config all_registers = {
     .rows = {TILE_ROWS, TILE_ROWS, TILE_ROWS, TILE_ROWS, TILE_ROWS, TILE_ROWS, TILE_ROWS, TILE_ROWS},
 };
 
-TARGET_AMX static void begin(void) { _tile_loadconfig(&all_registers); }
+TARGET_AMX void tsri_amx_begin(void) { _tile_loadconfig(&all_registers); }
 
-TARGET_AMX static void end(void) { _tile_release(); }
+TARGET_AMX void tsri_amx_end(void) { _tile_release(); }
 
 // Registers 0 to 3 are the result, 0 and 1 its upper half; 4 and 5 are a, 6 and 7 are b. They are named by literals, hence a macro.
 #define TILE(name, DOT)                                                                      \
@@ -158,8 +158,8 @@ const tsri_product_groups tsri_product_bf16_amx = {
     .tile_columns = COLUMNS,
     .unit = TILE_BYTES / 2,
     .k_block = 2 * TSRI_PRODUCT_K_BLOCK,
-    .begin = begin,
-    .end = end,
+    .begin = tsri_amx_begin,
+    .end = tsri_amx_end,
     .pack_a = pack_a_bf16,
     .pack_b = pack_b_bf16,
     .packed_row = TILE_BYTES,
@@ -174,8 +174,8 @@ const tsri_product_groups tsri_product_bytes_amx = {
     .tile_columns = COLUMNS,
     .unit = TILE_BYTES,
     .k_block = 4 * TSRI_PRODUCT_K_BLOCK,
-    .begin = begin,
-    .end = end,
+    .begin = tsri_amx_begin,
+    .end = tsri_amx_end,
     .pack_a = pack_a_bytes,
     .pack_b = pack_b_bytes,
     .packed_row = TILE_BYTES,

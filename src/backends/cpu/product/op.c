@@ -191,6 +191,9 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   bool is_tiled = !p->quant && !batch.has_vector && !batch.has_few_columns && !batch.is_outer && !batch.has_few_dots;
   batch.has_few_rows = is_tiled && tsri_product_has_few_rows(p);
   batch.is_direct = is_tiled && !batch.has_few_rows && tsri_product_is_direct(p);
+  if (is_tiled && !p->groups && !batch.has_few_rows && !batch.is_direct) {
+    p->groups = tsri_product_split_for(device->units, p);
+  }
 
   double work = work_of(p, batch.has_vector || batch.has_few_columns);
   int threads = tsri_cpu_threads(device, (uint64_t)(work * (double)batch.count / WORTH_A_THREAD));

@@ -118,7 +118,7 @@ typedef struct tsri_group_tile {
 
 // Tiles of instructions that multiply neighbours along k, four bytes of each input, and add the products to one sum: vdpbf16ps for bf16,
 // vpdpbusd for bytes, and the tiles of AMX for both. Sums are f32 or i32. Panels hold elements as they are, without converting them;
-// along k they are padded by zeros to a multiple of `unit`.
+// along k they are padded by zeros to a multiple of `unit`. For f32 and f16 (AMX) each element is split into parts of bf16 (groups_split.c).
 typedef struct tsri_product_groups {
   int tile_rows, tile_columns;
   int unit;         // elements
@@ -132,6 +132,8 @@ typedef struct tsri_product_groups {
   void (*pack_a)(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
   void (*pack_b)(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
 
+  int64_t packed_bytes;  // of an element in a panel, whose layout only the table knows; 0: those of the dtype
+
   // As tsri_product_kernels.tile; k is a multiple of `unit`. Of a, `unit` elements of row i begin at a + i * a_row, and the next ones a_step further on,
   // in bytes: packed_row and packed_step for a panel. All rows of the tile are read.
   int64_t packed_row, packed_step;
@@ -139,7 +141,7 @@ typedef struct tsri_product_groups {
 
   // NULL for bytes. The instructions for bf16 take subnormal numbers for 0 and flush subnormal sums, which the CPU promises not to do. So panels are looked
   // at: the smallest magnitude of elements that are not 0, as bits, in `rows` rows of `bytes`, `step` bytes apart, tells which tiles have to be made of
-  // multiplications and additions of f32 (tsri_product_may_flush).
+  // multiplications and additions of f32 (tsri_product_may_flush). For split elements exact_tile is NULL, and tsri_product_split_tile makes such tiles.
   uint32_t (*least)(const void *at, int64_t rows, size_t bytes, int64_t step);
   void (*exact_tile)(const tsri_group_tile *tile);
 } tsri_product_groups;
@@ -227,6 +229,13 @@ enum { TSRI_PRODUCT_COPY_SLACK = 64 };
 // MOST_WIDTH: lines of the widest panel of f32, which are rows or columns of a register tile. MOST_TILE: elements of the largest tile.
 enum { TSRI_PRODUCT_K_BLOCK = 256, TSRI_PRODUCT_MOST_WIDTH = 32, TSRI_PRODUCT_MOST_TILE = 16 * 32 };
 
+// A tile from panels that are split: rows from `row` and columns from `column` of the result, `depth` elements from `k` on along k, and the smallest magnitudes of both panels
+// (tsri_product_groups.least).
+typedef struct tsri_split_tile {
+  int64_t row, column, k, depth;
+  uint32_t least_a, least_b;
+} tsri_split_tile;
+
 // Bytes of scratch memory that tsri_product_run needs.
 size_t tsri_product_scratch_bytes(const tsri_product *p);
 
@@ -249,6 +258,13 @@ void tsri_product_run_vector(const tsri_product *p);
 #if defined(__wasm__)
 #include "backends/cpu/product/ways_wasm.inc"
 #else
+// The tiles that split f32 or f16 into bf16, if `units` allows them and they are faster for a packed product of this size; else NULL.
+const tsri_product_groups *tsri_product_split_for(uint32_t units, const tsri_product *p);
+static inline bool tsri_product_is_split(const tsri_product *p) { return p->groups && p->groups->packed_bytes; }
+
+// Computes a tile of such a product, by multiply-adds of f32 where the instructions would lose something.
+void tsri_product_split_tile(const tsri_product *p, const tsri_group_tile *tile, const tsri_split_tile *at);
+
 // Whether the product is one that direct.c does best, without packing: few rows, or a small matrix b.
 bool tsri_product_is_direct(const tsri_product *p);
 size_t tsri_product_direct_scratch_bytes(const tsri_product *p);
