@@ -29,6 +29,7 @@ static uint64_t pieces_of(const tsri_attention_op *op) {
 }
 
 static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+static int64_t at_least_one(int64_t n) { return n > 1 ? n : 1; }
 
 bool tsri_cpu_has_attention(const tsri_native_op *op) {
   const int64_t many = (int64_t)1 << 24;  // floats of rows in scratch memory
@@ -46,6 +47,7 @@ tsr_status tsri_cpu_attention(cpu_device *device, const tsri_native_op *op) {
                                .lines = tsri_score_lines_for(device->simd),
                                .math = engine->math,
                                .storage = &engine->isa->storage[op->dtype],
+                               .factor = tsri_attention_factor(given),
                                .element = tsr_dtype_bytes(op->dtype),
                                .is_narrow = op->dtype != TSR_F32},
                          .run = is_forward ? tsri_attention_forward : tsri_attention_backward};
@@ -53,7 +55,8 @@ tsr_status tsri_cpu_attention(cpu_device *device, const tsri_native_op *op) {
   int64_t width = w->kernels->tile_columns;
   w->size = rounded_up(given->size, width / 2);
   w->value_size = rounded_up(given->value_size, width / 2);
-  w->key_step = rounded_up(TSRI_ATTENTION_KEYS, width);
+  w->key_step = rounded_up(is_forward ? TSRI_ATTENTION_KEYS : at_least_one(given->keys), width);
+  w->queries = is_forward ? TSRI_ATTENTION_QUERIES : tsri_attention_backward_queries(w);
   w->jobs = is_forward ? tsri_attention_forward_jobs(w) : tsri_attention_backward_jobs(w);
   w->scratch_bytes = is_forward ? tsri_attention_forward_bytes(w) : tsri_attention_backward_bytes(w);
   w->scratch_bytes = (w->scratch_bytes + 63) / 64 * 64;

@@ -3,68 +3,135 @@
 #include "backends/cpu/attention/score_lines.h"
 #include "backends/cpu/lanes/raise_isa.h"
 
-// NaN if either is.
-static inline float greater_of(float a, float b) { return ((a >= b) | (a != a)) ? a : b; }
-
-static float scale(float *x, int64_t n, float factor, const float *added, float most) {
+// Lanes `from` to before `to` of x, which may lie outside of the vector, and `other` in the other lanes.
+LANE vec only(vec x, int64_t from, int64_t to, float other) {
+  int first = from < 0 ? 0 : (int)from, last = to > WIDTH ? WIDTH : (int)to;
+#if defined(__AVX512F__)
+  return choose((__mmask16)((0xffffU >> (WIDTH - last)) & (0xffffU << first)), x, repeat(other));
+#else
   float lanes[WIDTH];
-  vec best = repeat(most), factors = repeat(factor);
-  int64_t i = 0;
-  for (; i + WIDTH <= n; i += WIDTH) {
-    vec score = times(load(x + i), factors);
-    if (added) score = plus(score, load(added + i));
-    store(x + i, score);
-    best = greater(best, score);
+  store(lanes, x);
+  ISA_UNROLL for (int k = 0; k < WIDTH; k++) lanes[k] = k >= first && k < last ? lanes[k] : other;
+  return load(lanes);
+#endif
+}
+
+// x, the vector of the row's elements `i` and on, with `other` in place of those that are not seen.
+LANE vec seen(const tsri_score_row *row, int64_t i, vec x, float other) {
+  bool is_whole = i >= row->from && i + WIDTH <= row->to;
+  return is_whole ? x : only(x, row->from - i, row->to - i, other);
+}
+
+// The first element of the first vector that has a seen one, and the first one behind the last such vector.
+LANE int64_t first_vector(const tsri_score_row *row) { return row->from / WIDTH * WIDTH; }
+LANE int64_t last_vector(const tsri_score_row *row) { return (row->to + WIDTH - 1) / WIDTH * WIDTH; }
+
+// Sets what `row` has before the first and behind the last vector with a seen element to 0.
+LANE void clear_unseen(const tsri_score_row *row, float *x) {
+  for (int64_t i = 0; i < first_vector(row); i += WIDTH) store(x + i, repeat(0));
+  for (int64_t i = last_vector(row); i < row->n; i += WIDTH) store(x + i, repeat(0));
+}
+
+static void scale(const tsri_score_row *row, float factor, const float *added) {
+  float *x = row->x + row->from;
+  int64_t n = row->to - row->from;
+  if (added) {
+    LANES for (int64_t i = 0; i < n; i++) x[i] = x[i] * factor + added[i];
+  } else {
+    LANES for (int64_t i = 0; i < n; i++) x[i] *= factor;
   }
-  store(lanes, best);
-  for (int k = 0; i < n; i++, k++) {
-    x[i] = x[i] * factor + (added ? added[i] : 0.0f);
-    lanes[k] = greater_of(lanes[k], x[i]);
-  }
+}
+
+// The largest lane, NaN if one is: the upper half is compared with the lower one until one lane is left.
+LANE float greatest_lane(vec x) {
+  float lanes[WIDTH];
+#if defined(__AVX512F__)
+  x = greater(x, _mm512_shuffle_f32x4(x, x, _MM_SHUFFLE(1, 0, 3, 2)));
+  x = greater(x, _mm512_shuffle_f32x4(x, x, _MM_SHUFFLE(2, 3, 0, 1)));
+  x = greater(x, _mm512_permute_ps(x, _MM_SHUFFLE(1, 0, 3, 2)));
+  x = greater(x, _mm512_permute_ps(x, _MM_SHUFFLE(2, 3, 0, 1)));
+  store(lanes, x);
+#else
+  store(lanes, x);
   ISA_UNROLL for (int half = WIDTH / 2; half > 0; half /= 2) {
-    ISA_UNROLL for (int k = 0; k < half; k++) lanes[k] = greater_of(lanes[k], lanes[k + half]);
+    ISA_UNROLL for (int k = 0; k < half; k++) {
+      float a = lanes[k], b = lanes[k + half];
+      lanes[k] = a >= b || a != a ? a : b;
+    }
   }
+#endif
   return lanes[0];
 }
 
-static float raise(float *x, int64_t n, float most, const tsri_lane_math *math) {
+static float top(const tsri_score_row *row, float most) {
+  vec best = repeat(most);
+  for (int64_t i = first_vector(row); i < row->to; i += WIDTH)
+    best = greater(best, seen(row, i, load(row->x + i), -INFINITY));
+  return greatest_lane(best);
+}
+
 #if HAS_RAISE
+static float raise(const tsri_score_row *row, float top, float factor, const float *gradients, float *out_dot,
+                   const tsri_lane_math *math) {
   (void)math;
-  return raise_line(x, n, most, x);
+  vec tops = repeat(top), factors = repeat(factor), sum = repeat(0), dot = sum;
+  clear_unseen(row, row->x);
+  for (int64_t i = first_vector(row); i < row->to; i += WIDTH) {
+    vec power = raise_vec(times(minus(seen(row, i, load(row->x + i), -INFINITY), tops), factors));
+    store(row->x + i, power);
+    sum = plus(sum, power);
+    if (gradients) dot = fused(power, seen(row, i, load(gradients + i), 0), dot);
+  }
+  if (gradients) *out_dot = sum_lanes(dot);
+  return sum_lanes(sum);
+}
 #else
-  LANES for (int64_t i = 0; i < n; i++) x[i] -= most;
+static float raise(const tsri_score_row *row, float top, float factor, const float *gradients, float *out_dot,
+                   const tsri_lane_math *math) {
+  vec sum = repeat(0), dot = sum;
+  float *x = row->x + row->from;
+  int64_t n = row->to - row->from;
+  LANES for (int64_t i = 0; i < n; i++) x[i] = (x[i] - top) * factor;
   math->f32[TSRI_MATH_EXP](x, x, NULL, (uint32_t)n);
-  vec sum = repeat(0);
-  float rest = 0;
-  int64_t i = 0;
-  for (; i + WIDTH <= n; i += WIDTH) sum = plus(sum, load(x + i));
-  for (; i < n; i++) rest += x[i];
-  return sum_lanes(sum) + rest;
+  clear_unseen(row, row->x);
+  for (int64_t i = first_vector(row); i < row->to; i += WIDTH) {
+    vec power = seen(row, i, load(row->x + i), 0);
+    store(row->x + i, power);
+    sum = plus(sum, power);
+    if (gradients) dot = plus(dot, times(power, seen(row, i, load(gradients + i), 0)));
+  }
+  if (gradients) *out_dot = sum_lanes(dot);
+  return sum_lanes(sum);
+}
 #endif
+
+static void gradient(const tsri_score_row *weights, float *gradients, float share, float mean, float factor) {
+  vec shares = repeat(share), means = repeat(mean), factors = repeat(factor);
+  clear_unseen(weights, weights->x);
+  clear_unseen(weights, gradients);
+  for (int64_t i = first_vector(weights); i < weights->to; i += WIDTH) {
+    vec weight = seen(weights, i, times(load(weights->x + i), shares), 0);
+    vec g = times(times(weight, minus(load(gradients + i), means)), factors);
+    store(weights->x + i, weight);
+    store(gradients + i, seen(weights, i, g, 0));
+  }
 }
 
 static void multiply(float *x, int64_t n, float factor) { LANES for (int64_t i = 0; i < n; i++) x[i] *= factor; }
 
-static float dot(const float *a, const float *b, int64_t n) {
-  vec sum = repeat(0);
+static bool is_finite(const float *x, int64_t step, int64_t rows, int64_t n) {
+  vec zero = repeat(0), sum = zero, other = zero;
   float rest = 0;
-  int64_t i = 0;
-  for (; i + WIDTH <= n; i += WIDTH) sum = plus(sum, times(load(a + i), load(b + i)));
-  for (; i < n; i++) rest += a[i] * b[i];
-  return sum_lanes(sum) + rest;
+  for (int64_t row = 0; row < rows; row++, x += step) {
+    int64_t i = 0;
+    for (; i + 2 * WIDTH <= n; i += 2 * WIDTH) {
+      sum = plus(sum, times(load(x + i), zero));
+      other = plus(other, times(load(x + i + WIDTH), zero));
+    }
+    for (; i + WIDTH <= n; i += WIDTH) sum = plus(sum, times(load(x + i), zero));
+    for (; i < n; i++) rest += x[i] * 0;
+  }
+  return sum_lanes(plus(sum, other)) + rest == 0;
 }
 
-static void gradient(float *x, const float *weights, int64_t n, float mean, float factor) {
-  LANES for (int64_t i = 0; i < n; i++) x[i] = weights[i] * (x[i] - mean) * factor;
-}
-
-static bool is_finite(const float *x, int64_t n) {
-  vec zero = repeat(0), sum = zero;
-  float rest = 0;
-  int64_t i = 0;
-  for (; i + WIDTH <= n; i += WIDTH) sum = plus(sum, times(load(x + i), zero));
-  for (; i < n; i++) rest += x[i] * 0;
-  return sum_lanes(sum) + rest == 0;
-}
-
-const tsri_score_lines ISA_NAME(tsri_score_lines_) = {scale, raise, multiply, dot, gradient, is_finite};
+const tsri_score_lines ISA_NAME(tsri_score_lines_) = {scale, top, raise, gradient, multiply, is_finite};
