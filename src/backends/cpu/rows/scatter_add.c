@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // scatter_add in a fixed order: all additions to one element are made by one thread, in the row-major order of the indices.
 //
-// If the result has another axis than the indexed one, threads take parts of that axis. Otherwise one thread adds all: threads with a range of the indexed axis each would go through
-// all indices, of which they take some at random, and wrong predictions of that take longer than the additions. If that other axis is the first one, a part owns a stretch of the result: it copies x there, adds, and rounds while the stretch is in the
-// cache of its core.
+// If the result has another axis than the indexed one, threads take parts of that axis. If that axis is the first one, a part owns a stretch of the result: it copies x there, adds, and rounds while the stretch is in the
+// cache of its core. If there is no such axis, or a short one, additions are grouped by ranges of the result first (index_ranges.h), or few threads do all.
+// Without grouping, threads with a range each would go through all indices, of which they take some at random, and wrong predictions of that take longer than the additions.
 #include <string.h>
 
 #include "backends/cpu/lanes/convert_lane.h"
 #include "backends/cpu/lanes/isa.h"
 #include "backends/cpu/rows/index_planes.h"
+#include "backends/cpu/rows/index_ranges.h"
 #include "core/error.h"
 #include "platform/parallel.h"
 
@@ -20,8 +21,9 @@ typedef struct adding {
   size_t element;                    // bytes of an element of x and y
   const tsri_lane_storage *storage;  // of f16 or bf16; NULL: sums are y
   tsri_index_plane_fn run;
-  int axis;       // that threads cut, or -1: one thread adds all
-  int64_t owned;  // elements of the result for each index of that axis, if they are neighbours; else 0
+  tsri_index_plane_fn run_places;  // for indices that are the places of elements, u32
+  int axis;                        // that threads cut, or -1: one thread adds all
+  int64_t owned;                   // elements of the result for each index of that axis, if they are neighbours; else 0
   int parts;
 } adding;
 
@@ -171,12 +173,27 @@ static int64_t owned_elements(const adding *a) {
   return by->step < by->strides[a->axis] ? by->strides[a->axis] : 0;
 }
 
+static int adding_threads(const cpu_device *device, const tsri_indexing *by) {
+  enum { WORTH_A_THREAD = 1 << 14 };
+  return tsri_cpu_threads(device, (uint64_t)(tsri_index_rows(by) * tsri_index_columns(by)) / WORTH_A_THREAD);
+}
+
+static void add_to_range(const void *user, const tsri_range_additions *additions) {
+  adding a = *(const adding *)user;
+  if (additions->is_first) begin_stretch(&a, additions->first, additions->last);
+  a.source = additions->values;
+  tsri_index_plane plane = {.rows = 1, .columns = additions->count, .indices = (const char *)additions->places};
+  plane.size = plane.high = a.count;
+  plane.step = 1;
+  a.run_places(&a, &plane);
+  if (additions->is_last) end_stretch(&a, additions->first, additions->last);
+}
+
 static void add_all(const cpu_device *device, adding *a) {
-  enum { WORTH_A_THREAD = 1 << 14, BYTES_WORTH_A_THREAD = 1 << 18 };
+  enum { BYTES_WORTH_A_THREAD = 1 << 18 };
   int64_t added = tsri_index_rows(a->by) * tsri_index_columns(a->by);
-  a->axis = cut_axis(a->by);
   uint64_t pieces = (uint64_t)(a->count * (int64_t)a->element / BYTES_WORTH_A_THREAD);
-  int adders = tsri_cpu_threads(device, (uint64_t)added / WORTH_A_THREAD), threads = tsri_cpu_threads(device, pieces);
+  int adders = adding_threads(device, a->by), threads = tsri_cpu_threads(device, pieces);
   bool can_own = added > 0 && adders >= threads && (a->axis < 0 || a->by->dims[a->axis] >= threads);
   a->owned = can_own ? owned_elements(a) : 0;
   if (!a->owned) {
@@ -194,11 +211,24 @@ tsr_status tsri_cpu_scatter_add(cpu_device *device, const tsri_indexing *by, con
                                 int64_t count, tsr_dtype dtype) {
   adding a = {.by = by, .source = source, .x = x, .y = y, .sums = y, .count = count, .element = tsr_dtype_bytes(dtype)};
   a.run = adder_for(dtype, by->index_dtype);
-  if (dtype == TSR_F16 || dtype == TSR_BF16) {
+  a.run_places = adder_for(dtype, TSR_U32);
+  a.axis = cut_axis(by);
+  bool is_narrow = dtype == TSR_F16 || dtype == TSR_BF16;
+  size_t sum_bytes = is_narrow ? (size_t)count * sizeof(float) : 0;
+  tsri_range_work ranges = {.by = by, .source = source, .element = a.element, .count = count, .user = &a};
+  ranges.threads = adding_threads(device, by);
+  ranges.add = add_to_range;
+  bool are_ranges = tsri_index_ranges_pay(&ranges, a.axis < 0 ? 1 : by->dims[a.axis]);
+  size_t range_bytes = are_ranges ? tsri_index_ranges_bytes(&ranges) : 0;
+  char *scratch = sum_bytes + range_bytes > 0 ? tsri_cpu_scratch(device, range_bytes + sum_bytes) : NULL;
+  if (is_narrow) {
     a.storage = &tsri_cpu_engine(device)->isa->storage[dtype];
-    a.sums = tsri_cpu_scratch(device, (size_t)count * sizeof(float));
-    if (!a.sums) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "scatter_add: no host memory for %lld sums", (long long)count);
+    a.sums = scratch + range_bytes;
   }
-  add_all(device, &a);
+  if (!scratch && sum_bytes + range_bytes > 0)
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "scatter_add: no host memory for %lld sums", (long long)count);
+  ranges.scratch = scratch;
+  if (are_ranges) tsri_index_ranges(&ranges);
+  else add_all(device, &a);
   return TSR_OK;
 }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Shares out the additions of a scatter_add to threads by ranges of the result, for results with too few rows to give each thread some of them.
+#ifndef TSRI_CPU_INDEX_RANGES_H
+#define TSRI_CPU_INDEX_RANGES_H
+
+#include "backends/cpu/rows/index.h"
+
+// Additions to the elements `first` to before `last` of the result, in the order of the indices: values[i] is added to element places[i].
+typedef struct tsri_range_additions {
+  int64_t first, last;
+  int64_t count;
+  const uint32_t *places;
+  const char *values;
+  bool is_first,
+      is_last;  // a range gets its additions in several calls if there are many; these are its first and its last
+} tsri_range_additions;
+
+typedef struct tsri_range_work {
+  const tsri_indexing *by;
+  const char *source;  // values, one for each index
+  size_t element;      // bytes of a value; 1, 2, 4 or 8
+  int64_t count;       // elements of the result
+  int threads;
+  char *scratch;  // of tsri_index_ranges_bytes()
+  void (*add)(const void *user, const tsri_range_additions *additions);
+  const void *user;
+} tsri_range_work;
+
+#ifdef __wasm__
+#include "backends/cpu/rows/index_ranges_wasm.inc"
+#else
+
+// Whether that is expected to be faster than to cut the result into at most `pieces` for threads, without moving additions. Does not need w->scratch.
+bool tsri_index_ranges_pay(const tsri_range_work *w, int64_t pieces);
+
+size_t tsri_index_ranges_bytes(const tsri_range_work *w);
+
+// Calls `add` for each range, on one thread at a time for the same range, so that all additions to an element are made in the order of the indices.
+void tsri_index_ranges(const tsri_range_work *w);
+
+#endif
+#endif
