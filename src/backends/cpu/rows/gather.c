@@ -39,6 +39,71 @@ enum { ROWS_AHEAD = 16 };
 
 enum { BLOCK = 64 };  // indices that are checked together
 
+// --- Short rows with one index each ---------------------------------------------------------------------------------------------
+
+#if !defined(__wasm__)  // modules have to stay small
+// Copies BLOCK rows of `bytes`, at most TSRI_FEW_BYTES: row r from x + offsets[r]. The moves are those of tsri_copy_few, but their size is chosen once.
+static void copy_short_rows(char *y, const char *x, const int64_t *offsets, size_t bytes) {
+#define COPY_ROWS(size)                         \
+  for (int r = 0; r < BLOCK; r++, y += bytes) { \
+    const char *from = x + offsets[r];          \
+    char first[size], last[size];               \
+    memcpy(first, from, size);                  \
+    memcpy(last, from + bytes - (size), size);  \
+    memcpy(y, first, size);                     \
+    memcpy(y + bytes - (size), last, size);     \
+  }
+  if (bytes > 32) COPY_ROWS(32)
+  else if (bytes >= 16) COPY_ROWS(16)
+  else if (bytes >= 8) COPY_ROWS(8)
+  else if (bytes >= 4) COPY_ROWS(4)
+  else if (bytes >= 2) COPY_ROWS(2)
+  else COPY_ROWS(1)
+#undef COPY_ROWS
+}
+
+// find_rows_: the offsets of BLOCK rows in bytes, which it begins to read: rows at random places wait for memory, several at once. False if an index is negative or too large.
+// gather_short_rows_: gathers blocks of rows, from the first one on, until a block has such an index, and returns the number of rows. While a block is copied, the next one is read.
+#define DEFINE_SHORT_ROWS(name, index_type)                                                                          \
+  static bool find_rows_##name(const tsri_index_plane *plane, const index_type *indices, int64_t row, const char *x, \
+                               size_t element, int64_t *offsets) {                                                   \
+    int64_t sign = 0;                                                                                                \
+    for (int k = 0; k < BLOCK; k++) {                                                                                \
+      int64_t index = (int64_t)indices[(row + k) * plane->index_row];                                                \
+      sign |= index | (int64_t)((uint64_t)(plane->size - 1) - (uint64_t)index);                                      \
+      uint64_t place = (uint64_t)index * (uint64_t)plane->step + (uint64_t)((row + k) * plane->row);                 \
+      offsets[k] = (int64_t)(place * element);                                                                       \
+      __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)offsets[k]));                                      \
+    }                                                                                                                \
+    return sign >= 0;                                                                                                \
+  }                                                                                                                  \
+  static int64_t gather_short_rows_##name(const tsri_index_plane *plane, const char *x, char *y, size_t element) {   \
+    const index_type *indices = (const index_type *)(const void *)plane->indices;                                    \
+    int64_t offsets[2][BLOCK], row = 0;                                                                              \
+    size_t bytes = (size_t)plane->columns * element;                                                                 \
+    bool is_found = plane->rows >= BLOCK && find_rows_##name(plane, indices, 0, x, element, offsets[0]);             \
+    for (; is_found; row += BLOCK) {                                                                                 \
+      int64_t *now = offsets[row / BLOCK % 2], *then = offsets[row / BLOCK % 2 ^ 1];                                 \
+      is_found = row + 2 * BLOCK <= plane->rows && find_rows_##name(plane, indices, row + BLOCK, x, element, then);  \
+      copy_short_rows(y + (size_t)row * bytes, x, now, bytes);                                                       \
+    }                                                                                                                \
+    return row;                                                                                                      \
+  }
+#else
+#define DEFINE_SHORT_ROWS(name, index_type)                                                                        \
+  static int64_t gather_short_rows_##name(const tsri_index_plane *plane, const char *x, char *y, size_t element) { \
+    (void)plane, (void)x, (void)y, (void)element;                                                                  \
+    return 0;                                                                                                      \
+  }
+#endif
+
+static bool are_short_rows(const tsri_index_plane *plane, size_t element) {
+  return plane->index_column == 0 && plane->column == 1 && plane->columns == plane->row_length &&
+         (size_t)plane->columns * element <= TSRI_FEW_BYTES;
+}
+
+// --- Rows and elements ----------------------------------------------------------------------------------------------------------
+
 // gather_some_: gathers `count` elements of a row from column `c` on, one by one and without branches: for an index out of range it reads element 0 and replaces it by 0.
 // gather_block_: for a BLOCK of contiguous indices into one contiguous row of x. It checks all indices first, with vector instructions, and returns false if one is
 // negative or too large.
@@ -74,7 +139,11 @@ enum { BLOCK = 64 };  // indices that are checked together
     uint##bits##_t *y = (uint##bits##_t *)(void *)g->y + p->first;                                                \
     const tsri_index_plane plane = *p; /* the compiler may keep it in registers */                                \
     int64_t place, blocks = plane.index_column == 1 && plane.column == 0 ? plane.columns / BLOCK : 0;             \
-    for (int64_t r = 0; r < plane.rows; r++, x += plane.row, y += plane.row_length, indices += plane.index_row) { \
+    int64_t r = are_short_rows(&plane, sizeof *y)                                                                 \
+                    ? gather_short_rows_##name(&plane, (const char *)x, (char *)y, sizeof *y)                     \
+                    : 0;                                                                                          \
+    x += r * plane.row, y += r * plane.row_length, indices += r * plane.index_row;                                \
+    for (; r < plane.rows; r++, x += plane.row, y += plane.row_length, indices += plane.index_row) {              \
       if (plane.index_column == 0 && r + ROWS_AHEAD < plane.rows)                                                 \
         fetch_row(&plane, (int64_t)indices[ROWS_AHEAD * plane.index_row], x + ROWS_AHEAD * plane.row, sizeof *x); \
       if (plane.index_column == 0 && tsri_index_place(&plane, (int64_t)indices[0], &place)) {                     \
@@ -90,6 +159,7 @@ enum { BLOCK = 64 };  // indices that are checked together
     }                                                                                                             \
   }
 #define DEFINE_GATHERS(name, index_type) \
+  DEFINE_SHORT_ROWS(name, index_type)    \
   DEFINE_GATHER(8, name, index_type)     \
   DEFINE_GATHER(16, name, index_type)    \
   DEFINE_GATHER(32, name, index_type)    \

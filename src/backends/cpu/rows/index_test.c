@@ -108,6 +108,34 @@ TEST(gather_takes_any_strides_ranks_and_index_dtypes) {
   }
 }
 
+// 300 rows of 1 to 72 bytes with valid indices, and with one that is negative and one that is too large among them.
+TEST(gather_copies_short_rows_of_any_length) {
+  enum { ROWS = 300, SIZE = 20 };
+  for (size_t d = 0; d < sizeof index_dtypes / sizeof index_dtypes[0]; d++) {
+    size_t bytes = tsr_dtype_bytes(index_dtypes[d]);
+    bool has_negative = tsr_dtype_kind_of(index_dtypes[d]) != TSR_KIND_UINT;
+    for (int64_t columns = 1; columns <= 9; columns++) {
+      for (int is_odd = 0; is_odd <= 1; is_odd++) {
+        char indices[ROWS * sizeof(int64_t)];
+        for (int64_t i = 0; i < ROWS; i++) {
+          int64_t index = i * 7 % SIZE;
+          if (is_odd && i == 150) index = has_negative ? -2 : 3;
+          if (is_odd && i == 200) index = SIZE;
+          CHECK_OK(tsr_convert(index_dtypes[d], indices + (size_t)i * bytes, TSR_I64, &index, 1));
+        }
+        check_gather(&(tsri_indexing){.rank = 2,
+                                      .dims = {ROWS, columns},
+                                      .index_strides = {1, 0},
+                                      .strides = {2, 1},
+                                      .size = SIZE,
+                                      .step = columns + 3,
+                                      .indices = indices,
+                                      .index_dtype = index_dtypes[d]});
+      }
+    }
+  }
+}
+
 TEST(gather_shares_out_one_long_row) {
   enum { N = 100003, SIZE = 1000 };
   char *indices = make_indices(TSR_I32, N, SIZE);
