@@ -192,10 +192,25 @@ static void check_scatter(const tsri_indexing *by, int64_t count, tsr_dtype dtyp
   free(right);
 }
 
+// Replaces indices that are negative or too large.
+static void keep_inside(tsr_dtype dtype, char *indices, int64_t count, int64_t size) {
+  for (int64_t i = 0; i < count; i++) {
+    char *at = indices + (size_t)i * tsr_dtype_bytes(dtype);
+    int64_t index = 0;
+    CHECK_OK(tsr_convert(TSR_I64, &index, dtype, at, 1));
+    index = (index < 0 ? -index : index) % size;
+    CHECK_OK(tsr_convert(dtype, at, TSR_I64, &index, 1));
+  }
+}
+
+// Each index dtype twice, the second time with valid indices only, which are checked together.
 TEST(scatter_add_adds_in_order_along_any_axis) {
   static const tsr_dtype dtypes[] = {TSR_F32, TSR_BF16, TSR_F16, TSR_F64, TSR_I32, TSR_I64, TSR_U8, TSR_I16};
-  for (size_t d = 0; d < sizeof index_dtypes / sizeof index_dtypes[0]; d++) {
-    char *indices = make_indices(index_dtypes[d], 140000, 20);
+  enum { INDEX_DTYPES = sizeof index_dtypes / sizeof index_dtypes[0] };
+  for (size_t d = 0; d < 2 * INDEX_DTYPES; d++) {
+    tsr_dtype index_dtype = index_dtypes[d % INDEX_DTYPES];
+    char *indices = make_indices(index_dtype, 140000, 20);
+    if (d >= INDEX_DTYPES) keep_inside(index_dtype, indices, 140000, 20);
     const tsri_indexing trials[] = {
         {.rank = 1, .dims = {377}, .index_strides = {1}, .size = 20, .step = 1},
         {.rank = 1, .dims = {70000}, .index_strides = {1}, .size = 20, .step = 1},
@@ -209,12 +224,14 @@ TEST(scatter_add_adds_in_order_along_any_axis) {
          .size = 20,
          .step = 20},
         {.rank = 1, .dims = {140000}, .index_strides = {1}, .size = 20, .step = 111},  // grouped by ranges
+        {.rank = 2, .dims = {13, 150}, .index_strides = {150, 1}, .strides = {20, 0}, .size = 20, .step = 1},
+        {.rank = 2, .dims = {30, 150}, .index_strides = {150, 1}, .strides = {0, 1}, .size = 20, .step = 150},
     };
-    static const int64_t counts[] = {20, 20, 260, 180, 420, 3600, 2200};
+    static const int64_t counts[] = {20, 20, 260, 180, 420, 3600, 2200, 260, 3000};
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
       tsri_indexing by = trials[i];
       by.indices = indices;
-      by.index_dtype = index_dtypes[d];
+      by.index_dtype = index_dtype;
       for (size_t k = 0; k < sizeof dtypes / sizeof dtypes[0]; k++) {
         bool is_wide = dtypes[k] == TSR_F32 || dtypes[k] == TSR_F64 || dtypes[k] == TSR_I64;
         if (by.dims[0] > 1000 && !is_wide && (by.step == 1 || dtypes[k] == TSR_I16))

@@ -27,25 +27,74 @@ typedef struct adding {
   int parts;
 } adding;
 
-// is_plain: the indexed axis is the last one and contiguous, so an index is the place itself.
-#define DEFINE_ADD(name, type, sum_type, wide, index_name, index_type)                           \
-  static void add_##name##_##index_name(const void *user, const tsri_index_plane *p) {           \
-    const adding *a = user;                                                                      \
-    const tsri_index_plane plane = *p;                                                           \
-    const index_type *indices = (const index_type *)(const void *)plane.indices;                 \
-    const type *source = (const type *)(const void *)a->source + plane.first;                    \
-    sum_type *sums = (sum_type *)(void *)a->sums + plane.base;                                   \
-    const bool is_plain = plane.step == 1 && plane.column == 0;                                  \
-    const uint64_t range = (uint64_t)(plane.high - plane.low);                                   \
-    for (int64_t r = 0; r < plane.rows; r++, sums += plane.row, source += plane.row_length) {    \
-      for (int64_t c = 0; c < plane.columns; c++) {                                              \
-        int64_t index = (int64_t)indices[c], position = index < 0 ? index + plane.size : index;  \
-        if ((uint64_t)(position - plane.low) >= range) continue;                                 \
-        sum_type *sum = sums + (is_plain ? position : c * plane.column + position * plane.step); \
-        *sum = (sum_type)(*sum + wide(source[c]));                                               \
-      }                                                                                          \
-      indices += plane.index_row;                                                                \
-    }                                                                                            \
+// Indices that are checked together, by vector instructions; additions by indices of which none is negative or too large need no check each. Web pages check each index,
+// as their module has to stay small.
+#if defined(__wasm__)
+enum { BLOCK = 0 };
+#else
+enum { BLOCK = 64 };
+#endif
+
+enum { AT_ONCE = 4 };  // additions whose indices and values are read before the first of them is made
+#define UNROLL _Pragma("GCC unroll 4")
+
+#define DEFINE_CHECK(name, index_type)                                                      \
+  static bool are_inside_##name(const index_type *indices, int64_t size) {                  \
+    int64_t sign = 0;                                                                       \
+    for (int k = 0; k < BLOCK; k++)                                                         \
+      sign |= (int64_t)indices[k] | (int64_t)((uint64_t)(size - 1) - (uint64_t)indices[k]); \
+    return sign >= 0;                                                                       \
+  }
+DEFINE_CHECK(u8, uint8_t)
+DEFINE_CHECK(i8, int8_t)
+DEFINE_CHECK(i16, int16_t)
+DEFINE_CHECK(i32, int32_t)
+DEFINE_CHECK(u32, uint32_t)
+DEFINE_CHECK(i64, int64_t)
+
+// add_some_: additions by `count` indices. add_block_: by BLOCK indices that are inside. is_plain: the indexed axis is the last one and contiguous, so an index is the place itself.
+#define DEFINE_ADD(name, type, sum_type, wide, index_name, index_type)                                                \
+  static inline void add_some_##name##_##index_name(const tsri_index_plane *plane, bool is_plain, int64_t column,     \
+                                                    int64_t count, const index_type *indices, const type *source,     \
+                                                    sum_type *sums) {                                                 \
+    for (int64_t c = 0; c < count; c++) {                                                                             \
+      int64_t index = (int64_t)indices[c], position = index < 0 ? index + plane->size : index;                        \
+      if ((uint64_t)position >= (uint64_t)plane->size) continue;                                                      \
+      sum_type *sum = sums + (is_plain ? position : (column + c) * plane->column + position * plane->step);           \
+      *sum = (sum_type)(*sum + wide(source[c]));                                                                      \
+    }                                                                                                                 \
+  }                                                                                                                   \
+  static inline void add_block_##name##_##index_name(const tsri_index_plane *plane, bool is_plain, int64_t column,    \
+                                                     const index_type *indices, const type *source, sum_type *sums) { \
+    for (int64_t c = 0; c < BLOCK; c += AT_ONCE) {                                                                    \
+      int64_t places[AT_ONCE];                                                                                        \
+      sum_type values[AT_ONCE];                                                                                       \
+      UNROLL for (int k = 0; k < AT_ONCE; k++) {                                                                      \
+        int64_t position = (int64_t)indices[c + k];                                                                   \
+        places[k] = is_plain ? position : (column + c + k) * plane->column + position * plane->step;                  \
+        values[k] = (sum_type)wide(source[c + k]);                                                                    \
+      }                                                                                                               \
+      UNROLL for (int k = 0; k < AT_ONCE; k++) sums[places[k]] = (sum_type)(sums[places[k]] + values[k]);             \
+    }                                                                                                                 \
+  }                                                                                                                   \
+  static void add_##name##_##index_name(const void *user, const tsri_index_plane *p) {                                \
+    const adding *a = user;                                                                                           \
+    const tsri_index_plane plane = *p; /* the compiler may keep it in registers */                                    \
+    const index_type *indices = (const index_type *)(const void *)plane.indices;                                      \
+    const type *source = (const type *)(const void *)a->source + plane.first;                                         \
+    sum_type *sums = (sum_type *)(void *)a->sums + plane.base;                                                        \
+    const bool is_plain = plane.step == 1 && plane.column == 0;                                                       \
+    for (int64_t r = 0; r < plane.rows; r++, sums += plane.row, source += plane.row_length) {                         \
+      int64_t c = 0;                                                                                                  \
+      for (; BLOCK > 0 && c + BLOCK <= plane.columns; c += BLOCK) {                                                   \
+        if (!are_inside_##index_name(indices + c, plane.size))                                                        \
+          add_some_##name##_##index_name(&plane, is_plain, c, BLOCK, indices + c, source + c, sums);                  \
+        else if (is_plain) add_block_##name##_##index_name(&plane, true, c, indices + c, source + c, sums);           \
+        else add_block_##name##_##index_name(&plane, false, c, indices + c, source + c, sums);                        \
+      }                                                                                                               \
+      add_some_##name##_##index_name(&plane, is_plain, c, plane.columns - c, indices + c, source + c, sums);          \
+      indices += plane.index_row;                                                                                     \
+    }                                                                                                                 \
   }
 #define DEFINE_ADDS(index_name, index_type)                            \
   DEFINE_ADD(8, uint8_t, uint8_t, , index_name, index_type)            \
@@ -183,7 +232,7 @@ static void add_to_range(const void *user, const tsri_range_additions *additions
   if (additions->is_first) begin_stretch(&a, additions->first, additions->last);
   a.source = additions->values;
   tsri_index_plane plane = {.rows = 1, .columns = additions->count, .indices = (const char *)additions->places};
-  plane.size = plane.high = a.count;
+  plane.size = a.count;
   plane.step = 1;
   a.run_places(&a, &plane);
   if (additions->is_last) end_stretch(&a, additions->first, additions->last);
