@@ -335,6 +335,25 @@ static bool place_code(struct lane_jit *jit, const machine_code *code) {
   return jit->memory != NULL;
 }
 
+static bool keeps_values(const jit_run *run) {
+  for (uint32_t i = 0; i < run->stream_count; i++) {
+    if (run->streams[i].kind == JIT_STREAM_OUT) return true;
+  }
+  return run->is_left_out || run->has_beyond;
+}
+
+static bool is_one_run(const tsri_lanes_program *p, const struct lane_jit *jit) {
+  if (jit->run_count != 1 || keeps_values(&jit->runs[0])) return false;
+  const jit_run *run = &jit->runs[0];
+  for (uint32_t i = 0; i < p->insn_count; i++) {
+    bool is_outside = i < run->first || i >= run->first + run->count;
+    bool is_mask =
+        p->insns[i].op == EXEC_NARROW_UNIT;  // of lanes below a bound, mostly all of a block or its first ones
+    if (is_outside && !is_mask && (p->reg_slots[i] & 1) && p->insns[i].dst >= p->scalar_count) return false;
+  }
+  return true;
+}
+
 static bool compile(const tsri_lanes_program *p, const jit_target *target, struct lane_jit *jit, machine_code *code) {
   scratch s = {0};
   bool is_done = scratch_init(p, &s);
@@ -347,6 +366,7 @@ static bool compile(const tsri_lanes_program *p, const jit_target *target, struc
     if (!jit->runs[i].is_left_out) jit->run_at[jit->runs[i].first] = (uint16_t)(i + 1);
   }
   scratch_deinit(&s);
+  jit->is_one_run = is_done && is_one_run(p, jit);
   return is_done && (jit->run_count == 0 || code->listing || place_code(jit, code));
 }
 

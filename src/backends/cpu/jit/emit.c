@@ -58,10 +58,10 @@ static void emit_function(jit_emitter *e) {
 }
 
 uint32_t tsri_jit_best_parts(jit_ir *ir) {
-  enum { FEWEST = 8, MOST_OPS = 512, SPARE = 6 };
+  enum { MOST_OPS = 512, SPARE = 6 };
   jit_emitter e;
   uint32_t parts = 1;
-  if (tsri_jit_emitter_init(&e, ir) && ir->count >= FEWEST) {
+  if (tsri_jit_emitter_init(&e, ir)) {
     uint32_t pressure = tsri_jit_pressure(&e);
     while (parts < JIT_MOST_PARTS && 2 * parts * pressure + SPARE <= e.reg_count && 2 * parts * ir->count <= MOST_OPS) {
       parts *= 2;

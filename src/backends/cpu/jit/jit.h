@@ -69,6 +69,7 @@ struct lane_jit {
   uint32_t run_count;
   jit_run *runs;
   uint16_t *run_at;  // by instruction: number of the run that begins there, from 1; 0: none
+  bool is_one_run;   // all that is done on lanes is one run, whose values stay in the processor's registers
 };
 
 // Compiles the program's runs for "avx2", "avx512" or "neon". NULL: nothing of it can be compiled, or not here; for lack of memory and

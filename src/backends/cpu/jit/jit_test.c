@@ -290,6 +290,32 @@ TEST(chains_run_compiled_at_any_length) {
 }
 
 // Forty values that are all needed at the end: more than there are registers.
+// A block costs more than some hundred lanes, so code that needs no registers in memory gets large ones; also if elements turn out to be read backwards, through a register.
+TEST(chains_of_many_elements_run_in_few_blocks) {
+  REQUIRE_COMPILER();
+  enum { N = 300007, MOST_BLOCKS = 16 };
+  static const char *const places[] = {"i", "n - 1 - i"};
+  float *x = all_kinds(N), *wanted = malloc(N * sizeof *x), *is = malloc(N * sizeof *x);
+  for (int i = 0; i < 2; i++) {
+    char text[256];
+    snprintf(text, sizeof text,
+             "kernel k<WG = 256>(in f32 x[], out f32 y[], u32 n) {\n"
+             "  u32 i = global.x;\n  if (i < n) { y[i] = abs(x[%s]) + 1.5; }\n}\n",
+             places[i]);
+    tsri_lanes_program *program = program_from(text, NULL, false);
+    CHECK_OK(launch(program, first_level(), false, x, wanted, N));
+    jit_counts before = tsri_jit_counts();
+    CHECK_OK(launch(program, first_level(), true, x, is, N));
+    jit_counts after = tsri_jit_counts();
+    CHECK(after.compiled > before.compiled && after.compiled <= before.compiled + MOST_BLOCKS);
+    check_elements(places[i], TSR_F32, is, wanted, N, 0);
+    tsri_lanes_release(program);
+  }
+  free(x);
+  free(wanted);
+  free(is);
+}
+
 TEST(values_beyond_the_registers_are_spilled) {
   REQUIRE_COMPILER();
   enum { N = 1000, VALUES = 40 };
