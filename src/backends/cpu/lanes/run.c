@@ -374,6 +374,12 @@ static uint32_t even_lanes(uint64_t items, int threads, uint32_t most) {
   return lanes < LEAST_LANES ? LEAST_LANES : lanes < most ? (uint32_t)lanes : most;
 }
 
+#if defined(__wasm__)
+static uint32_t most_lanes(const lane_launch *launch, int threads) {
+  (void)threads;
+  return launch->program->lanes;
+}
+#else
 // Whether every buffer has an element for each item, so that loads refer to the buffer and need no register.
 static bool has_element_for_each_item(const lane_launch *launch) {
   const tsri_lanes_program *p = launch->program;
@@ -384,25 +390,20 @@ static bool has_element_for_each_item(const lane_launch *launch) {
   return launch->may_alias_memory;
 }
 
-// Lanes of a block at most. Compiled code that needs no registers in memory takes as many as LARGE_WORK has room for, if it is interpreted after all: a block costs some 80 ns
-// beside its lanes, a tenth of the time of a sum of two arrays. With several threads each gets some blocks.
+// Lanes of a block at most. Compiled code that needs no registers in memory gets more than p->lanes, as a block costs some 80 ns beside its lanes, a tenth of the time of a sum
+// of two arrays. It may be interpreted after all: LARGE_WORK limits the registers that this would need. With several threads each gets some blocks.
 static uint32_t most_lanes(const lane_launch *launch, int threads) {
-  const tsri_lanes_program *p = launch->program;
-#if !defined(__wasm__)
   enum { LARGE_WORK = 2 << 20, MOST = 1 << 16, BLOCKS_PER_THREAD = 8, SCRATCH_BYTES = 20 };
-  bool may_be_large = launch->items_x > p->lanes && launch->jit && launch->jit->is_one_run;
-  if (may_be_large && !p->has_loop && p->local_count == 0 && has_element_for_each_item(launch)) {
-    uint64_t lane_bytes = SCRATCH_BYTES + 4 * (uint64_t)p->reg4_count + 8 * (uint64_t)p->reg8_count;
-    uint64_t most = LARGE_WORK / lane_bytes, share = launch->items_x / ((uint64_t)threads * BLOCKS_PER_THREAD);
-    if (most > MOST) most = MOST;
-    if (threads > 1 && most > share) most = share;
-    if (most > p->lanes) return (uint32_t)(most / 64 * 64);
-  }
-#else
-  (void)launch, (void)threads;
-#endif
-  return p->lanes;
+  const tsri_lanes_program *p = launch->program;
+  bool may_be_large = launch->items_x > p->lanes && launch->jit && launch->jit->is_one_run && !p->has_loop;
+  if (!may_be_large || p->local_count > 0 || !has_element_for_each_item(launch)) return p->lanes;
+  uint64_t lane_bytes = SCRATCH_BYTES + 4 * (uint64_t)p->reg4_count + 8 * (uint64_t)p->reg8_count;
+  uint64_t most = LARGE_WORK / lane_bytes, share = launch->items_x / ((uint64_t)threads * BLOCKS_PER_THREAD);
+  if (most > MOST) most = MOST;
+  if (threads > 1 && most > share) most = share;
+  return most > p->lanes ? (uint32_t)(most / 64 * 64) : p->lanes;
 }
+#endif
 
 static double count_items(const tsri_lanes_program *p, const uint32_t groups[3]) {
   return (double)p->group[0] * p->group[1] * p->group[2] * groups[0] * groups[1] * groups[2];
