@@ -39,7 +39,7 @@ typedef struct row_shape {
 enum { SHORT_GROUP = 128, SPAN_GROUP = 256 };
 
 // A row that a part of a subgroup can hold gets that; else the smallest work-group that holds it; else several
-// work-groups.
+// work-groups. A row that is not divided has more than team * (held - 4) elements: the kernels rely on that.
 static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning, int64_t n) {
   int limit = (int)device->limits.max_group_size,
       most = TSRI_TUNED(tuning, row_group) < limit ? TSRI_TUNED(tuning, row_group) : limit;
