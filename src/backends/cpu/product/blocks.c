@@ -55,7 +55,7 @@ typedef struct chunk {
   int64_t a_panel_count, b_panel_count;
   bool is_thin;  // few panels of a: the thread that multiplies by a panel of b packs it first, into its own cache
   bool
-      is_a_late;  // a panel of a is packed right before its tiles, into memory that its band reuses, so that it stays in the cache
+      is_a_late;  // split elements: a panel of a is packed right before its tiles (pack_late), so that it stays in the cache
   int64_t block_b;               // panels of b in a block of the result
   int64_t bands, column_blocks;  // blocks below each other and side by side
   int parts;
@@ -226,9 +226,10 @@ static void pack_groups(chunk *c, const packing *in, int64_t first, int64_t last
   for (; groups->least && packed < last; packed++, panels += bytes) least[packed] = groups->least(panels, 1, bytes, 0);
 }
 
+// As is_a_late, and known to be false where there are no groups.
 static bool packs_a_late(const chunk *c) { return tsri_product_is_split(c->p) && c->is_a_late; }
 
-// Where panel `panel` of a is: with is_a_late in the memory of the first panel of the band it is in.
+// Where panel `panel` of a is packed. Panels that are packed late all use the memory of the first panel of their band, which one thread multiplies.
 static char *panel_of_a(const chunk *c, int64_t panel) {
   int64_t place = panel;
   if (packs_a_late(c)) {
@@ -306,8 +307,9 @@ static packing packing_of_b(const chunk *c) {
 static void pack_part(void *user, int part) {
   chunk *c = user;
   packing a = packing_of_a(c), b = packing_of_b(c);
-  if (!packs_a_late(c))
+  if (!packs_a_late(c)) {
     pack_panels(c, &a, c->a_panel_count * part / c->parts, c->a_panel_count * (part + 1) / c->parts);
+  }
   pack_panels(c, &b, c->b_panel_count * part / c->parts, c->b_panel_count * (part + 1) / c->parts);
 }
 

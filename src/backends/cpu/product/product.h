@@ -260,6 +260,8 @@ void tsri_product_run_vector(const tsri_product *p);
 #else
 // The tiles that split f32 or f16 into bf16, if `units` allows them and they are faster for a packed product of this size; else NULL.
 const tsri_product_groups *tsri_product_split_for(uint32_t units, const tsri_product *p);
+
+// Whether the product has such tiles.
 static inline bool tsri_product_is_split(const tsri_product *p) { return p->groups && p->groups->packed_bytes; }
 
 // Computes a tile of such a product, by multiply-adds of f32 where the instructions would lose something.

@@ -100,8 +100,8 @@ void tsri_product_split_tile(const tsri_product *p, const tsri_group_tile *tile,
 #if TSRI_HAS_GROUPS
 static int64_t whole(int64_t x, int64_t piece) { return (x + piece - 1) / piece * piece; }
 
-// Compares the times of both ways, in units of 1/32 of a multiply-add of f32 by AVX-512: `split_work` for a multiplication of split elements, `packing_work` for splitting an element rather than packing
-// it. Sums by AMX are made of whole registers, 16 lines with 32 elements along k.
+// Compares both ways, in units of 1/32 of a multiply-add of f32 by AVX-512: `split_work` for a multiplication of split elements, and `packing_work` for each element that is split. Sums by AMX are made of
+// whole registers, 16 lines with 32 elements along k.
 static bool is_worth_splitting(const tsri_product *p, double split_work, double packing_work) {
   enum { WORK = 32, SIDE = 16, UNIT = 32 };
   double lines = (double)(p->m + p->n), m = (double)p->m, n = (double)whole(p->n, SIDE), k = (double)p->k;
@@ -110,10 +110,16 @@ static bool is_worth_splitting(const tsri_product *p, double split_work, double 
 }
 #endif
 
+// For f32 the numbers are larger than those of AMX at its full speed (15 and 300), so that products are split only where that was faster on one and two threads, and not slower on sixteen, of a Xeon that slows AMX down most of the
+// time: from 512^3 on, not 256^3 or 4096 x 128 x 128. The choice does not depend on the number of threads, so that bits do not.
 const tsri_product_groups *tsri_product_split_for(uint32_t units, const tsri_product *p) {
 #if TSRI_HAS_GROUPS
+  const double least_f32_work = 1 << 25;
+  double work = (double)p->m * (double)p->n * (double)p->k;
+  bool is_f32 = !p->is_narrow && p->sum_bytes == sizeof(float) && work >= least_f32_work;
   bool is_f16 = p->is_narrow && !p->is_bf16 && !p->has_integers && p->element == 2;
   if (p->quant || !(units & TSRI_CPU_AMX)) return NULL;
+  if (is_f32 && is_worth_splitting(p, 16, 4000)) return &tsri_product_f32_amx;
   if (is_f16 && is_worth_splitting(p, 12, 400)) return &tsri_product_f16_amx;
 #endif
   (void)units, (void)p;

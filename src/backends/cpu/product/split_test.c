@@ -325,15 +325,23 @@ TEST(split_products_of_f16_are_those_of_f32) {
 // --- The choice -------------------------------------------------------------------------------------------------------------
 
 TEST(small_products_are_not_split) {
-  tsri_product p = {.is_narrow = true, .element = 2, .sum_bytes = sizeof(float), .m = 1024, .n = 1024, .k = 1024};
-  CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f16_amx);
+  tsri_product p = {.element = 4, .sum_bytes = sizeof(float), .m = 1024, .n = 1024, .k = 1024};
+  CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f32_amx);
   CHECK(tsri_product_split_for(TSRI_CPU_VNNI | TSRI_CPU_BF16, &p) == NULL);
   p.m = 17;
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == NULL);
+  p.m = p.n = p.k = 256;
+  CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == NULL);
+  p.m = p.n = p.k = 512;
+  CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f32_amx);
+  p.n = p.k = 1024;
   p.m = 1024;
   p.k = 8;
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == NULL);
   p.k = 1024;
+  p.is_narrow = true;
+  p.element = 2;
+  CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f16_amx);
   p.is_bf16 = true;
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == NULL);
 }
