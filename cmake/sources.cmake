@@ -62,6 +62,7 @@ function(tessera_library_sources out)
     list(FILTER found EXCLUDE REGEX "/cpu/jit/|/cpu/lapack/|/cpu/host\\.c$") # jit_wasm.c and lapack_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/cpu/later\\.c$|/runtime/(track|tape_graph|tape_group|tape_order)\\.c$") # later_wasm.c, track_wasm.c and tape_graph_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/lang/emit/(c|spirv)/|/lang/emit/dialects\\.c$") # dialects_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/ops/norm_gradient\\.c$") # norm_gradient_wasm.c in its place
     list(FILTER found EXCLUDE REGEX "/runtime/profile/|/graph/profiled\\.c$") # profile_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/runtime/placing\\.c$|/graph/place\\.c$") # place_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/graph/(chain|paired)\\.c$") # chain_wasm.c in their place

@@ -337,7 +337,7 @@ typedef struct tsri_softmax_op {
 // (from - mean)^2, and the mean is taken for 0 unless is_centred (rms_norm). Both tensors are row-major; weight and bias have n elements. f16 and bf16 are computed in f32
 // and rounded once.
 //
-// NORM_GRADIENT, of f32: g is the gradient of the result; `to` receives that of `from`, dweight and dbias those of weight and bias, also where there are none. All are row-major.
+// NORM_GRADIENT, of f32: g is the gradient of the result; `to` receives that of `from`, dweight and dbias those of weight and bias, also where there are none. `bias`, if there is one, has the shape of `from` and is added to the gradient of `from`. All are row-major.
 typedef struct tsri_norm_op {
   int64_t rows, n;
   double eps;

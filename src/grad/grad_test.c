@@ -228,6 +228,38 @@ TEST(gradients_of_reductions_rows_and_products) {
   finish();
 }
 
+// Gradients of x + norm(x) by x and the weight, in one row.
+static tsr_tensor *gradients_of_residual(tsr_dtype dtype, bool is_centred) {
+  enum { ROWS = 21, SIZE = 37 };
+  tsr_tensor *xs[2] = {tsr_cast(tsr_randn(dev, TSR_F32, TSR_SHAPE(ROWS, SIZE), 1), dtype),
+                       tsr_cast(tsr_randn(dev, TSR_F32, TSR_SHAPE(SIZE), 2), dtype)};
+  tsr_tensor *g = tsr_cast(tsr_randn(dev, TSR_F32, TSR_SHAPE(ROWS, SIZE), 3), dtype), *found[2];
+  CHECK_OK(tsr_grad_begin());
+  for (int i = 0; i < 2; i++) CHECK_OK(tsr_grad_watch(xs[i]));
+  tsr_tensor *x = tsr_mul_scalar(xs[0], 3);
+  tsr_tensor *y = is_centred ? tsr_layer_norm(x, xs[1], NULL, 1e-5) : tsr_rms_norm(x, xs[1], 1e-5);
+  CHECK_OK(tsr_grad(tsr_add(x, y), &(tsr_grad_desc){.cotangent = g}, xs, 2, found));
+  tsr_grad_end();
+  tsr_tensor *rows[2] = {tsr_reshape(found[0], TSR_SHAPE(-1)), found[1]};
+  tsr_tensor *joined = tsr_cast(tsr_concat(rows, 2, 0), TSR_F64);
+  for (int i = 0; i < 2; i++) tsr_release(found[i]);
+  return joined;
+}
+
+// In f32 the CPU's operator for the gradient of a norm adds the gradient so far itself; in f64 it is a composition.
+TEST(the_gradient_of_a_norm_is_added_to_the_gradient_so_far) {
+  begin();
+  for (int is_centred = 0; is_centred < 2; is_centred++) {
+    tsr_tensor *wide = gradients_of_residual(TSR_F64, is_centred != 0);
+    tsr_tensor *error = tsr_abs(tsr_sub(gradients_of_residual(TSR_F32, is_centred != 0), wide));
+    double largest = 0, off = 0;
+    CHECK_OK(tsr_item(tsr_max(tsr_abs(wide), NULL, 0, false), &largest));
+    CHECK_OK(tsr_item(tsr_max(error, NULL, 0, false), &off));
+    CHECK(largest > 1 && off <= 1e-6 * largest);
+  }
+  finish();
+}
+
 static tsr_tensor *numbers(tsr_shape shape, const int32_t *values, int count) {
   return tsr_from_data(dev, TSR_I32, shape, values, (size_t)count * sizeof *values);
 }

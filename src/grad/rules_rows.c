@@ -74,10 +74,12 @@ static tsr_tensor *gradient_of_norm(const grad_view *v, tsr_tensor *x, tsr_tenso
   int weight = given->has_weight ? next++ : 0, bias = given->has_bias ? next : 0;
   tsr_tensor *wide = weight ? tsri_grad_wide(v->inputs[weight]) : NULL, *results[3];
   bool is_native = tsri_norm_has_gradient(x, g, wide);
-  bool is_whole = !is_native && !tsri_grad_is_remembered() && tsri_norm_one_pass(x, g, wide, plus, given, results);
-  if (is_native) tsri_norm_gradients(x, g, wide, given, results);
+  bool may_add = !tsri_grad_is_remembered();  // operators that add `plus` have no gradient
+  bool is_whole = !is_native && may_add && tsri_norm_one_pass(x, g, wide, plus, given, results);
+  if (is_native) tsri_norm_gradients(x, g, wide, may_add ? plus : NULL, given, results);
   else if (!is_whole) compose_norm(given, x, g, wide, results);
-  if (plus && !is_whole) results[0] = tsr_add(plus, results[0]);
+  bool has_added = is_whole || (is_native && may_add);
+  if (plus && !has_added) results[0] = tsr_add(plus, results[0]);
   if (weight && v->wants[weight]) v->gradients[weight] = results[1];
   if (bias && v->wants[bias]) v->gradients[bias] = results[2];
   return results[0];

@@ -19,25 +19,28 @@ static tsri_native_op describe(const tsri_layout *x, tsr_dtype dtype, const tsri
   return op;
 }
 
-// Inputs: x, g, and the weight if there is one. Outputs: the gradients of x, weight and bias.
+// Inputs: x, g, then as far as they are given the weight and what is added to the gradient of x. Outputs: the gradients of x, weight and bias.
 static tsr_status run(const tsri_kernel_run *run) {
   const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
   size_t element = tsr_dtype_bytes(run->dtype);
-  int weight = given->has_weight ? 2 : 0;
+  int weight = given->has_weight ? 2 : 0, last = run->input_count - 1;
   tsri_native_op op = describe(&run->layouts[0], run->dtype, given);
   tsri_norm_op *norm = &op.is.norm;
+  norm->has_bias = last > 1 && last != weight;
   norm->from.offset = (size_t)run->layouts[0].offset * element;
   norm->g.offset = (size_t)run->layouts[1].offset * element;
   norm->weight.offset = (size_t)run->layouts[weight].offset * element;
+  norm->bias.offset = (size_t)run->layouts[last].offset * element;
   tsri_place_bind(&norm->from, run->inputs[0]);
   tsri_place_bind(&norm->g, run->inputs[1]);
   tsri_place_bind(&norm->weight, run->inputs[weight]);
+  tsri_place_bind(&norm->bias, run->inputs[last]);
   tsri_place_bind(&norm->to, run->outputs[0]);
   tsri_place_bind(&norm->dweight, run->outputs[1]);
   tsri_place_bind(&norm->dbias, run->outputs[2]);
-  tsr_buffer *const buffers[] = {run->outputs[0], run->outputs[1], run->outputs[2],
-                                 run->inputs[0],  run->inputs[1],  run->inputs[weight]};
-  tsr_status status = tsri_device_run_op_writing(run->device, &op, buffers, 3, 6);
+  tsr_buffer *const buffers[] = {run->outputs[0], run->outputs[1],     run->outputs[2],  run->inputs[0],
+                                 run->inputs[1],  run->inputs[weight], run->inputs[last]};
+  tsr_status status = tsri_device_run_op_writing(run->device, &op, buffers, 3, 7);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "norm: its gradient is native on one device and came to run on another");
 }
@@ -56,12 +59,14 @@ bool tsri_norm_has_gradient(const tsr_tensor *x, const tsr_tensor *g, const tsr_
   return tsri_device_takes(device, &op);
 }
 
-void tsri_norm_gradients(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, const tsri_norm_attributes *given,
-                         tsr_tensor *out_gradients[3]) {
+void tsri_norm_gradients(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, tsr_tensor *plus,
+                         const tsri_norm_attributes *given, tsr_tensor *out_gradients[3]) {
   const tsri_op *op = &tsri_op_norm_gradient;
   tsri_norm_attributes attributes = *given;
-  tsr_tensor *inputs[3] = {tsr_contiguous(x), tsr_contiguous(g), weight ? tsr_contiguous(weight) : NULL};
-  int count = weight ? 3 : 2;
+  tsr_tensor *inputs[4] = {tsr_contiguous(x), tsr_contiguous(g)};
+  int count = 2;
+  if (weight) inputs[count++] = tsr_contiguous(weight);
+  if (plus) inputs[count++] = tsr_contiguous(plus);
   tsr_status status = TSR_OK;
   for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
   attributes.has_bias = false;

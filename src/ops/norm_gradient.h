@@ -8,9 +8,9 @@
 // Whether the device has it. x and g, the result's gradient, are usable, of one dtype and shape; weight may be NULL.
 bool tsri_norm_has_gradient(const tsr_tensor *x, const tsr_tensor *g, const tsr_tensor *weight);
 
-// The gradients of x, weight and bias, where tsri_norm_has_gradient. Of `given`, has_bias is not read.
+// The gradients of x, weight and bias, where tsri_norm_has_gradient. `plus`, which may be NULL and has the shape and the dtype of x, is added to the first. Of `given`, has_bias is not read.
 extern const tsri_op tsri_op_norm_gradient;
-void tsri_norm_gradients(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, const tsri_norm_attributes *given,
-                         tsr_tensor *out_gradients[3]);
+void tsri_norm_gradients(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, tsr_tensor *plus,
+                         const tsri_norm_attributes *given, tsr_tensor *out_gradients[3]);
 
 #endif

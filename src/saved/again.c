@@ -266,7 +266,7 @@ static const struct {
   again_family family;
 } parts[] = {
     {&tsri_op_resize_table, {NULL, 0, 0, NULL, tsri_again_resize_table}},
-    {&tsri_op_norm_gradient, {NULL, 2, 3, NULL, tsri_again_norm_gradient}},
+    {&tsri_op_norm_gradient, {NULL, 2, 4, NULL, tsri_again_norm_gradient}},
     {&tsri_op_norm_one_pass, {NULL, 2, 4, NULL, tsri_again_norm_one_pass}},
     {&tsri_op_channel_statistics, {NULL, 1, 1, tsri_again_channel_statistics, NULL}},
     {&tsri_op_channel_slopes, {NULL, 4, 4, tsri_again_channel_slopes, NULL}},

@@ -63,12 +63,12 @@ static tsr_tensor *norm_of(const tsri_again *s, tsr_tensor *const *xs) {
 }
 
 // Gradients by x, weight and bias. A norm without a weight has one of ones here; nobody reads its gradient. What is added to the gradient by x may be the last input.
-static tsr_status norm_gradients(const tsri_again *s, bool may_add, tsr_tensor **out) {
+tsr_status tsri_again_norm_gradient(const tsri_again *s, tsr_tensor **out) {
   const tsri_norm_attributes *g = TSRI_AGAIN_GIVEN(s, norm);
   tsr_tensor *x = s->inputs[0];
   tsr_shape shape = x->layout.shape;
   uint32_t given = 2u + (g->has_weight != 0);
-  bool adds = may_add && s->input_count == given + 1 && tsri_shape_equal(s->inputs[given]->layout.shape, shape);
+  bool adds = s->input_count == given + 1 && tsri_shape_equal(s->inputs[given]->layout.shape, shape);
   if (s->result_count != 3 || s->input_count != given + adds || shape.rank == 0) return wrong(s, "an input");
   tsr_shape row = TSR_SHAPE(shape.dims[shape.rank - 1]);
   gradient_of of = {.function = norm_of, .xs = {x}, .cotangent = s->inputs[1]};
@@ -79,8 +79,6 @@ static tsr_status norm_gradients(const tsri_again *s, bool may_add, tsr_tensor *
   return status;
 }
 
-tsr_status tsri_again_norm_gradient(const tsri_again *s, tsr_tensor **out) { return norm_gradients(s, false, out); }
-
 // The row, followed by rows of zeros up to the shape of `wanted`. The original result has partial sums in several rows, as many as its device likes; only their
 // total matters.
 static tsr_tensor *as_parts(tsr_tensor *row, const tsri_result *wanted) {
@@ -89,7 +87,7 @@ static tsr_tensor *as_parts(tsr_tensor *row, const tsri_result *wanted) {
 }
 
 tsr_status tsri_again_norm_one_pass(const tsri_again *s, tsr_tensor **out) {
-  tsr_status status = norm_gradients(s, true, out);
+  tsr_status status = tsri_again_norm_gradient(s, out);
   for (int i = 1; i < 3 && status == TSR_OK; i++) {
     bool fits = s->results[i].shape.rank == 2 && s->results[i].shape.dims[0] >= 1;
     if (!fits) status = wrong(s, "a result");

@@ -233,10 +233,12 @@ static tsr_tensor *training(tsr_tensor *x) {
       tsr_conv(tsr_reshape(x, TSR_SHAPE(1, 2, 4, 4)), w[0], NULL, &(tsr_conv_desc){.padding = TSR_PADDING_SAME});
   CHECK_OK(tsr_batch_norm_train(maps, mean, variance, w[1], NULL, 0.1, 1e-5, &normed));
   tsr_tensor *pooled = tsr_max_pool(tsr_relu(normed), &(tsr_pool_desc){.size = {2, 1}});
-  tsr_tensor *rows = tsr_layer_norm(tsr_reshape(pooled, TSR_SHAPE(1, 4, 8)), w[2], w[3], 1e-5);
+  tsr_tensor *halves = tsr_mul_scalar(tsr_reshape(pooled, TSR_SHAPE(1, 4, 8)), 0.5);
+  tsr_tensor *rows = tsr_layer_norm(halves, w[2], w[3], 1e-5);
   tsr_tensor *heads = tsr_permute(tsr_reshape(rows, TSR_SHAPE(1, 4, 2, 4)), (int[]){0, 2, 1, 3}, 4);
   tsr_tensor *seen = tsr_attention(heads, heads, heads, NULL, &(tsr_attention_desc){.causal = true});
-  tsr_tensor *back = tsr_reshape(tsr_permute(seen, (int[]){0, 2, 1, 3}, 4), TSR_SHAPE(4, 8));
+  tsr_tensor *found = tsr_reshape(tsr_permute(seen, (int[]){0, 2, 1, 3}, 4), TSR_SHAPE(1, 4, 8));
+  tsr_tensor *back = tsr_reshape(tsr_add(halves, found), TSR_SHAPE(4, 8));
   tsr_tensor *loss = tsr_cross_entropy(tsr_matmul(back, w[4]), labels, 1, NULL);
   CHECK_OK(tsr_grad(loss, NULL, w, COUNT, gradients));
   CHECK_OK(tsr_grad_end());

@@ -11,8 +11,8 @@
 typedef struct norm_gradient {
   tsri_norm_row row;
   tsri_norm_gradient_lines lines;
-  const float *x, *g;
-  float *dx, *sums;  // sums: for each chunk dweight and dbias
+  const float *x, *g, *plus;  // `plus` may be NULL
+  float *dx, *sums;           // sums: for each chunk dweight and dbias
   int64_t rows, chunk_rows, chunks;
   int parts;
 } norm_gradient;
@@ -24,7 +24,8 @@ static void run_chunks(void *user, int part) {
     int64_t first = i * w->chunk_rows, count = w->rows - first < w->chunk_rows ? w->rows - first : w->chunk_rows;
     float *sums = w->sums + i * 2 * n;
     memset(sums, 0, (size_t)(2 * n) * sizeof *sums);
-    w->lines(&w->row, w->x + first * n, w->g + first * n, w->dx + first * n, sums, sums + n, count);
+    w->lines(&w->row, w->x + first * n, w->g + first * n, w->plus ? w->plus + first * n : NULL, w->dx + first * n, sums,
+             sums + n, count);
   }
 }
 
@@ -49,6 +50,7 @@ tsr_status tsri_cpu_norm_gradient(cpu_device *device, const tsri_norm_op *op) {
                      .dx = (float *)(void *)tsri_cpu_place(op->to),
                      .rows = op->rows,
                      .chunk_rows = each < LEAST_ROWS ? LEAST_ROWS : each};
+  if (op->has_bias) w.plus = (const float *)(const void *)tsri_cpu_place(op->bias);
   if (op->has_weight) w.row.weight = tsri_cpu_place(op->weight);
   w.chunks = (op->rows + w.chunk_rows - 1) / w.chunk_rows;
   w.sums = (float *)(void *)tsri_cpu_scratch(device, (size_t)(w.chunks * 2 * op->n) * sizeof *w.sums);

@@ -49,35 +49,58 @@ static void sums_of(const tsri_norm_row *row, const float *x, const float *g, fl
   *out_dx = sum_lanes(dx_sum) + dx_rest;
 }
 
-static void one_row(const tsri_norm_row *row, const float *x, const float *g, float *dx, float *dweight, float *dbias) {
+// Numbers of a row that its gradients are computed from.
+typedef struct row_numbers {
+  float mean, r, d_mean, dn_mean;
+} row_numbers;
+
+static void spread(const tsri_norm_row *row, const float *x, const float *g, row_numbers *numbers) {
+  float n = (float)row->n, d = 0, dx = 0;
+  float r = 1 / sqrtf(squares_of(x, row->n, numbers->mean) / n + (float)row->eps);
+  sums_of(row, x, g, numbers->mean, &d, &dx);
+  numbers->r = r;
+  numbers->d_mean = row->is_centred ? d / n : 0;
+  numbers->dn_mean = dx * r / n;
+}
+
+static void one_row(const tsri_norm_row *row, const row_numbers *numbers, const float *x, const float *g,
+                    const float *added, float *dx, float *dweight, float *dbias) {
   const float *weight = row->weight;
-  float n = (float)row->n, d_mean = 0, dn_mean = 0;
-  float mean = row->is_centred ? sum_of(x, row->n) / n : 0;
-  float r = 1 / sqrtf(squares_of(x, row->n, mean) / n + (float)row->eps);
-  sums_of(row, x, g, mean, &d_mean, &dn_mean);
-  d_mean = row->is_centred ? d_mean / n : 0;
-  dn_mean = dn_mean * r / n;
-  vec middle = repeat(mean), scale = repeat(r), d_middle = repeat(d_mean), dn_middle = repeat(dn_mean);
+  float mean = numbers->mean, r = numbers->r;
+  vec middle = repeat(mean), scale = repeat(r), d_middle = repeat(numbers->d_mean),
+      dn_middle = repeat(numbers->dn_mean);
   int64_t i = 0;
   for (; i + WIDTH <= row->n; i += WIDTH) {
     vec cotangent = load(g + i), normed = times(minus(load(x + i), middle), scale);
     vec d = weight ? times(cotangent, load(weight + i)) : cotangent;
-    store(dx + i, times(scale, minus(minus(d, d_middle), times(normed, dn_middle))));
+    vec by_x = times(scale, minus(minus(d, d_middle), times(normed, dn_middle)));
+    store(dx + i, added ? plus(load(added + i), by_x) : by_x);
     store(dweight + i, plus(load(dweight + i), times(cotangent, normed)));
     store(dbias + i, plus(load(dbias + i), cotangent));
   }
   for (; i < row->n; i++) {
     float normed = (x[i] - mean) * r, d = weight ? g[i] * weight[i] : g[i];
-    dx[i] = r * (d - d_mean - normed * dn_mean);
+    dx[i] = (added ? added[i] : 0) + r * (d - numbers->d_mean - normed * numbers->dn_mean);
     dweight[i] += g[i] * normed;
     dbias[i] += g[i];
   }
 }
 
-static void rows(const tsri_norm_row *row, const float *x, const float *g, float *dx, float *dweight, float *dbias,
-                 int64_t count) {
-  for (int64_t i = 0; i < count; i++) {
-    one_row(row, x + i * row->n, g + i * row->n, dx + i * row->n, dweight, dbias);
+// A few rows at a time: each step waits for sums of the step before, and meanwhile the same step of the next rows is computed.
+static void rows(const tsri_norm_row *row, const float *x, const float *g, const float *added, float *dx,
+                 float *dweight, float *dbias, int64_t count) {
+  enum { TOGETHER = 4 };
+  row_numbers numbers[TOGETHER];
+  int64_t n = row->n;
+  for (int64_t first = 0; first < count; first += TOGETHER) {
+    int64_t last = count - first < TOGETHER ? count : first + TOGETHER;
+    for (int64_t i = first; i < last; i++) {
+      numbers[i - first].mean = row->is_centred ? sum_of(x + i * n, n) / (float)n : 0;
+    }
+    for (int64_t i = first; i < last; i++) spread(row, x + i * n, g + i * n, &numbers[i - first]);
+    for (int64_t i = first; i < last; i++) {
+      one_row(row, &numbers[i - first], x + i * n, g + i * n, added ? added + i * n : NULL, dx + i * n, dweight, dbias);
+    }
   }
 }
 
