@@ -313,13 +313,15 @@ static bool is_native(const grad_view *v) {
 }
 
 void tsri_gradient_attention(const grad_view *v) {
-  tsr_tensor *results[3];
+  tsri_attention_attributes given = *TSRI_GIVEN(v, attention);
+  tsr_tensor *results[3], *g = v->cotangents[0];
   if (!is_native(v)) {
     if (!go_back_in_tiles(v)) compose(v);
     return;
   }
-  tsri_attention_gradients(v->inputs, v->input_count, v->cotangents[0], TSRI_GIVEN(v, attention), is_joined(v),
-                           results);
+  if (given.is_tiled) g = tsr_transpose(g, 1, 2);
+  given.is_tiled = false;  // the operator takes a cotangent of the shape [batch, head, position, element]
+  tsri_attention_gradients(v->inputs, v->input_count, g, &given, is_joined(v), results);
   for (int i = 0; i < 3; i++) {
     if (v->wants[i]) v->gradients[i] = results[i];
   }

@@ -266,7 +266,7 @@ static tsr_tensor *table_of(const tsr_attention_desc *desc) {
   return tsri_then(tsri_then(tsr_concat(parts, 2, 1), lengths), blocks);
 }
 
-// Tiles give [batch, position, head, element], which is seen as `shape`. If gradients may be asked for, sums of exponentials are a second result.
+// Tiles, and the CPU's native operator, give [batch, position, head, element], which is seen as `shape`. If gradients may be asked for, sums of exponentials are a second result.
 static tsr_tensor *record_kernel(tsr_device *device, tsr_dtype dtype, tsr_shape shape, tsr_tensor *const *inputs,
                                  int count, const tsri_attention_attributes *given) {
   const tsri_op *op = TSRI_BODY(attention);
@@ -317,7 +317,9 @@ static tsr_tensor *record(const tsri_attention_inputs *in, const tsr_attention_d
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, count, &device);
   if (status == TSR_OK) {
     attributes.is_tiled =
-        tsri_attention_fits_tiles(device, dtype, &attributes, in->q->layout.shape, in->v->layout.shape);
+        tsri_device_is_cpu(device)
+            ? tsri_attention_is_native(device, dtype, inputs, count, &attributes)
+            : tsri_attention_fits_tiles(device, dtype, &attributes, in->q->layout.shape, in->v->layout.shape);
   }
   tsr_tensor *result =
       status == TSR_OK ? record_kernel(device, dtype, shape, inputs, count, &attributes) : tsri_tensor_fail(status);

@@ -99,6 +99,14 @@ static bool describe_run(const tsri_kernel_run *run, tsri_native_kind kind, int 
   return true;
 }
 
+bool tsri_attention_is_native(const tsr_device *device, tsr_dtype dtype, tsr_tensor *const *inputs, int count,
+                              const tsri_attention_attributes *given) {
+  const tsri_layout *layouts[MOST_INPUTS];
+  tsri_native_op native;
+  for (int i = 0; i < count; i++) layouts[i] = &inputs[i]->layout;
+  return describe(TSRI_NATIVE_ATTENTION, given, dtype, layouts, &native) && tsri_device_takes(device, &native);
+}
+
 tsr_status tsri_attention_run_native(const tsri_kernel_run *run) {
   tsri_native_op native;
   tsri_attention_op *op = &native.is.attention;

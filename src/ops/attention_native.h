@@ -5,6 +5,10 @@
 
 #include "ops/operators.h"
 
+// Whether the device computes an attention natively.
+bool tsri_attention_is_native(const tsr_device *device, tsr_dtype dtype, tsr_tensor *const *inputs, int count,
+                              const tsri_attention_attributes *given);
+
 // Runs an attention natively. TSR_ERR_UNSUPPORTED, without a message, if the device cannot.
 tsr_status tsri_attention_run_native(const tsri_kernel_run *run);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attention in tiles (kernels/op_attention_tiles.tk), for devices that are not the CPU. Results are [batch, position, head, element] there, so that a network
+// Attention in tiles (kernels/op_attention_tiles.tk), for devices that are not the CPU. Results are [batch, position, head, element], so that a network
 // which joins its heads next needs no copy.
 #ifndef TSRI_OPS_ATTENTION_TILES_H
 #define TSRI_OPS_ATTENTION_TILES_H
