@@ -86,14 +86,14 @@ static void one_row(const tsri_norm_row *row, const row_numbers *numbers, const 
   }
 }
 
-// A few rows at a time: each step waits for sums of the step before, and meanwhile the same step of the next rows is computed.
+// A few short rows at a time: each step waits for sums of the step before, and meanwhile the same step of the next rows is computed.
 static void rows(const tsri_norm_row *row, const float *x, const float *g, const float *added, float *dx,
                  float *dweight, float *dbias, int64_t count) {
-  enum { TOGETHER = 4 };
+  enum { TOGETHER = 4, FEW = 512 };
   row_numbers numbers[TOGETHER];
-  int64_t n = row->n;
-  for (int64_t first = 0; first < count; first += TOGETHER) {
-    int64_t last = count - first < TOGETHER ? count : first + TOGETHER;
+  int64_t n = row->n, together = n <= FEW ? TOGETHER : 1;
+  for (int64_t first = 0; first < count; first += together) {
+    int64_t last = count - first < together ? count : first + together;
     for (int64_t i = first; i < last; i++) {
       numbers[i - first].mean = row->is_centred ? sum_of(x + i * n, n) / (float)n : 0;
     }

@@ -5,7 +5,7 @@
 #include "backends/cpu/lanes/isa_parts.h"
 #include "backends/cpu/lines/norm_lines.h"
 
-enum { STRETCH = 2048, SHORT_ROW = 16, ROWS_ACROSS = 128 };
+enum { STRETCH = 2048, SHORT_ROW = 16, ROWS_ACROSS = 128, TOGETHER = 4, FEW = 512 };
 
 typedef float f32_vec ISA_IN_VECTORS;
 typedef double f64_vec ISA_IN_VECTORS;
