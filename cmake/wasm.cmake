@@ -12,24 +12,41 @@ if(NOT TESSERA_WASM_OPT)
   message(STATUS "wasm-opt (Debian: binaryen) not found: no modules for engines without JSPI are built")
 endif()
 
+# Functions that call others through pointers, though none of those ever waits for the page: output of the C library, conversions of elements, emitters, and the CPU
+# backend. wasm-opt cannot know, and would make code that saves and restores the stack in each of them and in all that call them (a tenth of the module, compressed).
+# Names of functions that are not static, so that each is that of one function alone.
+set(functions_that_never_wait
+  vfprintf fwrite __fwritex fread fflush fclose __toread __uflow qsort tsri_log tsr_convert
+  tsri_hoist tsri_hoist_branch tsri_emit_kernel tsri_emit_lower tsri_expand tsri_expand_named tsri_expand_is_far tsri_function_define tsri_phrase_put tsri_tree_visit
+  tsri_parallel tsri_lanes_* tsri_cpu_*)
+list(JOIN functions_that_never_wait "," functions_that_never_wait)
+
+# Adds a command that makes web/<name>.wasm of what is linked, which still has the names of functions.
+function(tessera_optimise_module target name)
+  set(module "${web_dir}/${name}.wasm")
+  add_custom_command(OUTPUT "${module}"
+    COMMAND "${TESSERA_WASM_OPT}" --strip-producers --strip-target-features ${ARGN} "$<TARGET_FILE:${target}>" -o "${module}"
+    DEPENDS ${target} COMMENT "Making ${name}.wasm" VERBATIM)
+  add_custom_target(${target}_${name} ALL DEPENDS "${module}")
+endfunction()
+
 # A module has no main that is run at once: its functions are called from JavaScript, one by one.
 function(tessera_add_module target name)
   add_executable(${target} ${ARGN} $<TARGET_OBJECTS:tessera_objects>)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${web_dir}")
   target_include_directories(${target} PRIVATE include)
-  target_link_options(${target} PRIVATE -mexec-model=reactor LINKER:--strip-all
+  target_link_options(${target} PRIVATE -mexec-model=reactor
     LINKER:-z,stack-size=1048576 LINKER:--stack-first LINKER:--export=malloc LINKER:--export=free)
   tessera_set_warnings(${target})
-  if(TESSERA_WASM_OPT)
-    # Optimised after --asyncify, which adds code to most functions, and not before.
-    set(twin "${web_dir}/${name}_asyncify.wasm")
-    add_custom_command(OUTPUT "${twin}"
-      COMMAND "${TESSERA_WASM_OPT}" --enable-simd --enable-bulk-memory --enable-sign-ext --enable-mutable-globals
-              --enable-nontrapping-float-to-int --asyncify --pass-arg=asyncify-imports@webgpu.* -Oz
-              "$<TARGET_FILE:${target}>" -o "${twin}"
-      DEPENDS ${target} COMMENT "Making ${name}_asyncify.wasm" VERBATIM)
-    add_custom_target(${target}_asyncify ALL DEPENDS "${twin}")
+  if(NOT TESSERA_WASM_OPT)
+    target_link_options(${target} PRIVATE LINKER:--strip-all)
+    return()
   endif()
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/linked")
+  target_link_options(${target} PRIVATE LINKER:--strip-debug -O0) # -O0: otherwise clang calls wasm-opt itself, which removes the names
+  tessera_optimise_module(${target} ${name} -O3)
+  tessera_optimise_module(${target} ${name}_asyncify --asyncify "--pass-arg=asyncify-imports@webgpu.*"
+    "--pass-arg=asyncify-removelist@${functions_that_never_wait}" -O1)
 endfunction()
 
 # Small rather than fast, since a page loads all of it: what records, plans and compiles runs once per operator or per kernel, not once per
