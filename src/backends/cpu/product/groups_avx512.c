@@ -16,6 +16,26 @@ enum { ROWS = 14, COLUMNS = 2 * GROUP_LANES };
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
 
+// The groups of GROUP_LANES lines that lie side by side, all of them there: GROUP_BYTES / `element` neighbours along k, whose elements are rows of memory `row_bytes` apart.
+// Rows are loaded one after the other into a vector, so that one or two permutations make groups of them.
+INLINE TARGET_AVX512 __m512i whole_across(const char *from, int64_t row_bytes, int64_t element) {
+  if (element == 2) {
+    const __m512i pairs = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8,  //
+                                           23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    __m512i rows = _mm512_castsi256_si512(_mm256_loadu_si256((const void *)from));
+    rows = _mm512_inserti64x4(rows, _mm256_loadu_si256((const void *)(from + row_bytes)), 1);
+    return _mm512_permutexvar_epi16(pairs, rows);
+  }
+  // Four bytes of each row come together first, then the bytes of each line among them.
+  const __m512i fours = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
+  const __m512i lines = _mm512_broadcast_i32x4(_mm_set_epi8(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0));
+  __m512i rows = _mm512_castsi128_si512(_mm_loadu_si128((const void *)from));
+  rows = _mm512_inserti32x4(rows, _mm_loadu_si128((const void *)(from + row_bytes)), 1);
+  rows = _mm512_inserti32x4(rows, _mm_loadu_si128((const void *)(from + 2 * row_bytes)), 2);
+  rows = _mm512_inserti32x4(rows, _mm_loadu_si128((const void *)(from + 3 * row_bytes)), 3);
+  return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(fours, rows), lines);
+}
+
 // Groups of GROUP_LANES lines that lie side by side, `count` of them there: elements of one k are a row of memory.
 INLINE TARGET_AVX512 __m512i across(const char *from, int64_t k_left, int64_t k_step, int64_t element, int count) {
   __m512i groups = _mm512_setzero_si512();
@@ -36,7 +56,14 @@ INLINE TARGET_AVX512 void pack_rows(uint32_t *panels, int64_t panel_step, int wi
   int64_t each = GROUP_BYTES / element;
   for (int64_t g = 0; g < groups; g++, panels += width, from += each * k_step * element) {
     uint32_t *to = panels;
-    for (int64_t line = 0; line < lines; line += width, to += panel_step) {
+    bool is_whole = width == 2 * GROUP_LANES && k - g * each >= each;
+    int64_t line = 0, whole = is_whole ? lines / width * width : 0;
+    for (; line < whole; line += width, to += panel_step) {
+      const char *at = from + line * element;
+      _mm512_storeu_si512(to, whole_across(at, k_step * element, element));
+      _mm512_storeu_si512(to + GROUP_LANES, whole_across(at + GROUP_LANES * element, k_step * element, element));
+    }
+    for (; line < lines; line += width, to += panel_step) {
       for (int at = 0; at < width; at += GROUP_LANES) {
         int64_t left = lines - line - at, lanes = left < GROUP_LANES ? (left > 0 ? left : 0) : GROUP_LANES;
         int room = width - at < GROUP_LANES ? width - at : GROUP_LANES;
