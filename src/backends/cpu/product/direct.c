@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Products of f32 and f64 that are too small for packing to pay: those with few rows, which read each panel of b once or twice, and those whose matrix b stays in the
-// first-level cache. Tiles read a in place. They read b in place, too, if its rows are contiguous and are read once or stay in that cache. Other panels of b, and a last
+// first-level cache. Tiles read a in place. They read b in place, too, if its rows are contiguous and are read once or stay in that cache (many times: if they are aligned). Other panels of b, and a last
 // panel with fewer columns than a vector register, are packed for a block of k.
 #include <string.h>
 
@@ -12,7 +12,8 @@ enum {
   PASSES = 2,
   FEW_PASSES = 4,
   FEW_COLUMNS = 256,
-  SMALL_B = 1 << 15  // bytes
+  SMALL_B = 1 << 15,  // bytes
+  LINE_BYTES = 64
 };
 
 typedef struct direct_product {
@@ -82,7 +83,10 @@ static b_panel take_panel(const direct_product *d, int64_t first, int64_t k, cha
   b.vectors = b.count <= d->lanes ? 1 : 2;
   b.at = p->b.at + (k * p->b.row + first * p->b.column) * (int64_t)p->element;
   b.row = p->b.row;
-  bool stays_near = d->tiles <= 1 || (d->tiles <= FEW_PASSES && b.depth * b.row * (int64_t)p->element <= SMALL_B);
+  int64_t row_bytes = b.row * (int64_t)p->element;
+  // Many tiles of rows read b in place only if its vectors do not cross cache lines: where they do, packing costs less.
+  bool has_few_passes = d->tiles <= FEW_PASSES || row_bytes % LINE_BYTES == 0;
+  bool stays_near = d->tiles <= 1 || (has_few_passes && b.depth * row_bytes <= SMALL_B);
   int64_t width = b.vectors * d->lanes;
   if (p->b.column == 1 && stays_near && rows_in_place(p, first, k, width) >= b.depth) return b;
   p->kernels->pack(scratch, (int)width, b.count, b.depth, b.at, p->b.column, p->b.row);
