@@ -68,6 +68,14 @@ static const trial trials[] = {
     {.m = 7, .n = 100, .k = 16, .is_b_turned = true},
     {.m = 70, .n = 7, .k = 1030},
     {.m = 70, .n = 23, .k = 1030, .is_b_turned = true},
+    // Few rows: pieces of b, and its lines in place.
+    {.m = 1, .n = 64, .k = 256},
+    {.m = 5, .n = 291, .k = 700, .gap = 2},
+    {.m = 17, .n = 70, .k = 2100, .is_a_turned = true},
+    {.m = 64, .n = 95, .k = 1100},
+    {.m = 16, .n = 32, .k = 512, .is_b_turned = true},
+    {.m = 17, .n = 77, .k = 1037, .is_b_turned = true, .gap = 1},
+    {.m = 50, .n = 100, .k = 1025, .is_a_turned = true, .is_b_turned = true},
 };
 enum { TRIALS = sizeof trials / sizeof trials[0] };
 
@@ -223,9 +231,11 @@ TEST(products_of_small_bf16_are_not_flushed_with_amx) {
 }
 
 TEST(products_in_groups_have_the_same_bits_on_any_number_of_threads) {
-  static const trial large[] = {{.m = 203, .n = 301, .k = 700}, {.m = 17, .n = 500, .k = 1000}};
+  static const trial large[] = {{.m = 203, .n = 301, .k = 700},
+                                {.m = 17, .n = 500, .k = 1000},
+                                {.m = 17, .n = 490, .k = 1001, .is_b_turned = true}};
   static uint16_t alone[203 * 301];
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 6; i++) {
     const trial *t = &large[i / 2];
     for (int threads = 1; threads <= 4; threads++) {
       rig r;

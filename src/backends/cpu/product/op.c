@@ -69,7 +69,8 @@ typedef struct product_batch {
   tsri_product like;  // all but the places of the matrices
   int64_t count;
   int parts;
-  bool has_vector, has_few_columns, is_outer, is_direct, has_few_rows, has_few_dots, is_deep, has_quant_rows;
+  bool has_vector, has_few_columns, is_outer, is_direct, has_few_rows, has_few_dots, has_few_groups, is_deep,
+      has_quant_rows;
   size_t scratch_bytes;  // of each part
 } product_batch;
 
@@ -100,6 +101,7 @@ static void run_matrices(const product_batch *batch, int64_t first, int64_t last
     else if (batch->has_vector) tsri_product_run_vector(&p);
     else if (batch->has_few_columns) tsri_product_run_columns(&p);
     else if (batch->is_outer) tsri_product_run_outer(&p);
+    else if (batch->has_few_groups) tsri_product_run_few_groups(&p);
     else if (batch->has_few_dots) tsri_product_run_dots(&p);
     else if (batch->is_direct) tsri_product_run_direct(&p);
     else if (batch->has_few_rows) tsri_product_run_rows(&p);
@@ -187,8 +189,10 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
   batch.has_vector = !p->quant && !p->has_integers && tsri_product_has_vector(p);
   batch.has_few_columns = !batch.has_vector && tsri_product_has_few_columns(p);
   batch.is_outer = !batch.has_vector && tsri_product_is_outer(p);
-  batch.has_few_dots = !batch.has_vector && !batch.has_few_columns && !batch.is_outer && tsri_product_has_few_dots(p);
-  bool is_tiled = !p->quant && !batch.has_vector && !batch.has_few_columns && !batch.is_outer && !batch.has_few_dots;
+  bool is_tiled = !p->quant && !batch.has_vector && !batch.has_few_columns && !batch.is_outer;
+  batch.has_few_groups = is_tiled && tsri_product_has_few_groups(p);
+  batch.has_few_dots = is_tiled && !batch.has_few_groups && tsri_product_has_few_dots(p);
+  is_tiled = is_tiled && !batch.has_few_groups && !batch.has_few_dots;
   batch.has_few_rows = is_tiled && tsri_product_has_few_rows(p);
   batch.is_direct = is_tiled && !batch.has_few_rows && tsri_product_is_direct(p);
   if (is_tiled && !p->groups && !batch.has_few_rows && !batch.is_direct) {
@@ -207,6 +211,7 @@ tsr_status tsri_cpu_product(cpu_device *device, const tsri_native_op *op) {
                         : batch.has_vector      ? tsri_product_vector_scratch_bytes(p)
                         : batch.has_few_columns ? tsri_product_columns_scratch_bytes(p)
                         : batch.is_outer        ? tsri_product_outer_scratch_bytes(p)
+                        : batch.has_few_groups  ? tsri_product_few_groups_scratch_bytes(p)
                         : batch.has_few_dots    ? tsri_product_dots_scratch_bytes(p)
                         : batch.is_direct       ? tsri_product_direct_scratch_bytes(p)
                         : batch.has_few_rows    ? tsri_product_rows_scratch_bytes(p)

@@ -282,6 +282,17 @@ bool tsri_product_has_few_dots(const tsri_product *p);
 size_t tsri_product_dots_scratch_bytes(const tsri_product *p);
 void tsri_product_run_dots(const tsri_product *p);
 
+// With fewer rows of bf16 than these, reading b in place (rows.c) is faster than packing it for tiles of groups: 9 for AMX and 6 for vdpbf16ps.
+static inline int64_t tsri_product_least_group_rows(const tsri_product *p) { return 4 + p->groups->tile_rows / 6; }
+
+// Whether the product is one of bf16 or bytes with few rows, for group_rows.c (rows of b are contiguous) or group_lines.c (its columns are).
+bool tsri_product_has_few_groups(const tsri_product *p);
+size_t tsri_product_few_groups_scratch_bytes(const tsri_product *p);
+void tsri_product_run_few_groups(const tsri_product *p);
+bool tsri_product_has_group_lines(const tsri_product *p);
+size_t tsri_product_group_lines_scratch_bytes(const tsri_product *p);
+void tsri_product_run_group_lines(const tsri_product *p);
+
 // Whether the product is one that deep.c does best on `threads` threads: few sums, and many blocks of k, which threads take instead of parts of the result. Sums are added up in the same
 // order as by tsri_product_run.
 bool tsri_product_is_deep(const tsri_product *p, int threads);

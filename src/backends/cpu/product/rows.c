@@ -45,10 +45,8 @@ static tsri_product_strip *strip_for(const tsri_product *p) {
   return p->is_bf16 ? p->kernels->rows_of_bf16 : p->kernels->rows_of_f16;
 }
 
-// How many rows at most. Tiles of groups multiply so fast that packing b pays from some rows on: with AMX 17 rows of 2048 x 2048 in bf16 take 1.43 ms here and 1.70 packed, and 28
-// rows 2.66 and 2.09; with vdpbf16ps (Zen 4) 7 rows take 0.64 and 0.76, and 14 rows 1.27 and 1.05.
 static int64_t most_rows(const tsri_product *p) {
-  return p->groups ? p->groups->tile_rows * 5 / 8 : MOST_PASSES * p->kernels->tile_rows;
+  return p->groups ? tsri_product_least_group_rows(p) - 1 : MOST_PASSES * p->kernels->tile_rows;
 }
 
 // Whether direct.c, which reads b as it lies for one tile of rows, is as fast. It has no tile for the fewest rows.
