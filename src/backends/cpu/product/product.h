@@ -28,9 +28,10 @@ typedef struct tsri_quant_rows {
 } tsri_quant_rows;
 
 // For rows.c: adds to a strip of sums, `rows` (at least half of tile_rows, or all there are) rows and tile_columns columns, the products of `k` rows of b as they lie, b_row elements apart, and a panel of
-// a with `rows` lines. With `continues` it begins with the sums that are there, else with 0. Begins to read the rows of b that are `ahead` rows further on; 0: none.
+// a with `rows` lines. With `continues` it begins with the sums that are there, else with 0. Begins to read the rows of b that are `ahead` rows further on; 0: none. With `wide` it stores b
+// there as sums, tile_columns of them for each row.
 typedef void tsri_product_strip(int rows, int64_t k, const void *a, const void *b, int64_t b_row, int64_t ahead,
-                                void *sums, int64_t sums_step, bool continues);
+                                void *wide, void *sums, int64_t sums_step, bool continues);
 
 // For dots.c: out[r * out_step + j] is the sum of the products of line r of a and line j of b, for `rows` lines of a (at most dots_rows) and four of b, all of n contiguous elements, at least a vector. Lines are a_step and
 // b_step elements apart.

@@ -113,11 +113,19 @@ static void add_panel(const rows_block *block, int64_t column, int64_t at, int64
     b = edge;
     b_row = width;
   }
+  // The first of several passes keeps what it has widened for the others.
+  bool is_kept = p->is_narrow && d->passes > 1;
+  float wide[DEPTH * TSRI_PRODUCT_MOST_WIDTH];
+  tsri_product_strip *strip = d->strip;
   for (int pass = 0; pass < d->passes; pass++) {
-    int64_t row = row_of_pass(d, pass), rows = row_of_pass(d, pass + 1) - row;
+    int64_t row = row_of_pass(d, pass), rows = row_of_pass(d, pass + 1) - row, ahead = pass == 0 ? DEPTH : 0;
     const char *a = block->a + (size_t)(row * block->depth + at * rows) * p->sum_bytes;
     char *sums = block->sums + (size_t)(row * block->step + column - block->first) * p->sum_bytes;
-    d->strip((int)rows, depth, a, b, b_row, pass == 0 ? DEPTH : 0, sums, block->step, at > 0);
+    strip((int)rows, depth, a, b, b_row, ahead, is_kept && pass == 0 ? wide : NULL, sums, block->step, at > 0);
+    if (!is_kept) continue;
+    strip = p->kernels->rows;
+    b = (const char *)wide;
+    b_row = width;
   }
 }
 
