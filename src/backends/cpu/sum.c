@@ -25,12 +25,13 @@ typedef struct row_sums {
   int64_t rows, row_bytes, step_bytes;  // step: from row to row
   int64_t stride_bytes;                 // from element to element
   int64_t block_bytes, blocks;          // of a row; the last block may be shorter
-  char *gathered;      // memory for each part: a block, or `together` rows, gathered; NULL: elements are contiguous
-  int64_t together;    // rows that are gathered at once, 1 or more
-  int threads, parts;  // parts: of the rows, or of one row's blocks
-  size_t element;      // bytes
+  char *gathered;                       // memory for each part: a block, or `together` rows, gathered; NULL: not needed
+  int64_t together;                     // rows that are gathered at once, 1 or more
+  int threads, parts;                   // parts: of the rows, or of one row's blocks
+  size_t element;                       // bytes
   tsri_lane_sum_row sum;
   tsri_lane_sum_rows sum_many;
+  tsri_lane_sum_strided sum_strided;
 } row_sums;
 
 typedef union block_sums {
@@ -53,7 +54,8 @@ static row_sums sums_of(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *
                     .blocks = op->columns > block ? (op->columns + block - 1) / block : 1,
                     .element = (size_t)element,
                     .sum = dtype == TSR_F64 ? isa->sum_row_f64 : isa->sum_row_f32,
-                    .sum_many = dtype == TSR_F64 ? isa->sum_rows_f64 : isa->sum_rows_f32};
+                    .sum_many = dtype == TSR_F64 ? isa->sum_rows_f64 : isa->sum_rows_f32,
+                    .sum_strided = dtype == TSR_F64 ? isa->sum_strided_f64 : isa->sum_strided_f32};
 }
 
 // The bytes of one part's gathered elements.
@@ -68,6 +70,10 @@ static void sum_blocks(const row_sums *s, int part, int64_t row, int64_t first, 
     if (bytes > s->block_bytes) bytes = s->block_bytes;
     size_t count = (size_t)bytes / s->element;
     const char *block = s->from + row * s->step_bytes + at / (int64_t)s->element * s->stride_bytes;
+    if (GATHERED_BYTES > 0 && s->stride_bytes != (int64_t)s->element) {
+      s->sum_strided(block, s->stride_bytes, count, sums + (size_t)i * s->element);
+      continue;
+    }
     if (s->gathered) {
       char *gathered = s->gathered + (size_t)part * gathered_bytes(s);
       tsri_gather_line(gathered, s->stride_bytes, block, (int64_t)count, s->element);
@@ -94,7 +100,8 @@ static void sum_rows(const row_sums *s, int part, int64_t first, int64_t last) {
     sum_gathered_rows(s, part, first, last);
     return;
   }
-  if (GATHERED_BYTES > 0 && s->blocks == 1 && !s->gathered) {
+  bool is_contiguous = s->stride_bytes == (int64_t)s->element;
+  if (GATHERED_BYTES > 0 && s->blocks == 1 && is_contiguous) {
     s->sum_many(s->from + first * s->step_bytes, (size_t)s->step_bytes, (size_t)(last - first),
                 (size_t)s->row_bytes / s->element, s->to + (size_t)first * s->element);
     return;
@@ -145,7 +152,7 @@ tsr_status tsri_cpu_sum(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *
   bool are_rows_cut = s.threads > 1 && s.blocks >= s.threads && s.rows < MANY_ROWS * s.threads;
   s.parts = tsri_cpu_parts(s.threads, (uint64_t)(are_rows_cut ? s.blocks : s.rows));
   s.together = rows_together(&s);
-  if (op->stride != 1 && op->columns > 1) {
+  if (op->stride != 1 && op->columns > 1 && (GATHERED_BYTES == 0 || s.together > 1)) {
     s.gathered = tsri_cpu_scratch(device, gathered_bytes(&s) * (size_t)s.parts);
     if (!s.gathered) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "sum: no host memory to gather %d blocks", s.parts);
   }

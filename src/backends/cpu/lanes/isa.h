@@ -71,6 +71,9 @@ typedef void (*tsri_lane_sum_row)(const void *row, size_t n, void *out);
 // The same for `count` rows, `step_bytes` apart.
 typedef void (*tsri_lane_sum_rows)(const void *rows, size_t step_bytes, size_t count, size_t n, void *out);
 
+// The same for a row whose elements are `stride` bytes apart.
+typedef void (*tsri_lane_sum_strided)(const char *from, int64_t stride, size_t n, void *out);
+
 typedef struct tsri_lanes_isa {
   const char *name;
   const tsri_lane_fn (*ops)[TSRI_LANE_FORMS];  // by op - TSRI_LANE_FIRST_MATH; NULL: no such form
@@ -110,7 +113,8 @@ typedef struct tsri_lanes_isa {
   float (*sum_f32)(const float *a, uint32_t n);
   double (*sum_f64)(const double *a, uint32_t n);
   tsri_lane_sum_row sum_row_f32, sum_row_f64;
-  tsri_lane_sum_rows sum_rows_f32, sum_rows_f64;  // NULL where modules have to stay small
+  tsri_lane_sum_rows sum_rows_f32, sum_rows_f64;           // NULL where modules have to stay small
+  tsri_lane_sum_strided sum_strided_f32, sum_strided_f64;  // as sum_rows
 
   // memcpy past the caches. The caller ends a series of them with `fence`.
   void (*stream)(void *dst, const void *src, size_t bytes);

@@ -7,6 +7,7 @@
 #endif
 
 #include "backends/cpu/lanes/isa_parts.h"
+#include "core/lines.h"
 
 static void iota_32(uint32_t *dst, uint32_t base, uint32_t step, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) dst[i] = base + i * step;
@@ -101,25 +102,32 @@ static void join(uint32_t *memory, uint32_t *const *part, uint32_t wide, uint32_
 
 // Sixteen partial sums, so that the order does not depend on how wide the level's vectors are.
 enum { PARTS = 16 };
+enum { SUM_MOST_ROUNDS = 64 };  // additions to a sum before it is added to its total
 
-#define REAL       float
-#define SUM        sum_f32
-#define SUM_ROW    sum_row_f32
-#define SUM_ROWS   sum_rows_f32
-#define SUM_PARTS  sum_parts_f32
-#define SUM_FOUR   sum_four_f32
-#define SUM_ROUNDS sum_rounds_f32
-#define SUM_HALVES sum_halves_f32
+#define REAL        float
+#define SUM         sum_f32
+#define SUM_ROW     sum_row_f32
+#define SUM_ROWS    sum_rows_f32
+#define SUM_PARTS   sum_parts_f32
+#define SUM_STRIDED sum_strided_f32
+#define SUM_BEGIN   sum_begin_f32
+#define SUM_END     sum_end_f32
+#define SUM_FOUR    sum_four_f32
+#define SUM_ROUNDS  sum_rounds_f32
+#define SUM_HALVES  sum_halves_f32
 #include "backends/cpu/lanes/sum_isa.inc"
 
-#define REAL       double
-#define SUM        sum_f64
-#define SUM_ROW    sum_row_f64
-#define SUM_ROWS   sum_rows_f64
-#define SUM_PARTS  sum_parts_f64
-#define SUM_FOUR   sum_four_f64
-#define SUM_ROUNDS sum_rounds_f64
-#define SUM_HALVES sum_halves_f64
+#define REAL        double
+#define SUM         sum_f64
+#define SUM_ROW     sum_row_f64
+#define SUM_ROWS    sum_rows_f64
+#define SUM_PARTS   sum_parts_f64
+#define SUM_STRIDED sum_strided_f64
+#define SUM_BEGIN   sum_begin_f64
+#define SUM_END     sum_end_f64
+#define SUM_FOUR    sum_four_f64
+#define SUM_ROUNDS  sum_rounds_f64
+#define SUM_HALVES  sum_halves_f64
 #include "backends/cpu/lanes/sum_isa.inc"
 
 #if defined(__AVX512F__)
@@ -187,6 +195,8 @@ const tsri_lanes_isa ISA_NAME(tsri_lanes_isa_) = {
 #if !defined(__wasm__)
     .sum_rows_f32 = sum_rows_f32,
     .sum_rows_f64 = sum_rows_f64,
+    .sum_strided_f32 = sum_strided_f32,
+    .sum_strided_f64 = sum_strided_f64,
 #endif
     .sum_row_f32 = sum_row_f32,
     .sum_f64 = sum_f64,
