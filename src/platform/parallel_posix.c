@@ -26,6 +26,7 @@ enum {
   CACHE_LINE = 64,
   STACK_BYTES = 1 << 20,
   SPIN_NS = 20 * 1000,            // about the time the system needs to wake a thread
+  JOB_NS = 200 * 1000,            // how long a thread that has ended its part of a job spins until the job has ended
   AWAKE_NS = 1000 * 1000,         // tsri_parallel_awake
   RETRY_NS = 1000 * 1000 * 1000,  // time between attempts to create a thread that the system refused
   WORD_BITS = 64,
@@ -82,6 +83,8 @@ static bool has_orders(int state) { return state == ASSIGNED || state == STOPPED
 
 static bool is_done(int state) { return state == DONE; }
 
+static bool is_dismissed(int state) { return state != DONE; }
+
 static int core_count(void) {
   int cores = atomic_load_explicit(&pool.core_count, memory_order_relaxed);
   if (cores == 0) {
@@ -104,19 +107,28 @@ static void sleep_until(worker *w, pthread_cond_t *changed, bool (*is_over)(int 
   pthread_mutex_unlock(&w->lock);
 }
 
-// Spins for `spin_ns`, then sleeps.
-static void await(worker *w, pthread_cond_t *changed, bool (*is_over)(int state), uint64_t spin_ns) {
+// Whether it was over within `spin_ns`.
+static bool spin(const worker *w, bool (*is_over)(int state), uint64_t spin_ns) {
   enum { LOOKS = 16 };  // checks of the state between two readings of the clock
-  if (may_spin()) {
-    uint64_t end = tsri_clock_ns() + spin_ns;
-    do {
-      for (int i = 0; i < LOOKS; i++) {
-        if (is_over(atomic_load_explicit(&w->state, memory_order_acquire))) return;
-        relax();
-      }
-    } while (tsri_clock_ns() < end);
-  }
-  sleep_until(w, changed, is_over);
+  if (!may_spin()) return is_over(atomic_load(&w->state));
+  uint64_t end = tsri_clock_ns() + spin_ns;
+  do {
+    for (int i = 0; i < LOOKS; i++) {
+      if (is_over(atomic_load_explicit(&w->state, memory_order_acquire))) return true;
+      relax();
+    }
+  } while (tsri_clock_ns() < end);
+  return false;
+}
+
+// The worker waits for the end of its last job first: threads end at different times, and if those that are early slept, each call of a series would have to wake them.
+static void await_orders(worker *w, uint64_t spin_ns) {
+  if (spin(w, is_dismissed, JOB_NS) && spin(w, has_orders, spin_ns)) return;
+  sleep_until(w, &w->has_work, has_orders);
+}
+
+static void await_end(worker *w) {
+  if (!spin(w, is_done, JOB_NS)) sleep_until(w, &w->has_ended, is_done);
 }
 
 // Call after a change of state: wakes the thread that waits for it, if there is one.
@@ -133,11 +145,16 @@ static bool change(worker *w, int from, int to) { return atomic_compare_exchange
 
 // --- Jobs ---------------------------------------------------------------------------------------------------------------
 
+static uint64_t bit_of(int part) { return UINT64_C(1) << part % WORD_BITS; }
+
+static bool is_claimed(const job *j, int part) {
+  return (atomic_load_explicit(&j->claimed[part / WORD_BITS], memory_order_relaxed) & bit_of(part)) != 0;
+}
+
 static bool claim(job *j, int part) {
-  _Atomic uint64_t *word = &j->claimed[part / WORD_BITS];
-  uint64_t bit = UINT64_C(1) << part % WORD_BITS;
-  if (atomic_load_explicit(word, memory_order_relaxed) & bit) return false;
-  return (atomic_fetch_or_explicit(word, bit, memory_order_relaxed) & bit) == 0;
+  if (is_claimed(j, part)) return false;
+  uint64_t before = atomic_fetch_or_explicit(&j->claimed[part / WORD_BITS], bit_of(part), memory_order_relaxed);
+  return (before & bit_of(part)) == 0;
 }
 
 // Threads are woken along a binary tree, each by the one above it: waking takes some microseconds, too long for one
@@ -147,14 +164,22 @@ static void wake_next(const job *j, int order) {
     wake_worker(j->helpers[next - 1]);
 }
 
-// Each thread first runs its own share of the parts, from first to last, then helps with the other shares, from last to
-// first. So repeated calls run a part mostly on the same thread and find its data in that core's cache.
+// Runs a share of another thread, from last to first. The last part is left to its owner if that has begun: it is about to take it, and has the data in its core's cache.
+static void help(job *j, int first, int last) {
+  for (int part = last - 1; part >= first; part--) {
+    if (part > first && is_claimed(j, part - 1)) continue;
+    if (claim(j, part)) j->run(j->user, part);
+  }
+}
+
+// Each thread first runs its own share of the parts, from first to last, then helps with the other shares. So repeated calls run a part mostly on the same thread and find its
+// data in that core's cache.
 static void take_parts(job *j, int order) {
   int threads = j->helper_count + 1;
   for (int i = 0; i < threads; i++) {
     int owner = (order + i) % threads, first = j->parts * owner / threads, last = j->parts * (owner + 1) / threads;
-    for (int k = first; k < last; k++) {
-      int part = i == 0 ? k : first + last - 1 - k;
+    if (i > 0) help(j, first, last);
+    for (int part = first; i == 0 && part < last; part++) {
       if (claim(j, part)) j->run(j->user, part);
     }
   }
@@ -164,7 +189,7 @@ static void *run_worker(void *user) {
   worker *w = user;
   uint64_t awake_ns = SPIN_NS;
   for (;;) {
-    await(w, &w->has_work, has_orders, awake_ns);
+    await_orders(w, awake_ns);
     if (change(w, ASSIGNED, RUNNING)) {
       awake_ns = w->job->awake_ns;
       wake_next(w->job, w->order);
@@ -282,12 +307,15 @@ static void assign(job *j, int wanted) {
   }
 }
 
+// Workers become free together, when all have ended: await_orders. j->helpers stays as it is, since workers read it until they end.
 static void dismiss(const job *j) {
+  bool has_begun[MOST_WORKERS];
+  for (int i = 0; i < j->helper_count; i++) has_begun[i] = !change(j->helpers[i], ASSIGNED, FREE);
   for (int i = 0; i < j->helper_count; i++) {
-    worker *w = j->helpers[i];
-    if (change(w, ASSIGNED, FREE)) continue;
-    await(w, &w->has_ended, is_done, SPIN_NS);
-    atomic_store(&w->state, FREE);
+    if (has_begun[i]) await_end(j->helpers[i]);
+  }
+  for (int i = 0; i < j->helper_count; i++) {
+    if (has_begun[i]) atomic_store(&j->helpers[i]->state, FREE);
   }
 }
 

@@ -50,6 +50,8 @@ int tsri_cpu_threads(const cpu_device *device, uint64_t pieces);
 
 // Parts in which `threads` threads take work that consists of `pieces`, for tsri_parallel. At most `pieces`.
 int tsri_cpu_parts(int threads, uint64_t pieces);
+// The same, smaller ones: for parts that need no memory of their own, so that threads end at nearly the same time.
+int tsri_cpu_small_parts(int threads, uint64_t pieces);
 
 // As people write it: "AVX-512".
 const char *tsri_cpu_simd_title(const char *level);

@@ -73,13 +73,16 @@ int tsri_cpu_threads(const cpu_device *device, uint64_t pieces) {
   return device->threads;
 }
 
-int tsri_cpu_parts(int threads, uint64_t pieces) {
-  // Several parts per thread: if a thread is delayed, the others take over the parts that it has not begun.
-  enum { PARTS_PER_THREAD = 4 };
-  uint64_t parts = threads > 1 ? (uint64_t)threads * PARTS_PER_THREAD : 1;
+// Several parts per thread: if a thread is delayed, the others take over the parts that it has not begun.
+static int some_parts(int threads, uint64_t pieces, uint64_t parts_per_thread) {
+  uint64_t parts = threads > 1 ? (uint64_t)threads * parts_per_thread : 1;
   if (parts > TSRI_MOST_PARTS) parts = TSRI_MOST_PARTS;
   return (int)(pieces < parts ? pieces : parts);
 }
+
+int tsri_cpu_parts(int threads, uint64_t pieces) { return some_parts(threads, pieces, 4); }
+
+int tsri_cpu_small_parts(int threads, uint64_t pieces) { return some_parts(threads, pieces, 8); }
 
 void tsri_cpu_device_close(tsri_device *device) {
   tsri_aligned_free(((cpu_device *)device)->scratch);

@@ -44,7 +44,7 @@ tsr_status tsri_cpu_norm(cpu_device *device, tsr_dtype dtype, const tsri_norm_op
   if (op->has_weight) w.row.weight = widen(device, dtype, op->weight, op->n, wide);
   if (op->has_bias) w.row.bias = widen(device, dtype, op->bias, op->n, wide + op->n);
   int threads = tsri_cpu_threads(device, (uint64_t)(op->rows * op->n / WORTH_A_THREAD));
-  w.parts = tsri_cpu_parts(threads, (uint64_t)op->rows);
+  w.parts = tsri_cpu_small_parts(threads, (uint64_t)op->rows);
   tsri_parallel(threads, w.parts, run_rows, &w);
   return TSR_OK;
 }

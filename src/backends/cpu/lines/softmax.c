@@ -46,6 +46,6 @@ void tsri_cpu_softmax(cpu_device *device, tsr_dtype dtype, const tsri_softmax_op
                   .blocks = (op->inner + TSRI_SOFTMAX_COLUMNS - 1) / TSRI_SOFTMAX_COLUMNS};
   bool are_rows = op->inner == 1;
   int threads = tsri_cpu_threads(device, (uint64_t)(op->outer * op->n * op->inner / WORTH_A_THREAD));
-  w.parts = tsri_cpu_parts(threads, (uint64_t)(are_rows ? op->outer : op->outer * w.blocks));
+  w.parts = tsri_cpu_small_parts(threads, (uint64_t)(are_rows ? op->outer : op->outer * w.blocks));
   tsri_parallel(threads, w.parts, are_rows ? run_rows : run_columns, &w);
 }

@@ -13,7 +13,7 @@ enum {
   LEAST_THREADS = 4,      // moving an addition takes about twice as long as making it
   LEAST_RANGE = 1 << 10,  // elements
   MOST_RANGES = 255,
-  RANGES_PER_THREAD = 4,
+  RANGES_PER_THREAD = 2,
   MOST_CHUNKS = 256
 };
 

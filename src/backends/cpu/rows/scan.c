@@ -116,6 +116,6 @@ void tsri_cpu_scan(const cpu_device *device, const tsri_scan *s) {
     for (w.row = 0; w.row < s->outer; w.row++) scan_long_row(&w);
     return;
   }
-  w.parts = tsri_cpu_parts(w.threads, (uint64_t)(s->outer * w.column_blocks));
+  w.parts = tsri_cpu_small_parts(w.threads, (uint64_t)(s->outer * w.column_blocks));
   tsri_parallel(w.threads, w.parts, scan_part, &w);
 }

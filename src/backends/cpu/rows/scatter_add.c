@@ -246,13 +246,13 @@ static void add_all(const cpu_device *device, adding *a) {
   bool can_own = added > 0 && adders >= threads && (a->axis < 0 || a->by->dims[a->axis] >= threads);
   a->owned = can_own ? owned_elements(a) : 0;
   if (!a->owned) {
-    a->parts = tsri_cpu_parts(threads, pieces + 1);
+    a->parts = tsri_cpu_small_parts(threads, pieces + 1);
     tsri_parallel(threads, a->parts, begin_part, a);
   }
-  a->parts = a->axis >= 0 ? tsri_cpu_parts(adders, (uint64_t)a->by->dims[a->axis]) : 1;
+  a->parts = a->axis >= 0 ? tsri_cpu_small_parts(adders, (uint64_t)a->by->dims[a->axis]) : 1;
   if (added > 0) tsri_parallel(adders, a->parts, add_part, a);
   if (a->owned || !a->storage) return;
-  a->parts = tsri_cpu_parts(threads, pieces + 1);
+  a->parts = tsri_cpu_small_parts(threads, pieces + 1);
   tsri_parallel(threads, a->parts, end_part, a);
 }
 
