@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Joining, splitting, repeating, padding, rolling, triangles. Operators that can be views are; concat and pad copy with
-// the strided-copy kernel.
+// Joining, splitting, repeating, padding, rolling, triangles. Operators that can be views are; concat and pad have a kernel
+// each for what fits it (join_lines.h, pad_lines.h), and else copy with the strided-copy kernel.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/order.h"
@@ -11,6 +11,7 @@
 #include "ops/create.h"
 #include "ops/elementwise.h"
 #include "ops/join_lines.h"
+#include "ops/pad_lines.h"
 #include "ops/promote.h"
 #include "ops/walk.h"
 
@@ -281,9 +282,10 @@ tsr_status tsri_run_pad(const tsri_kernel_run *run) {
   unsigned char pattern[8];
   int64_t strides[TSR_MAX_RANK], at = 0;
   tsr_status status = tsr_convert(run->dtype, pattern, TSR_F64, &given->value, 1);
-  if (status == TSR_OK) {
-    status = tsr_buffer_fill(run->output, 0, tsr_buffer_bytes(run->output), pattern, tsr_dtype_bytes(run->dtype));
-  }
+  if (status != TSR_OK) return status;
+  status = tsri_pad_lines(run, given->before, pattern);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = tsr_buffer_fill(run->output, 0, tsr_buffer_bytes(run->output), pattern, tsr_dtype_bytes(run->dtype));
   tsri_row_major(run->shape, strides);
   for (int i = 0; i < run->shape.rank; i++) at += given->before[i] * strides[i];
   return status == TSR_OK ? copy_into(run, 0, at) : status;
