@@ -294,3 +294,50 @@ TEST(kernels_copy_any_view) {
   }
   close_devices();
 }
+
+// --- Pads and scatters ------------------------------------------------------------------------------------------------
+
+static tsr_tensor *pad_matrix(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_pad(numbers(device, TSR_F32, rows, cols, 1), (int64_t[]){2, 3}, (int64_t[]){1, 0}, 2, 0.5);
+}
+
+static tsr_tensor *pad_view(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *turned = tsr_transpose(numbers(device, TSR_BF16, rows, cols, 2), 0, 1);
+  return tsr_pad(tsr_flip(turned, 0), (int64_t[]){0, 1}, (int64_t[]){2, 2}, 2, -3);
+}
+
+static tsr_tensor *pad_images(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *images = tsr_reshape(numbers(device, TSR_F32, 6 * rows, cols, 3), TSR_SHAPE(3, rows, cols, 2));
+  return tsr_pad(images, (int64_t[]){0, 1, 2, 0}, (int64_t[]){0, 0, 1, 0}, 4, 1);
+}
+
+static tsr_tensor *pad_whole_numbers(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_randint(device, TSR_I64, TSR_SHAPE(rows, cols), -9, 9, 4);
+  return tsr_pad(x, (int64_t[]){0, 1}, (int64_t[]){1, 0}, 2, -(double)(INT64_C(1) << 40));
+}
+
+static tsr_tensor *pad_four_axes(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_reshape(numbers(device, TSR_F32, 4 * rows, cols, 5), TSR_SHAPE(2, 2, rows, cols));
+  return tsr_pad(x, (int64_t[]){1, 0, 1, 1}, (int64_t[]){0, 1, 0, 1}, 4, 2);
+}
+
+TEST(pads_in_one_pass_give_the_same) {
+  check_all(pad_matrix, 0);
+  check_all(pad_view, 0);
+  check_all(pad_images, 0);
+  check_all(pad_whole_numbers, 0);
+  check_all(pad_four_axes, 0);
+}
+
+static tsr_tensor *scatter_rows(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *to = tsr_randint(device, TSR_I64, TSR_SHAPE(rows, cols), 0, cols, 6);
+  return tsr_scatter_add(numbers(device, TSR_F32, rows, cols, 7), 1, to, numbers(device, TSR_F32, rows, cols, 8));
+}
+
+// Rows of 2,100 and 4,100 targets are more than a work-group holds, by the size of its shared memory.
+TEST(scatters_of_rows_in_halves_give_the_same) {
+  open_devices();
+  check_same(scatter_rows, 600, 2100, 1e-6);
+  check_same(scatter_rows, 300, 4100, 1e-6);
+  close_devices();
+}
