@@ -77,7 +77,8 @@ static const struct {
     // NVIDIA's OpenCL driver (580) limits kernels that keep rows in registers to work-groups of 256 items. Here and on Vulkan, fragments read lines that
     // begin at multiples of 16 bytes by eight elements: bf16 2538 x 9186 x 3226 takes 843 us as aligned copies and 2620 without (Vulkan: 893 and 1315).
     // 1000 x 1000 with k of 4096 in f32 takes 213 us in 64 large tiles whose sums are split, and 313 in small ones; through Vulkan 310 and 290.
-    {"opencl", "row_group=256,product_alignment=16,matmul_split_tiles=64"},
+    // 8 x 13824 with k of 5120 in f32 takes 92 us in tiles and 236 without them, 4 rows 91 and 74; through WebGPU 8 rows 153 and 119.
+    {"opencl", "row_group=256,product_alignment=16,matmul_split_tiles=64,matmul_skinny=4"},
     // Vulkan on an H200: 4096^3 in f32 takes 3.3 to 3.5 ms with tiles of 64 rows, and 3.7 with 128 (3.9 if strips are read without conditions, too); running
     // sums of 10,000 rows of 10,000 take 252 us with 8 elements for each item, and 329 with 16; sorts of 2 * 10^7 989 with 8 and 1182 with 16.
     {"spirv", "matmul_m=64,matmul_inside=0,scan_items=8,radix_items=8,product_alignment=16"},
@@ -92,7 +93,7 @@ static const struct {
     // Rows of 5,000 bf16 are normalised in 299 us by groups of 512; through OpenCL, whose compiler is the same, in 331 by groups of 256.
     {"cuda",
      "gemv_group=32,gemv_unroll=8,gemv_once_mib=56,product_alignment=16,conv_channels_last=1,scan_once=12,row_dense=0,"
-     "matmul_split_tiles=64"},
+     "matmul_split_tiles=64,matmul_skinny=4"},
     // Not measured on an AMD GPU: larger than the second-level cache of any; rows as on CUDA; and q8_0 with a row of x in registers has 251 of them on
     // gfx1100, which leaves few groups to a core.
     {"hip", "gemv_once_mib=56,row_dense=0,quant_rows=0"},

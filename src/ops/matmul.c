@@ -93,18 +93,44 @@ static size_t tile_shared_bytes(const tile *t, size_t element) {
   return (size_t)(2 * t->depth * (t->m + t->n + 2 * PAD)) * element;
 }
 
-// The large tile if there are enough tiles of that size and the accumulator is not wider than f32; else the small one;
+// Tiles for at most 16, 32 and 64 rows, of products with elements of more than 16 bits. Turned by 90 degrees they are for few columns. 16 x 4096 with k of 4096 in
+// f32 takes 72 us in tiles of 64 x 64 on an H200, through OpenCL, and 30 in these; 32 rows 73 and 43.
+static const tile thin_tiles[] = {{16, 64, 16, 4, 4}, {32, 128, 16, 4, 8}, {64, 128, 8, 8, 8}};
+
+static bool has_wide_elements(tsr_dtype dtype) { return tsr_dtype_bytes(dtype) >= 4; }
+
+// Whether a tile is one of those with room for 64 rows.
+static bool has_many_sums(const tile *t) { return t->item_m * t->item_n == 64; }
+
+// The least one that has room for the rows or columns. Those with 64 are taken if a group then has some 30 steps even if the sums are in parts:
+// 64 x 4096 with k of 4096 takes 97 us in them through Vulkan, and 83 in the small tiles; 48 rows with k of 14336 218 and 242.
+static bool choose_thin_tile(const product *p, size_t element, size_t room, tile *out_tile) {
+  enum { LEAST_WORK = 1 << 25 };
+  int64_t few = p->m < p->n ? p->m : p->n, many = p->m < p->n ? p->n : p->m;
+  for (size_t i = 0; i < sizeof thin_tiles / sizeof thin_tiles[0]; i++) {
+    const tile *t = &thin_tiles[i];
+    if (few > t->m || many < t->n || tile_shared_bytes(t, element) > room) continue;
+    if (has_many_sums(t) && (element > 4 || many * p->k <= LEAST_WORK)) return false;
+    *out_tile = p->m < p->n ? *t : (tile){t->n, t->m, t->depth, t->item_n, t->item_m};
+    return true;
+  }
+  return false;
+}
+
+// A thin tile; or the large tile if there are enough tiles of that size and the accumulator is not wider than f32; else the small one;
 // else one that fits into shared memory.
-static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, const product *p, tsr_dtype wide) {
+static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, const product *p, tsr_dtype dtype) {
   tile large = {TSRI_TUNED(tuning, matmul_m), TSRI_TUNED(tuning, matmul_n), TSRI_TUNED(tuning, matmul_depth),
                 TSRI_TUNED(tuning, matmul_item_m), TSRI_TUNED(tuning, matmul_item_n)};
   tile small = {TSRI_TUNED(tuning, matmul_small_m), TSRI_TUNED(tuning, matmul_small_n),
                 TSRI_TUNED(tuning, matmul_small_depth), TSRI_TUNED(tuning, matmul_small_item_m),
                 TSRI_TUNED(tuning, matmul_small_item_n)};
-  size_t element = tsr_dtype_bytes(wide);
+  size_t element = tsr_dtype_bytes(tsri_accumulator(dtype)), room = device->limits.shared_bytes;
+  bool can_be_thin = TSRI_TUNED(tuning, matmul_blocks) && has_wide_elements(dtype);
+  tile thin;
+  if (can_be_thin && choose_thin_tile(p, element, room, &thin)) return thin;
   int64_t tiles = ((p->m + large.m - 1) / large.m) * ((p->n + large.n - 1) / large.n);
   for (int i = 0; i < p->batch_rank; i++) tiles *= p->batch_dims[i];
-  size_t room = device->limits.shared_bytes;
   int64_t split_tiles = p->k >= LONG_FOR_TILE ? TSRI_TUNED(tuning, matmul_split_tiles) : 0;
   int64_t least = split_tiles > 0 ? split_tiles : TSRI_TUNED(tuning, matmul_tiles);
   if (element <= 4 && tiles >= least && tile_shared_bytes(&large, element) <= room) return large;
@@ -133,9 +159,12 @@ static int rows_at_once(const product *p) { return p->m < MOST_ROWS ? (int)p->m 
 
 // Few rows times a matrix whose rows are contiguous: reading the matrix takes most of the time. Matrix units are faster from UNIT_ROWS rows on: 13824 x 5120 of bf16
 // takes 58 us with 4 to 8 rows on an H200, through Vulkan, and without them 76, 88 and 107 with 4, 6 and 8.
-static bool is_skinny(const tsr_device *device, const product *p, bool has_units) {
-  return p->m < (has_units ? UNIT_ROWS : SMALL_SIDE) && p->n >= 4 * SKINNY_COLUMNS && p->k >= 4 * SKINNY_COLUMNS &&
-         p->b.column == 1 && device->limits.max_group_size >= SKINNY_GROUP;
+static bool is_skinny(const tsr_device *device, const product *p, tsr_dtype dtype, bool has_units) {
+  bool has_tiles = p->k >= LONG_SUM && p->n >= thin_tiles[0].n && has_wide_elements(dtype);
+  int most = has_tiles ? TSRI_TUNED(tsri_tuning_of(device), matmul_skinny) : SMALL_SIDE - 1;
+  if (has_units) most = UNIT_ROWS - 1;
+  return p->m <= most && p->n >= 4 * SKINNY_COLUMNS && p->k >= 4 * SKINNY_COLUMNS && p->b.column == 1 &&
+         device->limits.max_group_size >= SKINNY_GROUP;
 }
 
 // Whether a has at least so many MiB. 0: no matrix has.
@@ -163,7 +192,7 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
     chosen.is_once = p->n == 1 && is_large(p, dtype, tuning->gemv_once_mib);
     chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank) &&
                                           is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
-  } else if (is_gpu && is_skinny(device, p, tsri_fragment_tile_choose(device, p, dtype, &chosen.units))) {
+  } else if (is_gpu && is_skinny(device, p, dtype, tsri_fragment_tile_choose(device, p, dtype, &chosen.units))) {
     chosen.method = SKINNY;
     chosen.rows = rows_at_once(p);
     chosen.is_wide_a = is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank);
@@ -175,7 +204,7 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
     chosen.is_wide_b = is_wide_any(RUN, &p->b, dtype, p->k, p->n, p->batch_rank);
   } else if (!is_thin || (is_gpu && p->k >= LONG_SUM)) {  // tiles that are not full, with their sums in parts
     chosen.method = is_gpu ? BLOCKS : TILED;
-    chosen.tile = choose_tile(device, tuning, p, tsri_accumulator(dtype));
+    chosen.tile = choose_tile(device, tuning, p, dtype);
     bool fits = TSRI_TUNED(tuning, matmul_steps) > 0 && chosen.tile.depth % TSRI_TUNED(tuning, matmul_steps) == 0;
     chosen.steps = fits ? TSRI_TUNED(tuning, matmul_steps) : 1;
     chosen.is_wide_a = is_wide_any(4, &p->a, dtype, p->m, p->k, p->batch_rank);
@@ -354,6 +383,13 @@ static int step_of(const way *how) {
   return how->method == BLOCKS ? how->tile.depth : how->units.depth;
 }
 
+// How many items keep the device busy, as a part of those that tuning says. Matrix units keep a core busy with fewer. In tiles with room for 64 rows,
+// 64 x 13824 with k of 5120 takes 355, 265 and 281 us through Vulkan with 1, 1.5 and 2 times as many, and 258, 230 and 232 through OpenCL.
+static double busy_items(const product *p, const way *how) {
+  if (how->method == FRAGMENTS) return 0.5;
+  return how->method == BLOCKS && has_many_sums(&how->tile) && (p->m <= 64 || p->n <= 64) ? 1.5 : 1;
+}
+
 static int items_of_group(const way *how) {
   if (how->method == SKINNY) return SKINNY_GROUP;
   if (how->method == FRAGMENTS) return tsri_fragment_tile_items(&how->units);
@@ -406,7 +442,7 @@ static tsr_status run_part(const tsri_kernel_run *run, const product *p, const p
   if (can_split(&how)) {
     int64_t items = x * y * part->outer * part->inner * items_of_group(&how);
     tsri_matmul_split split =
-        tsri_matmul_split_choose(run->device, p, run->dtype, items, step_of(&how), how.method == FRAGMENTS);
+        tsri_matmul_split_choose(run->device, p, run->dtype, items, step_of(&how), busy_items(p, &how));
     if (split.parts > 1) return launch_split(run, p, part, how, &split, filler);
   }
   return launch(run, p, part, &how, filler);

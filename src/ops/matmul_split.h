@@ -11,10 +11,10 @@ typedef struct tsri_matmul_split {
   int64_t depth;  // products of a sum that a part has, a multiple of `unit`; the last part may have fewer
 } tsri_matmul_split;
 
-// Chooses the parts for a product that takes `items` work items in all, whose kernel goes through k in steps of `unit`. `has_units`: by
-// matrix units.
+// Chooses the parts for a product that takes `items` work items in all, whose kernel goes through k in steps of `unit`. `busy_items`: how many
+// items keep the device busy, as a part of those that tuning says.
 tsri_matmul_split tsri_matmul_split_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
-                                           int64_t items, int unit, bool has_units);
+                                           int64_t items, int unit, double busy_items);
 
 // The product whose outer batch axis counts the parts. Its k is still the whole one.
 tsri_product_op tsri_matmul_split_product(const tsri_product_op *p, const tsri_matmul_split *split);

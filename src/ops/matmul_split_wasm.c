@@ -3,8 +3,8 @@
 #include "ops/matmul_split.h"
 
 tsri_matmul_split tsri_matmul_split_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
-                                           int64_t items, int unit, bool has_units) {
-  (void)device, (void)dtype, (void)items, (void)unit, (void)has_units;
+                                           int64_t items, int unit, double busy_items) {
+  (void)device, (void)dtype, (void)items, (void)unit, (void)busy_items;
   return (tsri_matmul_split){1, p->k};
 }
 

@@ -233,6 +233,24 @@ TEST(products_give_the_same_in_blocks) {
   check_all(narrow_layer, 0x1p-9);
 }
 
+static tsr_tensor *flat_matmul(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_relu(tsr_matmul(numbers(device, TSR_F32, rows, cols, 1), numbers(device, TSR_F32, cols, 205, 2)));
+}
+static tsr_tensor *tall_matmul(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_relu(tsr_matmul(numbers(device, TSR_BF16, 204, cols, 1), numbers(device, TSR_BF16, cols, rows, 2)));
+}
+
+// Tiles of few rows and of few columns, with whole and with split sums.
+TEST(products_with_few_rows_or_columns_give_the_same_in_thin_tiles) {
+  static const int64_t sizes[][2] = {{16, 64}, {16, 2048}, {21, 75}, {32, 1030}};
+  open_devices();
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    check_same(flat_matmul, sizes[i][0], sizes[i][1], 1e-5);
+    check_same(tall_matmul, sizes[i][0], sizes[i][1], 0x1p-6);
+  }
+  close_devices();
+}
+
 static tsr_tensor *odd_matmul(tsr_device *device, int64_t rows, int64_t cols) {
   return tsr_matmul(numbers(device, TSR_BF16, rows, cols, 1), numbers(device, TSR_BF16, cols, 67, 2));
 }
