@@ -6,7 +6,7 @@ set_property(CACHE TESSERA_TEST_PROGRAMS PROPERTY STRINGS FOLDER FILE)
 set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers to build with, as the compiler spells them (address,undefined)")
 option(TESSERA_WERROR "Treat warnings as errors" OFF)
 option(TESSERA_FUZZ "Build tests/fuzz (clang only)" OFF)
-set(TESSERA_FUZZ_SECONDS 6 CACHE STRING "How long ctest runs each fuzz target")
+set(TESSERA_FUZZ_SECONDS 4 CACHE STRING "How long ctest runs each fuzz target")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)

@@ -6,7 +6,7 @@
 // A child process makes the calls, with its output redirected to a file, so that the parent can tell how it ended and
 // in which call.
 //
-//   TSR_TEST_ATTACK_SECONDS  how long the test with random arguments runs (6)
+//   TSR_TEST_ATTACK_SECONDS  how long the test with random arguments runs (4)
 //   TSR_TEST_SEED            seed of its random numbers (1)
 #include <signal.h>
 #include <sys/mman.h>
@@ -33,7 +33,7 @@ static uint64_t seed_from_environment(void) {
 
 static time_t seconds_from_environment(void) {
   const char *given = getenv("TSR_TEST_ATTACK_SECONDS");
-  return given ? (time_t)strtol(given, NULL, 10) : 6;
+  return given ? (time_t)strtol(given, NULL, 10) : 4;
 }
 
 // --- In the child -----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 // writes, captures, moves and threads must not change the results. Everything depends on the seed only. If a program
 // fails, the seed and the smallest program that still fails are printed; if it crashes, only the seed.
 //
-//   TSR_TEST_ATTACK_SECONDS  how long each test runs (6)
+//   TSR_TEST_ATTACK_SECONDS  how long each test runs (4)
 //   TSR_TEST_SEED            seed of the first program (1); with TSR_TEST_ATTACK_SECONDS=0 only that one runs
 //   TSR_TEST_BACKEND         backend of the first test and of the test with threads (cpu)
 //   TSR_TEST_ATTACK_TRACE    if set, each step is printed before it runs
@@ -57,7 +57,7 @@ static void set_seed(uint64_t seed) {
 
 // --- The attack -----------------------------------------------------------------------------------------------------------
 
-static double standard_seconds(void) { return number_from("TSR_TEST_ATTACK_SECONDS", 6); }
+static double standard_seconds(void) { return number_from("TSR_TEST_ATTACK_SECONDS", 4); }
 
 // Runs programs until the time is over. On the CPU every eighth program uses an eager device; elsewhere every second
 // one, because there are few kernels of single operators, and they are soon built.
