@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/lines.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 // Vectors of 16 bytes, which every processor that we know has. Without them (another compiler) elements are copied one by one.
@@ -69,6 +70,28 @@ void tsri_gather_line(char *to, int64_t stride, const char *from, int64_t count,
       gather_line_64(to, stride, from, count);
       break;
   }
+}
+
+void tsri_gather_tile(unsigned char (*to)[TSRI_TILE_BYTES], int64_t stride, const char *from, int64_t step,
+                      int64_t lines, int64_t count, size_t element_bytes) {
+#if HAS_PART_SQUARES
+  switch (element_bytes) {
+    case 1:
+      gather_tile_8(to, stride, from, step, lines, count);
+      break;
+    case 2:
+      gather_tile_16(to, stride, from, step, lines, count);
+      break;
+    case 4:
+      gather_tile_32(to, stride, from, step, lines, count);
+      break;
+    default:
+      gather_tile_64(to, stride, from, step, lines, count);
+      break;
+  }
+#else
+  for (int64_t j = 0; j < lines; j++) tsri_gather_line((char *)to[j], stride, from + j * step, count, element_bytes);
+#endif
 }
 
 void tsri_turn_tile(char *to, int64_t to_row, unsigned char (*from)[TSRI_TILE_BYTES], int64_t rows, int64_t columns,

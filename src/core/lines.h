@@ -39,6 +39,10 @@ static inline void tsri_copy_few(char *to, const char *from, size_t bytes) {
 
 enum { TSRI_TILE_BYTES = 64 };  // a cache line
 
+// Gathers `lines` lines of `count` elements, which are `stride` bytes apart, each into a row of a tile. Lines begin `step` bytes apart.
+void tsri_gather_tile(unsigned char (*to)[TSRI_TILE_BYTES], int64_t stride, const char *from, int64_t step,
+                      int64_t lines, int64_t count, size_t element_bytes);
+
 // Transposes a tile: element j of row i goes from from[j][i] to column j of row i of `to`, whose rows are `to_row` bytes apart.
 // There are `rows` and `columns` of them, each at most TSRI_TILE_BYTES / element_bytes. Rows of `to` are written one after the other.
 void tsri_turn_tile(char *to, int64_t to_row, unsigned char (*from)[TSRI_TILE_BYTES], int64_t rows, int64_t columns,

@@ -153,9 +153,7 @@ static void copy_square(const turned *t, int64_t rows, int64_t cols) {
   } else if (is_side_by_side) {
     for (int64_t j = 0; j < cols; j++) memcpy(square[j], t->from + j * t->from_col, bytes);
   } else {
-    for (int64_t j = 0; j < cols; j++) {
-      tsri_gather_line((char *)square[j], t->from_row, t->from + j * t->from_col, rows, t->element_bytes);
-    }
+    tsri_gather_tile(square, t->from_row, t->from, t->from_col, cols, rows, t->element_bytes);
   }
   tsri_turn_tile(t->to, t->to_row, square, rows, cols, t->element_bytes);
 }
