@@ -50,7 +50,7 @@ int tsri_cpu_threads(const cpu_device *device, uint64_t pieces);
 
 // Parts in which `threads` threads take work that consists of `pieces`, for tsri_parallel. At most `pieces`.
 int tsri_cpu_parts(int threads, uint64_t pieces);
-// The same, smaller ones: for parts that need no memory of their own, so that threads end at nearly the same time.
+// The same, smaller ones, so that threads end at nearly the same time: for work that takes longer than to copy its data, and whose parts need no memory of their own.
 int tsri_cpu_small_parts(int threads, uint64_t pieces);
 
 // As people write it: "AVX-512".

@@ -135,7 +135,7 @@ static void copy_strided(const cpu_device *device, tsr_dtype dtype, const tsri_c
                      .axis = longest_axis(op->shape)};
   if (job.to.count == 0) return;
   int threads = job.to.count * (int64_t)job.element < WORTH_A_THREAD ? 1 : device->threads;
-  job.parts = tsri_cpu_small_parts(threads, op->shape.rank ? (uint64_t)op->shape.dims[job.axis] : 1);
+  job.parts = tsri_cpu_parts(threads, op->shape.rank ? (uint64_t)op->shape.dims[job.axis] : 1);
   tsri_parallel(threads, (int)job.parts, copy_part, &job);
 }
 

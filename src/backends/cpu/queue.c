@@ -47,7 +47,7 @@ void tsri_cpu_copy_now(const cpu_device *device, char *to, const char *from, siz
     memcpy(to, from, bytes);
     return;
   }
-  int parts = tsri_cpu_small_parts(threads, bytes / WORTH_A_THREAD);
+  int parts = tsri_cpu_parts(threads, bytes / WORTH_A_THREAD);
   copy_job job = {to, from, bytes, bytes / (size_t)parts, parts};
   tsri_parallel(threads, parts, copy_share, &job);
 }
@@ -104,7 +104,7 @@ void tsri_cpu_fill_now(const cpu_device *device, char *to, size_t bytes, const v
     memcpy(to + done, to, done < first - done ? done : first - done);
   if (bytes <= STRETCH) return;
   int threads = tsri_cpu_threads(device, bytes / WORTH_A_THREAD);
-  int parts = tsri_cpu_small_parts(threads, bytes / WORTH_A_THREAD + 1);
+  int parts = tsri_cpu_parts(threads, bytes / WORTH_A_THREAD + 1);
   fill_job job = {to, bytes, STRETCH, bytes / (size_t)parts / STRETCH * STRETCH, parts};
   tsri_parallel(threads, parts, fill_share, &job);
 }

@@ -207,6 +207,6 @@ void tsri_cpu_gather(const cpu_device *device, const tsri_indexing *by, const ch
   int threads = tsri_cpu_threads(device, (uint64_t)(g.rows * g.columns) / WORTH_A_THREAD);
   bool are_rows_cut = threads > 1 && g.rows < FEW_ROWS * threads && g.columns >= 2 * LEAST_STRETCH;
   g.column_blocks = are_rows_cut ? (g.columns + LEAST_STRETCH - 1) / LEAST_STRETCH : 1;
-  g.parts = tsri_cpu_small_parts(threads, (uint64_t)(g.rows * g.column_blocks));
+  g.parts = tsri_cpu_parts(threads, (uint64_t)(g.rows * g.column_blocks));
   tsri_parallel(threads, g.parts, gather_part, &g);
 }
