@@ -30,10 +30,13 @@ typedef struct scan {
 } scan;
 
 static tsr_status scan_lines(const scan *s) {
+  enum { READS = 16 };  // of an item at once, on GPUs
+  bool is_gpu = tsri_call_tuning(s->device)->reduce_wide != 0;
   tsri_call call;
   tsri_call_init(&call, s->device, "op_scan", "scan_lines",
                  TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", tsri_accumulator(s->dtype)),
-                           TSRI_CONSTANT("OP", (int64_t)s->combination), TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive)));
+                           TSRI_CONSTANT("OP", (int64_t)s->combination), TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive),
+                           TSRI_CONSTANT("AT_ONCE", is_gpu ? READS : 1)));
   tsri_call_buffer(&call, "x", s->x, s->dtype);
   tsri_call_buffer(&call, "y", s->y, s->dtype);
   tsri_call_word(&call, "lines", s->lines);
