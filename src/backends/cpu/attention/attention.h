@@ -32,10 +32,10 @@ typedef struct tsri_attending {
   int64_t jobs;
   int parts;
   char *scratch;
-  size_t scratch_bytes;  // of each part
+  size_t scratch_bytes;  // of each thread
 } tsri_attending;
 
-// Scratch memory of one part is handed out from its beginning on.
+// Scratch memory of one thread is handed out from its beginning on.
 static inline void *tsri_attention_take(char **scratch, size_t bytes) {
   void *taken = *scratch;
   *scratch += (bytes + 63) / 64 * 64;
@@ -146,7 +146,7 @@ void tsri_attention_sum_queries(const tsri_attending *w, const tsri_query_block 
 // Sets `count` rows of `columns` floats from row `first` on to 0, unless products are added to them.
 void tsri_attention_clear(tsri_sum_rows c, int64_t first, int64_t count, int64_t columns);
 
-// Jobs, and the bytes of scratch memory that each part needs.
+// Jobs, and the bytes of scratch memory that each thread needs.
 int64_t tsri_attention_forward_jobs(const tsri_attending *w);
 size_t tsri_attention_forward_bytes(const tsri_attending *w);
 void tsri_attention_forward(const tsri_attending *w, int64_t number, char *scratch);

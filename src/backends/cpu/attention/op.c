@@ -1,23 +1,38 @@
 // SPDX-License-Identifier: MIT
 // Attention and its gradient, as the core describes them: jobs, and where their scratch memory comes from.
+#include <stdatomic.h>
+
 #include "backends/cpu/attention/attention.h"
 #include "core/error.h"
 #include "platform/parallel.h"
 
 typedef void (*attention_job)(const tsri_attending *w, int64_t job, char *scratch);
 
+enum { MOST_THREADS = 256 };
+
 typedef struct attention_work {
   tsri_attending w;
   attention_job run;
+  int threads;
+  atomic_bool is_taken[MOST_THREADS];  // scratch memory, by number
 } attention_work;
 
+// Scratch memory belongs to a thread while it runs a part: its next part will find it in the cache of the core. At most `threads` parts run at a time.
+static int take_scratch(attention_work *work) {
+  int i = 0;
+  while (atomic_exchange(&work->is_taken[i], true)) i = (i + 1) % work->threads;
+  return i;
+}
+
 static void run_part(void *user, int part) {
-  const attention_work *work = user;
+  attention_work *work = user;
   const tsri_attending *w = &work->w;
+  int taken = take_scratch(work);
   int64_t last = w->jobs * (part + 1) / w->parts;
   for (int64_t i = w->jobs * part / w->parts; i < last; i++) {
-    work->run(w, i, w->scratch + (size_t)part * w->scratch_bytes);
+    work->run(w, i, w->scratch + (size_t)taken * w->scratch_bytes);
   }
+  atomic_store(&work->is_taken[taken], false);
 }
 
 // Multiplications and additions that are worth a thread.
@@ -38,7 +53,6 @@ bool tsri_cpu_has_attention(const tsri_native_op *op) {
 }
 
 tsr_status tsri_cpu_attention(cpu_device *device, const tsri_native_op *op) {
-  const size_t most_scratch = (size_t)1 << 28;
   const tsri_lanes_engine *engine = tsri_cpu_engine(device);
   const tsri_attention_op *given = &op->is.attention;
   bool is_forward = op->kind == TSRI_NATIVE_ATTENTION;
@@ -61,10 +75,10 @@ tsr_status tsri_cpu_attention(cpu_device *device, const tsri_native_op *op) {
   w->scratch_bytes = is_forward ? tsri_attention_forward_bytes(w) : tsri_attention_backward_bytes(w);
   w->scratch_bytes = (w->scratch_bytes + 63) / 64 * 64;
   int threads = tsri_cpu_threads(device, pieces_of(given));
-  w->parts = tsri_cpu_parts(threads, (uint64_t)w->jobs);
-  if (w->scratch_bytes * (size_t)w->parts > most_scratch && w->parts > threads) w->parts = threads;
-  w->scratch = tsri_cpu_scratch(device, w->scratch_bytes * (size_t)w->parts);
+  work.threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+  w->parts = tsri_cpu_parts(work.threads, (uint64_t)w->jobs);
+  w->scratch = tsri_cpu_scratch(device, w->scratch_bytes * (size_t)work.threads);
   if (!w->scratch) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "attention: no host memory for its scores");
-  tsri_parallel(threads, w->parts, run_part, &work);
+  tsri_parallel(work.threads, w->parts, run_part, &work);
   return TSR_OK;
 }
