@@ -182,9 +182,9 @@ void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expand_options op
   out->result = convert(&e, to, from, x);
 }
 
-void tsri_expand_encode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out) {
+void tsri_expand_encode(tsr_dtype storage, uint32_t lanes, tsri_expand_options options, tsri_expansion *out) {
   tsri_ir_type type = {TSR_F32, (uint8_t)lanes};
-  tsri_expander e = expander_for(type, (tsri_expand_options){0}, out);
+  tsri_expander e = expander_for(type, options, out);
   node x = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type});
   out->result = storage == TSR_F16 ? tsri_expand_encode_f16(&e, x) : tsri_expand_encode_bf16(&e, x);
 }

@@ -70,7 +70,7 @@ bool tsri_expand_has_convert(tsr_dtype to, tsr_dtype from);
 void tsri_expand_convert(tsr_dtype to, tsri_ir_type from, tsri_expand_options options, tsri_expansion *out);
 
 // Conversions between f32 and the 16 bits of f16 or bf16 in the low half of a u32.
-void tsri_expand_encode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out);
+void tsri_expand_encode(tsr_dtype storage, uint32_t lanes, tsri_expand_options options, tsri_expansion *out);
 void tsri_expand_decode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out);
 
 // The function of a dialect that writes expansions as functions. Names: "tsr_sin_f32", "tsr_sin_far_f32" (option

@@ -91,6 +91,7 @@ TEST(floats_become_integers_bool_f16_and_bf16_as_tsr_convert_makes_them) {
   static const tsr_dtype dtypes[] = {TSR_BOOL, TSR_U8, TSR_I8, TSR_I16, TSR_I32, TSR_U32, TSR_I64, TSR_F16, TSR_BF16};
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
     check_floats(dtypes[i], TSR_F32, (tsri_expand_options){0});
+    check_floats(dtypes[i], TSR_F32, (tsri_expand_options){.trusts_nan = true});
     check_floats(dtypes[i], TSR_F64, (tsri_expand_options){.trusts_nan = true});
     expand_nan_is_less = i % 2 == 0;
     check_floats(dtypes[i], TSR_F32, (tsri_expand_options){.nan_by_bits = true});
@@ -99,10 +100,10 @@ TEST(floats_become_integers_bool_f16_and_bf16_as_tsr_convert_makes_them) {
 }
 
 TEST(every_half_is_read_and_written_as_tsr_convert_does) {
-  static const tsr_dtype dtypes[] = {TSR_F16, TSR_BF16};
+  static const tsr_dtype dtypes[] = {TSR_F16, TSR_BF16, TSR_BF16};
   static tsri_expansion encode, decode;
-  for (int d = 0; d < 2; d++) {
-    tsri_expand_encode(dtypes[d], 1, &encode);
+  for (int d = 0; d < 3; d++) {
+    tsri_expand_encode(dtypes[d], 1, (tsri_expand_options){.trusts_nan = d == 2}, &encode);
     tsri_expand_decode(dtypes[d], 1, &decode);
     for (uint32_t bits = 0; bits < 65536; bits++) {
       uint16_t half = (uint16_t)bits;

@@ -16,6 +16,14 @@ static node below(tsri_expander *e, node a, int64_t limit) { return lt(e, a, who
 static node bit_or(tsri_expander *e, node a, node b) { return iop(e, TSRI_OP_OR, a, b); }
 static node is_nan_size(tsri_expander *e, node size) { return lt(e, infinity_bits(e), size); }
 
+// The bits of a bf16: `even` if x is a number. If it is a NaN, `kept` with the bit `quiet`; but if comparisons are right for NaN, one tells whether x is a NaN,
+// and all become `nan`: two instructions less.
+static node even_or_nan(tsri_expander *e, node x, node even, node kept, int64_t quiet, int64_t nan) {
+  if (e->trusts_nan) return pick(e, ne(e, x, x), whole(e, nan), even);
+  node size = iand(e, bits_of(e, x), e->k->magnitude);
+  return pick(e, is_nan_size(e, size), bit_or(e, kept, whole(e, quiet)), even);
+}
+
 // The number to add before dropping `places` bits, so that the result is rounded to even: 0111…1, and 1 more if the
 // last bit kept is 1. `kept` is the value without the dropped bits.
 static node carry_to_even(tsri_expander *e, node kept, int places) {
@@ -38,8 +46,7 @@ node tsri_expand_round_f16(tsri_expander *e, node x) {
 
 node tsri_expand_round_bf16(tsri_expander *e, node x) {
   node bits = bits_of(e, x), even = iop(e, TSRI_OP_ADD, bits, carry_to_even(e, shr(e, bits, 16), 16));
-  node is_nan = is_nan_size(e, iand(e, bits, e->k->magnitude));
-  return float_of(e, iand(e, pick(e, is_nan, bit_or(e, bits, whole(e, 0x400000)), even), 0xffff0000));
+  return float_of(e, iand(e, even_or_nan(e, x, even, bits, 0x400000, 0x7fff0000), 0xffff0000));
 }
 
 // --- Bits -----------------------------------------------------------------------------------------------------------
@@ -67,9 +74,9 @@ node tsri_expand_decode_f16(tsri_expander *e, node half) {
 }
 
 node tsri_expand_encode_bf16(tsri_expander *e, node x) {
-  node bits = bits_of(e, x), upper = shr(e, bits, 16), nan = bit_or(e, upper, whole(e, 0x40));
+  node bits = bits_of(e, x), upper = shr(e, bits, 16);
   node even = shr(e, iop(e, TSRI_OP_ADD, bits, carry_to_even(e, upper, 16)), 16);
-  return pick(e, is_nan_size(e, iand(e, bits, e->k->magnitude)), nan, even);
+  return even_or_nan(e, x, even, upper, 0x40, 0x7fff);
 }
 
 node tsri_expand_decode_bf16(tsri_expander *e, node half) { return float_of(e, shl(e, half, 16)); }

@@ -70,7 +70,8 @@ static bool find_storage(const char *name, tsri_expansion *out, tsri_expand_sign
     bool is_encode = strcmp(name, names[i].encode) == 0;
     if (!is_encode && strcmp(name, names[i].decode) != 0) continue;
     *out_signature = (tsri_expand_signature){.operand = {is_encode ? TSR_F32 : TSR_U32, 1}, .arity = 1};
-    (is_encode ? tsri_expand_encode : tsri_expand_decode)(names[i].dtype, 1, out);
+    if (is_encode) tsri_expand_encode(names[i].dtype, 1, (tsri_expand_options){0}, out);
+    else tsri_expand_decode(names[i].dtype, 1, out);
     return true;
   }
   return false;

@@ -24,6 +24,11 @@ static tsri_spv_id not_zero(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
   return SPV_OP(s, SPV_OP_I_NOT_EQUAL, tsri_spv_bool_type(type), a, tsri_spv_const(s, type, 0));
 }
 
+// Comparisons of f32 are right for NaN if the driver keeps the promise of the execution mode for it.
+static tsri_expand_options options_of(const tsri_spv *s) {
+  return (tsri_expand_options){.trusts_nan = (s->options->keeps_nan & 2) != 0 && !s->options->quirks};
+}
+
 // The bits of a value as a storage type, in a word; and back.
 tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id value) {
   tsri_spv_type words = tsri_spv_make_type(SPV_U32, lanes);
@@ -34,7 +39,7 @@ tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri
     return SPV_OP(s, SPV_OP_SELECT, words, value, one, zero);
   }
   if (!is_half(storage)) return bytes < 4 ? U(BITWISE_AND, value, WORD(bytes == 1 ? 0xff : 0xffff)) : value;
-  tsri_expand_encode(storage, lanes, &x);
+  tsri_expand_encode(storage, lanes, options_of(s), &x);
   return tsri_spv_put_expansion(s, &x, &value);
 }
 
@@ -82,7 +87,8 @@ static tsri_spv_id bool_to_number(tsri_spv *s, tsri_spv_type type, tsri_spv_id a
 
 static tsri_spv_id expanded(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_spv_id a) {
   tsri_expansion x;
-  tsri_expand_convert(to, from, (tsri_expand_options){0}, &x);
+  bool is_rounded = to == TSR_BF16 && from.dtype == TSR_F32;
+  tsri_expand_convert(to, from, is_rounded ? options_of(s) : (tsri_expand_options){0}, &x);
   return tsri_spv_put_expansion(s, &x, &a);
 }
 
