@@ -34,9 +34,9 @@ enum {
   NAIVE_GROUP = 64
 };
 
-// SKINNY: SKINNY_COLUMNS items of a work-group of SKINNY_GROUP have four columns each, and share the sums with the others. MOST_ROWS: rows of a that a
+// SKINNY: SKINNY_COLUMNS items of a work-group have four columns each, and share the sums with the others. MOST_ROWS: rows of a that a
 // work-group of LONG or SKINNY takes at a time.
-enum { SKINNY_GROUP = 256, SKINNY_COLUMNS = 8, MOST_ROWS = 8, UNIT_ROWS = 4 };
+enum { SKINNY_GROUP = 256, SKINNY_SPLIT_GROUP = 64, SKINNY_COLUMNS = 8, MOST_ROWS = 8, UNIT_ROWS = 4 };
 
 // A tile of the result (m x n), the depth of its strips, and the part of the tile that a work item computes.
 typedef struct tile {
@@ -48,7 +48,8 @@ typedef struct way {
   tile tile;                 // of TILED and BLOCKS
   tsri_fragment_tile units;  // of FRAGMENTS
   int steps;                 // of BLOCKS: unrolled steps of a strip
-  int group, deep;           // of LONG: work-group size, and loads before their values are used
+  int group;                 // of LONG and SKINNY: work-group size
+  int deep;                  // of LONG: loads before their values are used
   int rows;                  // of LONG and SKINNY
   int64_t part;              // of SKINNY, BLOCKS and FRAGMENTS: products of each part of a sum. 0: sums are not split
   bool is_once;              // of LONG: a is read past the first-level cache
@@ -93,11 +94,9 @@ static size_t tile_shared_bytes(const tile *t, size_t element) {
   return (size_t)(2 * t->depth * (t->m + t->n + 2 * PAD)) * element;
 }
 
-// Tiles for at most 16, 32 and 64 rows, of products with elements of more than 16 bits. Turned by 90 degrees they are for few columns. 16 x 4096 with k of 4096 in
+// Tiles for at most 16, 32 and 64 rows. Turned by 90 degrees they are for few columns. 16 x 4096 with k of 4096 in
 // f32 takes 72 us in tiles of 64 x 64 on an H200, through OpenCL, and 30 in these; 32 rows 73 and 43.
 static const tile thin_tiles[] = {{16, 64, 16, 4, 4}, {32, 128, 16, 4, 8}, {64, 128, 8, 8, 8}};
-
-static bool has_wide_elements(tsr_dtype dtype) { return tsr_dtype_bytes(dtype) >= 4; }
 
 // Whether a tile is one of those with room for 64 rows.
 static bool has_many_sums(const tile *t) { return t->item_m * t->item_n == 64; }
@@ -126,9 +125,8 @@ static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, con
                 TSRI_TUNED(tuning, matmul_small_depth), TSRI_TUNED(tuning, matmul_small_item_m),
                 TSRI_TUNED(tuning, matmul_small_item_n)};
   size_t element = tsr_dtype_bytes(tsri_accumulator(dtype)), room = device->limits.shared_bytes;
-  bool can_be_thin = TSRI_TUNED(tuning, matmul_blocks) && has_wide_elements(dtype);
   tile thin;
-  if (can_be_thin && choose_thin_tile(p, element, room, &thin)) return thin;
+  if (TSRI_TUNED(tuning, matmul_blocks) && choose_thin_tile(p, element, room, &thin)) return thin;
   int64_t tiles = ((p->m + large.m - 1) / large.m) * ((p->n + large.n - 1) / large.n);
   for (int i = 0; i < p->batch_rank; i++) tiles *= p->batch_dims[i];
   int64_t split_tiles = p->k >= LONG_FOR_TILE ? TSRI_TUNED(tuning, matmul_split_tiles) : 0;
@@ -159,12 +157,21 @@ static int rows_at_once(const product *p) { return p->m < MOST_ROWS ? (int)p->m 
 
 // Few rows times a matrix whose rows are contiguous: reading the matrix takes most of the time. Matrix units are faster from UNIT_ROWS rows on: 13824 x 5120 of bf16
 // takes 58 us with 4 to 8 rows on an H200, through Vulkan, and without them 76, 88 and 107 with 4, 6 and 8.
-static bool is_skinny(const tsr_device *device, const product *p, tsr_dtype dtype, bool has_units) {
-  bool has_tiles = p->k >= LONG_SUM && p->n >= thin_tiles[0].n && has_wide_elements(dtype);
+static bool is_skinny(const tsr_device *device, const product *p, bool has_units) {
+  bool has_tiles = p->k >= LONG_SUM && p->n >= thin_tiles[0].n;
   int most = has_tiles ? TSRI_TUNED(tsri_tuning_of(device), matmul_skinny) : SMALL_SIDE - 1;
   if (has_units) most = UNIT_ROWS - 1;
   return p->m <= most && p->n >= 4 * SKINNY_COLUMNS && p->k >= 4 * SKINNY_COLUMNS && p->b.column == 1 &&
          device->limits.max_group_size >= SKINNY_GROUP;
+}
+
+// Items of a work-group of SKINNY. If there are few groups, they are small, so that sums are split and groups are many: 4 x 5120 with k of 13824 in f32 takes 108 us in
+// parts by groups of 64 on an H200, through Vulkan, and 192 by 160 groups of 256; 6 x 4096 with k of 4096 39 and 55. With fewer rows it was not measured.
+static int skinny_group(const product *p, tsr_dtype dtype) {
+  enum { FEW_GROUPS = 256, LEAST_ROWS = 4 };
+  int64_t groups = (p->n + SKINNY_COLUMNS * 4 - 1) / (SKINNY_COLUMNS * 4) * ((p->m + MOST_ROWS - 1) / MOST_ROWS);
+  bool is_split = p->m >= LEAST_ROWS && p->k >= LONG_FOR_TILE && groups < FEW_GROUPS && tsri_matmul_can_split(p, dtype);
+  return is_split ? SKINNY_SPLIT_GROUP : SKINNY_GROUP;
 }
 
 // Whether a has at least so many MiB. 0: no matrix has.
@@ -192,8 +199,9 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
     chosen.is_once = p->n == 1 && is_large(p, dtype, tuning->gemv_once_mib);
     chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank) &&
                                           is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
-  } else if (is_gpu && is_skinny(device, p, dtype, tsri_fragment_tile_choose(device, p, dtype, &chosen.units))) {
+  } else if (is_gpu && is_skinny(device, p, tsri_fragment_tile_choose(device, p, dtype, &chosen.units))) {
     chosen.method = SKINNY;
+    chosen.group = skinny_group(p, dtype);
     chosen.rows = rows_at_once(p);
     chosen.is_wide_a = is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank);
     chosen.is_wide_b = is_wide(&p->b, dtype, p->b.column, p->n, p->b.row, p->batch_rank);
@@ -349,7 +357,7 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_skinny",
                             TSRI_WITH(TYPES_AND_FLAGS, STORED_AND_SPLIT, TSRI_CONSTANT("WIDE_A", how->is_wide_a),
                                       TSRI_CONSTANT("WIDE_B", how->is_wide_b), TSRI_CONSTANT("ROWS", how->rows),
-                                      TSRI_CONSTANT("COLUMNS", SKINNY_COLUMNS), TSRI_CONSTANT("WG", SKINNY_GROUP)));
+                                      TSRI_CONSTANT("COLUMNS", SKINNY_COLUMNS), TSRI_CONSTANT("WG", how->group)));
       break;
     default:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_naive",
@@ -379,7 +387,7 @@ static bool can_split(const way *how) {
 
 // Products of a sum that the kernel takes at a time.
 static int step_of(const way *how) {
-  if (how->method == SKINNY) return SKINNY_GROUP / SKINNY_COLUMNS * 4;
+  if (how->method == SKINNY) return how->group / SKINNY_COLUMNS * 4;
   return how->method == BLOCKS ? how->tile.depth : how->units.depth;
 }
 
@@ -391,7 +399,7 @@ static double busy_items(const product *p, const way *how) {
 }
 
 static int items_of_group(const way *how) {
-  if (how->method == SKINNY) return SKINNY_GROUP;
+  if (how->method == SKINNY) return how->group;
   if (how->method == FRAGMENTS) return tsri_fragment_tile_items(&how->units);
   return how->tile.m / how->tile.item_m * (how->tile.n / how->tile.item_n);
 }

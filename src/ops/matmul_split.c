@@ -4,7 +4,7 @@
 
 #include "ops/promote.h"
 
-static bool is_splittable(const tsri_product_op *p, tsr_dtype dtype) {
+bool tsri_matmul_can_split(const tsri_product_op *p, tsr_dtype dtype) {
   return tsri_dtype_is_float(dtype) && !tsri_dtype_is_f8(dtype) && p->alpha == 1 && p->beta == 0 && p->batch_rank <= 1;
 }
 
@@ -19,7 +19,8 @@ tsri_matmul_split tsri_matmul_split_choose(const tsr_device *device, const tsri_
   int64_t steps = (p->k + unit - 1) / unit, parts = busy / items, most = steps / STEPS_OF_PART;
   if (parts > most) parts = most;
   if (parts > MOST_SUMS / results_of(p)) parts = MOST_SUMS / results_of(p);
-  if (!is_splittable(p, dtype) || steps < LEAST_STEPS || parts < LEAST_PARTS) return (tsri_matmul_split){1, p->k};
+  if (!tsri_matmul_can_split(p, dtype) || steps < LEAST_STEPS || parts < LEAST_PARTS)
+    return (tsri_matmul_split){1, p->k};
   int64_t each = (steps + parts - 1) / parts;
   return (tsri_matmul_split){.parts = (steps + each - 1) / each, .depth = each * unit};
 }

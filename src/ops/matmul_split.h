@@ -11,6 +11,9 @@ typedef struct tsri_matmul_split {
   int64_t depth;  // products of a sum that a part has, a multiple of `unit`; the last part may have fewer
 } tsri_matmul_split;
 
+// Whether the sums of such a product can be split.
+bool tsri_matmul_can_split(const tsri_product_op *p, tsr_dtype dtype);
+
 // Chooses the parts for a product that takes `items` work items in all, whose kernel goes through k in steps of `unit`. `busy_items`: how many
 // items keep the device busy, as a part of those that tuning says.
 tsri_matmul_split tsri_matmul_split_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
