@@ -99,8 +99,8 @@ static bool may_spin(void) { return atomic_load_explicit(&pool.worker_count, mem
 
 static void sleep_until(worker *w, pthread_cond_t *changed, bool (*is_over)(int state)) {
   pthread_mutex_lock(&w->lock);
-  // This increments `sleepers` before it reads `state`; wake() reads `sleepers` after `state` was changed. So at least
-  // one of the two sees the other's change.
+  // This increments `sleepers` before it reads `state`; wake() changes `sleepers`, too, after `state` was changed. The later of the two changes sees what the thread of the earlier one did
+  // before: wake() finds a sleeper, or the sleeper finds the new state.
   atomic_fetch_add(&w->sleepers, 1);
   while (!is_over(atomic_load(&w->state))) pthread_cond_wait(changed, &w->lock);
   atomic_fetch_sub(&w->sleepers, 1);
@@ -133,8 +133,8 @@ static void await_end(worker *w) {
 
 // Call after a change of state: wakes the thread that waits for it, if there is one.
 static void wake(worker *w, pthread_cond_t *changed) {
-  if (atomic_load(&w->sleepers) == 0) return;
-  pthread_mutex_lock(&w->lock);  // waits until the sleeper is inside pthread_cond_wait
+  if (atomic_fetch_add(&w->sleepers, 0) == 0) return;  // a change, although of nothing: see sleep_until
+  pthread_mutex_lock(&w->lock);                        // waits until the sleeper is inside pthread_cond_wait
   pthread_cond_signal(changed);
   pthread_mutex_unlock(&w->lock);
 }
@@ -307,15 +307,19 @@ static void assign(job *j, int wanted) {
   }
 }
 
-// Workers become free together, when all have ended: await_orders. j->helpers stays as it is, since workers read it until they end.
+// Workers become free together, when all have ended: await_orders. j->helpers stays as it is, since workers read it until they end. Stores that release do not wait for the cache line,
+// which a worker has: so those to all workers are under way together, here and in run_job.
 static void dismiss(const job *j) {
   bool has_begun[MOST_WORKERS];
-  for (int i = 0; i < j->helper_count; i++) has_begun[i] = !change(j->helpers[i], ASSIGNED, FREE);
+  for (int i = 0; i < j->helper_count; i++) {
+    bool is_waiting = atomic_load_explicit(&j->helpers[i]->state, memory_order_acquire) == ASSIGNED;
+    has_begun[i] = !is_waiting || !change(j->helpers[i], ASSIGNED, FREE);
+  }
   for (int i = 0; i < j->helper_count; i++) {
     if (has_begun[i]) await_end(j->helpers[i]);
   }
   for (int i = 0; i < j->helper_count; i++) {
-    if (has_begun[i]) atomic_store(&j->helpers[i]->state, FREE);
+    if (has_begun[i]) atomic_store_explicit(&j->helpers[i]->state, FREE, memory_order_release);
   }
 }
 
@@ -341,7 +345,9 @@ static void run_job(int threads, int parts, tsri_part run, void *user, uint64_t 
   int admitted = admit(threads);
   assign(&j, admitted);
   // Assigned from last to first, so that a worker which begins finds the workers that it wakes assigned.
-  for (int i = j.helper_count - 1; i >= 0; i--) atomic_store(&j.helpers[i]->state, ASSIGNED);
+  for (int i = j.helper_count - 1; i >= 0; i--) {
+    atomic_store_explicit(&j.helpers[i]->state, ASSIGNED, memory_order_release);
+  }
   wake_next(&j, 0);
   take_parts(&j, 0);
   dismiss(&j);
