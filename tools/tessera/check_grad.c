@@ -45,13 +45,15 @@ static double distant(check_run *run) {
   return ((double)(n * n % PRIME * n % PRIME) + 0.25) / PRIME;
 }
 
+// Numbers of a wider input fit the dtype of the case, too: scatter_min and the like convert them to it, and numbers that are equal only then would have other shares of the gradient in f64.
 check_value check_grad_number(check_run *run, tsr_dtype dtype, check_domain domain) {
   const check_op *op = run->op;
   double from = -2, to = 2;
   if (domain == CHECK_LOGITS) from = -3, to = 3;
   if (domain == CHECK_NEAR_ONE) from = 0.75, to = 1.25;
   if (op->smooth_from < op->smooth_to) from = op->smooth_from, to = op->smooth_to;
-  return (check_value){.real = check_round(dtype, from + (to - from) * distant(run))};
+  double number = check_round(dtype, from + (to - from) * distant(run));
+  return (check_value){.real = check_is_float(run->dtype) ? check_round(run->dtype, number) : number};
 }
 
 check_value check_grad_near(check_run *run, tsr_dtype dtype, check_value value) {
