@@ -26,10 +26,12 @@ enum {
   CACHE_LINE = 64,
   STACK_BYTES = 1 << 20,
   SPIN_NS = 20 * 1000,            // about the time the system needs to wake a thread
-  JOB_NS = 200 * 1000,            // how long a thread that has ended its part of a job spins until the job has ended
+  JOB_NS = 200 * 1000,            // longest wait, spinning, for the end of a job of many parts (end_ns)
   AWAKE_NS = 1000 * 1000,         // tsri_parallel_awake
   RETRY_NS = 1000 * 1000 * 1000,  // time between attempts to create a thread that the system refused
   WORD_BITS = 64,
+  SOME_PARTS = 4,  // of a thread: others take over enough of them for all threads to end at nearly the same time
+  MANY_PARTS = 8,  // of a thread: the last one matters little
 };
 
 typedef enum worker_state { FREE, RESERVED, ASSIGNED, RUNNING, DONE, STOPPED } worker_state;
@@ -40,7 +42,8 @@ typedef struct job {
   tsri_part run;
   void *user;
   int parts, helper_count;
-  uint64_t awake_ns;  // how long its workers wait for more work before they sleep
+  uint64_t end_ns;    // how long its threads spin, when they have ended, until the job has
+  uint64_t awake_ns;  // how long its workers then wait for more work before they sleep
   worker *helpers[MOST_WORKERS];
   _Atomic uint64_t claimed[TSRI_MOST_PARTS / WORD_BITS];  // bit i: some thread has taken part i
 } job;
@@ -122,13 +125,13 @@ static bool spin(const worker *w, bool (*is_over)(int state), uint64_t spin_ns) 
 }
 
 // The worker waits for the end of its last job first: threads end at different times, and if those that are early slept, each call of a series would have to wake them.
-static void await_orders(worker *w, uint64_t spin_ns) {
-  if (spin(w, is_dismissed, JOB_NS) && spin(w, has_orders, spin_ns)) return;
+static void await_orders(worker *w, uint64_t end_ns, uint64_t awake_ns) {
+  if (spin(w, is_dismissed, end_ns) && spin(w, has_orders, awake_ns)) return;
   sleep_until(w, &w->has_work, has_orders);
 }
 
-static void await_end(worker *w) {
-  if (!spin(w, is_done, JOB_NS)) sleep_until(w, &w->has_ended, is_done);
+static void await_end(worker *w, uint64_t end_ns) {
+  if (!spin(w, is_done, end_ns)) sleep_until(w, &w->has_ended, is_done);
 }
 
 // Call after a change of state: wakes the thread that waits for it, if there is one.
@@ -164,10 +167,11 @@ static void wake_next(const job *j, int order) {
     wake_worker(j->helpers[next - 1]);
 }
 
-// Runs a share of another thread, from last to first. The last part is left to its owner if that has begun: it is about to take it, and has the data in its core's cache.
+// Runs a share of another thread, from last to first. The last of many parts is left to its owner if that has begun: it is about to take it, and has the data in its core's cache.
 static void help(job *j, int first, int last) {
+  bool is_fine = last - first >= MANY_PARTS;
   for (int part = last - 1; part >= first; part--) {
-    if (part > first && is_claimed(j, part - 1)) continue;
+    if (is_fine && part > first && is_claimed(j, part - 1)) continue;
     if (claim(j, part)) j->run(j->user, part);
   }
 }
@@ -187,10 +191,11 @@ static void take_parts(job *j, int order) {
 
 static void *run_worker(void *user) {
   worker *w = user;
-  uint64_t awake_ns = SPIN_NS;
+  uint64_t end_ns = SPIN_NS, awake_ns = SPIN_NS;
   for (;;) {
-    await_orders(w, awake_ns);
+    await_orders(w, end_ns, awake_ns);
     if (change(w, ASSIGNED, RUNNING)) {
+      end_ns = w->job->end_ns;
       awake_ns = w->job->awake_ns;
       wake_next(w->job, w->order);
       take_parts(w->job, w->order);
@@ -316,7 +321,7 @@ static void dismiss(const job *j) {
     has_begun[i] = !is_waiting || !change(j->helpers[i], ASSIGNED, FREE);
   }
   for (int i = 0; i < j->helper_count; i++) {
-    if (has_begun[i]) await_end(j->helpers[i]);
+    if (has_begun[i]) await_end(j->helpers[i], j->end_ns);
   }
   for (int i = 0; i < j->helper_count; i++) {
     if (has_begun[i]) atomic_store_explicit(&j->helpers[i]->state, FREE, memory_order_release);
@@ -339,6 +344,8 @@ static void run_job(int threads, int parts, tsri_part run, void *user, uint64_t 
   j.user = user;
   j.parts = parts;
   j.helper_count = 0;
+  // With few parts, one on a slow core may take as long as all others: then cores are left idle, so that the system can move threads there that other programs have displaced.
+  j.end_ns = parts >= SOME_PARTS * threads ? JOB_NS : SPIN_NS;
   j.awake_ns = awake_ns;
   for (int i = 0; i * WORD_BITS < parts; i++) atomic_init(&j.claimed[i], 0);
 

@@ -111,12 +111,13 @@ static bool is_worth_splitting(const tsri_product *p, double split_work, double 
 #endif
 
 // For f32 the numbers are larger than those of AMX at its full speed (15 and 300), so that products are split only where that was faster on one and two threads, and not slower on sixteen, of a Xeon that slows AMX down most of the
-// time: from 512^3 on, not 256^3 or 4096 x 128 x 128. The choice does not depend on the number of threads, so that bits do not.
+// time: from 512^3 on, not 256^3, 4096 x 128 x 128 or 2000 x 2000 x 64. The choice does not depend on the number of threads, so that bits do not.
 const tsri_product_groups *tsri_product_split_for(uint32_t units, const tsri_product *p) {
 #if TSRI_HAS_GROUPS
-  const double least_f32_work = 1 << 25;
+  enum { LEAST_F32_DEPTH = 256, LEAST_F32_WORK = 1 << 25 };
   double work = (double)p->m * (double)p->n * (double)p->k;
-  bool is_f32 = !p->is_narrow && p->sum_bytes == sizeof(float) && work >= least_f32_work;
+  bool is_large = work >= LEAST_F32_WORK && p->k >= LEAST_F32_DEPTH;
+  bool is_f32 = !p->is_narrow && p->sum_bytes == sizeof(float) && is_large;
   bool is_f16 = p->is_narrow && !p->is_bf16 && !p->has_integers && p->element == 2;
   if (p->quant || !(units & TSRI_CPU_AMX)) return NULL;
   if (is_f32 && is_worth_splitting(p, 16, 4000)) return &tsri_product_f32_amx;

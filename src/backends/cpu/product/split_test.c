@@ -336,7 +336,7 @@ TEST(small_products_are_not_split) {
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f32_amx);
   p.n = p.k = 1024;
   p.m = 1024;
-  p.k = 8;
+  p.k = 255;
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == NULL);
   p.k = 1024;
   p.is_narrow = true;
