@@ -137,14 +137,14 @@ static cells cut_into(const tsri_product *p, int count) {
   return c;
 }
 
-// Two cells for each thread, so that one that is held up leaves work to others; fewer if there are not that many tiles. One for each thread, if it then packs less by some 30 %: on 16
-// threads of a Xeon, whose cells are 4 x 4 in place of 4 x 8, 1000^3 takes 545 us for 616 in bf16 and 240 for 270 in i8, and 256^3 in f32 36 for 40. On eight (2 x 4 in place of 4 x 4)
-// one is slower: 1022 for 969, 818 for 513, 61 for 54.
+// Two cells for each thread, so that one that is held up leaves work to others; fewer if there are not that many tiles. Of narrow elements, of which packing takes a larger share, one for
+// each thread if it then packs less by some 30 %: on 16 threads of a Xeon, whose cells are 4 x 4 in place of 4 x 8, 1000^3 takes 545 us for 616 in bf16 and 240 for 270 in i8. On eight
+// (2 x 4 in place of 4 x 4) one is slower: 1022 for 969 and 818 for 513.
 static cells cut_cells(const tsri_product *p) {
   int count = has_cells(p) ? 2 * p->threads : 1;
   cells c = cut_into(p, count);
   while (HAS_THREADS && c.down * c.across < count) c = cut_into(p, count /= 2);
-  if (HAS_THREADS && count == 2 * p->threads) {
+  if (HAS_THREADS && p->is_narrow && count == 2 * p->threads) {
     cells one = cut_into(p, p->threads);
     if (one.down * one.across == p->threads && 10 * one.packed <= 7 * 2 * c.packed) c = one;
   }
