@@ -393,7 +393,7 @@ static int step_of(const way *how) {
 
 // How many items keep the device busy, as a part of those that tuning says. Matrix units keep a core busy with fewer. In tiles with room for 64 rows,
 // 64 x 13824 with k of 5120 takes 355, 265 and 281 us through Vulkan with 1, 1.5 and 2 times as many, and 258, 230 and 232 through OpenCL.
-static double busy_items(const product *p, const way *how) {
+static double busy_share(const product *p, const way *how) {
   if (how->method == FRAGMENTS) return 0.5;
   return how->method == BLOCKS && has_many_sums(&how->tile) && (p->m <= 64 || p->n <= 64) ? 1.5 : 1;
 }
@@ -450,7 +450,7 @@ static tsr_status run_part(const tsri_kernel_run *run, const product *p, const p
   if (can_split(&how)) {
     int64_t items = x * y * part->outer * part->inner * items_of_group(&how);
     tsri_matmul_split split =
-        tsri_matmul_split_choose(run->device, p, run->dtype, items, step_of(&how), busy_items(p, &how));
+        tsri_matmul_split_choose(run->device, p, run->dtype, items, step_of(&how), busy_share(p, &how));
     if (split.parts > 1) return launch_split(run, p, part, how, &split, filler);
   }
   return launch(run, p, part, &how, filler);

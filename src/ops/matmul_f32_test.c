@@ -4,7 +4,7 @@
 
 // Around tiles of 14 rows and 32 columns, and blocks of 256 along k. The last one is large enough to be split for AMX.
 static const int64_t sizes[][3] = {{64, 64, 32},  {65, 70, 33},   {100, 64, 300},
-                                   {64, 97, 257}, {130, 131, 64}, {520, 530, 160}};
+                                   {64, 97, 257}, {130, 131, 64}, {520, 530, 288}};
 
 static tsr_tensor *turned(tsr_tensor *x, bool is_turned) {
   return is_turned ? tsr_transpose(tsr_contiguous(tsr_transpose(x, 0, 1)), 0, 1) : x;

@@ -13,9 +13,9 @@ static int64_t results_of(const tsri_product_op *p) { return p->m * p->n * (p->b
 // Splits sums if there are too few items for the device, but not into parts of less than a few steps, nor sums whose steps take less time than a second
 // launch. 64 x 1000 with k of 4096 in f32 is 16 tiles, of which a step of 16 products takes 0.9 us on an H200: 224 us through OpenCL, and 28 in parts.
 tsri_matmul_split tsri_matmul_split_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
-                                           int64_t items, int unit, double busy_items) {
+                                           int64_t items, int unit, double busy_share) {
   enum { ITEMS_PER_TILE = 512, LEAST_STEPS = 24, STEPS_OF_PART = 4, LEAST_PARTS = 4, MOST_SUMS = 1 << 24 };
-  int64_t busy = (int64_t)(TSRI_TUNED(tsri_tuning_of(device), matmul_tiles) * ITEMS_PER_TILE * busy_items);
+  int64_t busy = (int64_t)(TSRI_TUNED(tsri_tuning_of(device), matmul_tiles) * ITEMS_PER_TILE * busy_share);
   int64_t steps = (p->k + unit - 1) / unit, parts = busy / items, most = steps / STEPS_OF_PART;
   if (parts > most) parts = most;
   if (parts > MOST_SUMS / results_of(p)) parts = MOST_SUMS / results_of(p);

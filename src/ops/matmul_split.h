@@ -14,10 +14,10 @@ typedef struct tsri_matmul_split {
 // Whether the sums of such a product can be split.
 bool tsri_matmul_can_split(const tsri_product_op *p, tsr_dtype dtype);
 
-// Chooses the parts for a product that takes `items` work items in all, whose kernel goes through k in steps of `unit`. `busy_items`: how many
+// Chooses the parts for a product that takes `items` work items in all, whose kernel goes through k in steps of `unit`. `busy_share`: how many
 // items keep the device busy, as a part of those that tuning says.
 tsri_matmul_split tsri_matmul_split_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
-                                           int64_t items, int unit, double busy_items);
+                                           int64_t items, int unit, double busy_share);
 
 // The product whose outer batch axis counts the parts. Its k is still the whole one.
 tsri_product_op tsri_matmul_split_product(const tsri_product_op *p, const tsri_matmul_split *split);

@@ -8,8 +8,8 @@ bool tsri_matmul_can_split(const tsri_product_op *p, tsr_dtype dtype) {
 }
 
 tsri_matmul_split tsri_matmul_split_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
-                                           int64_t items, int unit, double busy_items) {
-  (void)device, (void)dtype, (void)items, (void)unit, (void)busy_items;
+                                           int64_t items, int unit, double busy_share) {
+  (void)device, (void)dtype, (void)items, (void)unit, (void)busy_share;
   return (tsri_matmul_split){1, p->k};
 }
 

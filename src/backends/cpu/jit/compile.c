@@ -347,8 +347,8 @@ static bool is_one_run(const tsri_lanes_program *p, const struct lane_jit *jit) 
   const jit_run *run = &jit->runs[0];
   for (uint32_t i = 0; i < p->insn_count; i++) {
     bool is_outside = i < run->first || i >= run->first + run->count;
-    bool is_mask =
-        p->insns[i].op == EXEC_NARROW_UNIT;  // of lanes below a bound, mostly all of a block or its first ones
+    // A mask of the lanes below a bound is mostly that of all lanes of a block, or of its first ones.
+    bool is_mask = p->insns[i].op == EXEC_NARROW_UNIT;
     if (is_outside && !is_mask && (p->reg_slots[i] & 1) && p->insns[i].dst >= p->scalar_count) return false;
   }
   return true;

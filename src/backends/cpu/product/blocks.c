@@ -54,10 +54,9 @@ typedef struct chunk {
   int64_t sums_step;
   bool is_first, is_last;
   int64_t a_panel_count, b_panel_count;
-  bool is_thin;  // few panels of a: the thread that multiplies by a panel of b packs it first, into its own cache
-  bool
-      is_a_late;  // split elements: a panel of a is packed right before its tiles (pack_late), so that it stays in the cache
-  int64_t block_b;               // panels of b in a block of the result
+  bool is_thin;     // few panels of a: the thread that multiplies by a panel of b packs it first, into its own cache
+  bool is_a_late;   // a panel of a is packed right before its tiles, so that it stays in the cache (pack_late)
+  int64_t block_b;  // panels of b in a block of the result
   int64_t bands, column_blocks;  // blocks below each other and side by side
   int parts;
   // Panels of bf16: their smallest elements (tsri_product_groups.least). A panel of b is exact from the first block of k on in which a sum could be flushed:

@@ -34,9 +34,8 @@ typedef struct group_block {
   int64_t first, last, k, depth;
   char *a, *piece, *sums;
   uint32_t least_a;  // tsri_product_groups.least
-  bool is_exact
-      [MOST_COLUMNS /
-       LEAST_TILE_COLUMNS];  // for each panel of columns, from the first block on in which a sum could be flushed
+  // For each panel of columns: whether a sum could be flushed in this block or in one before it.
+  bool is_exact[MOST_COLUMNS / LEAST_TILE_COLUMNS];
 } group_block;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }

@@ -338,6 +338,9 @@ TEST(small_products_are_not_split) {
   p.m = 1024;
   p.k = 255;
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == NULL);
+  p.m = 520, p.n = 530, p.k = 288;  // the last size of matmul_f32_test.c
+  CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f32_amx);
+  p.m = p.n = 1024;
   p.k = 1024;
   p.is_narrow = true;
   p.element = 2;

@@ -11,8 +11,7 @@ typedef struct tsri_range_additions {
   int64_t count;
   const uint32_t *places;
   const char *values;
-  bool is_first,
-      is_last;  // a range gets its additions in several calls if there are many; these are its first and its last
+  bool is_first, is_last;  // of the calls for this range, which are several if there are many additions
 } tsri_range_additions;
 
 typedef struct tsri_range_work {
