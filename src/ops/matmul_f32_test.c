@@ -2,7 +2,7 @@
 // Products of f32 beside those of f64.
 #include "ops/ops_testing.h"
 
-// Around tiles of 14 rows and 32 columns, and blocks of 256 along k. The last one is large enough to be split for AMX.
+// Around tiles of 14 rows and 32 columns, and blocks of 256 along k.
 static const int64_t sizes[][3] = {{64, 64, 32},  {65, 70, 33},   {100, 64, 300},
                                    {64, 97, 257}, {130, 131, 64}, {520, 530, 288}};
 

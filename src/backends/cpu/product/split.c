@@ -110,13 +110,14 @@ static bool is_worth_splitting(const tsri_product *p, double split_work, double 
 }
 #endif
 
-// For f32 the numbers are larger than those of AMX at its full speed (15 and 300), so that products are split only where that was faster on one and two threads, and not slower on sixteen, of a Xeon that slows AMX down most of the
-// time: from 512^3 on, not 256^3, 4096 x 128 x 128 or 2000 x 2000 x 64. The choice does not depend on the number of threads, so that bits do not.
+// For f32 the numbers are larger than those of AMX at its full speed (15 and 300), and only large products are split: those that are not slower on sixteen threads of a Xeon that halves the speed of AMX most of the time. On one
+// thread smaller ones would be faster, too, if AMX is (1000^3 8.9 ms for 13.3), but not on eight (3.1 for 2.9). The choice does not depend on the number of threads, so that bits do not.
 const tsri_product_groups *tsri_product_split_for(uint32_t units, const tsri_product *p) {
 #if TSRI_HAS_GROUPS
-  enum { LEAST_F32_DEPTH = 256, LEAST_F32_WORK = 1 << 25 };
+  enum { LEAST_F32_DEPTH = 256 };
+  const double least_f32_work = 0x1p32;
   double work = (double)p->m * (double)p->n * (double)p->k;
-  bool is_large = work >= LEAST_F32_WORK && p->k >= LEAST_F32_DEPTH;
+  bool is_large = work >= least_f32_work && p->k >= LEAST_F32_DEPTH;
   bool is_f32 = !p->is_narrow && p->sum_bytes == sizeof(float) && is_large;
   bool is_f16 = p->is_narrow && !p->is_bf16 && !p->has_integers && p->element == 2;
   if (p->quant || !(units & TSRI_CPU_AMX)) return NULL;

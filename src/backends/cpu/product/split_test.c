@@ -325,23 +325,18 @@ TEST(split_products_of_f16_are_those_of_f32) {
 // --- The choice -------------------------------------------------------------------------------------------------------------
 
 TEST(small_products_are_not_split) {
-  tsri_product p = {.element = 4, .sum_bytes = sizeof(float), .m = 1024, .n = 1024, .k = 1024};
+  tsri_product p = {.element = 4, .sum_bytes = sizeof(float), .m = 2048, .n = 2048, .k = 1024};
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f32_amx);
   CHECK(tsri_product_split_for(TSRI_CPU_VNNI | TSRI_CPU_BF16, &p) == NULL);
-  p.m = 17;
+  p.m = 2047;
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == NULL);
-  p.m = p.n = p.k = 256;
+  p.m = 64;  // few rows, although the work is as much
+  p.n = p.k = 1 << 13;
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == NULL);
-  p.m = p.n = p.k = 512;
-  CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f32_amx);
-  p.n = p.k = 1024;
-  p.m = 1024;
+  p.m = p.n = 1 << 13;
   p.k = 255;
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == NULL);
-  p.m = 520, p.n = 530, p.k = 288;  // the last size of matmul_f32_test.c
-  CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f32_amx);
-  p.m = p.n = 1024;
-  p.k = 1024;
+  p.m = p.n = p.k = 1024;
   p.is_narrow = true;
   p.element = 2;
   CHECK(tsri_product_split_for(TSRI_CPU_AMX, &p) == &tsri_product_f16_amx);
