@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backends/vulkan/cooperative.h"
+#include "backends/vulkan/robustness.h"
 #include "core/alloc.h"
 
 // --- Extensions -----------------------------------------------------------------------------------------------------
@@ -25,7 +26,8 @@
   X(VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, timeline)                 \
   X(VK_EXT_HOST_QUERY_RESET_EXTENSION_NAME, host_query_reset)           \
   X(VULKAN_COOPERATIVE_EXTENSION, cooperative)                          \
-  X(VULKAN_BFLOAT16_EXTENSION, bfloat16)
+  X(VULKAN_BFLOAT16_EXTENSION, bfloat16)                                \
+  X(VULKAN_ROBUSTNESS_EXTENSION, robustness)
 
 static void query_extensions(VkPhysicalDevice physical, vulkan_features *f) {
   uint32_t count = 0;
@@ -55,6 +57,7 @@ typedef struct feature_chain {
   VkPhysicalDeviceHostQueryResetFeaturesEXT host_query_reset;
   vulkan_cooperative_features cooperative;
   vulkan_bfloat16_features bfloat16;
+  vulkan_robustness_features robustness;
 } feature_chain;
 
 static VkBaseOutStructure *link_next(VkBaseOutStructure *last, void *structure) {
@@ -74,6 +77,7 @@ static void link_features(feature_chain *c, const vulkan_features *f) {
   c->host_query_reset.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_QUERY_RESET_FEATURES_EXT;
   c->cooperative.sType = VULKAN_COOPERATIVE_FEATURES;
   c->bfloat16.sType = VULKAN_BFLOAT16_FEATURES;
+  c->robustness.sType = VULKAN_ROBUSTNESS_FEATURES;
   VkBaseOutStructure *last = (VkBaseOutStructure *)&c->base;
   last = link_next(last, &c->storage16);
   if (f->memory_model) last = link_next(last, &c->memory_model);
@@ -81,6 +85,7 @@ static void link_features(feature_chain *c, const vulkan_features *f) {
   if (f->host_query_reset) last = link_next(last, &c->host_query_reset);
   if (f->cooperative) last = link_next(last, &c->cooperative);
   if (f->bfloat16) last = link_next(last, &c->bfloat16);
+  if (f->robustness) last = link_next(last, &c->robustness);
   if (f->has_8bit) last = link_next(last, &c->storage8);
   if (f->float16_int8) last = link_next(last, &c->float16_int8);
   if (f->subgroup_size_control) (void)link_next(last, &c->subgroup_size);
@@ -107,6 +112,7 @@ static void query_feature_bits(VkPhysicalDevice physical, vulkan_features *f) {
   f->host_query_reset = c.host_query_reset.hostQueryReset;
   f->cooperative = c.cooperative.cooperativeMatrix;
   f->bfloat16 = c.bfloat16.shaderBFloat16Type && c.bfloat16.shaderBFloat16CooperativeMatrix;
+  f->robustness = c.robustness.pipelineRobustness;
 }
 
 // --- Properties -----------------------------------------------------------------------------------------------------
@@ -224,6 +230,7 @@ VkResult tsri_vulkan_create_device(const vulkan_physical *physical, const vulkan
   c.host_query_reset.hostQueryReset = f->host_query_reset;
   c.cooperative.cooperativeMatrix = f->cooperative;
   c.bfloat16.shaderBFloat16Type = c.bfloat16.shaderBFloat16CooperativeMatrix = f->bfloat16;
+  c.robustness.pipelineRobustness = f->robustness;
   VkDeviceQueueCreateInfo queues[2];
   uint32_t queue_infos = describe_queues(physical, plan, queues);
   VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Programs: compute pipelines built from SPIR-V, and their launches.
+#include "backends/vulkan/robustness.h"
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -70,7 +71,7 @@ static VkResult create_layouts(vulkan_device *device, vulkan_program *program) {
 }
 
 // Creates the pipeline. If the device supports several subgroup sizes, the pipeline requests the one that the code was
-// emitted for.
+// emitted for. Indices are the kernel's own business: the driver need not check them.
 static VkResult create_pipeline(vulkan_device *device, const tsri_code *code, vulkan_program *program) {
   const vulkan_features *f = &device->features;
   VkShaderModuleCreateInfo words = {
@@ -82,8 +83,14 @@ static VkResult create_pipeline(vulkan_device *device, const tsri_code *code, vu
       .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT,
       .requiredSubgroupSize = f->subgroup_size};
   bool is_full = f->subgroups && f->full_subgroups && code->local[0] % f->subgroup_size == 0;
+  const vulkan_robustness_create_info no_checks = {.sType = VULKAN_ROBUSTNESS_CREATE_INFO,
+                                                   .storage_buffers = VULKAN_ROBUSTNESS_DISABLED,
+                                                   .uniform_buffers = VULKAN_ROBUSTNESS_DISABLED,
+                                                   .vertex_inputs = VULKAN_ROBUSTNESS_DISABLED,
+                                                   .images = VULKAN_ROBUSTNESS_DISABLED};
   VkComputePipelineCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .pNext = f->robustness ? &no_checks : NULL,
       .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                 .pNext = f->subgroups && f->fixes_subgroup_size ? &size : NULL,
                 .flags = is_full ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT : 0,

@@ -60,7 +60,7 @@ typedef struct vulkan_features {
   bool f64, i64, i16, i8, f16, storage16, storage8;
   bool subgroups, fixes_subgroup_size, full_subgroups;
   bool memory_budget, push_descriptors, float_controls, driver_properties, subgroup_size_control, float16_int8,
-      has_8bit, memory_model, cooperative, bfloat16, timeline, host_query_reset;
+      has_8bit, memory_model, cooperative, bfloat16, timeline, host_query_reset, robustness;
   uint32_t subgroup_size;
   vulkan_matrix f16_matrix, bf16_matrix;  // inputs f16 or bf16, sums in f32
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;
