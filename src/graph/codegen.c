@@ -316,7 +316,7 @@ static tsr_status make_key(tsri_codegen *gen) {
   put_key(gen, UINT32_MAX);  // no key of an embedded kernel begins like this
   put_key(gen,
           (uint32_t)gen->form | (uint32_t)gen->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
-  put_key(gen, gen->lanes | gen->team << 8 | gen->slices << 16);
+  put_key(gen, gen->lanes | gen->team << 8 | gen->slices << 16 | (gen->is_shifted ? (gen->wide_leaf + 1) << 24 : 0));
   put_key(gen, (uint32_t)tsri_codegen_group(gen) |
                    (fused->heavy ? (uint32_t)TSRI_TUNED(gen->tuning, reduce_unroll) << 16 : 0));
   put_extent_key(gen, &fused->kept);
@@ -334,7 +334,7 @@ static tsr_status make_key(tsri_codegen *gen) {
 
 tsr_status tsri_codegen_prepare(tsri_codegen *gen) {
   gen->param_count = 0;
-  gen->lanes = tsri_codegen_lanes(gen);
+  tsri_codegen_choose_lanes(gen);
   if (gen->lanes > 1 && gen->form == TSRI_FORM_ROWS) gen->form = TSRI_FORM_SPREAD;
   if (!list_params(gen)) {
     return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: a fused kernel would need more than %d parameters",

@@ -57,6 +57,10 @@ typedef struct tsri_codegen {
   // Elements per work item, in quads of 4 neighbours on the last axis (in TSRI_FORM_ROW: the last reduced axis);
   // consecutive quads of an item are 4 * WG elements apart. 1: scalar.
   uint32_t lanes;
+  // TSRI_FORM_ROW with lanes: rows begin at any element, so that up to three are read one by one before the first quad.
+  // wide_leaf is a leaf whose index says how many; all leaves that are read in quads begin at the same element of a quad.
+  bool is_shifted;
+  uint32_t wide_leaf;
   int param_count;
   tsri_fused_param params[TSRI_MAX_KERNEL_PARAMS];
   size_t key_words;
@@ -119,8 +123,8 @@ const char *tsri_codegen_result(tsr_dtype dtype);
 // The number of work items in a work-group.
 int tsri_codegen_group(const tsri_codegen *gen);
 
-// The number of lanes that strides, bases and the device's tuning allow (codegen_wide.c).
-uint32_t tsri_codegen_lanes(const tsri_codegen *gen);
+// Sets the number of lanes that strides, bases and the device's tuning allow, is_shifted and wide_leaf (codegen_wide.c).
+void tsri_codegen_choose_lanes(tsri_codegen *gen);
 
 // Whether a leaf has different elements in different lanes: its stride on the lanes' axis is 1. Otherwise it is 0.
 bool tsri_codegen_is_wide(const tsri_codegen *codegen, uint32_t leaf);

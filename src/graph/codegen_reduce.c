@@ -314,11 +314,25 @@ static void put_join_lanes(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n");
 }
 
+// Adds the elements before the first quad to the first lane, whose indices stay in order. Each of the first items has at most one.
+static void put_head(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_builder_add(builder, "    if (member < begin - first) {\n      u32 r = first + member;\n");
+  put_value(gen, builder, "      ");
+  tsri_builder_add(builder, "      %s acc = accs[0];\n%s", tsri_codegen_type(work_dtype(gen)),
+                   is_arg(gen) ? "      u32 at = ats[0];\n" : "");
+  put_step(gen, "r", builder, "      ");
+  tsri_builder_add(builder, "      accs[0] = acc;\n%s    }\n", is_arg(gen) ? "      ats[0] = at;\n" : "");
+}
+
 static void put_wide_row(const tsri_codegen *gen, tsri_builder *builder) {
-  tsri_builder_add(builder, "    u32 stop = first + (last - first) / 4u * 4u;\n");
+  if (gen->is_shifted)
+    tsri_builder_add(builder, "    u32 begin = min(first + (0u - c%u - first) %% 4u, last);\n", gen->wide_leaf);
+  else tsri_builder_add(builder, "    u32 begin = first;\n");
+  tsri_builder_add(builder, "    u32 stop = begin + (last - begin) / 4u * 4u;\n");
   put_wide_start(gen, builder);
   put_wide_reset(gen, builder);
-  put_wide_loop(gen, "first + member * 4u", "TEAM * 4u", "r + lane", builder);
+  if (gen->is_shifted) put_head(gen, builder);
+  put_wide_loop(gen, "begin + member * 4u", "TEAM * 4u", "r + lane", builder);
   put_join_lanes(gen, builder);
   if (gen->fused->reduced.rank != 1) return;
   tsri_builder_add(builder, "    for (u32 r = stop + member; r < last; r += TEAM) {\n");

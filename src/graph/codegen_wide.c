@@ -69,7 +69,7 @@ static uint32_t elementwise_lanes(const tsri_codegen *gen, const lane_axis *axis
   return lanes < 4 ? 4 : lanes / 4 * 4;
 }
 
-uint32_t tsri_codegen_lanes(const tsri_codegen *gen) {
+static uint32_t aligned_lanes(const tsri_codegen *gen) {
   bool is_reduction = gen->fused->heavy != NULL;
   bool is_wanted = is_reduction ? TSRI_TUNED(gen->tuning, reduce_wide) != 0 : TSRI_TUNED(gen->tuning, fused_bytes) > 0;
   if (!is_wanted || gen->form == TSRI_FORM_HOOK || gen->stage == TSRI_STAGE_TOTAL) return 1;
@@ -81,6 +81,41 @@ uint32_t tsri_codegen_lanes(const tsri_codegen *gen) {
   // The generated kernel has a scalar tail loop only for rank-1 rows, so otherwise the axis must be a multiple of 4.
   bool is_whole = axis.near->dims[axis.axis] % 4 == 0 || (gen->form == TSRI_FORM_ROW && axis.near->rank == 1);
   return is_whole ? 4 : 1;
+}
+
+// Whether two leaves begin at the same element of a quad in each row.
+static bool begin_alike(const tsri_codegen *gen, uint32_t a, uint32_t b) {
+  const tsri_extent *kept = &gen->fused->kept;
+  for (int i = 0; i < kept->rank; i++) {
+    if ((kept->strides[a][i] - kept->strides[b][i]) % 4 != 0) return false;
+  }
+  return ((gen->has_base[a] ? gen->base[a] : 0) - (gen->has_base[b] ? gen->base[b] : 0)) % 4 == 0;
+}
+
+// Rows that do not begin at multiples of four elements: quads from the first such element on, for work-groups that share a long row.
+static bool can_shift(const tsri_codegen *gen, uint32_t *out_wide_leaf) {
+  const tsri_fused *fused = gen->fused;
+  enum { NONE = TSRI_MAX_LEAVES, MOST_STEP = 4, FOR_PARTS = 2, NARROW_BYTES = 2 };
+  int wanted = TSRI_TUNED(gen->tuning, reduce_wide);
+  uint32_t wide = NONE;
+  bool is_row = fused->heavy && gen->form == TSRI_FORM_ROW && gen->team == 0 && fused->reduced.rank == 1;
+  if (!is_row || gen->stage == TSRI_STAGE_TOTAL || wanted == 0) return false;
+  for (uint32_t i = 0; i < fused->leaf_count; i++) {
+    if (fused->leaves[i].space != TSRI_INNER) continue;
+    int64_t step = fused->reduced.strides[i][0];
+    if (step < 0 || step > MOST_STEP || (step == 1 && wide != NONE && !begin_alike(gen, wide, i))) return false;
+    if (step == 1 && wide == NONE) wide = i;
+  }
+  if (wide == NONE) return false;
+  *out_wide_leaf = wide;
+  bool is_narrow = tsr_dtype_bytes(fused->leaves[wide].dtype) <= NARROW_BYTES;
+  return gen->stage == TSRI_STAGE_WHOLE || is_narrow || wanted == FOR_PARTS;
+}
+
+void tsri_codegen_choose_lanes(tsri_codegen *gen) {
+  gen->lanes = aligned_lanes(gen);
+  gen->is_shifted = gen->lanes == 1 && can_shift(gen, &gen->wide_leaf);
+  if (gen->is_shifted) gen->lanes = 4;
 }
 
 // --- Text -----------------------------------------------------------------------------------------------------------

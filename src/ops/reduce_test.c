@@ -202,6 +202,50 @@ static void check_negated(tsr_device *device) {
 
 TEST(least_and_most_of_negated_integers) { test_on_every_device(check_negated); }
 
+// --- Long rows that begin at any element ------------------------------------------------------------------------------
+
+enum { LONG_ROWS = 5, LONG = 2307, MOST_SKIPPED = 5 };
+
+// Whole numbers, so that sums are exact; several elements of a row are its largest.
+static float row_number(int i, int j) { return (float)((i * 37 + j * 53) % 31 - 15); }
+
+// Without the first `skipped` elements of each row, which then begin at different elements of quads; the sum of products with whole rows as well, whose quads
+// begin elsewhere.
+static void check_rows_from(tsr_tensor *x, const float *numbers, int skipped) {
+  float sums[LONG_ROWS], products[LONG_ROWS], most[LONG_ROWS];
+  int32_t places[LONG_ROWS];
+  tsr_tensor *part = tsr_slice(x, 1, skipped, LONG, 1), *other = tsr_slice(x, 1, 0, LONG - skipped, 1);
+  CHECK_OK(tsr_read(tsr_sum(part, TSR_AXES(1), false), sums, sizeof sums));
+  CHECK_OK(tsr_read(tsr_sum(tsr_mul(part, other), TSR_AXES(1), false), products, sizeof products));
+  CHECK_OK(tsr_read(tsr_max(part, TSR_AXES(1), false), most, sizeof most));
+  CHECK_OK(tsr_read(tsr_argmax(part, TSR_AXES(1), false), places, sizeof places));
+  for (int i = 0; i < LONG_ROWS; i++) {
+    float sum = 0, product = 0, largest = -INFINITY;
+    int place = 0;
+    for (int j = 0; j < LONG - skipped; j++) {
+      float v = numbers[i * LONG + j + skipped];
+      sum += v;
+      product += v * numbers[i * LONG + j];
+      if (v > largest) place = j;
+      if (v > largest) largest = v;
+    }
+    CHECK(sums[i] == sum && products[i] == product && most[i] == largest);
+    CHECK_EQ_INT(places[i], place);
+  }
+}
+
+static void check_long_rows(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  static float numbers[LONG_ROWS * LONG];
+  tsr_scope *scope = tsr_scope_begin(device);
+  for (int e = 0; e < LONG_ROWS * LONG; e++) numbers[e] = row_number(e / LONG, e % LONG);
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(LONG_ROWS, LONG), numbers, sizeof numbers);
+  for (int skipped = 0; skipped <= MOST_SKIPPED; skipped++) check_rows_from(x, numbers, skipped);
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(long_rows_that_begin_at_any_element) { test_on_every_device(check_long_rows); }
+
 // --- Columns that several items share, and variances in one pass ------------------------------------------------------
 
 enum { OUTER = 3, ROWS = 100, COLUMNS = 8 };  // enough rows for several items, too few for parts
