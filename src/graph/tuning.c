@@ -81,12 +81,14 @@ static const struct {
     {"opencl", "row_group=256,product_alignment=16,matmul_split_tiles=64,matmul_skinny=4"},
     // Vulkan on an H200: 4096^3 in f32 takes 3.3 to 3.5 ms with tiles of 64 rows, and 3.7 with 128 (3.9 if strips are read without conditions, too); running
     // sums of 10,000 rows of 10,000 take 252 us with 8 elements for each item, and 329 with 16; sorts of 2 * 10^7 989 with 8 and 1182 with 16.
-    // A sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads, and 32.2 element by element; on CUDA 29.4 and 26.9.
-    {"spirv", "matmul_m=64,matmul_inside=0,scan_items=8,radix_items=8,product_alignment=16,reduce_wide=2"},
+    // A sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads, and 32.2 element by element; on CUDA 29.4 and 26.9. var over axis 0 of 20000 x 5000 takes
+    // 114 us with four reads of channels ahead and 122 with two; on CUDA 125 and 105, by the registers that they take.
+    {"spirv",
+     "matmul_m=64,matmul_inside=0,scan_items=8,radix_items=8,product_alignment=16,reduce_wide=2,channel_reads=4"},
     // WebGPU: 4096^3 in f32 took 5.0 ms with 4 steps, 4.0 with 8, 3.85 with tiles of 64 rows, too, and 3.45 with conditions; 4097^3 3.9 without them and
     // 5.0 with them. q8_0 takes 46.5 us without a row of x in registers, and 53.9 with it. Elements of 16 bits are read as words of two if lines begin at
     // multiples of 16 bytes (matmul_padded.c).
-    {"wgsl", "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,reduce_wide=2"},
+    {"wgsl", "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,reduce_wide=2,channel_reads=4"},
     // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,
     // and in other dialects, it is no faster. A matrix of 117 MB that is read past the first-level cache takes 29.4 us for 30.2; one of 34 MB,
     // which the second-level cache (50 MB) holds, 11.1 for 8.3. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels

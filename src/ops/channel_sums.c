@@ -71,13 +71,16 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
                      .width = order->is_last && is_aligned && order->channels % 4 == 0 ? 4 : 1,
                      .along = !order->is_last && is_aligned && order->inner % 4 == 0 ? 4 : 1,
                      .quads = 1};
+  int64_t busy = (int64_t)TSRI_TUNED(tsri_tuning_of(run->device), matmul_tiles) * GROUPS_PER_TILE;  // work-groups
+  // Twice as many work-groups of half the items join their items' parts in fewer steps.
+  if (!order->is_last && order->channels >= 2 * busy) cut.items /= 2;
   while (order->is_last && cut.quads < MOST_QUADS && cut.quads * cut.width < order->channels) cut.quads *= 2;
   // If a channel has few elements, several channels share a work-group, so that each of its items adds up at least `each` reads.
   int each = cut.along > 1 ? 4 : 16;
   while (!order->is_last && cut.quads < MOST_SHORT && cut.items / (2 * cut.quads) * cut.along * each >= order->rows)
     cut.quads *= 2;
   cut.across = (order->channels + cut.quads * cut.width - 1) / (cut.quads * cut.width);
-  int64_t wanted = (int64_t)TSRI_TUNED(tsri_tuning_of(run->device), matmul_tiles) * GROUPS_PER_TILE / cut.across;
+  int64_t wanted = busy / cut.across;
   int64_t most = order->rows / ((int64_t)(cut.items / cut.quads) * ROWS_PER_ITEM);
   if (most > MOST_CHUNKS) most = MOST_CHUNKS;
   if (wanted > most) wanted = most;
@@ -114,7 +117,9 @@ static tsr_status add_up(const tsri_kernel_run *run, const channel_work *work, t
                 TSRI_TYPE("R", result), TSRI_CONSTANT("GRADIENT", is_gradient),
                 TSRI_CONSTANT("SPREAD", is_last_step ? work->spread : 0), TSRI_CONSTANT("LAST", order->is_last),
                 TSRI_CONSTANT("W", cut->width), TSRI_CONSTANT("ALONG", cut->along), TSRI_CONSTANT("QUADS", cut->quads),
-                TSRI_CONSTANT("LANES", cut->items / cut->quads), TSRI_CONSTANT("WG", cut->items)));
+                TSRI_CONSTANT("LANES", cut->items / cut->quads),
+                TSRI_CONSTANT("QUADS_AHEAD", tsri_tuning_of(run->device)->channel_reads),
+                TSRI_CONSTANT("WG", cut->items)));
   tsri_call_buffer(&call, "x", run->inputs[x], run->input_dtypes[x]);
   tsri_call_buffer(&call, "g", run->inputs[g], run->input_dtypes[g]);
   tsri_call_buffer(&call, "mean", run->inputs[mean], work->wide);
