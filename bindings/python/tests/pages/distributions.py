@@ -14,7 +14,7 @@ print(outliers.sum(axis=0), outliers.any(axis=1).sum())
 cov = np.cov(data, rowvar=False)
 print(np.round(cov, 2))
 corr = np.corrcoef(data.T)
-i, j = np.unravel_index(np.argmax(np.abs(corr - np.eye(5))), corr.shape)
+i, j = np.unravel_index(np.argmax(np.triu(np.abs(corr), 1)), corr.shape)  # of (i, j) and (j, i), which are equal but for a rounding, the first
 print('strongest', i, j, round(corr[i, j], 3))
 print(np.round(np.median(data, axis=0, keepdims=True), 3))
 ranks = data.argsort(axis=0).argsort(axis=0)
