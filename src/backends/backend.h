@@ -185,7 +185,8 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_ATTENTION_GRADIENT,
   TSRI_NATIVE_FACTOR,
   TSRI_NATIVE_SOLVE,
-  TSRI_NATIVE_CONV_WEIGHT
+  TSRI_NATIVE_CONV_WEIGHT,
+  TSRI_NATIVE_JOIN
 } tsri_native_kind;
 
 // The start of an operand: `offset` bytes into `buffer`. The buffer is NULL when has_op is called during planning.
@@ -473,6 +474,20 @@ typedef struct tsri_solve_op {
   tsri_place l, x;
 } tsri_solve_op;
 
+// JOIN: line i of `to` is line i of each part, one after the other, for each i below `lines`. The elements of a line are contiguous; strides are the distances between lines, in elements.
+// `to_stride` is larger than the lengths of all parts together if other operators write the rest of each line.
+enum { TSRI_JOIN_PARTS = 8 };
+typedef struct tsri_join_part {
+  int64_t length, stride;  // length: elements of a line; not 0
+  tsri_place from;
+} tsri_join_part;
+typedef struct tsri_join_op {
+  int64_t lines, to_stride;  // lines: not 0
+  int part_count;            // 1 to TSRI_JOIN_PARTS
+  tsri_join_part parts[TSRI_JOIN_PARTS];
+  tsri_place to;
+} tsri_join_op;
+
 typedef struct tsri_native_op {
   tsri_native_kind kind;
   tsr_dtype dtype, result;  // dtype: of a and b, or of the input; result: of all other operands
@@ -493,6 +508,7 @@ typedef struct tsri_native_op {
     tsri_attention_op attention;
     tsri_factor_op factor;
     tsri_solve_op solve;
+    tsri_join_op join;
   } is;
 } tsri_native_op;
 

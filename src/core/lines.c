@@ -72,6 +72,23 @@ void tsri_gather_line(char *to, int64_t stride, const char *from, int64_t count,
   }
 }
 
+void tsri_interleave(char *to, const char *a, const char *b, int64_t count, size_t element_bytes) {
+  switch (element_bytes) {
+    case 1:
+      interleave_8(to, a, b, count);
+      break;
+    case 2:
+      interleave_16(to, a, b, count);
+      break;
+    case 4:
+      interleave_32(to, a, b, count);
+      break;
+    default:
+      interleave_64(to, a, b, count);
+      break;
+  }
+}
+
 void tsri_gather_tile(unsigned char (*to)[TSRI_TILE_BYTES], int64_t stride, const char *from, int64_t step,
                       int64_t lines, int64_t count, size_t element_bytes) {
 #if HAS_PART_SQUARES

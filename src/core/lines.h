@@ -11,6 +11,9 @@
 // nothing but bytes between the first and the last element.
 void tsri_gather_line(char *to, int64_t stride, const char *from, int64_t count, size_t element_bytes);
 
+// Writes the first elements of a and b, then the second ones, and so on, `count` of each, to contiguous memory. Elements have 1, 2, 4 or 8 bytes.
+void tsri_interleave(char *to, const char *a, const char *b, int64_t count, size_t element_bytes);
+
 // Copies up to TSRI_FEW_BYTES bytes by a few moves of known size, of which the last overlaps the one before: a call of memcpy takes longer. On web pages it is that call, as their
 // module has to stay small.
 enum { TSRI_FEW_BYTES = 64 };

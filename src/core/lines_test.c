@@ -35,6 +35,27 @@ TEST(lines_of_every_stride_and_length_are_gathered) {
   }
 }
 
+TEST(two_lines_of_every_length_are_interleaved) {
+  enum { GUARD = 0x5A, MOST = 40 };
+  for (size_t element = 1; element <= 8; element *= 2) {
+    for (size_t count = 1; count <= MOST; count++) {
+      unsigned char *a = numbered(count * element), *b = numbered(count * element + 1), is[2 * MOST * 8 + 1],
+                    wanted[sizeof is];
+      CHECK(a != NULL && b != NULL);
+      memset(is, GUARD, sizeof is);
+      memset(wanted, GUARD, sizeof wanted);
+      for (size_t i = 0; i < count; i++) {
+        memcpy(wanted + 2 * i * element, a + i * element, element);
+        memcpy(wanted + (2 * i + 1) * element, b + 1 + i * element, element);
+      }
+      tsri_interleave((char *)is, (char *)a, (char *)b + 1, (int64_t)count, element);
+      CHECK_BYTES(is, wanted, sizeof is);
+      free(a);
+      free(b);
+    }
+  }
+}
+
 TEST(a_line_is_gathered_backwards) {
   const uint32_t from[] = {1, 2, 3, 4, 5};
   uint32_t is[3];

@@ -197,6 +197,13 @@ static int list_places(const tsri_native_op *op, size_t out_at[TSRI_SINGLE_PLACE
     return (int)(sizeof places / sizeof places[0]); \
   } while (0)
 #define AT(member) offsetof(tsri_native_op, is.member)
+  if (op->kind == TSRI_NATIVE_JOIN) {
+    for (int i = 0; i < op->is.join.part_count; i++) {
+      out_at[i] = AT(join.parts) + (size_t)i * sizeof(tsri_join_part) + offsetof(tsri_join_part, from);
+    }
+    out_at[op->is.join.part_count] = AT(join.to);
+    return op->is.join.part_count + 1;
+  }
   switch (op->kind) {
     case TSRI_NATIVE_COPY:
       LIST(AT(copy.from), AT(copy.to));

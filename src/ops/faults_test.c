@@ -9,7 +9,8 @@ typedef tsr_tensor *(*scenario)(void);
 static tsr_tensor *joining(void) {
   tsr_tensor *x = tsr_arange(dev, TSR_F32, 0, 12, 1), *matrix = tsr_reshape(x, TSR_SHAPE(3, 4));
   tsr_tensor *parts[6] = {matrix, matrix, tsr_flip(matrix, 0), matrix, tsr_tril(matrix, 0), tsr_roll(matrix, 1, 1)};
-  tsr_tensor *joined = tsr_concat(parts, 6, 0);
+  tsr_tensor *joined = tsr_concat(parts, 6, 0), *pair = tsr_concat((tsr_tensor *[]){matrix, joined}, 2, 0);
+  joined = tsr_concat((tsr_tensor *[]){pair, pair, tsr_slice(pair, 1, 1, 2, 1)}, 3, 1);
   return tsr_pad(tsr_tile(joined, TSR_SHAPE(2, 1)), (int64_t[]){1, 0}, (int64_t[]){0, 1}, 2, 5);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Joining, splitting, repeating, padding, rolling, triangles. Operators that can be views are; concat and pad have a kernel
-// each for what fits it (join_lines.h, pad_lines.h), and else copy with the strided-copy kernel.
+// Joining, splitting, repeating, padding, rolling, triangles. Operators that can be views are; concat joins lines (join_lines.h)
+// and pad has a kernel (pad_lines.h) where these fit; else both copy with the strided-copy kernel.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/order.h"

@@ -1,6 +1,51 @@
 // SPDX-License-Identifier: MIT
 #include "ops/join_lines.h"
 #include "core/error.h"
+#include "runtime/native_op.h"
+
+// --- By a native operator ---------------------------------------------------------------------------------------------
+
+// Adds the input to the operator as its next part. False if its lines are not contiguous, or not at a constant distance.
+static bool add_part(tsri_join_op *join, const tsri_kernel_run *run, int index) {
+  const tsri_layout *x = &run->layouts[index];
+  int64_t length = x->count / join->lines;
+  tsri_layout view;
+  bool is_view = false;
+  if (tsri_layout_reshape(x, TSR_SHAPE(join->lines, length), &view, &is_view) != TSR_OK || !is_view) return false;
+  if (length > 1 && view.strides[1] != 1) return false;
+  tsri_join_part *part = &join->parts[join->part_count++];
+  *part = (tsri_join_part){.length = length, .stride = view.strides[0]};
+  part->from.offset = (size_t)x->offset * tsr_dtype_bytes(run->dtype);
+  tsri_place_bind(&part->from, run->inputs[index]);
+  return true;
+}
+
+// As tsri_join_lines, by the device's native operator, TSRI_JOIN_PARTS inputs at a time. A line is all that the result has for one index of the axes before `axis`.
+static tsr_status join_native(const tsri_kernel_run *run, int axis) {
+  tsri_native_op op = {.kind = TSRI_NATIVE_JOIN, .dtype = run->dtype, .result = run->dtype};
+  tsri_join_op *join = &op.is.join;
+  join->lines = join->to_stride = 1;
+  for (int i = 0; i < run->shape.rank; i++) *(i < axis ? &join->lines : &join->to_stride) *= run->shape.dims[i];
+  size_t at = 0;  // bytes of a line that the inputs so far have written
+  for (int i = 0; i < run->input_count;) {
+    tsr_buffer *buffers[TSRI_JOIN_PARTS + 1] = {run->output};
+    join->part_count = 0;
+    join->to = (tsri_place){.offset = at};
+    tsri_place_bind(&join->to, run->output);
+    for (; i < run->input_count && join->part_count < TSRI_JOIN_PARTS; i++) {
+      if (run->layouts[i].count == 0) continue;
+      if (!add_part(join, run, i)) return TSR_ERR_UNSUPPORTED;
+      buffers[join->part_count] = run->inputs[i];
+      at += (size_t)join->parts[join->part_count - 1].length * tsr_dtype_bytes(run->dtype);
+    }
+    if (join->part_count == 0) continue;
+    tsr_status status = tsri_device_run_op(run->device, &op, buffers, join->part_count + 1);
+    if (status != TSR_OK) return status;
+  }
+  return TSR_OK;
+}
+
+// --- By a kernel ------------------------------------------------------------------------------------------------------
 
 // MOST_JOINED: inputs of one launch. MOST_STEP: largest step with which neighbouring items still read from few cache
 // lines.
@@ -37,7 +82,7 @@ static bool find_lines(const tsri_kernel_run *run, int axis, joined_lines lines[
   return true;
 }
 
-tsr_status tsri_join_lines(const tsri_kernel_run *run, int axis) {
+static tsr_status join_kernel(const tsri_kernel_run *run, int axis) {
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
   joined_lines lines[MOST_JOINED];
   int each = 4;
@@ -70,4 +115,9 @@ tsr_status tsri_join_lines(const tsri_kernel_run *run, int axis) {
   tsri_call_word(&call, "n", y.count);
   tsri_call_word(&call, "line", line);
   return tsri_call_rounds(&call, y.count / each);
+}
+
+tsr_status tsri_join_lines(const tsri_kernel_run *run, int axis) {
+  tsr_status status = join_native(run, axis);
+  return status == TSR_ERR_UNSUPPORTED ? join_kernel(run, axis) : status;
 }

@@ -30,6 +30,63 @@ TEST(concat_joins_more_tensors_than_a_node_takes) {
   finish();
 }
 
+// Lines of twice as many columns, with numbers below 100.
+static tsr_tensor *numbered(tsr_dtype dtype, int64_t lines, int64_t columns, int p) {
+  static double values[MOST_VALUES];
+  for (int64_t i = 0; i < lines; i++) {
+    for (int64_t j = 0; j < 2 * columns; j++) values[i * 2 * columns + j] = (p * 10 + (int)i * 3 + (int)j) % 100;
+  }
+  return from_doubles(dtype, TSR_SHAPE(lines, 2 * columns), values);
+}
+
+static void check_joined(tsr_dtype dtype, int count, int64_t lines, int64_t columns, bool is_slice) {
+  static double wanted[MOST_VALUES];
+  tsr_tensor *parts[20];
+  int64_t width = is_slice ? columns : 2 * columns, line = width * count;
+  for (int p = 0; p < count; p++) {
+    tsr_tensor *whole = numbered(dtype, lines, columns, p);
+    parts[p] = is_slice ? tsr_slice(whole, 1, columns, 2 * columns, 1) : whole;
+    for (int64_t i = 0; i < lines; i++) {
+      for (int64_t j = 0; j < width; j++) {
+        wanted[i * line + p * width + j] = (p * 10 + (int)i * 3 + (int)(is_slice ? j + columns : j)) % 100;
+      }
+    }
+  }
+  check_values(__FILE__, __LINE__, tsr_concat(parts, count, 1), dtype, TSR_SHAPE(lines, line), 0, wanted,
+               (size_t)(lines * line));
+}
+
+TEST(concat_joins_lines_of_any_number_of_tensors) {
+  static const tsr_dtype dtypes[] = {TSR_I8, TSR_BF16, TSR_F32, TSR_I64};
+  for (int d = 0; d < 4; d++) {
+    for (int count = 2; count <= 20; count += 3) {
+      begin();
+      check_joined(dtypes[d], count, 5, 1, false);
+      check_joined(dtypes[d], count, 9, 7, true);
+      check_joined(dtypes[d], count, 1, 11, true);
+      finish();
+    }
+  }
+}
+
+TEST(a_capture_of_concat_and_stack_reads_its_inputs_again) {
+  begin();
+  tsr_tensor *x = list(TSR_F32, TSR_SHAPE(2, 2), 1, 2, 3, 4), *y = list(TSR_F32, TSR_SHAPE(2, 1), 5, 6), *out[2];
+  tsr_capture *capture = NULL;
+  CHECK_OK(tsr_capture_begin(dev));
+  out[0] = tsr_concat((tsr_tensor *[]){x, y, x}, 3, 1);
+  out[1] = tsr_stack((tsr_tensor *[]){x, x}, 2, 2);
+  CHECK_OK(tsr_capture_end(out, 2, &capture));
+  CHECK_OK(tsr_capture_run(capture));
+  CHECK_VALUES(out[0], TSR_F32, TSR_SHAPE(2, 5), 0, 1, 2, 5, 1, 2, 3, 4, 6, 3, 4);
+  CHECK_OK(tsr_write(x, (const float[]){7, 8, 9, 10}, 16));
+  CHECK_OK(tsr_capture_run(capture));
+  CHECK_VALUES(out[0], TSR_F32, TSR_SHAPE(2, 5), 0, 7, 8, 5, 7, 8, 9, 10, 6, 9, 10);
+  CHECK_VALUES(out[1], TSR_F32, TSR_SHAPE(2, 2, 2), 0, 7, 7, 8, 8, 9, 9, 10, 10);
+  tsr_capture_release(capture);
+  finish();
+}
+
 TEST(concat_refuses_shapes_that_differ_off_axis) {
   begin();
   tsr_tensor *a = tsr_ones(dev, TSR_F32, TSR_SHAPE(2, 3)), *b = tsr_ones(dev, TSR_F32, TSR_SHAPE(2, 4));

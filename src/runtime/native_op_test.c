@@ -51,11 +51,12 @@ TEST(a_device_may_refuse_what_its_backend_offers) {
   CHECK(!takes(&some, TSRI_NATIVE_PRODUCT, TSR_F32, TSR_F32, 0));
 }
 
-TEST(the_cpu_takes_products_of_floats_sums_of_f32_and_f64_and_any_copy) {
+TEST(the_cpu_takes_products_of_floats_sums_of_f32_and_f64_any_copy_and_join) {
   const tsri_backend cpu = {.native_ops = tsri_cpu_native_ops};
   for (tsr_dtype dtype = 0; dtype < TSR_DTYPE_COUNT; dtype++) {
     bool is_real = dtype == TSR_F32 || dtype == TSR_F64, is_float = is_real || dtype == TSR_F16 || dtype == TSR_BF16;
     CHECK(takes(&cpu, TSRI_NATIVE_COPY, dtype, dtype, 0));
+    CHECK(takes(&cpu, TSRI_NATIVE_JOIN, dtype, dtype, 0));
     CHECK(takes(&cpu, TSRI_NATIVE_SUM, dtype, dtype, 0) == is_real);
     CHECK(takes(&cpu, TSRI_NATIVE_PRODUCT, dtype, dtype, TSRI_PRODUCT_BIAS) == is_float);
   }

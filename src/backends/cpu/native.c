@@ -27,6 +27,7 @@ enum { NUMBERS = FLOATS | WIDE_INTEGERS | 1u << TSR_U8 | 1u << TSR_I8 | 1u << TS
 
 const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_COPY, .dtypes = UINT32_MAX},
+    {.kind = TSRI_NATIVE_JOIN, .dtypes = UINT32_MAX},
     {.kind = TSRI_NATIVE_SUM, .dtypes = REALS},
     {.kind = TSRI_NATIVE_REDUCE, .dtypes = FLOATS | 1u << TSR_I32},
     {.kind = TSRI_NATIVE_REDUCE, .dtypes = 1u << TSR_F16 | 1u << TSR_BF16, .results = 1u << TSR_F32},
@@ -78,8 +79,9 @@ bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
   }
   if (op->kind == TSRI_NATIVE_POOL) return tsri_cpu_has_pool(&op->is.pool);
   bool is_part = op->kind == TSRI_NATIVE_SORT && (op->parts & TSRI_SORT_KEEPS);
-  bool is_only_there = is_part || op->kind == TSRI_NATIVE_ARG_REDUCE || op->kind == TSRI_NATIVE_SOFTMAX ||
-                       op->kind == TSRI_NATIVE_NORM || op->kind == TSRI_NATIVE_NORM_GRADIENT;
+  bool is_only_there = is_part || op->kind == TSRI_NATIVE_JOIN || op->kind == TSRI_NATIVE_ARG_REDUCE ||
+                       op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM ||
+                       op->kind == TSRI_NATIVE_NORM_GRADIENT;
   return !is_only_there || tsri_cpu_has_lines(op);
 }
 

@@ -25,6 +25,7 @@ const char *tsri_native_kind_name(tsri_native_kind kind) {
       [TSRI_NATIVE_FACTOR] = "factor",
       [TSRI_NATIVE_SOLVE] = "solve",
       [TSRI_NATIVE_CONV_WEIGHT] = "conv weight",
+      [TSRI_NATIVE_JOIN] = "join",
   };
   return (size_t)kind < sizeof names / sizeof names[0] && names[kind] ? names[kind] : "native";
 }
@@ -98,6 +99,13 @@ static tsri_native_cost reduce_cost(const tsri_native_op *op) {
   return cost(op, all, kept, all);
 }
 
+static tsri_native_cost join_cost(const tsri_native_op *op) {
+  const tsri_join_op *join = &op->is.join;
+  uint64_t n = 0;
+  for (int i = 0; i < join->part_count; i++) n += (uint64_t)join->lines * (uint64_t)join->parts[i].length;
+  return cost(op, n, n, 0);
+}
+
 tsri_native_cost tsri_native_op_cost(const tsri_native_op *op) {
   uint64_t n = 0;
   switch (op->kind) {
@@ -132,6 +140,8 @@ tsri_native_cost tsri_native_op_cost(const tsri_native_op *op) {
       return conv_cost(op);
     case TSRI_NATIVE_POOL:
       return pool_cost(op);
+    case TSRI_NATIVE_JOIN:
+      return join_cost(op);
     case TSRI_NATIVE_ATTENTION:
       return attention_cost(op, 2);
     case TSRI_NATIVE_ATTENTION_GRADIENT:

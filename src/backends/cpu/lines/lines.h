@@ -27,6 +27,8 @@ void tsri_cpu_topk(const cpu_device *device, tsr_dtype dtype, const tsri_sort_op
 
 void tsri_cpu_softmax(cpu_device *device, tsr_dtype dtype, const tsri_softmax_op *op);
 
+void tsri_cpu_join(const cpu_device *device, tsr_dtype dtype, const tsri_join_op *op);
+
 // Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_cpu_norm(cpu_device *device, tsr_dtype dtype, const tsri_norm_op *op);
 tsr_status tsri_cpu_norm_gradient(cpu_device *device, const tsri_norm_op *op);

@@ -13,7 +13,8 @@ bool tsri_cpu_has_lines(const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_SORT) {
     return is_topk(op) || (!(op->parts & TSRI_SORT_KEEPS) && tsri_cpu_has_short_sort(op->dtype, &op->is.sort));
   }
-  return op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM || op->kind == TSRI_NATIVE_NORM_GRADIENT;
+  return op->kind == TSRI_NATIVE_JOIN || op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM ||
+         op->kind == TSRI_NATIVE_NORM_GRADIENT;
 }
 
 // Whether rows are sorted faster one by one: by vectors, or, for the order of all of a very short row, where there are none.
@@ -29,7 +30,8 @@ tsr_status tsri_cpu_lines(cpu_device *device, const tsri_native_op *op) {
   if (op->kind == TSRI_NATIVE_NORM) return tsri_cpu_norm(device, op->dtype, &op->is.norm);
   if (op->kind == TSRI_NATIVE_NORM_GRADIENT) return tsri_cpu_norm_gradient(device, &op->is.norm);
   if (sorts_rows(device, op)) return tsri_cpu_rows(device, op);
-  if (is_topk(op)) tsri_cpu_topk(device, op->dtype, &op->is.sort);
+  if (op->kind == TSRI_NATIVE_JOIN) tsri_cpu_join(device, op->dtype, &op->is.join);
+  else if (is_topk(op)) tsri_cpu_topk(device, op->dtype, &op->is.sort);
   else if (op->kind == TSRI_NATIVE_SORT) tsri_cpu_sort_short(device, op->dtype, &op->is.sort);
   else tsri_cpu_softmax(device, op->dtype, &op->is.softmax);
   return TSR_OK;
