@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Joins lines (concat): each line of the result is a piece of each part, one after the other.
 //
-// Long lines are put together one by one. A block of short ones is copied part by part: their pieces by moves of one size, in one loop. The block stays in the first-level cache until all
+// Lines of long pieces are put together one by one. A block of lines of short ones is copied part by part: pieces by moves of one size, in one loop. The block stays in the first-level cache until all
 // parts have written their pieces, so that the result goes to memory once.
 #include <string.h>
 
@@ -76,7 +76,7 @@ static void join_block(const join_job *job, int64_t first, int64_t n) {
   }
 }
 
-static void join_long_lines(const join_job *job, int64_t first, int64_t last) {
+static void join_long_pieces(const join_job *job, int64_t first, int64_t last) {
   const char *from[TSRI_JOIN_PARTS];
   for (int i = 0; i < job->part_count; i++) from[i] = job->parts[i].from + first * job->parts[i].stride;
   for (int64_t line = first; line < last; line++) {
@@ -92,15 +92,15 @@ static void join_long_lines(const join_job *job, int64_t first, int64_t last) {
 }
 
 static void join_lines(const join_job *job, int64_t first, int64_t last) {
-  enum { BLOCK_BYTES = 4096, LONG_LINE = 768 };
+  enum { BLOCK_BYTES = 4096, LONG_PIECE = 256 };
   if (job->is_interleaved) {
     int64_t bytes = job->parts[0].bytes;
     tsri_interleave(job->to + first * job->to_stride, job->parts[0].from + first * bytes,
                     job->parts[1].from + first * bytes, last - first, (size_t)bytes);
     return;
   }
-  if (job->line_bytes >= LONG_LINE) {
-    join_long_lines(job, first, last);
+  if (job->line_bytes >= LONG_PIECE * job->part_count) {
+    join_long_pieces(job, first, last);
     return;
   }
   int64_t most = BLOCK_BYTES / job->line_bytes;
