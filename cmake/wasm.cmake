@@ -30,8 +30,8 @@ function(tessera_optimise_module target name)
   add_custom_target(${target}_${name} ALL DEPENDS "${module}")
 endfunction()
 
-# A module has no main that is run at once: its functions are called from JavaScript, one by one.
-function(tessera_add_module target name)
+# A module has no main that is run at once: its functions are called from JavaScript, one by one. `level` is how much wasm-opt optimises it.
+function(tessera_add_module target name level)
   add_executable(${target} ${ARGN} $<TARGET_OBJECTS:tessera_objects>)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${web_dir}")
   target_include_directories(${target} PRIVATE include)
@@ -44,7 +44,7 @@ function(tessera_add_module target name)
   endif()
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/linked")
   target_link_options(${target} PRIVATE LINKER:--strip-debug -O0) # -O0: otherwise clang calls wasm-opt itself, which removes the names
-  tessera_optimise_module(${target} ${name} -O3)
+  tessera_optimise_module(${target} ${name} ${level})
   tessera_optimise_module(${target} ${name}_asyncify --asyncify "--pass-arg=asyncify-imports@webgpu.*"
     "--pass-arg=asyncify-removelist@${functions_that_never_wait}" -O1)
 endfunction()
@@ -68,12 +68,12 @@ endforeach()
 add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
 set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
 
-tessera_add_module(tessera_web tessera web/glue.c web/glue_training.c)
+tessera_add_module(tessera_web tessera -O3 web/glue.c web/glue_training.c)
 target_link_options(tessera_web PRIVATE LINKER:--export-dynamic)
 
 tessera_glob(program_sources tools/tessera/*.c examples/common/*.c)
 tessera_leave_out_other_systems(program_sources)
-tessera_add_module(tessera_program tessera_program ${program_sources})
+tessera_add_module(tessera_program tessera_program -O1 ${program_sources}) # -O3 takes three times as long and saves 1 %
 target_include_directories(tessera_program PRIVATE examples/common)
 target_link_options(tessera_program PRIVATE LINKER:--export=__main_argc_argv)
 target_compile_options(tessera_program PRIVATE -Os) # its own files only wait for the library
