@@ -116,6 +116,9 @@ typedef struct tsri_limits {
   // true: the device fills the memory of every copy_out itself: the bytes are there once an event that was recorded afterwards has
   // happened. false: that holds for memory of host_alloc and host_register only; queue_wait fills other memory.
   bool reads_directly;
+  // f32 division alone is rounded correctly. Backends leave it false: the core measures it when it opens a device without has_exact_divide
+  // (runtime/quotients.h).
+  bool has_exact_quotient;
 } tsri_limits;
 
 // The forms of code that program_create can get. A backend accepts those listed in its `code_forms`.

@@ -30,6 +30,7 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   options.subgroup_shuffle = limits->has_subgroup_shuffle;
   if (limits->subgroup_size > 0) options.subgroup_size = limits->subgroup_size;
   options.exact_divide = limits->has_exact_divide;
+  options.exact_quotient = limits->has_exact_quotient;
   options.exact_fma = limits->has_exact_fma;
   options.quirks = limits->has_quirks;
   options.storage16 = limits->has_storage16;

@@ -78,12 +78,12 @@ tsri_lacks tsri_lacks_of(const char *dialect) {
   return (tsri_lacks){0};
 }
 
-void tsri_lacks_add(tsri_lacks *lacks, bool has_exact_fma, bool has_exact_divide) {
+void tsri_lacks_add(tsri_lacks *lacks, bool has_exact_fma, bool has_exact_divide, bool has_exact_quotient) {
   if (!has_exact_fma) {
     lacks->f32 |= BIT(FMA);
     lacks->f64 |= BIT(FMA);
   }
-  if (!has_exact_divide) lacks->f32 |= BIT(DIV) | BIT(SQRT);
+  if (!has_exact_divide) lacks->f32 |= BIT(SQRT) | (has_exact_quotient ? 0 : BIT(DIV));
 }
 
 bool tsri_lacks_op(const tsri_lacks *lacks, tsri_ir_op code, tsr_dtype dtype) {

@@ -25,8 +25,9 @@ typedef struct tsri_lacks {
 // The operations that `dialect` (a name of TSRI_DIALECTS) lacks on every device.
 tsri_lacks tsri_lacks_of(const char *dialect);
 
-// Adds what a device may lack besides: fma that rounds once, and division of f32 that is rounded correctly.
-void tsri_lacks_add(tsri_lacks *lacks, bool has_exact_fma, bool has_exact_divide);
+// Adds what a device may lack besides: fma that rounds once, and division and square root of f32 that are rounded correctly
+// (has_exact_divide), or division alone (has_exact_quotient).
+void tsri_lacks_add(tsri_lacks *lacks, bool has_exact_fma, bool has_exact_divide, bool has_exact_quotient);
 
 // `dtype` is the dtype of the operands; for SELECT, of the selected values.
 bool tsri_lacks_op(const tsri_lacks *lacks, tsri_ir_op code, tsr_dtype dtype);

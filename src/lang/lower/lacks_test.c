@@ -48,11 +48,13 @@ TEST(lane_bytecode_and_unknown_dialects_lack_nothing) {
 
 TEST(a_device_may_lack_fma_and_division) {
   tsri_lacks lacks = tsri_lacks_of("spirv");
-  tsri_lacks_add(&lacks, true, true);
+  tsri_lacks_add(&lacks, true, true, false);
   CHECK(!tsri_lacks_op(&lacks, TSRI_OP_FMA, TSR_F32) && !tsri_lacks_op(&lacks, TSRI_OP_DIV, TSR_F32));
-  tsri_lacks_add(&lacks, false, true);
+  tsri_lacks_add(&lacks, false, true, false);
   CHECK(tsri_lacks_op(&lacks, TSRI_OP_FMA, TSR_F32) && tsri_lacks_op(&lacks, TSRI_OP_FMA, TSR_F64));
   CHECK(!tsri_lacks_op(&lacks, TSRI_OP_DIV, TSR_F32));
-  tsri_lacks_add(&lacks, true, false);
+  tsri_lacks_add(&lacks, true, false, true);
+  CHECK(tsri_lacks_op(&lacks, TSRI_OP_SQRT, TSR_F32) && !tsri_lacks_op(&lacks, TSRI_OP_DIV, TSR_F32));
+  tsri_lacks_add(&lacks, true, false, false);
   CHECK(tsri_lacks_op(&lacks, TSRI_OP_DIV, TSR_F32) && !tsri_lacks_op(&lacks, TSRI_OP_DIV, TSR_F64));
 }

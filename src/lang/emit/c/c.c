@@ -267,7 +267,7 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
                             const tsri_emit_options *options, tsri_emitted *out) {
   tsri_c_emitter e = {
       .emitter = emitter, .kernel = kernel, .options = options, .spell = spell, .lacks = tsri_lacks_of(emitter->name)};
-  tsri_lacks_add(&e.lacks, true, options->exact_divide);  // fma always rounds once
+  tsri_lacks_add(&e.lacks, true, options->exact_divide, options->exact_quotient);  // fma always rounds once
   if (options->f16) e.lacks.rounding &= ~(1u << TSR_F16);
   e.items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
   e.subgroup = tsri_c_named("%" PRIu32 "u", options->subgroup_size);

@@ -207,7 +207,7 @@ static bool init(tsri_spv *s, const tsri_kernel *kernel, const tsri_emit_options
   *s = (tsri_spv){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("spirv"), .next_id = 1};
   s->decorations.most_bytes = s->globals.most_bytes = s->locals.most_bytes = s->code.most_bytes =
       s->functions.most_bytes = TSRI_EMIT_MAX_BYTES;
-  tsri_lacks_add(&s->lacks, options->exact_fma, options->exact_divide);
+  tsri_lacks_add(&s->lacks, options->exact_fma, options->exact_divide, options->exact_quotient);
   uint32_t items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
   s->is_vulkan_model = kernel->fragment_count > 0;
   s->native_subgroups = options->subgroups && options->subgroup_shuffle && items % options->subgroup_size == 0;

@@ -153,7 +153,7 @@ static void assemble(tsri_wgsl *w, tsri_builder *out, const char *entry) {
 
 static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_options *options) {
   *w = (tsri_wgsl){.kernel = kernel, .options = options, .lacks = tsri_lacks_of("wgsl")};
-  tsri_lacks_add(&w->lacks, options->exact_fma, options->exact_divide);
+  tsri_lacks_add(&w->lacks, options->exact_fma, options->exact_divide, options->exact_quotient);
   w->body.most_bytes = w->helpers.most_bytes = TSRI_EMIT_MAX_BYTES;
   w->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *w->buffers);
   w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);
