@@ -78,9 +78,10 @@ static const struct {
     // begin at multiples of 16 bytes by eight elements: bf16 2538 x 9186 x 3226 takes 843 us as aligned copies and 2620 without (Vulkan: 893 and 1315).
     // 1000 x 1000 with k of 4096 in f32 takes 213 us in 64 large tiles whose sums are split, and 313 in small ones; through Vulkan 310 and 290.
     // 8 x 13824 with k of 5120 in f32 takes 92 us in tiles and 236 without them, 4 rows 91 and 74; through WebGPU 8 rows 153 and 119.
-    {"opencl", "row_group=256,product_alignment=16,matmul_split_tiles=64,matmul_skinny=4"},
+    // Running sums of 10,000 rows of 10,000 take 207 us with 8 elements for each item, and 217 with 16; on CUDA 206 and 204.
+    {"opencl", "row_group=256,product_alignment=16,matmul_split_tiles=64,matmul_skinny=4,scan_items=8"},
     // Vulkan on an H200: 4096^3 in f32 takes 3.3 to 3.5 ms with tiles of 64 rows, and 3.7 with 128 (3.9 if strips are read without conditions, too); running
-    // sums of 10,000 rows of 10,000 take 252 us with 8 elements for each item, and 329 with 16; sorts of 2 * 10^7 989 with 8 and 1182 with 16.
+    // sums of 10,000 rows of 10,000 take 216 us with 8 elements for each item, and 229 with 16; sorts of 2 * 10^7 989 with 8 and 1182 with 16.
     // A sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads, and 32.2 element by element; on CUDA 29.4 and 26.9. var over axis 0 of 20000 x 5000 takes
     // 114 us with four reads of channels ahead and 122 with two; on CUDA 125 and 105, by the registers that they take.
     {"spirv",
