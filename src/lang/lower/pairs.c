@@ -21,14 +21,14 @@ static word_pair pair_of(const hoister *h, uint32_t index) {
 
 // --- Memory -------------------------------------------------------------------------------------------------------------
 
-// Two words at `at`, a u32 index of elements of i64.
-static uint32_t two_words_at(hoister *h, const tsri_ir_expr *load, uint32_t at) {
+// The words of `count` elements, 1 or 2, at `at`, a u32 index of elements of i64.
+static uint32_t words_at(hoister *h, const tsri_ir_expr *load, uint32_t at, uint32_t count) {
   rewriter *w = &h->w;
-  tsri_ir_type two = {TSR_U32, 2};
+  tsri_ir_type type = {TSR_U32, (uint8_t)(2 * count)};
   return put(w, (tsri_ir_expr){.kind = TSRI_EXPR_LOAD,
                                .space = load->space,
                                .dtype = TSR_U32,
-                               .type = two,
+                               .type = type,
                                .pos = load->pos,
                                .object = load->object,
                                .a = mul(w, at, number(w, 2))});
@@ -53,13 +53,20 @@ static uint32_t first_index(const pair_writer *p, uint32_t index) {
   return p->lanes > 1 ? kept(p, at) : at;
 }
 
+// How many elements are accessed at a time: from buffers two of several, which are four words.
+static uint32_t at_once(const pair_writer *p, uint32_t space) {
+  return p->lanes > 1 && space == TSRI_SPACE_BUFFER ? 2 : 1;
+}
+
 static word_pair load_pair(const pair_writer *p, const tsri_ir_expr *x) {
   rewriter *w = &p->h->w;
-  uint32_t at = first_index(p, p->h->places[x->a]), low[4], high[4];
-  for (uint32_t i = 0; i < p->lanes; i++) {
-    uint32_t both = kept(p, two_words_at(p->h, x, i ? add(w, at, number(w, i)) : at));
-    low[i] = part_of(w, both, 0);
-    high[i] = part_of(w, both, 1);
+  uint32_t at = first_index(p, p->h->places[x->a]), low[4], high[4], count = at_once(p, x->space);
+  for (uint32_t i = 0; i < p->lanes; i += count) {
+    uint32_t all = kept(p, words_at(p->h, x, i ? add(w, at, number(w, i)) : at, count));
+    for (uint32_t k = 0; k < count; k++) {
+      low[i + k] = part_of(w, all, 2 * k);
+      high[i + k] = part_of(w, all, 2 * k + 1);
+    }
   }
   uint32_t lows = vector_of(w, low, p->lanes), highs = vector_of(w, high, p->lanes);
   return kept_pair(p, lows, highs);
@@ -67,14 +74,16 @@ static word_pair load_pair(const pair_writer *p, const tsri_ir_expr *x) {
 
 static void store_pair(const pair_writer *p, const tsri_ir_stmt *s, word_pair value) {
   rewriter *w = &p->h->w;
-  uint32_t at = first_index(p, s->index);
-  for (uint32_t i = 0; i < p->lanes; i++) {
-    uint32_t words[2] = {value.low, value.high};
-    for (int k = 0; k < 2 && p->lanes > 1; k++) words[k] = part_of(w, words[k], i);
-    tsri_ir_stmt two = {.kind = TSRI_STMT_STORE, .space = s->space, .object = s->object, .pos = s->pos};
-    two.index = mul(w, i ? add(w, at, number(w, i)) : at, number(w, 2));
-    two.value = vector_of(w, words, 2);
-    append(w, p->to, put_stmt(w, two));
+  uint32_t at = first_index(p, s->index), count = at_once(p, s->space);
+  for (uint32_t i = 0; i < p->lanes; i += count) {
+    uint32_t words[4] = {value.low, value.high};
+    for (uint32_t k = 0; k < 2 * count && p->lanes > 1; k++) {
+      words[k] = part_of(w, k % 2 ? value.high : value.low, i + k / 2);
+    }
+    tsri_ir_stmt some = {.kind = TSRI_STMT_STORE, .space = s->space, .object = s->object, .pos = s->pos};
+    some.index = mul(w, i ? add(w, at, number(w, i)) : at, number(w, 2));
+    some.value = vector_of(w, words, 2 * count);
+    append(w, p->to, put_stmt(w, some));
   }
 }
 
