@@ -88,8 +88,12 @@ static const struct {
      "matmul_m=64,matmul_inside=0,scan_items=8,radix_items=8,product_alignment=16,reduce_wide=2,channel_reads=4"},
     // WebGPU: 4096^3 in f32 took 5.0 ms with 4 steps, 4.0 with 8, 3.85 with tiles of 64 rows, too, and 3.45 with conditions; 4097^3 3.9 without them and
     // 5.0 with them. q8_0 takes 46.5 us without a row of x in registers, and 53.9 with it. Elements of 16 bits are read as words of two if lines begin at
-    // multiples of 16 bytes (matmul_padded.c).
-    {"wgsl", "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,reduce_wide=2,channel_reads=4"},
+    // multiples of 16 bytes (matmul_padded.c). Running sums of 10,000 rows of 10,000 take 256 us with 8 elements for each item, and 330 with 16; sorts of
+    // 2 * 10^7 1026 and 1231. Turned copies take less time with tiles of 32 than of 64: 60,000 x 500 f32 72 us and 88, bf16 46 and 76, 8000 x 5000 94 and 115, bf16
+    // 59 and 101, i64 181 and 226; but 4097 x 4099 f32 60 and 55 (bf16 57 and 103). On Vulkan tiles of 32 and 64 take 68.
+    {"wgsl",
+     "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,scan_items=8,radix_items=8,copy_tile=32,reduce_"
+     "wide=2,channel_reads=4"},
     // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,
     // and in other dialects, it is no faster. A matrix of 117 MB that is read past the first-level cache takes 29.4 us for 30.2; one of 34 MB,
     // which the second-level cache (50 MB) holds, 11.1 for 8.3. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels
