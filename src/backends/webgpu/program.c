@@ -130,6 +130,14 @@ static tsr_status bind_one(webgpu_device *device, const tsri_launch *launch, uin
   return tsri_webgpu_stream_end(device);
 }
 
+// Submits what is recorded if that is enough: a few commands after a wait, when the device has nothing to do, then twice as many each time.
+static tsr_status submit_enough(webgpu_device *device) {
+  if (device->enough == 0) device->enough = WEBGPU_FIRST_LAUNCHES;
+  if (device->recorded < device->enough) return TSR_OK;
+  if (device->enough < WEBGPU_BATCH_COMMANDS) device->enough *= 2;
+  return tsri_webgpu_stream_submit(device);
+}
+
 static tsr_status record(webgpu_device *device, const webgpu_program *program, const tsri_launch *launch) {
   tsri_wgpu_binding bindings[TSRI_WGPU_MAX_BINDINGS];
   uint32_t *params = NULL, groups[3];
@@ -155,7 +163,9 @@ static tsr_status record(webgpu_device *device, const webgpu_program *program, c
   if (program->params_bytes > 0) memcpy(params + TSRI_WGSL_SYSTEM_WORDS, launch->params, program->params_bytes);
   status = tsri_wgpu.dispatch(device->handle, program->handle, bindings, launch->buffer_count, device->uniform, at,
                               groups[0], groups[1], groups[2]);
-  return status == TSR_OK ? tsri_webgpu_stream_end(device) : WEBGPU_FAIL(device, status, program->name);
+  if (status != TSR_OK) return WEBGPU_FAIL(device, status, program->name);
+  status = tsri_webgpu_stream_end(device);
+  return status == TSR_OK ? submit_enough(device) : status;
 }
 
 tsr_status tsri_webgpu_launch(tsri_queue *opaque, tsri_program *opaque_program, const tsri_launch *launch) {

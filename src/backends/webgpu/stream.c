@@ -59,6 +59,7 @@ tsr_status tsri_webgpu_temporary(webgpu_device *device, size_t bytes, tsri_wgpu_
 tsr_status tsri_webgpu_stream_wait(webgpu_device *device, uint32_t number, uint64_t timeout_ns) {
   tsr_status status = tsri_webgpu_check_lost(device);
   if (status != TSR_OK || number == 0) return status;
+  if (number == device->submitted) device->enough = 0;
   status = tsri_wgpu.wait(device->handle, number, webgpu_milliseconds(timeout_ns));
   if (status == TSR_OK) status = tsri_wgpu.device_check(device->handle);
   return status == TSR_OK ? TSR_OK : WEBGPU_FAIL(device, status, "waiting for queued work");

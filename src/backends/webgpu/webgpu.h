@@ -17,6 +17,7 @@
 
 enum {
   WEBGPU_BATCH_COMMANDS = 32,     // most commands in a batch
+  WEBGPU_FIRST_LAUNCHES = 4,      // after so many commands the first batch after a wait is submitted
   WEBGPU_PARAMS_BYTES = 1 << 16,  // size of the uniform buffer for a batch's parameters
   WEBGPU_MAX_TEMPORARIES = 64,
   WEBGPU_SPARE_READBACKS = 4,
@@ -40,6 +41,7 @@ typedef struct webgpu_device {
   tsri_mutex lock;  // protects the members below and all calls on `handle`
   bool is_lost;
   uint32_t recorded;   // commands since the last submission
+  uint32_t enough;     // a launch submits so many commands: few while the device has nothing to do; 0: as after a wait
   uint32_t submitted;  // number of the last submission
   tsri_wgpu_buffer *uniform;
   uint32_t *params;                                       // the parameters for the next submission
