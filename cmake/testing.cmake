@@ -41,6 +41,18 @@ enable_testing()
 
 # --- What a test finds in its environment -----------------------------------------------------------------------
 
+# Where the loader of OpenCL finds drivers: the environment of tests that run many kernels on PoCL, and of the others.
+set(pocl_with_few_declarations "")
+set(pocl_as_installed "")
+if(NOT CMAKE_CROSSCOMPILING AND NOT TESSERA_SANITIZE MATCHES "thread")
+  include(pocl)
+  tessera_copy_pocl("${PROJECT_SOURCE_DIR}/build/drivers/pocl_with_few_declarations" pocl_vendors)
+  if(pocl_vendors)
+    set(pocl_with_few_declarations "OCL_ICD_VENDORS=${pocl_vendors}" "TSR_TEST_POCL=${pocl_vendors}/pocl.icd")
+    set(pocl_as_installed ";OCL_ICD_VENDORS=/etc/OpenCL/vendors;TSR_TEST_POCL=")
+  endif()
+endif()
+
 set(test_home "${PROJECT_BINARY_DIR}/tests/home") # no settings of the person who runs the tests
 file(MAKE_DIRECTORY "${test_home}")
 set(test_environment
@@ -65,6 +77,7 @@ set(test_environment
   # PoCL and lavapipe do not optimise kernels, which is a third of the time they take; they do for tests of drivers, emitters and the runtime (list_tests.cmake).
   "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable"
   "GALLIVM_PERF=nopt"
+  ${pocl_with_few_declarations}
   "PYTHONDONTWRITEBYTECODE=1"
   # Small tensors, too, shall run through the CPU's compiler.
   "TESSERA_JIT=always"
@@ -77,7 +90,8 @@ else()
   list(APPEND test_environment "TSR_TEST_WEBGPU_LIB=${webgpu_dir}/libwebgpu_wrapper.so")
 endif()
 set(environment_file "${PROJECT_BINARY_DIR}/tests/environment.cmake")
-file(GENERATE OUTPUT "${environment_file}" CONTENT "set(test_environment [==[${test_environment}]==])\n")
+file(GENERATE OUTPUT "${environment_file}" CONTENT
+  "set(test_environment [==[${test_environment}]==])\nset(pocl_as_installed [==[${pocl_as_installed}]==])\n")
 
 function(tessera_add_test name label)
   set(timeout 300)

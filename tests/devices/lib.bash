@@ -43,7 +43,7 @@ first() {
 }
 
 use_pocl() {
-  OCL_ICD_VENDORS=$(first /etc/OpenCL/vendors/pocl.icd)
+  OCL_ICD_VENDORS=$(first "${TSR_TEST_POCL:-}" /etc/OpenCL/vendors/pocl.icd)
   [[ -n $OCL_ICD_VENDORS ]] || skip "PoCL is not installed (package pocl-opencl-icd)"
   export OCL_ICD_VENDORS
 }
