@@ -174,6 +174,15 @@ elseif(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
   set(test_file_options "$<$<CONFIG:Release>:-O1>")
 endif()
 
+# The same for what else uses the library in these tests.
+if(TESSERA_SANITIZE MATCHES "address")
+  foreach(target tessera_program tessera_python tessera_test_support)
+    if(TARGET ${target})
+      target_compile_options(${target} PRIVATE -O0)
+    endif()
+  endforeach()
+endif()
+
 # A program with the tests of these files. When it is linked, list_tests.cmake asks it for them.
 function(tessera_add_test_program program label)
   add_executable(${program} ${ARGN})
