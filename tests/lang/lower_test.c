@@ -498,6 +498,7 @@ static void check_collectives(tsri_collectives_options options) {
       if (s->kind != TSRI_STMT_COLLECTIVE) continue;
       CHECK(tsr_dtype_bytes((tsr_dtype)lowered->exprs[s->value].type.dtype) <= options.hardware_bytes);
       CHECK(tsri_ir_collective_infos[s->op].scope == TSRI_SCOPE_SUBGROUP);
+      CHECK(!options.has_only_shuffles || tsri_ir_collective_infos[s->op].arity == 2);
     }
     check_same(&c, lowered, "collectives");
     tsri_kernel_release(lowered);
@@ -619,4 +620,8 @@ TEST(random_kernels_do_the_same_after_one_pass_upon_another) {
 TEST(random_kernels_do_the_same_with_work_group_collectives_made_of_those_of_subgroups) {
   check_collectives((tsri_collectives_options){.subgroup_size = 32, .hardware_bytes = 8});
   check_collectives((tsri_collectives_options){.subgroup_size = 32, .hardware_bytes = 4});
+}
+
+TEST(random_kernels_do_the_same_with_collectives_made_of_shuffles) {
+  check_collectives((tsri_collectives_options){.subgroup_size = 32, .hardware_bytes = 4, .has_only_shuffles = true});
 }

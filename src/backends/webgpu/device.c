@@ -83,6 +83,8 @@ static void fill_limits(const webgpu_device *device, const webgpu_arithmetic *ar
   out->has_exact_divide = is_software;  // CPUs divide exactly; WGSL allows an error of 2.5 ULP
   out->copies_slowly = !is_software;    // 0.84 TB/s on an H200, while kernels copy at 4.2 TB/s
   out->has_exact_fma = arithmetic->fuses;
+  out->has_subgroups = out->has_subgroup_shuffle = arithmetic->has_subgroups;
+  if (arithmetic->has_subgroups) out->subgroup_size = a->subgroup_min;
 }
 
 static tsr_status open_parts(webgpu_device *device, int index) {

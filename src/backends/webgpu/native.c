@@ -44,12 +44,16 @@ tsri_wgpu_api tsri_wgpu = {
 // All of them get NULL as the instance descriptor: its layout changed more often than any other, and the defaults
 // suffice.
 static const tsri_wgpu_library libraries[] = {
-    {.title = "Dawn", .symbol = "wgpuDeviceTick", .toggles_type = 0x0005000a, .f16_features = {10, 11}},
+    {.title = "Dawn",
+     .symbol = "wgpuDeviceTick",
+     .toggles_type = 0x0005000a,
+     .f16_features = {10, 11},
+     .subgroup_features = {17, 18}},
     {.title = "wgpu-native",
      .symbol = "wgpuDevicePoll",
      .f16_features = {11, 10},
      .array_sizes_since = 29u << 24},  // version 29.0.0.0
-    {.title = "WebGPU library", .f16_features = {11, 10}},
+    {.title = "WebGPU library", .f16_features = {11, 10}, .subgroup_features = {18, 17}},
 };
 
 static const tsri_wgpu_library *current;
@@ -268,13 +272,21 @@ uint32_t tsri_wgpu_native_adapter_count(void) {
   return 1;
 }
 
-uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]) {
+static uint32_t find_features(wgpu_object adapter, const uint32_t numbers[2], uint32_t out_numbers[2]) {
   uint32_t count = 0;
   for (int i = 0; i < 2; i++) {
-    uint32_t number = current->f16_features[i];
+    uint32_t number = numbers[i];
     if (number != 0 && tsri_wgpu_lib.AdapterHasFeature(adapter, number)) out_numbers[count++] = number;
   }
   return count;
+}
+
+uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]) {
+  return find_features(adapter, current->f16_features, out_numbers);
+}
+
+uint32_t tsri_wgpu_subgroup_features(wgpu_object adapter, uint32_t out_numbers[2]) {
+  return find_features(adapter, current->subgroup_features, out_numbers);
 }
 
 static uint32_t pages(uint64_t bytes) {
@@ -325,6 +337,7 @@ tsr_status tsri_wgpu_native_adapter_info(uint32_t index, tsri_wgpu_adapter *out_
   describe_limits(adapter, out_adapter);
   uint32_t numbers[2];
   if (tsri_wgpu_f16_features(adapter, numbers) > 0) out_adapter->features |= TSRI_WGPU_F16;
+  if (tsri_wgpu_subgroup_features(adapter, numbers) > 0) out_adapter->features |= TSRI_WGPU_SUBGROUPS;
   tsri_wgpu_lib.AdapterRelease(adapter);
   tsri_wgpu_lib.InstanceRelease(instance);
   return TSR_OK;

@@ -31,11 +31,12 @@ extern tsri_wgpu_entries tsri_wgpu_lib;
 // The differences between libraries.
 typedef struct tsri_wgpu_library {
   const char *title;
-  const char *symbol;          // an entry point that only this library has
-  uint32_t toggles_type;       // number of Dawn's chained struct of toggles; 0: none
-  uint32_t f16_features[2];    // feature numbers that shader-f16 has or had; 0: none. The backend tests the feature
-                               // before using it
-  uint32_t array_sizes_since;  // wgpuGetVersion() since which layout entries have an array size; 0: always
+  const char *symbol;             // an entry point that only this library has
+  uint32_t toggles_type;          // number of Dawn's chained struct of toggles; 0: none
+  uint32_t f16_features[2];       // feature numbers that shader-f16 has or had; 0: none. The backend tests the feature
+                                  // before using it
+  uint32_t subgroup_features[2];  // the same for subgroups
+  uint32_t array_sizes_since;     // wgpuGetVersion() since which layout entries have an array size; 0: always
 } tsri_wgpu_library;
 const tsri_wgpu_library *tsri_wgpu_current(void);
 
@@ -78,6 +79,9 @@ tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object
 
 // Stores the candidate feature numbers of shader-f16 that the adapter has. Returns how many there are.
 uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]);
+
+// As tsri_wgpu_f16_features, for the feature subgroups.
+uint32_t tsri_wgpu_subgroup_features(wgpu_object adapter, uint32_t out_numbers[2]);
 
 // As tsri_wgpu_f16_features, for the feature timestamp-query.
 uint32_t tsri_wgpu_time_features(wgpu_object adapter, uint32_t out_numbers[2]);

@@ -111,8 +111,9 @@ static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
                                 .disabled_count = 1,
                                 .disabled = dawn_disabled};
   wgpu_device_descriptor descriptor = {.next = toggles.chain.type ? &toggles.chain : NULL, .limits = &limits};
-  uint32_t features[4];
+  uint32_t features[6];
   descriptor.feature_count = tsri_wgpu_f16_features(device->adapter, features);
+  descriptor.feature_count += tsri_wgpu_subgroup_features(device->adapter, features + descriptor.feature_count);
   descriptor.feature_count += tsri_wgpu_time_features(device->adapter, features + descriptor.feature_count);
   descriptor.features = features;
   descriptor.lost =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests arithmetic that WGSL leaves open, with small kernels when a device is opened: whether fma rounds once, and
-// whether f16 conversions are exact.
+// Tests what WGSL leaves open, with small kernels when a device is opened: whether fma rounds once, whether f16
+// conversions are exact, and which items form a subgroup.
 //
 // For a = b = 1 + 2^-12, the product is 1 + 2^-11 + 2^-24, which f32 rounds to 1 + 2^-11. So fma(a, b, -(1 + 2^-11))
 // is 2^-24 if it rounds once, and 0 if it rounds the product first.
@@ -35,6 +35,17 @@ static const uint32_t half_input[PROBE_WORDS] = {0x3f801000, 0x3f803000, 0x477ff
 static const uint32_t half_wanted[PROBE_WORDS] = {
     0x3c00,     0x3c02,     0x7c00,     0x0002,     0x0001,     0x03fc,     0xfc00,     0x7bff,
     0x3f800000, 0x33800000, 0xb87fc000, 0x7f800000, 0xc77fe000, 0x38000000, 0x80000000, 0x3eaaa000};
+
+// Counts the items whose place in their subgroup is that among all items, by 256 items in three dimensions.
+enum { PROBE_ITEMS = 256 };
+static const char subgroup_text[] =
+    "enable subgroups;\n@group(0) @binding(0) var<storage, read_write> y: array<atomic<u32>>;\n"
+    "@group(0) @binding(1) var<uniform> p: array<vec4<u32>, 4>;\n"
+    "@compute @workgroup_size(16, 4, 4) fn probe(@builtin(local_invocation_index) i: u32,\n"
+    "    @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) size: u32) {\n"
+    "  let next = subgroupShuffleXor(i, 1u);\n  let last = subgroupShuffle(i, p[0].x - 1u);\n"
+    "  let is_ours = (size == p[0].x) & (lane == i % size) & (next == (i ^ 1u)) & (last == (i | (size - 1u)));\n"
+    "  atomicAdd(&y[0], u32(is_ours));\n}\n";
 
 static tsr_status run(webgpu_device *device, tsri_wgpu_program *program, const uint32_t input[PROBE_WORDS],
                       uint32_t out_words[PROBE_WORDS]) {
@@ -73,11 +84,20 @@ static tsr_status build_and_run(webgpu_device *device, const char *text, const u
   return status;
 }
 
+static bool has_subgroups(webgpu_device *device) {
+  const tsri_wgpu_adapter *a = &device->adapter;
+  uint32_t size = a->subgroup_min, input[PROBE_WORDS] = {size}, words[PROBE_WORDS] = {0};
+  bool is_fixed = size == a->subgroup_max && size >= 4 && size <= 128 && (size & (size - 1)) == 0;
+  return (a->features & TSRI_WGPU_SUBGROUPS) && is_fixed && a->max_group_items >= PROBE_ITEMS &&
+         build_and_run(device, subgroup_text, input, words) == TSR_OK && words[0] == PROBE_ITEMS;
+}
+
 tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic) {
   uint32_t words[PROBE_WORDS] = {0};
   tsr_status status = build_and_run(device, fma_text, fma_input, words);
   if (status != TSR_OK) return status;
   out_arithmetic->fuses = words[0] != 0;
+  out_arithmetic->has_subgroups = has_subgroups(device);
   // If the library numbers its features differently, the device has another feature, and this kernel does not build.
   bool has_half = (device->adapter.features & TSRI_WGPU_F16) != 0;
   out_arithmetic->has_half = has_half && build_and_run(device, half_text, half_input, words) == TSR_OK &&

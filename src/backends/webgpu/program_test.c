@@ -69,7 +69,7 @@ TEST(every_kernel_compiles_as_wgsl) {
 typedef struct null_compiler {
   tsri_wgpu_device *device;
   tsri_emit_options options;
-  uint32_t built, halves;
+  uint32_t built, halves, shuffles;
 } null_compiler;
 
 static void compile_for_null(const tsri_kernel *kernel, void *context) {
@@ -90,23 +90,24 @@ static void compile_for_null(const tsri_kernel *kernel, void *context) {
   }
   c->built++;
   c->halves += strncmp(code.data, "enable f16;", 11) == 0;
+  c->shuffles += strstr(code.data, "enable subgroups;") != NULL;
   tsri_wgpu.program_destroy(c->device, program);
   tsri_emitted_deinit(&code);
 }
 
-// Dawn's null backend compiles without a GPU, also with f16.
-TEST(every_kernel_compiles_as_wgsl_with_f16) {
+// Dawn's null backend compiles without a GPU, also with f16 and subgroups.
+TEST(every_kernel_compiles_as_wgsl_with_f16_and_subgroups) {
   fixture f = fixture_open();
   null_compiler c = {.options = f.emit};
   tsr_status status = tsri_wgpu.device_open(WGPU_NULL_INDEX, 10000, &c.device);
   fixture_close(&f);
   if (status != TSR_OK) SKIP("the WebGPU library has no null backend");
-  c.options.f16 = true;
+  c.options.f16 = c.options.subgroups = c.options.subgroup_shuffle = true;
   c.options.exact_fma = !c.options.exact_fma;
   c.options.exact_divide = !c.options.exact_divide;
   (void)emit_each_kernel(compile_for_null, &c);
-  printf("  %u kernels, %u of them with f16\n", c.built, c.halves);
-  CHECK(c.built >= 100 && c.halves >= 10);
+  printf("  %u kernels, %u of them with f16, %u with subgroups\n", c.built, c.halves, c.shuffles);
+  CHECK(c.built >= 100 && c.halves >= 10 && c.shuffles >= 10);
   tsri_wgpu.device_close(c.device);
 }
 

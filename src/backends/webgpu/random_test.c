@@ -105,10 +105,14 @@ static void run_parts(const fixture *f, random_case *c, bool flushes) {
 }
 
 // Opens the device and finds out how it treats denormals. `corrects`: quotients are corrected even if the device divides
-// exactly.
-static fixture open_for_random(bool corrects, random_denormals *out_denormals) {
+// exactly. `shuffles`: with the device's subgroups, if it has them.
+static fixture open_for_random(bool corrects, bool shuffles, random_denormals *out_denormals) {
   fixture f = fixture_open();
   f.emit.subgroup_size = SUBGROUP_SIZE;
+  if (shuffles && f.limits.has_subgroup_shuffle) {
+    f.emit.subgroups = f.emit.subgroup_shuffle = true;
+    f.emit.subgroup_size = f.limits.subgroup_size;
+  }
   if (corrects) f.emit.exact_divide = false;
   *out_denormals = measure_denormals(&f);
   const char *missing = emit_device_c.missing() ? emit_device_c.missing() : denormals_missing(*out_denormals);
@@ -124,29 +128,32 @@ static int run_seed(const fixture *f, uint64_t seed, random_denormals denormals)
   random_case_init(&c, seed, RANDOM_SUBGROUPS);
   bool fits = c.random.items <= f->limits.max_group_size;
   if (fits) {
-    random_case_run_plain(&c, SUBGROUP_SIZE, denormals);
+    random_case_run_plain(&c, f->emit.subgroup_size, denormals);
     run_parts(f, &c, random_denormals_any(denormals));
   }
   random_case_deinit(&c);
   return fits;
 }
 
-TEST(random_kernels_agree_in_plain_c_and_webgpu) {
+static void run_seeds(bool shuffles, uint64_t standard) {
   random_denormals denormals;
-  fixture f = open_for_random(false, &denormals);
-  uint64_t count = random_case_count(8), first = random_case_first_seed();
+  fixture f = open_for_random(false, shuffles, &denormals);
+  uint64_t count = random_case_count(standard), first = random_case_first_seed();
   int done = 0;
   for (uint64_t seed = first; seed < first + count; seed++) done += run_seed(&f, seed, denormals);
   printf("  %d kernels\n", done);
   fixture_close(&f);
 }
 
+TEST(random_kernels_agree_in_plain_c_and_webgpu) { run_seeds(false, 8); }
+TEST(random_kernels_with_the_subgroups_of_the_device_agree_in_plain_c_and_webgpu) { run_seeds(true, 8); }
+
 // Seeds of kernels that use denormals: in an fma whose result is a normal number (12, 29), keeps its sign (50) or is a
 // divisor (109); in log (25); in a product before an fma (23); in a quotient that is divided by 0 (8).
 static void run_seeds_with_denormals(bool corrects) {
   static const uint64_t seeds[] = {8, 12, 23, 25, 29, 50, 109};
   random_denormals denormals;
-  fixture f = open_for_random(corrects, &denormals);
+  fixture f = open_for_random(corrects, false, &denormals);
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) run_seed(&f, seeds[i], denormals);
   fixture_close(&f);
 }

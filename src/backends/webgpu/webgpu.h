@@ -86,8 +86,9 @@ void tsri_webgpu_stop(void);
 
 // Properties of the arithmetic that WGSL leaves open; tsri_webgpu_probe tests them.
 typedef struct webgpu_arithmetic {
-  bool fuses;     // fma rounds once
-  bool has_half;  // f16 is available, and converts to and from f32 exactly as the CPU does
+  bool fuses;          // fma rounds once
+  bool has_subgroups;  // shuffles, among as many consecutive items as the adapter says
+  bool has_half;       // f16 is available, and converts to and from f32 exactly as the CPU does
 } webgpu_arithmetic;
 tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic);
 

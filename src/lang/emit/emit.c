@@ -82,7 +82,8 @@ static tsri_collectives_options collectives_of(const tsri_emitter *emitter, cons
   uint32_t most = lacks_i64(emitter, options) ? 4 : lacks.collective_bytes;
   return (tsri_collectives_options){.subgroup_size = options->subgroup_size,
                                     .hardware_bytes = has_subgroups ? most : 0,
-                                    .load_for_all = lacks.has_load_for_all};
+                                    .load_for_all = lacks.has_load_for_all,
+                                    .has_only_shuffles = lacks.has_only_shuffles};
 }
 
 // What the dialect lacks, less what this device has. In WGSL, f16 is a type of elements.

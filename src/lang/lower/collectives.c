@@ -131,16 +131,21 @@ static uint32_t shuffle(const collecting *c, const tsri_ir_stmt *s) {
 
 static uint32_t items_of(const tsri_kernel *k) { return k->group_size[0] * k->group_size[1] * k->group_size[2]; }
 
-static collecting begin(hoister *h, const tsri_ir_stmt *s, const tsri_collective_way *way, list *to, uint32_t count) {
+// Without a shared array.
+static collecting begin_alone(hoister *h, const tsri_ir_stmt *s, const tsri_collective_way *way, list *to) {
   tsri_ir_type value = h->w.exprs[s->value].type;
-  collecting c = {.h = h,
-                  .w = &h->w,
-                  .to = to,
-                  .type = way->is_bool ? u32_type : value,
-                  .combine = way->op == TSRI_OP_OR    ? TSRI_OP_MAX
-                             : way->op == TSRI_OP_AND ? TSRI_OP_MIN
-                                                      : way->op,
-                  .items = items_of(h->w.from)};
+  return (collecting){.h = h,
+                      .w = &h->w,
+                      .to = to,
+                      .type = way->is_bool ? u32_type : value,
+                      .combine = way->op == TSRI_OP_OR    ? TSRI_OP_MAX
+                                 : way->op == TSRI_OP_AND ? TSRI_OP_MIN
+                                                          : way->op,
+                      .items = items_of(h->w.from)};
+}
+
+static collecting begin(hoister *h, const tsri_ir_stmt *s, const tsri_collective_way *way, list *to, uint32_t count) {
+  collecting c = begin_alone(h, s, way, to);
   c.pool = pool_of(h, (tsr_dtype)c.type.dtype, count);
   c.item = tsri_hoist_item_number(h, to);
   return c;
@@ -164,6 +169,40 @@ static void lower_collective(hoister *h, const tsri_ir_stmt *s, const tsri_colle
   if (!is_last_barrier_there) put_barrier(&c);  // the array is free for the next collective
 }
 
+static uint32_t shuffled(const collecting *c, tsri_ir_collective code, uint32_t value, uint32_t lane) {
+  uint32_t var = tsri_hoist_var(c->h, c->type);
+  append(c->w, c->to,
+         put_stmt(c->w, (tsri_ir_stmt){.kind = TSRI_STMT_COLLECTIVE,
+                                       .op = (uint8_t)code,
+                                       .value = value,
+                                       .compare = number(c->w, lane),
+                                       .var = var}));
+  return variable(c->w, var, c->type);
+}
+
+// Combines the values of each `count` items, a power of two, in pairs, then pairs of pairs: each time both sides compute the
+// same, so that all items end with the same value.
+static uint32_t combine_shuffled(const collecting *c, uint32_t value, uint32_t count) {
+  for (uint32_t step = count / 2; step > 0; step /= 2) {
+    uint32_t other = shuffled(c, TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR, value, step);
+    value = tsri_hoist_value(c->h, c->to, combined(c, value, other));
+  }
+  // Of -0 and 0 two items may have kept one each: all take the first's.
+  bool is_float = c->type.dtype == TSR_F32;
+  return is_float && c->combine != TSRI_OP_ADD ? shuffled(c, TSRI_COLLECTIVE_SUBGROUP_SHUFFLE, value, 0) : value;
+}
+
+// A collective of a subgroup in hardware.
+static void put_in_hardware(hoister *h, tsri_ir_stmt s, const tsri_collective_way *way, list *to) {
+  if (way->is_shuffle || !options_of(h)->has_only_shuffles) {
+    append(&h->w, to, put_stmt(&h->w, s));
+    return;
+  }
+  collecting c = begin_alone(h, &s, way, to);
+  uint32_t value = tsri_hoist_value(h, to, in_pool(&c, way, s.value));
+  assign_result(&c, way, s.var, combine_shuffled(&c, value, options_of(h)->subgroup_size));
+}
+
 // A work-group of several subgroups: each combines its own values in hardware, and its first item writes the result.
 static void lower_to_subgroups(hoister *h, tsri_ir_stmt s, const tsri_collective_way *way, list *to) {
   uint32_t size = options_of(h)->subgroup_size, count = items_of(h->w.from) / size, var = s.var;
@@ -172,7 +211,7 @@ static void lower_to_subgroups(hoister *h, tsri_ir_stmt s, const tsri_collective
   tsri_ir_type type = w->exprs[s.value].type;
   s.op = (uint8_t)tsri_collective_of_subgroup((tsri_ir_collective)s.op);
   s.var = tsri_hoist_var(h, type);
-  append(w, to, put_stmt(w, s));
+  put_in_hardware(h, s, way, to);
   uint32_t shift = 0;
   while (1u << shift < size) shift++;
   uint32_t slot = op(w, TSRI_OP_SHR, u32_type, c.item, number(w, shift), 0);
@@ -180,13 +219,21 @@ static void lower_to_subgroups(hoister *h, tsri_ir_stmt s, const tsri_collective
   uint32_t is_first = test(w, TSRI_OP_EQ, id(w, TSRI_ID_SUBGROUP_LANE, 0), number(w, 0));
   append(w, to, put_if(w, NULL, is_first, result, 0));
   put_barrier(&c);
-  assign_result(&c, way, var, reduce_run(&c, number(w, 0), number(w, count)));
+  bool shuffles = options_of(h)->has_only_shuffles && count <= size && (count & (count - 1)) == 0;
+  uint32_t all = 0;
+  if (shuffles) all = combine_shuffled(&c, tsri_hoist_value(h, to, get(&c, bits_and(&c, c.item, count - 1))), count);
+  else all = reduce_run(&c, number(w, 0), number(w, count));
+  assign_result(&c, way, var, all);
   put_barrier(&c);
 }
 
 static bool has_hardware(const hoister *h, const tsri_ir_stmt *s) {
   const tsri_collectives_options *options = options_of(h);
-  return tsr_dtype_bytes((tsr_dtype)h->w.exprs[s->value].type.dtype) <= options->hardware_bytes &&
+  // More subgroups would shuffle longer than a few items take to combine their values in shared memory.
+  enum { MOST_SHUFFLING = 8 };
+  bool is_large = options->has_only_shuffles && tsri_ir_collective_infos[s->op].scope == TSRI_SCOPE_GROUP &&
+                  items_of(h->w.from) > MOST_SHUFFLING * options->subgroup_size;
+  return tsr_dtype_bytes((tsr_dtype)h->w.exprs[s->value].type.dtype) <= options->hardware_bytes && !is_large &&
          items_of(h->w.from) % options->subgroup_size == 0;
 }
 
@@ -200,7 +247,8 @@ static void lower_stmt(hoister *h, tsri_ir_stmt s, list *to) {
     lower_to_subgroups(h, s, &way, to);
   } else {
     if (way.is_group) s.op = (uint8_t)tsri_collective_of_subgroup((tsri_ir_collective)s.op);
-    append(&h->w, to, put_stmt(&h->w, s));
+    if (is_collective) put_in_hardware(h, s, &way, to);
+    else append(&h->w, to, put_stmt(&h->w, s));
   }
 }
 

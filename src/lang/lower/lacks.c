@@ -60,13 +60,16 @@ static const row rows[] = {
       .collective_bytes = 8}},
     // WGSL's comparisons may treat NaN as any number, and its - and abs need not keep the sign of 0. Its 32-bit
     // integers behave as the language requires; there are none of 64 bits (lower/pairs.h). WGSL does not say which items
-    // form a subgroup, so its subgroup operations are not used.
+    // form a subgroup: its shuffles are used on devices that were found to count them as we do (webgpu/probe.c). Its min
+    // and max of a subgroup drop NaN, and the order of its sums is not given.
     {"wgsl",
      {.f32 = MATHS | NAN_AWARE | BIT(NEG) | BIT(ABS) | BIT(EQ) | BIT(NE) | BIT(LT) | BIT(LE) | BIT(GT) | BIT(GE),
       .u32 = BIT(MULHI),
       .rounding = F16 | BF16,
       .storage = {SMALL, SMALL, SMALL},
+      .collective_bytes = 4,
       .has_load_for_all = true,
+      .has_only_shuffles = true,
       .is_free_with_floats = true,
       .has_own_uniformity = true}},
 };

@@ -18,6 +18,7 @@ typedef struct tsri_lacks {
   uint8_t expression_height;  // expressions may be this high (lower/heights.h); 0: any
   bool is_lazy;               // has operands of expressions that may go unevaluated; without them: lower/lazy.h
   bool has_load_for_all;
+  bool has_only_shuffles;    // of the subgroup collectives: all others are made of shuffles
   bool is_free_with_floats;  // its compilers may rewrite operations on floats (lower/hide.h)
   bool has_own_uniformity;  // refuses barriers where it does not see that all items arrive (lower/uniform_conditions.h)
 } tsri_lacks;

@@ -141,18 +141,40 @@ static void put_store(rewriter *w, list *to, const word_place *p, const uint32_t
                                     .value = value}));
 }
 
+static void put_atomic(rewriter *w, list *to, const word_place *p, tsri_ir_atomic code, uint32_t value) {
+  append(w, to,
+         put_stmt(w, (tsri_ir_stmt){.kind = TSRI_STMT_ATOMIC,
+                                    .op = (uint8_t)code,
+                                    .space = TSRI_SPACE_BUFFER,
+                                    .object = p->object,
+                                    .index = p->word,
+                                    .value = value}));
+}
+
 // Flips the bits in which the elements differ from `bits`.
 static void put_flip(rewriter *w, list *to, const word_place *p, uint32_t bits) {
   uint32_t old = op(w, TSRI_OP_SHR, u32_type, load_words(w, p), p->shift, 0);
   uint32_t mask = number(w, (1u << (p->bits * p->lanes)) - 1u);
   uint32_t changed = op(w, TSRI_OP_AND, u32_type, op(w, TSRI_OP_XOR, u32_type, old, bits, 0), mask, 0);
-  append(w, to,
-         put_stmt(w, (tsri_ir_stmt){.kind = TSRI_STMT_ATOMIC,
-                                    .op = TSRI_ATOMIC_XOR,
-                                    .space = TSRI_SPACE_BUFFER,
-                                    .object = p->object,
-                                    .index = p->word,
-                                    .value = op(w, TSRI_OP_SHL, u32_type, changed, p->shift, 0)}));
+  put_atomic(w, to, p, TSRI_ATOMIC_XOR, op(w, TSRI_OP_SHL, u32_type, changed, p->shift, 0));
+}
+
+// Clears the bits of the elements, then sets those of `bits`. That waits for nothing, but is one atomic operation more.
+static void put_end(rewriter *w, list *to, const word_place *p, uint32_t bits) {
+  uint32_t all = (1u << (p->bits * p->lanes)) - 1u, mask = op(w, TSRI_OP_SHL, u32_type, number(w, all), p->shift, 0);
+  uint32_t value = op(w, TSRI_OP_AND, u32_type, bits, number(w, all), 0);
+  put_atomic(w, to, p, TSRI_ATOMIC_AND, op(w, TSRI_OP_XOR, u32_type, mask, number(w, UINT32_MAX), 0));
+  put_atomic(w, to, p, TSRI_ATOMIC_OR, op(w, TSRI_OP_SHL, u32_type, value, p->shift, 0));
+}
+
+// Whether several elements at a time are stored to the buffer, too: then single ones are the ends of lines.
+static bool has_wide_stores(const tsri_kernel *k, uint32_t buffer) {
+  for (uint32_t i = 1; i < k->stmt_count; i++) {
+    const tsri_ir_stmt *s = &k->stmts[i];
+    bool is_store = s->kind == TSRI_STMT_STORE && s->space == TSRI_SPACE_BUFFER && s->object == buffer;
+    if (is_store && k->exprs[s->value].type.lanes > 1) return true;
+  }
+  return false;
 }
 
 static void store_packed(hoister *h, const tsri_ir_stmt *s, list *to) {
@@ -167,7 +189,9 @@ static void store_packed(hoister *h, const tsri_ir_stmt *s, list *to) {
     lane = shifted(w, TSRI_OP_SHL, lane, bit % 32);
     *word = *word ? op(w, TSRI_OP_OR, u32_type, *word, lane, 0) : lane;
   }
-  if (p.shift) {
+  if (p.shift && has_wide_stores(w->from, s->object)) {
+    put_end(w, to, &p, joined[0]);
+  } else if (p.shift) {
     put_flip(w, to, &p, joined[0]);
   } else {
     put_store(w, to, &p, joined);

@@ -2,7 +2,7 @@
 // Arrays of elements that a device cannot keep in memory as they are: 8-bit and 16-bit ones.
 //
 // A buffer of them becomes one of words, u32, with 4 or 2 elements in each, the first in the low end. A store of part of a
-// word flips the bits that differ with one atomic operation, because other items may write the rest of it at the same time.
+// word changes its bits by atomic operations, because other items may write the rest of it at the same time.
 // A shared or local array of them holds values instead, which a store first rounds to the element's type.
 #ifndef TSRI_LANG_STORAGE_H
 #define TSRI_LANG_STORAGE_H

@@ -117,6 +117,7 @@ static void walk(condition_analysis *a, uint32_t first, condition_flow at) {
         if (at.varies || a->expr_varies[s->value]) mark_var(a, s->var);
         break;
       case TSRI_STMT_ATOMIC:
+      case TSRI_STMT_COLLECTIVE:
         mark_var(a, s->var);
         break;
       case TSRI_STMT_BREAK:

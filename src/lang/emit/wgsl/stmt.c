@@ -78,6 +78,16 @@ static void put_barrier(tsri_wgsl *w) {
   tsri_wgsl_put_line(w, "workgroupBarrier();\n");
 }
 
+// A shuffle of the subgroup; there are no other collectives here (tsri_lacks.has_only_shuffles). WGSL's xor wants the same second
+// operand in all items.
+static void put_shuffle(tsri_wgsl *w, const tsri_ir_stmt *s) {
+  bool is_xor = s->op == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR;
+  bool is_same = is_xor && w->kernel->exprs[s->compare].kind == TSRI_EXPR_CONST;
+  w->has_shuffles = true;
+  tsri_wgsl_put(w, "%i%v = %s(%e, (%s%e) & %uu);\n", s->var, is_same ? "subgroupShuffleXor" : "subgroupShuffle",
+                s->value, is_xor && !is_same ? "tsr_lid ^ " : "", s->compare, w->options->subgroup_size - 1);
+}
+
 // --- All of them ----------------------------------------------------------------------------------------------------
 
 static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
@@ -113,6 +123,9 @@ static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
       break;
     case TSRI_STMT_ATOMIC:
       tsri_wgsl_put_atomic(w, s);
+      break;
+    case TSRI_STMT_COLLECTIVE:
+      put_shuffle(w, s);
       break;
     default:
       break;

@@ -138,6 +138,8 @@ static void assemble(tsri_wgsl *w, tsri_builder *out, const char *entry) {
     if (w->buffers[i].is_half) tsri_builder_string(out, "enable f16;\n");
     done = w->buffers[i].is_half;
   }
+  // Our own analysis says where all items of a subgroup arrive.
+  if (w->has_shuffles) tsri_builder_string(out, "enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n");
   put_buffers(w, &declarations);
   put_shared(w, &declarations);
   put_head(w, &function, entry);

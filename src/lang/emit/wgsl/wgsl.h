@@ -58,6 +58,7 @@ typedef struct tsri_wgsl_array {
 typedef struct tsri_wgsl {
   const tsri_kernel *kernel;
   const tsri_emit_options *options;
+  bool has_shuffles;
   tsri_lacks lacks;
 
   tsri_builder helpers;  // each after what it uses

@@ -97,6 +97,37 @@ TEST(f16_is_an_element_where_the_device_has_it) {
   tsri_kernel_release(kernel);
 }
 
+static tsri_emitted emit_with_subgroups(const char *text) {
+  tsri_kernel *kernel = kernel_of(text, false);
+  tsri_emit_options options = tsri_emit_defaults_wgsl;
+  tsri_emitted code;
+  options.subgroups = options.subgroup_shuffle = true;
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &options, &code));
+  tsri_kernel_release(kernel);
+  return code;
+}
+
+TEST(collectives_are_shuffles_where_the_device_has_subgroups) {
+  tsri_emitted code = emit_with_subgroups(
+      "kernel k<WG = 64>(in f32 x[], out f32 y[]) {\n  f32 v = subgroup_max(x[local.x]);\n"
+      "  y[local.x] = subgroup_shuffle(v, 7) + subgroup_shuffle_xor(v, local.x);\n}\n");
+  CHECK(strncmp(code.data, "enable subgroups;\n", 18) == 0);
+  CHECK(strstr(code.data, "subgroupShuffleXor(t_"));
+  CHECK(strstr(code.data, "(7u) & 31u)"));
+  CHECK(strstr(code.data, "(tsr_lid ^ tsr_local.x) & 31u)"));
+  CHECK(!strstr(code.data, "workgroupBarrier"));
+  CHECK_EQ_UINT(code.shared_bytes, 0);
+  tsri_emitted_deinit(&code);
+}
+
+TEST(ends_of_lines_of_small_elements_wait_for_nothing) {
+  const char *text =
+      "kernel k(in f32 x[], out bf16 y[], u32 n) { store2(y, global.x * 2, bf16x2(x[0])); y[n] = bf16(x[1]); }";
+  check_has(text, "atomicAnd(&y_b1[");
+  check_has(text, "atomicOr(&y_b1[");
+  check_lacks(text, "atomicLoad");
+}
+
 TEST(i64_is_a_pair_of_words) {
   const char *text = "kernel k(in i64 x[], out i64 y[], i64 n) { y[global.x] = x[global.x] * n; }";
   check_has(text, "array<vec2<u32>>");
