@@ -91,9 +91,11 @@ static const struct {
     // multiples of 16 bytes (matmul_padded.c). Running sums of 10,000 rows of 10,000 take 256 us with 8 elements for each item, and 330 with 16; sorts of
     // 2 * 10^7 1026 and 1231. Turned copies take less time with tiles of 32 than of 64: 60,000 x 500 f32 72 us and 88, bf16 46 and 76, 8000 x 5000 94 and 115, bf16
     // 59 and 101, i64 181 and 226; but 4097 x 4099 f32 60 and 55 (bf16 57 and 103). On Vulkan tiles of 32 and 64 take 68.
+    // Rows of 16 bits and odd length in pairs: rms_norm of 20,000 rows of 4,097 bf16 takes 196 us, one by one 459; of 1,023 97 and 206, of 257 94 and 151; of 77
+    // 259 and 251, of 41 298 and 249. One by one Vulkan takes 132 for 165, CUDA 127 for 167 and OpenCL 124 for 143.
     {"wgsl",
-     "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,scan_items=8,radix_items=8,copy_tile=32,reduce_"
-     "wide=2,channel_reads=4"},
+     "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,scan_items=8,radix_items=8,copy_tile=32,"
+     "reduce_wide=2,channel_reads=4,row_pairs=128"},
     // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,
     // and in other dialects, it is no faster. A matrix of 117 MB that is read past the first-level cache takes 29.4 us for 30.2; one of 34 MB,
     // which the second-level cache (50 MB) holds, 11.1 for 8.3. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels

@@ -31,7 +31,7 @@ static int group_for(int64_t n) {
 // row is divided into `spans`, one per work-group. held is 0 if the device keeps no rows in registers.
 typedef struct row_shape {
   int group, team, held;
-  bool is_wide;
+  bool is_wide, is_paired;  // four elements, or two, are read and stored at a time
   int64_t spans;
 } row_shape;
 
@@ -71,6 +71,8 @@ static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t 
   row_shape row = choose_row(run->device, tuning, n);
   row.is_wide = TSRI_TUNED(tuning, row_wide) != 0 && row.held % 4 == 0 && !run->epilogue && n % 4 == 0;
   for (int i = 0; i < count; i++) row.is_wide = row.is_wide && offsets[i] % 4 == 0;
+  row.is_paired = TSRI_TUNED(tuning, row_pairs) != 0 && n >= TSRI_TUNED(tuning, row_pairs) && !row.is_wide &&
+                  row.held % 2 == 0 && !run->epilogue && offsets[0] % 2 == 0 && tsr_dtype_bytes(run->dtype) == 2;
   return row;
 }
 
@@ -198,10 +200,10 @@ static tsr_status softmax_column_spans(const softmax_lines *s) {
 // Lines that are kept in registers, each by a part of a work-group or by a whole one.
 static tsr_status softmax_held(const softmax_lines *s, row_shape row) {
   tsri_call call;
-  tsri_call_init_hooked(
-      &call, s->run, "op_rows", "softmax_held",
-      TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
-                TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("TEAM", row.team), ROW_CONSTANTS(row)));
+  tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_held",
+                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
+                                  TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("TEAM", row.team),
+                                  TSRI_CONSTANT("PAIRED", row.is_paired), ROW_CONSTANTS(row)));
   tsri_call_buffer(&call, "x", s->run->inputs[0], s->run->dtype);
   tsri_call_buffer(&call, "y", s->run->output, s->run->dtype);
   tsri_call_word(&call, "rows", s->rows);
@@ -356,7 +358,8 @@ static tsr_status norm_once(const norm_rows *r, row_shape row) {
     tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_lines", TSRI_WITH(NORM_CONSTANTS(r)));
   } else if (row.held) {
     tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_held",
-                          TSRI_WITH(NORM_CONSTANTS(r), TSRI_CONSTANT("TEAM", row.team), ROW_CONSTANTS(row)));
+                          TSRI_WITH(NORM_CONSTANTS(r), TSRI_CONSTANT("TEAM", row.team),
+                                    TSRI_CONSTANT("PAIRED", row.is_paired), ROW_CONSTANTS(row)));
   } else {
     row.team = group_for(r->n);
     tsri_call_init_hooked(&call, r->run, "op_rows", "normalise",
