@@ -7,13 +7,7 @@
 
 #include "platform/platform.h"
 
-typedef struct error_record {
-  tsr_status status;
-  char place[64];
-  char message[TSRI_ERROR_BYTES];
-} error_record;
-
-static TSRI_THREAD_LOCAL error_record last_error;
+static TSRI_THREAD_LOCAL tsri_error_record last_error;
 
 static const char *const status_names[] = {
 #define TSRI_X(name, text) "TSR_" #name,
@@ -46,6 +40,10 @@ void tsr_clear_error(void) {
   last_error.place[0] = 0;
   last_error.message[0] = 0;
 }
+
+void tsri_error_keep(tsri_error_record *out_kept) { *out_kept = last_error; }
+
+void tsri_error_restore(const tsri_error_record *kept) { last_error = *kept; }
 
 // Ends a message that was cut off with "…", and removes a partial UTF-8 character before it.
 static void mark_cut(char *message) {

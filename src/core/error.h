@@ -44,4 +44,14 @@ tsr_status tsri_fail_va(tsr_status status, const char *place, const char *format
 // it only after the operator's own inputs have been checked: the message of a failed input is passed on unchanged.
 tsr_status tsri_fail_as(const char *caller, tsr_status status);
 
+typedef struct tsri_error_record {
+  tsr_status status;
+  char place[64];
+  char message[TSRI_ERROR_BYTES];
+} tsri_error_record;
+
+// For a call that tries what may fail and still succeeds: what was this thread's last error before it is kept, and put back.
+void tsri_error_keep(tsri_error_record *out_kept);
+void tsri_error_restore(const tsri_error_record *kept);
+
 #endif

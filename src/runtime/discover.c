@@ -106,6 +106,8 @@ static tsr_status fill(const tsri_config *config, discovery_record *record) {
 tsr_status tsr_discover(tsr_discovery **out_discovery) {
   if (!out_discovery) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "discover: out_discovery is NULL");
   *out_discovery = NULL;
+  tsri_error_record before;  // a backend that is not there is no error of this call
+  tsri_error_keep(&before);
   tsri_config config;
   tsr_status status = tsri_config_resolve(&config);
   if (status != TSR_OK) return status;
@@ -120,5 +122,6 @@ tsr_status tsr_discover(tsr_discovery **out_discovery) {
   if (status == TSR_OK) *out_discovery = &record->public;
   else if (record) tsr_discovery_release(&record->public);
   tsri_config_deinit(&config);
+  if (status == TSR_OK) tsri_error_restore(&before);
   return status;
 }

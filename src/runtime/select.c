@@ -331,6 +331,8 @@ tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device)
   if (!out_device) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: out_device is NULL");
   *out_device = NULL;
   const tsr_device_desc defaults = {0};
+  tsri_error_record before;  // a device that is passed over, or a feature that it turns out not to have, is no error of this call
+  tsri_error_keep(&before);
   if (!desc) desc = &defaults;
   tsr_status status = check_desc(desc);
   tsri_config config;
@@ -350,5 +352,6 @@ tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device)
   if (status == TSR_OK && tsri_profiling()) tsri_profile_opened(*out_device, choice.rejections);
   if (status == TSR_OK && config.placement == TSRI_PLACEMENT_MEASURED) tsri_placing_attach(*out_device);
   tsri_config_deinit(&config);
+  if (status == TSR_OK) tsri_error_restore(&before);
   return status;
 }

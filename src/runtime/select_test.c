@@ -29,6 +29,20 @@ TEST(the_best_device_opens_without_being_named) {
   CHECK_OK(try_open((tsr_device_desc){.backend = ""}));
 }
 
+// On any system some backend is missing, and SwiftShader lacks a feature that is tried when a device of WebGPU is opened.
+TEST(what_is_tried_on_the_way_is_not_the_last_error_of_a_success) {
+  CHECK_STATUS(try_open((tsr_device_desc){.backend = "cpu:7"}), TSR_ERR_UNAVAILABLE);
+  CHECK_OK(try_open((tsr_device_desc){0}));
+  CHECK_LAST_ERROR_HAS("index 7 was asked for");
+  tsr_discovery *found = NULL;
+  CHECK_OK(tsr_discover(&found));
+  tsr_discovery_release(found);
+  CHECK_LAST_ERROR_HAS("index 7 was asked for");
+  tsr_clear_error();
+  if (!test_use_webgpu()) CHECK_OK(try_open((tsr_device_desc){.backend = "webgpu"}));
+  CHECK_STATUS(tsr_last_error_status(), TSR_OK);
+}
+
 TEST(a_backend_may_be_named_in_any_case_and_with_an_index) {
   CHECK_OK(try_open((tsr_device_desc){.backend = "CPU"}));
   CHECK_OK(try_open((tsr_device_desc){.backend = "Cpu:0"}));
