@@ -67,5 +67,7 @@ void emit_add_text(emit_text *text, const char *part);
 const char *emit_nvrtc_missing(void);
 bool emit_nvrtc_compile(const char *text, const char *architecture, const char *build_options, char **out_code,
                         size_t *out_bytes);
+// The build option with which NVRTC optimises less and takes half the time; empty where it is older than version 13 and has none.
+const char *emit_nvrtc_fast_option(void);
 
 #endif

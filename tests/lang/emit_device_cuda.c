@@ -14,6 +14,7 @@ enum { MOST_OPTIONS = 8 };
 typedef struct nvrtc_program *nvrtc_handle;
 
 #define NVRTC_FUNCTIONS(X)                                                                                           \
+  X(nvrtcVersion, (int *, int *))                                                                                    \
   X(nvrtcCreateProgram, (nvrtc_handle *, const char *, const char *, int, const char *const *, const char *const *)) \
   X(nvrtcCompileProgram, (nvrtc_handle, int, const char *const *))                                                   \
   X(nvrtcGetProgramLogSize, (nvrtc_handle, size_t *))                                                                \
@@ -65,6 +66,12 @@ const char *emit_nvrtc_missing(void) {
   if (!was_opened) reason = open_nvrtc();
   was_opened = true;
   return reason;
+}
+
+const char *emit_nvrtc_fast_option(void) {
+  int major = 0, minor = 0;
+  bool has_option = !emit_nvrtc_missing() && rtc.nvrtcVersion(&major, &minor) == 0 && major >= 13;
+  return has_option ? "--Ofast-compile=max" : "";
 }
 
 static void keep_build_log(nvrtc_handle program, int error) {
