@@ -2,6 +2,7 @@
 #
 # For each program PoCL parses Clang's opencl-c.h, 14,000 declarations, most of them for vectors: half of the time that a kernel takes to compile. It looks for its files beside its
 # library (../../share/pocl), so a copy of the library is put beside a header without the declarations that our kernels do not use. A kernel that uses one of them fails to compile there.
+# Each process that compiles a kernel also reads PoCL's functions, 10 MB of LLVM's bitcode and three quarters of the time of a small kernel: without those of vectors they are 1.6 MB.
 # Tests of the OpenCL backend, of the runtime and of tests/lang use PoCL as it is installed (list_tests.cmake).
 
 # Makes the copy in `folder`. Sets `out` to a folder for OCL_ICD_VENDORS: the drivers that are installed, with the copy in place of PoCL; empty if PoCL is not in Debian's places.
@@ -21,6 +22,7 @@ function(tessera_copy_pocl folder out)
   file(MAKE_DIRECTORY "${folder}/lib/pocl" "${folder}/share/pocl/include" "${folder}/vendors")
   file(COPY_FILE "${libraries}/libpocl.so.2" "${folder}/lib/pocl/libpocl.so.2" ONLY_IF_DIFFERENT)
   tessera_link_once("${libraries}/pocl" "${folder}/lib/pocl/pocl") # its devices
+  tessera_copy_pocl_functions("${shared}" "${folder}/share/pocl" "${libraries}/libpocl.so.2")
   file(GLOB files RELATIVE "${shared}" "${shared}/*.bc" "${shared}/include/*.h")
   list(REMOVE_ITEM files ${header})
   foreach(file ${files})
@@ -39,6 +41,29 @@ function(tessera_copy_pocl folder out)
   endforeach()
   file(CONFIGURE OUTPUT "${folder}/vendors/pocl.icd" CONTENT "${folder}/lib/pocl/libpocl.so.2\n")
   set(${out} "${folder}/vendors" PARENT_SCOPE)
+endfunction()
+
+# Puts PoCL's functions for this machine into the folder `to`, without those of vectors, except loads and stores of four elements (as in pocl_declarations.sed), and with all that these call.
+# Does nothing without llvm-extract of the LLVM that `library` is linked to: tessera_copy_pocl then links the file that is installed.
+function(tessera_copy_pocl_functions from to library)
+  tessera_find_simd_level(level)
+  file(GLOB source "${from}/kernel-*-${level}.bc") # one file; none at the baseline
+  execute_process(COMMAND ldd "${library}" OUTPUT_VARIABLE linked ERROR_QUIET)
+  if(NOT source OR NOT linked MATCHES "libLLVM-([0-9]+)")
+    return()
+  endif()
+  find_program(TESSERA_LLVM_EXTRACT llvm-extract-${CMAKE_MATCH_1})
+  mark_as_advanced(TESSERA_LLVM_EXTRACT)
+  get_filename_component(name "${source}" NAME)
+  if(NOT TESSERA_LLVM_EXTRACT OR EXISTS "${to}/${name}")
+    return()
+  endif()
+  # Names of functions of vectors have "Dv"; Sleef_..., which functions of scalars call, comes with those.
+  execute_process(COMMAND "${TESSERA_LLVM_EXTRACT}" --recursive "--rglob=.*" "--rfunc=^([^DS]|D[^v]|S[^l])*$" "--rfunc=store[a-z_]*4.*Dv4_"
+    "${source}" -o "${to}/${name}.new" RESULT_VARIABLE result)
+  if(result EQUAL 0)
+    file(RENAME "${to}/${name}.new" "${to}/${name}")
+  endif()
 endfunction()
 
 function(tessera_link_once target link)
