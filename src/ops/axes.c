@@ -59,3 +59,8 @@ tsr_tensor *tsri_along_in_order(tsr_tensor *x, int axis, tsri_along run, const v
   tsr_release(made);
   return result;
 }
+
+bool tsri_suits_order(const tsr_tensor *x, int axis, int64_t short_column) {
+  int64_t stride = x->layout.strides[axis];
+  return stride == 1 || stride == -1 || x->layout.shape.dims[axis] <= short_column;
+}

@@ -24,4 +24,8 @@ typedef tsr_tensor *(*tsri_along)(const void *user, tsr_tensor *x, int axis);
 // with the axes as x has them: nothing has to be copied first if x is transposed.
 tsr_tensor *tsri_along_in_order(tsr_tensor *x, int axis, tsri_along run, const void *user);
 
+// Whether tsri_along_in_order pays on a GPU, for an operator with kernels for rows and for columns: if the axis lies along memory, so that its lines are rows
+// whatever its number, or if lines are columns of at most `short_column` elements. Longer columns take as long as a copy to rows and the rows.
+bool tsri_suits_order(const tsr_tensor *x, int axis, int64_t short_column);
+
 #endif

@@ -91,6 +91,9 @@ static void pass_spans(tsri_call *call, const tsri_kernel_run *run, int64_t rows
   tsri_call_word(call, "spans", spans);
 }
 
+// Elements of a column that one item keeps in registers, where several items that share a row keep `held` each.
+static int64_t longest_column(int held) { return 4 * (int64_t)held; }
+
 // Whether each row is computed by one work item instead of a work-group: for rows so short that most of a work-group
 // would be idle, and for columns, where a work-group takes neighbouring ones. Not on devices that keep rows in
 // registers: a GPU has enough work-groups, and reads a row together.
@@ -171,29 +174,66 @@ static tsr_status softmax_held_columns(const softmax_lines *s) {
   return tsri_call_items(&call, s->rows);
 }
 
+// Spans of lines that are not contiguous, one item for each line and span: `parts` has the largest element and the sum of each.
+typedef struct column_spans {
+  int64_t spans, span;
+  tsr_buffer *parts;
+} column_spans;
+
+static tsr_status column_parts(const softmax_lines *s, const column_spans *c) {
+  tsri_call call;
+  tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_column_parts",
+                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype))));
+  pass_spans(&call, s->run, s->rows, s->n, c->parts, c->spans);
+  pass_columns(&call, s);
+  tsri_call_word(&call, "span", c->span);
+  return tsri_call_items(&call, s->rows * c->spans);
+}
+
+// `parts` are `count` for each line: those of its spans, or one for the whole line.
+static tsr_status column_finish(const softmax_lines *s, const column_spans *c, tsr_buffer *parts, int64_t count) {
+  tsri_call call;
+  tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_column_finish",
+                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
+                                  TSRI_CONSTANT("LOG", s->is_log)));
+  pass_spans(&call, s->run, s->rows, s->n, parts, c->spans);
+  pass_columns(&call, s);
+  tsri_call_word(&call, "span", c->span);
+  tsri_call_word(&call, "parts_count", count);
+  return tsri_call_items(&call, s->rows * c->spans);
+}
+
+// The largest element and the sum of each line, from those of its spans.
+static tsr_status join_columns(const softmax_lines *s, const column_spans *c, tsr_buffer *joined) {
+  tsr_dtype wide = tsri_accumulator(s->run->dtype);
+  tsri_call call;
+  tsri_call_init(&call, s->run->device, "op_rows", "softmax_column_join", TSRI_WITH(TSRI_TYPE("A", wide)));
+  tsri_call_buffer(&call, "parts", c->parts, wide);
+  tsri_call_buffer(&call, "joined", joined, wide);
+  tsri_call_word(&call, "rows", s->rows);
+  tsri_call_word(&call, "spans", c->spans);
+  return tsri_call_many_groups(&call, s->rows);
+}
+
 // As softmax_spans, with one item per line and span. There are enough spans for all items together to keep the device
-// busy.
+// busy. Each item of the last launch reads what there is of each span of its line: many are joined by a launch before it.
 static tsr_status softmax_column_spans(const softmax_lines *s) {
   enum { SHORTEST_SPAN = 32 };
   tsr_dtype wide = tsri_accumulator(s->run->dtype);
-  int64_t items = TSRI_TUNED(tsri_tuning_of(s->run->device), column_items), wanted = (items + s->rows - 1) / s->rows;
+  const tsri_tuning *tuning = tsri_tuning_of(s->run->device);
+  int64_t wanted = (TSRI_TUNED(tuning, column_items) + s->rows - 1) / s->rows;
   int64_t most = (s->n + SHORTEST_SPAN - 1) / SHORTEST_SPAN, spans = wanted < most ? wanted : most;
-  int64_t span = (s->n + spans - 1) / spans;
-  spans = (s->n + span - 1) / span;
-  tsr_buffer *parts = NULL;
-  tsr_status status = tsri_call_scratch(s->run->device, s->rows * spans * 2, wide, &parts);
-  if (status != TSR_OK) return status;
-  tsri_call call;
-  for (int pass = 0; pass < 2 && status == TSR_OK; pass++) {
-    const tsri_lang_arg args[] = {TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", s->is_log)};
-    tsri_call_init_hooked(&call, s->run, "op_rows", pass ? "softmax_column_finish" : "softmax_column_parts", args,
-                          pass ? 3 : 2);
-    pass_spans(&call, s->run, s->rows, s->n, parts, spans);
-    pass_columns(&call, s);
-    tsri_call_word(&call, "span", span);
-    status = tsri_call_items(&call, s->rows * spans);
-  }
-  tsr_buffer_release(parts);
+  column_spans c = {.span = (s->n + spans - 1) / spans};
+  c.spans = (s->n + c.span - 1) / c.span;
+  bool is_joined = c.spans > TSRI_TUNED(tuning, column_joined);
+  tsr_buffer *joined = NULL;
+  tsr_status status = tsri_call_scratch(s->run->device, s->rows * c.spans * 2, wide, &c.parts);
+  if (status == TSR_OK && is_joined) status = tsri_call_scratch(s->run->device, s->rows * 2, wide, &joined);
+  if (status == TSR_OK) status = column_parts(s, &c);
+  if (status == TSR_OK && is_joined) status = join_columns(s, &c, joined);
+  if (status == TSR_OK) status = column_finish(s, &c, is_joined ? joined : c.parts, is_joined ? 1 : c.spans);
+  tsr_buffer_release(c.parts);
+  tsr_buffer_release(joined);
   return status;
 }
 
@@ -245,8 +285,9 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   if (row.held == 0) return softmax_plain(&s);
   // Small tensors are read again from the cache in less time than a second launch takes.
   enum { SMALL = 65536 };
-  if (s.inner > 1 && s.n > 4 * row.held && layout->count <= SMALL) return softmax_plain(&s);
-  if (s.inner > 1) return s.n <= 4 * row.held ? softmax_held_columns(&s) : softmax_column_spans(&s);
+  bool is_held = s.n <= longest_column(row.held);
+  if (s.inner > 1 && !is_held && layout->count <= SMALL) return softmax_plain(&s);
+  if (s.inner > 1) return is_held ? softmax_held_columns(&s) : softmax_column_spans(&s);
   return row.spans > 1 ? softmax_spans(&s, row) : softmax_held(&s, row);
 }
 
@@ -261,14 +302,16 @@ static tsr_tensor *softmax_along(const void *user, tsr_tensor *x, int axis) {
   return result;
 }
 
-// Whether the device computes columns as well as rows, so that x need not be reordered. Few columns do not fill its
-// vectors; then x is copied to rows first.
+// Whether the device computes columns as well as rows, so that x need not be reordered. Few columns do not fill the
+// vectors of a CPU; then x is copied to rows first.
 static bool may_stay_in_order(const tsri_op *op, const tsr_tensor *x, int axis) {
   enum { FEW_COLUMNS = 32 };
   tsr_dtype dtype = tsri_autocast(op, tsri_promote_float(x->dtype));
   tsri_native_op native = {.kind = TSRI_NATIVE_SOFTMAX, .dtype = dtype, .result = dtype};
   int64_t stride = x->layout.strides[axis] < 0 ? -x->layout.strides[axis] : x->layout.strides[axis];
-  return (stride == 1 || stride >= FEW_COLUMNS) && tsri_device_takes(x->value->device, &native);
+  if (tsri_device_takes(x->value->device, &native)) return stride == 1 || stride >= FEW_COLUMNS;
+  int held = tsri_call_tuning(x->value->device)->row_held;
+  return held > 0 && tsri_suits_order(x, axis, longest_column(held));
 }
 
 static tsr_tensor *softmax(const tsri_op *op, tsr_tensor *x, int axis) {

@@ -73,6 +73,54 @@ TEST(many_short_rows_and_columns_are_normalised_as_defined) {
   finish();
 }
 
+// The largest difference of elements that are numbers, between tensors on two devices; a NaN must be one on both.
+static double difference_of(tsr_tensor *there, tsr_tensor *here) {
+  enum { MOST = 80000 };
+  static float a[MOST], b[MOST];
+  size_t count = (size_t)tsr_tensor_count(here);
+  CHECK_OK(tsr_read(there, a, count * sizeof *a));
+  CHECK_OK(tsr_read(here, b, count * sizeof *b));
+  double most = 0;
+  for (size_t i = 0; i < count; i++) {
+    CHECK(isnan(a[i]) == isnan(b[i]));
+    if (!isnan(a[i]) && a[i] != b[i] && !(fabs((double)a[i] - b[i]) <= most)) most = fabs((double)a[i] - b[i]);
+  }
+  return most;
+}
+
+// Normal numbers; the second column is -infinity, the third has one such element.
+static tsr_tensor *columns_on(tsr_device *device, int64_t n, int64_t columns) {
+  tsr_tensor *x = tsr_randn(device, TSR_F32, TSR_SHAPE(n, columns), 3);
+  tsr_assign(tsr_slice(x, 1, 1, 2, 1), tsr_full(device, TSR_F32, TSR_SCALAR, -INFINITY));
+  tsr_assign(tsr_slice(tsr_slice(x, 1, 2, 3, 1), 0, 40, 41, 1), tsr_full(device, TSR_F32, TSR_SCALAR, -INFINITY));
+  return x;
+}
+
+// Many columns of which an item keeps all, long ones in few spans and in many, and the same lines if they lie along memory.
+static void softmax_agrees(tsr_device *device) {
+  static const int64_t sizes[][2] = {{9, 7001}, {300, 251}, {10007, 7}};
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    int64_t n = sizes[i][0], columns = sizes[i][1];
+    tsr_tensor *there = columns_on(device, n, columns), *here = columns_on(cpu, n, columns);
+    CHECK(difference_of(tsr_softmax(there, 0), tsr_softmax(here, 0)) <= 1e-6);
+    CHECK(difference_of(tsr_log_softmax(there, 0), tsr_log_softmax(here, 0)) <= 1e-5);
+    tsr_tensor *turned = tsr_transpose(there, 0, 1), *wanted = tsr_transpose(here, 0, 1);
+    CHECK(difference_of(tsr_softmax(turned, 1), tsr_softmax(wanted, 1)) <= 1e-6);
+    CHECK(difference_of(tsr_cumsum(turned, 0), tsr_cumsum(wanted, 0)) <= 1e-2);
+    turned = tsr_transpose(tsr_randn(device, TSR_F32, TSR_SHAPE(columns, n), 4), 0, 1);
+    wanted = tsr_transpose(tsr_randn(cpu, TSR_F32, TSR_SHAPE(columns, n), 4), 0, 1);
+    CHECK(difference_of(tsr_softmax(turned, 0), tsr_softmax(wanted, 0)) <= 1e-6);
+    CHECK(difference_of(tsr_cumsum(turned, 0), tsr_cumsum(wanted, 0)) <= 1e-2);
+  }
+  tsr_scope_end(other);
+  tsr_scope_end(scope);
+  tsr_device_release(cpu);
+}
+TEST(lines_of_any_direction_are_the_same_on_every_device) { test_on_every_device(softmax_agrees); }
+
 TEST(norms_say_what_does_not_fit) {
   begin();
   tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 3)), *short_row = count_up(TSR_F32, TSR_SHAPE(2));

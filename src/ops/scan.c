@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Running sums, products, extremes and logarithms of sums: sums and products by the device's native operator if it has one. Else, on GPUs, rows are scanned
-// in tiles: a group per row, which is read once, or for a part of a row, whose sum another launch has computed, or which waits for the sums of the parts before it. Else one work item per line if there are many
-// lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum" for all of them.
+// in tiles: a group per row, which is read once, or for a part of a row, whose sum another launch
+// has computed, or which waits for the sums of the parts before it. Else one work item per line if there are many lines or they are short; else long rows are cut
+// into blocks, whose sums are scanned in turn. Comments say "sum" for all of them.
 #include "ops/scan.h"
 #include "core/error.h"
 #include "graph/node.h"
@@ -16,8 +17,8 @@
 #include <tessera/ops.h>
 
 // MANY_LINES: with so many lines, one work item each keeps a device busy. SHORT_LINE: longest line that is called
-// short. BLOCK: elements of a block of scan_blocks.
-enum { MANY_LINES = 4096, SHORT_LINE = 1024, BLOCK_ITEMS = 8, BLOCK = 256 * BLOCK_ITEMS };
+// short. SHORT_COLUMN: longest column that a GPU scans where it lies. BLOCK: elements of a block of scan_blocks.
+enum { MANY_LINES = 4096, SHORT_LINE = 1024, SHORT_COLUMN = 64, BLOCK_ITEMS = 8, BLOCK = 256 * BLOCK_ITEMS };
 
 // `lines` lines of `n` elements, whose neighbours are `inner` elements apart.
 typedef struct scan {
@@ -310,7 +311,9 @@ tsr_tensor *tsri_scan_along(const tsri_op *op, tsr_tensor *x, int axis, tsr_dtyp
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsri_native_op native = native_op(dtype);
   scan_kind kind = {op, dtype, combination, is_native(combination) && tsri_device_takes(x->value->device, &native)};
-  return kind.is_native ? tsri_along_in_order(x, axis, scan_along, &kind) : scan_along(&kind, x, axis);
+  bool is_in_order =
+      kind.is_native || (tsri_call_tuning(x->value->device)->scan_items > 0 && tsri_suits_order(x, axis, SHORT_COLUMN));
+  return is_in_order ? tsri_along_in_order(x, axis, scan_along, &kind) : scan_along(&kind, x, axis);
 }
 
 tsr_tensor *tsr_cumsum(tsr_tensor *x, int axis) {
