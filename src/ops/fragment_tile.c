@@ -5,17 +5,22 @@ enum { RUN = 8, MANY_CORES = 128 };  // RUN: as in the kernel
 
 // Fragments of a part, down and across; a tile is 2 x 2 parts. `rate` is a core's speed with such tiles relative to the
 // other rows of the table: on an H200, f16 products that fill the device run at 314 TFLOP/s with the first and 216 with
-// the second. The other rows are for thin products, of at most THIN fragments of rows or columns: 6 x 13824 x 5120
-// takes 58 us with eight steps on Vulkan, 76 with four.
+// the second. `store` is what a result costs before and after its sum, as so many products at that speed: 4097 x 4099 of bf16 with k of 16, 64 and 256 takes 56, 57 and 93 us
+// through OpenCL with the first, 41, 49 and 99 with the second, and 32, 45 and 99 with the third. The other rows are for thin products, of at most THIN fragments of
+// rows or columns: 6 x 13824 x 5120 takes 58 us with eight steps on Vulkan, 76 with four.
 typedef struct cut {
   int rows, cols, steps;  // steps: fragments along k that are in shared memory at a time
-  int rate;
+  int rate, store;
   bool is_for_thin;
 } cut;
 
 enum { THIN = 4 };
 
-static const cut cuts[] = {{4, 4, 4, 314, false}, {2, 4, 2, 216, false}, {1, 2, 8, 143, true}, {1, 2, 4, 110, true}};
+static const cut cuts[] = {{4, 4, 4, 314, 239, false},
+                           {2, 4, 2, 216, 120, false},
+                           {2, 4, 1, 200, 92, false},
+                           {1, 2, 8, 143, 66, true},
+                           {1, 2, 4, 110, 50, true}};
 
 static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -63,12 +68,14 @@ static bool fits(const tsr_device *device, const tsri_fragment_tile *t) {
          tsri_fragment_tile_shared_bytes(t) <= limits->shared_bytes;
 }
 
-// The estimated time of the product, in arbitrary units: the number of rounds of tiles that the cores need.
-static double cost_of(const tsr_device *device, const tsri_product_op *p, const tsri_fragment_tile *t, int rate) {
+// The estimated time of the product, in arbitrary units: the number of rounds of tiles that the cores need, and what a tile takes. All steps of a strip are
+// multiplied, also those beyond k.
+static double cost_of(const tsr_device *device, const tsri_product_op *p, const tsri_fragment_tile *t, const cut *c) {
   int64_t cores = device->info.compute_units > 0 ? device->info.compute_units : MANY_CORES;
   int64_t tiles = round_up(p->m, t->tile_m) * round_up(p->n, t->tile_n);
   for (int i = 0; i < p->batch_rank; i++) tiles *= p->batch_dims[i];
-  return (double)round_up(tiles, cores) * t->tile_m * t->tile_n / rate;
+  double products = (double)(round_up(p->k, t->depth) * t->depth + c->store);
+  return (double)round_up(tiles, cores) * t->tile_m * t->tile_n * products / c->rate;
 }
 
 static const tsr_fragment_size *fragment_for(const tsr_device *device, tsr_dtype dtype) {
@@ -98,7 +105,7 @@ bool tsri_fragment_tile_choose(const tsr_device *device, const tsri_product_op *
                             .a_by_columns = p->a.column != 1 && p->a.row == 1,
                             .b_by_columns = p->b.column != 1 && p->b.row == 1};
     if (t.subgroup_size == 0 || !fits(device, &t) || (c->is_for_thin && !is_thin)) continue;
-    double cost = cost_of(device, p, &t, c->rate);
+    double cost = cost_of(device, p, &t, c);
     if (has_any && cost >= least) continue;
     has_any = true;
     least = cost;
