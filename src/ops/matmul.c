@@ -613,6 +613,18 @@ static tsr_tensor *product_by_sums(tsr_tensor *a, tsr_tensor *b, tsr_dtype dtype
   return tsri_then(tsri_record_reduce(TSRI_BODY(dot), dtype, products, has_rows ? 2 : 1, true), products);
 }
 
+// Whether a product whose sums have one term each is faster as products of elements that broadcast, on a GPU. On an H200 1000 x 16384 takes 22.7 us in f32, and 29.0 by
+// cuBLASLt, 43 in tiles through OpenCL and 81 through WebGPU; 10^6 x 7 19 us, and 36, 69 and 73. Where lines are long and not whole quads, elements are stored one by one:
+// 4097 x 4099 takes 44 us in bf16 and 53 in f32, by cuBLASLt 31, in tiles 57 and 54 through OpenCL, and 153 in bf16 through WebGPU.
+static bool is_outer(const tsr_tensor *a, const tsr_tensor *b, tsr_dtype dtype) {
+  const tsr_shape x = a->layout.shape, y = b->layout.shape;
+  const tsri_tuning *tuning = tsri_call_tuning(a->value->device);
+  if (x.dims[x.rank - 1] != 1 || !tuning->reduce_wide) return false;
+  int64_t n = y.dims[y.rank - 1];
+  tsri_native_op op = {.kind = TSRI_NATIVE_PRODUCT, .dtype = dtype, .result = dtype};
+  return n % 4 == 0 || n < tuning->fused_row || !tsri_device_takes(a->value->device, &op);
+}
+
 static tsr_tensor *product_of(tsr_tensor *a, tsr_tensor *b) {
   tsr_shape shape;
   tsr_status status = tsri_tensor_check("matmul", a);
@@ -621,6 +633,7 @@ static tsr_tensor *product_of(tsr_tensor *a, tsr_tensor *b) {
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_autocast(TSRI_BODY(matmul), tsri_promote(a->dtype, b->dtype));
   if (has_few_long_sums(a, b, dtype)) return product_by_sums(a, b, dtype);
+  if (is_outer(a, b, dtype)) return tsri_elementwise_to(TSRI_OPERATOR_mul, dtype, (tsr_tensor *[]){a, b}, NULL);
   return record(TSRI_BODY(matmul), dtype, shape, (tsr_tensor *[]){a, b}, 2, (tsri_product_attributes){.alpha = 1});
 }
 
