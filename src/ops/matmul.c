@@ -336,7 +336,7 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
                     TSRI_CONSTANT("WORDS", reads_words(run->dtype, how)),
                     TSRI_TYPE("H", reads_words(run->dtype, how) ? TSR_U32 : tsri_accumulator(run->dtype)),
                     TSRI_CONSTANT("BRAIN", run->dtype == TSR_BF16),
-                    TSRI_CONSTANT("WIDE_Y", tsr_dtype_bytes(run->dtype) == 2 && stores_quads(p)),
+                    TSRI_CONSTANT("WIDE_Y", tsr_dtype_bytes(run->dtype) <= 4 && stores_quads(p)),
                     TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n), TSRI_CONSTANT("DEPTH", t->depth),
                     TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n), TSRI_CONSTANT("STEPS", how->steps),
                     TSRI_CONSTANT("INSIDE", reads_inside(run->device, how)),
