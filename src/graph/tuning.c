@@ -79,7 +79,9 @@ static const struct {
     // 1000 x 1000 with k of 4096 in f32 takes 213 us in 64 large tiles whose sums are split, and 313 in small ones; through Vulkan 310 and 290.
     // 8 x 13824 with k of 5120 in f32 takes 92 us in tiles and 236 without them, 4 rows 91 and 74; through WebGPU 8 rows 153 and 119.
     // Running sums of 10,000 rows of 10,000 take 207 us with 8 elements for each item, and 217 with 16; on CUDA 206 and 204.
-    {"opencl", "row_group=256,product_alignment=16,matmul_split_tiles=64,matmul_skinny=4,scan_items=8"},
+    // The driver also limits groups that look for first elements (radix_first) to 256 items.
+    {"opencl",
+     "row_group=256,select_group=256,product_alignment=16,matmul_split_tiles=64,matmul_skinny=4,scan_items=8"},
     // Vulkan on an H200: 4096^3 in f32 takes 3.3 to 3.5 ms with tiles of 64 rows, and 3.7 with 128 (3.9 if strips are read without conditions, too); running
     // sums of 10,000 rows of 10,000 take 216 us with 8 elements for each item, and 229 with 16; sorts of 2 * 10^7 989 with 8 and 1182 with 16.
     // A sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads, and 32.2 element by element; on CUDA 29.4 and 26.9. var over axis 0 of 20000 x 5000 takes
@@ -93,9 +95,10 @@ static const struct {
     // 59 and 101, i64 181 and 226; but 4097 x 4099 f32 60 and 55 (bf16 57 and 103). On Vulkan tiles of 32 and 64 take 68.
     // Rows of 16 bits and odd length in pairs: rms_norm of 20,000 rows of 4,097 bf16 takes 196 us, one by one 459; of 1,023 97 and 206, of 257 94 and 151; of 77
     // 259 and 251, of 41 298 and 249. One by one Vulkan takes 132 for 165, CUDA 127 for 167 and OpenCL 124 for 143.
+    // The first 50 of 1000 x 50257 take 303 us with groups of 1,024, 439 with 512 and 736 with 256; on Vulkan 269, 218 and 319, on CUDA 197, 196 and 249.
     {"wgsl",
      "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,scan_items=8,radix_items=8,copy_tile=32,"
-     "reduce_wide=2,channel_reads=4,row_pairs=128"},
+     "reduce_wide=2,channel_reads=4,row_pairs=128,select_group=1024"},
     // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,
     // and in other dialects, it is no faster. A matrix of 117 MB that is read past the first-level cache takes 29.4 us for 30.2; one of 34 MB,
     // which the second-level cache (50 MB) holds, 11.1 for 8.3. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels
