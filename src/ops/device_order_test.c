@@ -52,6 +52,75 @@ static void orders_agree(tsr_device *device) {
 }
 TEST(orders_of_long_rows_are_the_same_on_every_device) { test_on_every_device(orders_agree); }
 
+// Largest elements that are equal: more than a group computes ranks of (540.2 and more), and more than its list holds (5).
+static void first_of_equal_ones_agree(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  static const double most[] = {540.2, 5};
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  for (int i = 0; i < 2; i++) {
+    tsr_tensor *there = numbers(device, 2, 20000), *here = numbers(cpu, 2, 20000);
+    check_first(tsr_clamp(there, -1e30, most[i]), tsr_clamp(here, -1e30, most[i]), 60);
+  }
+  tsr_scope_end(other);
+  tsr_scope_end(scope);
+  tsr_device_release(cpu);
+}
+TEST(the_first_of_equal_ones_are_the_same_on_every_device) { test_on_every_device(first_of_equal_ones_agree); }
+
+// Values that are none larger than the initial one of argmax, or none smaller than that of argmin: the first is the result. In short and long rows, rows in parts, and columns.
+static void check_extremes(tsr_device *device, tsr_dtype dtype, double least, double most) {
+  static const int64_t shapes[][3] = {{7, 40, 1}, {3, 5000, 1}, {1, 70001, 1}, {5000, 40, 0}, {90, 9, 0}};
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    tsr_shape shape = TSR_SHAPE(shapes[i][0], shapes[i][1]);
+    int axis = (int)shapes[i][2];
+    tsr_tensor *low = tsr_full(device, dtype, shape, least), *high = tsr_full(device, dtype, shape, most);
+    tsr_tensor *first = tsr_argmax(low, &axis, 1, true);
+    bool is_equal = false;
+    CHECK_OK(tsr_equal(first, tsr_zeros(device, tsr_tensor_dtype(first), tsr_tensor_shape(first)), &is_equal));
+    CHECK(is_equal);
+    CHECK_OK(tsr_equal(first, tsr_argmin(high, &axis, 1, true), &is_equal));
+    CHECK(is_equal);
+  }
+}
+
+static void extremes_have_indices(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_scope *scope = tsr_scope_begin(device);
+  check_extremes(device, TSR_F32, -INFINITY, INFINITY);
+  check_extremes(device, TSR_I32, INT32_MIN, INT32_MAX);
+  tsr_scope_end(scope);
+}
+TEST(rows_of_infinities_have_a_largest_element) { test_on_every_device(extremes_have_indices); }
+
+// Whole numbers, whose running sums are exact in every order; those of bf16 are rounded from f32 on every device.
+static void check_scan(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, tsr_shape shape, int axis) {
+  tsr_tensor *sums[2];
+  for (int i = 0; i < 2; i++)
+    sums[i] = tsr_cumsum(tsr_cast(tsr_randint(i ? cpu : device, TSR_I32, shape, -9, 9, 5), dtype), axis);
+  check_as_on_cpu("cumsum", sums[0], sums[1]);
+}
+
+// Rows of which a tile has many, some or few, and lines across rows in parts.
+static void scans_agree(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  static const int64_t rows[] = {1, 3, 8, 40, 127, 256};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    check_scan(device, cpu, TSR_F32, TSR_SHAPE(9000 / rows[i], rows[i]), 1);
+  }
+  check_scan(device, cpu, TSR_BF16, TSR_SHAPE(301, 3), 1);
+  check_scan(device, cpu, TSR_BF16, TSR_SHAPE(71, 127), 1);
+  check_scan(device, cpu, TSR_BF16, TSR_SHAPE(7, 5001), 1);
+  check_scan(device, cpu, TSR_I32, TSR_SHAPE(1100, 33), 0);
+  check_scan(device, cpu, TSR_BF16, TSR_SHAPE(2, 1031, 37), 1);
+  tsr_scope_end(other);
+  tsr_scope_end(scope);
+  tsr_device_release(cpu);
+}
+TEST(scans_of_short_rows_and_of_columns_are_the_same_on_every_device) { test_on_every_device(scans_agree); }
+
 static void check_sums(tsr_device *device, tsr_device *cpu, int64_t rows, int64_t n) {
   tsr_tensor *sums[2];
   for (int i = 0; i < 2; i++)
