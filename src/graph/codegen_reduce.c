@@ -146,9 +146,9 @@ static void put_step(const tsri_codegen *gen, const char *r, tsri_builder *build
     tsri_builder_add(builder, "%s%s\n", indent, combinations[gen->fused->heavy->op->reduce].step);
     return;
   }
-  // !(x <= acc): x is larger, or one of them is NaN. The first NaN stays.
+  // !(x <= acc): x is larger, or one of them is NaN. The first NaN stays. Values that are no larger than the initial one leave no index (put_result).
   bool is_float = tsr_dtype_kind_of(work_dtype(gen)) == TSR_KIND_FLOAT;
-  tsri_builder_add(builder, "%sif (at == 0xffffffffu || (!(x %s acc)%s)) { acc = x; at = %s; }\n", indent,
+  tsri_builder_add(builder, "%sif (!(x %s acc)%s) { acc = x; at = %s; }\n", indent,
                    gen->fused->heavy->op->reduce == TSRI_REDUCE_ARGMAX ? "<=" : ">=", is_float ? " && !isnan(acc)" : "",
                    r);
 }
@@ -166,7 +166,8 @@ static void put_start(const tsri_codegen *gen, tsri_builder *builder) {
   if (is_arg(gen)) tsri_builder_add(builder, "    u32 at = 0xffffffffu;\n");
 }
 
-// Writes the reduction's value, the operators after it, and the store.
+// Writes the reduction's value, the operators after it, and the store. argmax and argmin without an index: all values are the initial one, such as -infinity, and
+// the first is the result; of a part that is -1.
 static void put_result(const tsri_codegen *gen, const char *value, tsri_builder *builder, const char *indent) {
   const tsri_node *heavy = gen->fused->heavy;
   if (gen->stage == TSRI_STAGE_PARTS) {
@@ -175,8 +176,10 @@ static void put_result(const tsri_codegen *gen, const char *value, tsri_builder 
     return;
   }
   uint32_t place = tsri_fused_place(gen->fused, heavy->slot);
-  tsri_builder_add(builder, "%s%s val%u = %s(%s);\n", indent, tsri_codegen_type(heavy->dtype), place,
-                   tsri_codegen_result(heavy->dtype), value);
+  tsri_builder_add(builder, "%s%s val%u = %s(", indent, tsri_codegen_type(heavy->dtype), place,
+                   tsri_codegen_result(heavy->dtype));
+  if (is_arg(gen)) tsri_builder_add(builder, "select(%s == 0xffffffffu, 0u, %s));\n", value, value);
+  else tsri_builder_add(builder, "%s);\n", value);
   if (heavy != gen->fused->root) {
     tsri_codegen_leaves(gen, TSRI_OUTER, outer_index, builder, indent);
     tsri_codegen_nodes(gen, TSRI_OUTER, builder, indent);
@@ -247,6 +250,9 @@ static void put_group_value(const tsri_codegen *gen, tsri_builder *builder) {
 
 // --- Four elements at a time -----------------------------------------------------------------------------------------
 
+// The accumulator of a lane. Teams have few elements for each item, so that joining the indices of lanes would take as long: their argmax and argmin have one for all.
+static const char *lane_of(const tsri_codegen *gen) { return is_arg(gen) && gen->team ? "0" : "lane"; }
+
 // Declares accs[4], one accumulator per lane, and ats[4], their indices, for argmax and argmin.
 static void put_wide_start(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    %s accs[4];\n", tsri_codegen_type(work_dtype(gen)));
@@ -267,11 +273,12 @@ static void put_wide_steps(const tsri_codegen *gen, const char *r, tsri_builder 
   tsri_builder_add(builder, "      unroll for (u32 lane = 0; lane < 4; lane++) {\n");
   tsri_codegen_lane_leaves(gen, TSRI_INNER, builder, indent);
   put_input(gen, builder, indent);
-  tsri_builder_add(builder, "%s%s acc = accs[lane];\n", indent, type);
-  if (is_arg(gen)) tsri_builder_add(builder, "%su32 at = ats[lane];\n", indent);
+  const char *lane = lane_of(gen);
+  tsri_builder_add(builder, "%s%s acc = accs[%s];\n", indent, type, lane);
+  if (is_arg(gen)) tsri_builder_add(builder, "%su32 at = ats[%s];\n", indent, lane);
   put_step(gen, r, builder, indent);
-  tsri_builder_add(builder, "%saccs[lane] = acc;\n", indent);
-  if (is_arg(gen)) tsri_builder_add(builder, "%sats[lane] = at;\n", indent);
+  tsri_builder_add(builder, "%saccs[%s] = acc;\n", indent, lane);
+  if (is_arg(gen)) tsri_builder_add(builder, "%sats[%s] = at;\n", indent, lane);
   tsri_builder_add(builder, "      }\n");
 }
 
@@ -299,15 +306,18 @@ static void put_wide_loop(const tsri_codegen *gen, const char *from, const char 
 // counts as equal to NaN.
 static void put_join_lanes(const tsri_codegen *gen, tsri_builder *builder) {
   const char *type = tsri_codegen_type(work_dtype(gen));
+  if (is_arg(gen) && gen->team) {
+    tsri_builder_add(builder, "    %s acc = accs[0];\n    u32 at = ats[0];\n", type);
+    return;
+  }
   put_start(gen, builder);
   tsri_builder_add(builder, "    unroll for (u32 lane = 0; lane < 4; lane++) {\n      %s x = accs[lane];\n", type);
   if (is_arg(gen)) {
     bool is_float = tsr_dtype_kind_of(work_dtype(gen)) == TSR_KIND_FLOAT;
-    tsri_builder_add(builder, "      u32 r = ats[lane];\n      if (r != 0xffffffffu) {\n");
-    tsri_builder_add(builder, "      if ((x == acc%s) && at != 0xffffffffu) { at = min(at, r); } else {\n",
+    tsri_builder_add(builder, "      u32 r = ats[lane];\n      if (x == acc%s) { at = min(at, r); } else {\n",
                      is_float ? " || (isnan(x) && isnan(acc))" : "");
     put_step(gen, "r", builder, "      ");
-    tsri_builder_add(builder, "      }\n      }\n");
+    tsri_builder_add(builder, "      }\n");
   } else {
     put_step(gen, "r", builder, "      ");
   }
