@@ -18,14 +18,15 @@
 #include <tessera/ops.h>
 
 // Longest row whose elements are placed by counting.
-enum { SHORT_ROW = 64 };
+enum { SHORT_ROW = 64, SORT_GROUP = 256 };
 
 static tsr_status sort_short_rows(const tsri_sort *s) {
   tsr_buffer *dummy = NULL;  // every parameter needs a buffer, also for what is not wanted
   tsr_status status = s->values && s->order ? TSR_OK : tsri_call_scratch(s->device, 2, TSR_U32, &dummy);
   if (status != TSR_OK) return status;
+  bool fits = s->n <= SHORT_ROW;
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_sort", "sort_short",
+  tsri_call_init(&call, s->device, "op_sort", fits ? "sort_short" : "sort_any",
                  TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_CONSTANT("DESCENDING", s->is_descending),
                            TSRI_CONSTANT("VALUES", s->values != NULL), TSRI_CONSTANT("ORDER", s->order != NULL)));
   tsri_call_buffer(&call, "x", s->x, s->dtype);
@@ -35,7 +36,9 @@ static tsr_status sort_short_rows(const tsri_sort *s) {
   tsri_call_word(&call, "n", s->n);
   tsri_call_word(&call, "keep", s->keep);
   tsri_call_word(&call, "x_at", s->x_at);
-  status = tsri_call_items(&call, s->rows * s->n);
+  int64_t rows_at_once = SORT_GROUP / s->n;  // of a group of sort_short
+  status = fits ? tsri_call_many_groups(&call, (s->rows + rows_at_once - 1) / rows_at_once)
+                : tsri_call_items(&call, s->rows * s->n);
   tsr_buffer_release(dummy);
   return status;
 }
