@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Running sums, products, extremes and logarithms of sums: sums and products by the device's native operator if it has one. Else, on GPUs, rows are scanned
-// in tiles: a group per row, which is read once, or for a part of a row, whose sum another launch
-// has computed, or which waits for the sums of the parts before it. Else one work item per line if there are many lines or they are short; else long rows are cut
-// into blocks, whose sums are scanned in turn. Comments say "sum" for all of them.
+// in tiles: a group for many short rows, or for a row, which is read once, or for a part of a row, whose sum another launch has computed, or which waits for the
+// sums of the parts before it. Lines across rows have one work item each, or one for each part if there are few. Else one work item per line if there are many
+// lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum" for all of them.
 #include "ops/scan.h"
 #include "core/error.h"
 #include "graph/node.h"
@@ -30,22 +30,43 @@ typedef struct scan {
   bool is_exclusive;
 } scan;
 
-static tsr_status scan_lines(const scan *s) {
-  enum { READS = 16 };  // of an item at once, on GPUs
-  bool is_gpu = tsri_call_tuning(s->device)->reduce_wide != 0;
+// Lines in `parts` parts of `length` elements, one item or one group each; `parts` is 1 for whole lines.
+typedef struct line_parts {
+  int64_t parts, length;
+  tsr_buffer *offsets;  // what each part begins with; NULL: with nothing
+} line_parts;
+
+// Passes what scan_lines and scan_line_sums have in common, and launches them.
+static tsr_status launch_line_parts(const scan *s, const line_parts *p, tsri_call *call) {
+  enum { GROUP = 64 };  // WG of these kernels
+  int64_t blocks = (s->lines + GROUP - 1) / GROUP;
+  tsri_call_buffer(call, "x", s->x, s->dtype);
+  tsri_call_word(call, "lines", s->lines);
+  tsri_call_word(call, "blocks", blocks);
+  tsri_call_word(call, "parts", p->parts);
+  tsri_call_word(call, "length", p->length);
+  tsri_call_word(call, "n", s->n);
+  tsri_call_word(call, "inner", s->inner);
+  tsri_call_word(call, "x_at", s->x_at);
+  return tsri_call_many_groups(call, blocks * p->parts);
+}
+
+// Elements that an item reads before it uses the first.
+static int reads_at_once(const scan *s) { return tsri_call_tuning(s->device)->reduce_wide != 0 ? 16 : 1; }
+
+static tsr_status launch_lines(const scan *s, const line_parts *p) {
+  tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
   tsri_call_init(&call, s->device, "op_scan", "scan_lines",
-                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", tsri_accumulator(s->dtype)),
-                           TSRI_CONSTANT("OP", (int64_t)s->combination), TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive),
-                           TSRI_CONSTANT("AT_ONCE", is_gpu ? READS : 1)));
-  tsri_call_buffer(&call, "x", s->x, s->dtype);
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
+                           TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive), TSRI_CONSTANT("OFFSETS", p->offsets != NULL),
+                           TSRI_CONSTANT("AT_ONCE", reads_at_once(s))));
+  tsri_call_buffer(&call, "offsets", p->offsets ? p->offsets : s->x, wide);
   tsri_call_buffer(&call, "y", s->y, s->dtype);
-  tsri_call_word(&call, "lines", s->lines);
-  tsri_call_word(&call, "n", s->n);
-  tsri_call_word(&call, "inner", s->inner);
-  tsri_call_word(&call, "x_at", s->x_at);
-  return tsri_call_items(&call, s->lines);
+  return launch_line_parts(s, p, &call);
 }
+
+static tsr_status scan_lines(const scan *s) { return launch_lines(s, &(line_parts){.parts = 1, .length = s->n}); }
 
 static void pass_rows(const scan *s, int64_t blocks, tsri_call *call) {
   tsri_call_word(call, "rows", s->lines);
@@ -123,7 +144,7 @@ static tsr_status scan_rows(const scan *first) {
 
 // --- Rows in tiles ---------------------------------------------------------------------------------------------------
 
-enum { TILE_GROUP = 256, SHORT_ROW = 16 };
+enum { TILE_GROUP = 256 };
 
 static const tsri_tuning *tuning_of(const scan *s) { return tsri_call_tuning(s->device); }
 
@@ -138,13 +159,7 @@ static int tile_items(const scan *s) {
   return items;
 }
 
-// Rows in `parts` parts of `length` elements, one group each; `parts` is 1 for whole rows.
-typedef struct row_parts {
-  int64_t parts, length;
-  tsr_buffer *offsets;  // what each part begins with; NULL: with nothing
-} row_parts;
-
-static void pass_parts(const scan *s, const row_parts *p, tsri_call *call) {
+static void pass_parts(const scan *s, const line_parts *p, tsri_call *call) {
   tsri_call_buffer(call, "x", s->x, s->dtype);
   tsri_call_word(call, "all_parts", s->lines * p->parts);
   tsri_call_word(call, "parts", p->parts);
@@ -153,8 +168,14 @@ static void pass_parts(const scan *s, const row_parts *p, tsri_call *call) {
   tsri_call_word(call, "x_at", s->x_at);
 }
 
+// Whether `length` neighbours are stored two at a time: elements of 16 bits where memory has words of 32.
+static bool stores_pairs(const scan *s, int64_t length) {
+  int least = tuning_of(s)->row_pairs;
+  return least > 0 && length >= least && tsr_dtype_bytes(s->dtype) == 2;
+}
+
 // Work-groups are no larger than the number of items that have work.
-static tsr_status scan_parts(const scan *s, const row_parts *p) {
+static tsr_status scan_parts(const scan *s, const line_parts *p) {
   int most = tile_items(s), items = most < 4 ? most : 4, group = 32;
   while (group * items < p->length && group < TILE_GROUP) group *= 2;
   while (group * items < p->length && items < most) items *= 2;
@@ -163,17 +184,42 @@ static tsr_status scan_parts(const scan *s, const row_parts *p) {
   tsri_call_init(&call, s->device, "op_scan", "scan_rows",
                  TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
                            TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive), TSRI_CONSTANT("OFFSETS", p->offsets != NULL),
-                           TSRI_CONSTANT("ITEMS", items), TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, group)),
-                           TSRI_CONSTANT("WG", group)));
+                           TSRI_CONSTANT("PAIRS", stores_pairs(s, p->length)), TSRI_CONSTANT("ITEMS", items),
+                           TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, group)), TSRI_CONSTANT("WG", group)));
   pass_parts(s, p, &call);
   tsri_call_buffer(&call, "offsets", p->offsets ? p->offsets : s->x, wide);
   tsri_call_buffer(&call, "y", s->y, s->dtype);
   return tsri_call_many_groups(&call, s->lines * p->parts);
 }
 
-static tsr_status scan_whole_rows(const scan *s) { return scan_parts(s, &(row_parts){.parts = 1, .length = s->n}); }
+static tsr_status scan_whole_rows(const scan *s) { return scan_parts(s, &(line_parts){.parts = 1, .length = s->n}); }
 
-static tsr_status sum_parts(const scan *s, const row_parts *p, tsr_buffer *totals) {
+// Short rows: as many as fit into a tile, which has fewer elements where there would be too few tiles to keep the device busy.
+static tsr_status scan_short_rows(const scan *s) {
+  int items = tile_items(s), group = TILE_GROUP;
+  int64_t count = s->lines * s->n;
+  while (group * items > 128 && group * items >= 4 * s->n && count < (int64_t)group * items * tuning_of(s)->scan_rows) {
+    if (items > 4) items /= 2;
+    else group /= 2;
+  }
+  int64_t length = group * items / s->n * s->n, tiles = (count + length - 1) / length;
+  tsri_call call;
+  tsri_call_init(&call, s->device, "op_scan", "scan_short_rows",
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", tsri_accumulator(s->dtype)),
+                           TSRI_CONSTANT("OP", (int64_t)s->combination), TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive),
+                           TSRI_CONSTANT("PAIRS", stores_pairs(s, length)), TSRI_CONSTANT("ITEMS", items),
+                           TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, group)), TSRI_CONSTANT("WG", group)));
+  tsri_call_buffer(&call, "x", s->x, s->dtype);
+  tsri_call_buffer(&call, "y", s->y, s->dtype);
+  tsri_call_word(&call, "tiles", tiles);
+  tsri_call_word(&call, "length", length);
+  tsri_call_word(&call, "count", count);
+  tsri_call_word(&call, "n", s->n);
+  tsri_call_word(&call, "x_at", s->x_at);
+  return tsri_call_many_groups(&call, tiles);
+}
+
+static tsr_status sum_parts(const scan *s, const line_parts *p, tsr_buffer *totals) {
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
   tsri_call_init(&call, s->device, "op_scan", "scan_part_sums",
@@ -184,30 +230,74 @@ static tsr_status sum_parts(const scan *s, const row_parts *p, tsr_buffer *total
   return tsri_call_many_groups(&call, s->lines * p->parts);
 }
 
-// Few long rows: computes the sums of the parts of each row, then their running sums, then scans the parts starting
-// from these.
-static tsr_status scan_in_parts(const scan *s) {
-  int64_t tile = (int64_t)TILE_GROUP * tile_items(s), wanted = 2 * (int64_t)tuning_of(s)->row_parts / s->lines;
-  int64_t share = s->n / (wanted > 0 ? wanted : 1);
-  // A part is at least one tile, also where there are more parts than elements of a row.
-  row_parts p = {.length = share > tile ? (share + tile - 1) / tile * tile : tile};
-  p.parts = (s->n + p.length - 1) / p.length;
+// Computes the sums of the parts of each line by `sum`, then their running sums by `scan_sums`, then scans the parts by `launch`, starting from these.
+typedef struct part_steps {
+  tsr_status (*sum)(const scan *s, const line_parts *p, tsr_buffer *totals);
+  tsr_status (*scan_sums)(const scan *sums);
+  tsr_status (*launch)(const scan *s, const line_parts *p);
+} part_steps;
+
+static tsr_status run_parts(const scan *s, line_parts p, const part_steps *steps) {
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsr_buffer *totals = NULL;
+  p.parts = (s->n + p.length - 1) / p.length;
   tsr_status status = tsri_call_scratch(s->device, s->lines * p.parts, wide, &totals);
   if (status == TSR_OK) status = tsri_call_scratch(s->device, s->lines * p.parts, wide, &p.offsets);
-  if (status == TSR_OK) status = sum_parts(s, &p, totals);
+  if (status == TSR_OK) status = steps->sum(s, &p, totals);
   if (status == TSR_OK) {
-    scan sums = {.device = s->device, .x = totals, .y = p.offsets, .lines = s->lines, .n = p.parts, .inner = 1};
-    sums.dtype = wide;
-    sums.combination = s->combination;
-    sums.is_exclusive = true;
-    status = scan_whole_rows(&sums);
+    scan sums = *s;
+    sums.x = totals, sums.y = p.offsets, sums.n = p.parts, sums.x_at = 0, sums.dtype = wide, sums.is_exclusive = true;
+    status = steps->scan_sums(&sums);
   }
-  if (status == TSR_OK) status = scan_parts(s, &p);
+  if (status == TSR_OK) status = steps->launch(s, &p);
   tsr_buffer_release(totals);
   tsr_buffer_release(p.offsets);
   return status;
+}
+
+// Few long rows.
+static tsr_status scan_in_parts(const scan *s) {
+  static const part_steps steps = {sum_parts, scan_whole_rows, scan_parts};
+  int64_t tile = (int64_t)TILE_GROUP * tile_items(s), wanted = 2 * (int64_t)tuning_of(s)->row_parts / s->lines;
+  int64_t share = s->n / (wanted > 0 ? wanted : 1);
+  // A part is at least one tile, also where there are more parts than elements of a row.
+  int64_t length = share > tile ? (share + tile - 1) / tile * tile : tile;
+  return run_parts(s, (line_parts){.length = length}, &steps);
+}
+
+// --- Lines across rows, in parts -------------------------------------------------------------------------------------
+
+// LEAST_PART: elements of a part. LEAST_LINE: of a line that is cut. LEAST_INNER: neighbours that lines must have, so that items read neighbours.
+enum { LEAST_PART = 64, LEAST_LINE = 512, LEAST_INNER = 32 };
+
+// Parts of each line that keep the device busy with an item each; 1: lines are not cut.
+static int64_t parts_of_lines(tsr_device *device, int64_t lines, int64_t n, int64_t inner) {
+  const tsri_tuning *tuning = tsri_call_tuning(device);
+  if (inner < LEAST_INNER || n < LEAST_LINE || tuning->scan_items == 0) return 1;
+  int64_t parts = tuning->column_items / lines, most = n / LEAST_PART;
+  return parts > most ? most : parts > 1 ? parts : 1;
+}
+
+static tsr_status sum_line_parts(const scan *s, const line_parts *p, tsr_buffer *totals) {
+  tsr_dtype wide = tsri_accumulator(s->dtype);
+  tsri_call call;
+  tsri_call_init(&call, s->device, "op_scan", "scan_line_sums",
+                 TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
+                           TSRI_CONSTANT("AT_ONCE", reads_at_once(s))));
+  tsri_call_buffer(&call, "totals", totals, wide);
+  return launch_line_parts(s, p, &call);
+}
+
+// The sums of parts are rows of one for each line.
+static tsr_status scan_line_sums(const scan *sums) {
+  scan across = *sums;
+  across.inner = sums->lines;
+  return scan_lines(&across);
+}
+
+static tsr_status scan_lines_in_parts(const scan *s, int64_t parts) {
+  static const part_steps steps = {sum_line_parts, scan_line_sums, launch_lines};
+  return run_parts(s, (line_parts){.length = (s->n + parts - 1) / parts}, &steps);
 }
 
 // --- The operator ----------------------------------------------------------------------------------------------------
@@ -232,6 +322,15 @@ static tsr_status scan_native(const scan *s) {
   return tsri_device_run_op(s->device, &op, (tsr_buffer *const[]){s->y, s->x}, 2);
 }
 
+static tsr_status scan_tiled_rows(const tsri_kernel_run *run, const scan *s) {
+  int64_t tile = (int64_t)TILE_GROUP * tile_items(s);
+  if (s->n <= tile / 4) return scan_short_rows(s);
+  bool is_busy = s->lines >= tuning_of(s)->scan_rows || s->n <= tile;
+  if (is_busy) return scan_whole_rows(s);
+  tsr_status status = s->combination == TSRI_SCAN_SUM ? tsri_scan_once(run, s->lines, s->n) : TSR_ERR_UNSUPPORTED;
+  return status == TSR_ERR_UNSUPPORTED ? scan_in_parts(s) : status;
+}
+
 tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   if (layout->count == 0) return TSR_OK;
@@ -250,13 +349,9 @@ tsr_status tsri_run_scan(const tsri_kernel_run *run) {
   tsr_status status = tsri_call_check(run->node->op->name, layout);
   if (status == TSR_OK) status = scan_native(&s);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  if (s.inner == 1 && s.n > SHORT_ROW && tuning_of(&s)->scan_items > 0) {
-    int64_t tile = (int64_t)TILE_GROUP * tile_items(&s);
-    bool is_busy = s.lines >= tuning_of(&s)->scan_rows || s.n <= tile;
-    if (is_busy) return scan_whole_rows(&s);
-    status = s.combination == TSRI_SCAN_SUM ? tsri_scan_once(run, s.lines, s.n) : TSR_ERR_UNSUPPORTED;
-    return status == TSR_ERR_UNSUPPORTED ? scan_in_parts(&s) : status;
-  }
+  if (s.inner == 1 && tuning_of(&s)->scan_items > 0) return scan_tiled_rows(run, &s);
+  int64_t parts = parts_of_lines(s.device, s.lines, s.n, s.inner);
+  if (parts > 1) return scan_lines_in_parts(&s, parts);
   bool is_plain = s.n <= SHORT_LINE || s.lines >= MANY_LINES;
   return is_plain || s.inner > 1 ? scan_lines(&s) : scan_rows(&s);
 }
@@ -286,10 +381,12 @@ static tsr_tensor *scan_along(const void *user, tsr_tensor *x, int axis) {
   const scan_kind *kind = user;
   const tsri_op *op = kind->op;
   int rank = x->layout.shape.rank;
-  int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0;
+  int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0, inner = 1;
+  for (int i = axis + 1; i < rank; i++) inner *= x->layout.shape.dims[i];
   tsr_tensor *cast = tsr_cast(x, kind->dtype);
-  // Few long lines across the rows: transpose them first, so that the blocks of a line can share the work.
-  bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && !kind->is_native;
+  // Few long lines across the rows that are not cut into parts: transpose them first, so that the blocks of a line can share the work.
+  bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && !kind->is_native &&
+               (lines == 0 || parts_of_lines(x->value->device, lines, n, inner) == 1);
   if (!turns) {
     tsr_tensor *input = packed(cast), *result = record(op, input, axis, kind->combination);
     tsr_release(input);
