@@ -123,10 +123,11 @@ static bits run_case(int index, int threads) {
 }
 
 TEST(results_have_the_same_bits_on_any_number_of_threads) {
-  static const int counts[] = {2, 3, 8};
+  static const int counts[] = {3, 2, 8};
+  size_t count = test_is_sanitized() ? 1 : sizeof counts / sizeof counts[0];  // a race shows at any of them
   for (int i = 0; i < CASES; i++) {
     bits alone = run_case(i, 1);
-    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+    for (size_t k = 0; k < count; k++) {
       bits together = run_case(i, counts[k]);
       if (together.bytes != alone.bytes || memcmp(together.data, alone.data, alone.bytes) != 0) {
         printf("%s differs on %d threads\n", cases[i].name, counts[k]);
