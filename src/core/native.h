@@ -13,6 +13,7 @@
   X(cudnn, "NVIDIA's convolutions and attention, on CUDA")                   \
   X(cooperative_matrix, "matrix products by the GPU's own units, on Vulkan") \
   X(simdgroup_matrix, "matrix products by the GPU's own units, on Metal")    \
+  X(subgroup_matrix, "matrix products by the GPU's own units, on WebGPU")    \
   X(mps, "Apple's matrix products, on Metal")                                \
   X(sleef, "vectorised mathematics, on the CPU")                             \
   X(lapack, "factors of matrices, on the CPU")                               \

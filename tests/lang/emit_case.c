@@ -46,11 +46,13 @@ static tsri_module *parse(const char *file_name, const char *text, size_t bytes)
 tsri_kernel *emit_kernel_of(const char *file_name, const char *text, const char *kernel_name, const char *args,
                             bool checked) {
   tsri_module *module = parse(file_name, text, strlen(text));
-  tsri_lang_arg list[8];
-  char names[8][32], copy[256];
+  enum { MOST_ARGS = 24 };
+  tsri_lang_arg list[MOST_ARGS];
+  char names[MOST_ARGS][32], copy[320];
   size_t count = 0;
   snprintf(copy, sizeof copy, "%s", args);
-  for (char *word = strtok(copy, " "); word && count < 8; word = strtok(NULL, " "), count++) {
+  for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "), count++) {
+    CHECK(count < MOST_ARGS);
     CHECK_OK(tsri_lang_arg_parse(word, names[count], sizeof names[count], &list[count]));
   }
   tsri_kernel *kernel = specialise(module, kernel_name, list, count, checked);

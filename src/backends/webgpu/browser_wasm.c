@@ -33,13 +33,19 @@ tsr_status FROM_PAGE(wait)(tsri_wgpu_device *device, uint32_t number, double tim
 tsr_status FROM_PAGE(read)(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, void *data, size_t bytes,
                            double timeout_ms);
 
+// Pages do not ask for subgroup matrices.
+static tsr_status open_in_page(uint32_t index, bool wants_matrices, double timeout_ms, tsri_wgpu_device **out_device) {
+  (void)wants_matrices;
+  return page_device_open(index, timeout_ms, out_device);
+}
+
 tsri_wgpu_api tsri_wgpu = {
     .start = page_start,
     .stop = page_stop,
     .error_text = page_error_text,
     .adapter_count = page_adapter_count,
     .adapter_info = page_adapter_info,
-    .device_open = page_device_open,
+    .device_open = open_in_page,
     .device_close = page_device_close,
     .device_check = page_device_check,
     .buffer_create = page_buffer_create,

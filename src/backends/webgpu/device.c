@@ -5,6 +5,7 @@
 
 #include "backends/webgpu/webgpu.h"
 #include "core/alloc.h"
+#include "core/native.h"
 
 enum { MAX_ADAPTERS = 8, OPEN_TIMEOUT_MS = 30000 };
 
@@ -85,17 +86,51 @@ static void fill_limits(const webgpu_device *device, const webgpu_arithmetic *ar
   out->has_exact_fma = arithmetic->fuses;
   out->has_subgroups = out->has_subgroup_shuffle = arithmetic->has_subgroups;
   if (arithmetic->has_subgroups) out->subgroup_size = a->subgroup_min;
+  int side = arithmetic->matrix_side;
+  if (side > 0) out->fragments[out->fragment_count++] = (tsr_fragment_size){TSR_F16, side, side, side};
 }
 
-static tsr_status open_parts(webgpu_device *device, int index) {
+// Opens the adapter, with subgroup matrices if wanted and if it has any.
+static tsr_status open_handle(webgpu_device *device, int index, bool wants_matrices) {
   double timeout = webgpu_milliseconds(device->timeout_ns);
-  tsr_status status =
-      tsri_wgpu.device_open((uint32_t)index, timeout < OPEN_TIMEOUT_MS ? timeout : OPEN_TIMEOUT_MS, &device->handle);
+  if (timeout > OPEN_TIMEOUT_MS) timeout = OPEN_TIMEOUT_MS;
+  tsr_status status = tsri_wgpu.device_open((uint32_t)index, wants_matrices, timeout, &device->handle);
   if (status != TSR_OK) return WEBGPU_FAIL(device, status, "opening");
   webgpu_buffer uniform;
   status = tsri_webgpu_allocate(device, TSRI_WGPU_UNIFORM, WEBGPU_PARAMS_BYTES, &uniform);
+  if (status == TSR_OK) device->uniform = uniform.handle;
+  return status;
+}
+
+static void close_handle(webgpu_device *device) {
+  if (device->uniform) tsri_wgpu.buffer_destroy(device->handle, device->uniform);
+  if (device->handle) tsri_wgpu.device_close(device->handle);
+  device->uniform = NULL;
+  device->handle = NULL;
+}
+
+// Subgroup matrices are an experiment of the library, so only a device that multiplies by them is opened with them: a second
+// one, which takes the first one's place if their results are right.
+static void try_matrices(webgpu_device *device, int index, webgpu_arithmetic *arithmetic) {
+  webgpu_device first = {.handle = device->handle, .uniform = device->uniform};
+  device->handle = NULL;
+  device->uniform = NULL;
+  if (open_handle(device, index, true) == TSR_OK) arithmetic->matrix_side = tsri_webgpu_probe_matrices(device);
+  if (arithmetic->matrix_side > 0) {
+    close_handle(&first);
+    return;
+  }
+  close_handle(device);
+  device->handle = first.handle;
+  device->uniform = first.uniform;
+}
+
+static tsr_status open_parts(webgpu_device *device, int index, const char *native, webgpu_arithmetic *arithmetic) {
+  tsr_status status = open_handle(device, index, false);
+  if (status == TSR_OK) status = tsri_webgpu_probe(device, arithmetic);
   if (status != TSR_OK) return status;
-  device->uniform = uniform.handle;
+  bool can_have_matrices = arithmetic->has_half && arithmetic->has_subgroups && tsri_wgpu.matrices;
+  if (can_have_matrices && tsri_native_allows(native, "subgroup_matrix")) try_matrices(device, index, arithmetic);
   device->params = tsri_calloc(1, WEBGPU_PARAMS_BYTES);
   return device->params ? TSR_OK : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "webgpu: no host memory for parameters");
 }
@@ -110,8 +145,7 @@ tsr_status tsri_webgpu_device_open(int index, const tsri_open_options *options, 
   snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1, device->adapter.name);
   tsri_mutex_init(&device->lock);
   webgpu_arithmetic arithmetic = {0};
-  tsr_status status = open_parts(device, index);
-  if (status == TSR_OK) status = tsri_webgpu_probe(device, &arithmetic);
+  tsr_status status = open_parts(device, index, options->native ? options->native : "all", &arithmetic);
   if (status == TSR_OK && device->has_times) tsri_webgpu_stamps_open(device);
   if (status != TSR_OK) {
     tsri_webgpu_device_close((tsri_device *)device);
@@ -131,12 +165,11 @@ void tsri_webgpu_device_close(tsri_device *opaque) {
     for (int i = 0; i < WEBGPU_SPARE_READBACKS; i++) {
       if (device->spare[i].handle) tsri_wgpu.buffer_destroy(handle, device->spare[i].handle);
     }
-    if (device->uniform) tsri_wgpu.buffer_destroy(handle, device->uniform);
     if (device->fill_program) tsri_wgpu.program_destroy(handle, device->fill_program);
     if (device->copy_program) tsri_wgpu.program_destroy(handle, device->copy_program);
     if (device->wide_program) tsri_wgpu.program_destroy(handle, device->wide_program);
-    tsri_wgpu.device_close(handle);
   }
+  close_handle(device);
   tsri_webgpu_stamps_close(device);
   tsri_mutex_deinit(&device->lock);
   tsri_free(device->params);

@@ -14,6 +14,7 @@
 #include "platform/trust.h"
 
 tsri_wgpu_entries tsri_wgpu_lib;
+void (*tsri_wgpu_free_matrix_configs)(wgpu_matrix_configs configs);
 
 tsri_wgpu_api tsri_wgpu = {
     .start = tsri_wgpu_native_start,
@@ -37,6 +38,7 @@ tsri_wgpu_api tsri_wgpu = {
     .times_open = tsri_wgpu_native_times_open,
     .time_write = tsri_wgpu_native_time_write,
     .times_read = tsri_wgpu_native_times_read,
+    .matrices = tsri_wgpu_native_matrices,
 };
 
 // --- Differences between libraries ----------------------------------------------------------------------------------
@@ -48,7 +50,9 @@ static const tsri_wgpu_library libraries[] = {
      .symbol = "wgpuDeviceTick",
      .toggles_type = 0x0005000a,
      .f16_features = {10, 11},
-     .subgroup_features = {17, 18}},
+     .subgroup_features = {17, 18},
+     .matrix_features = {0x50037, 0x50034},
+     .matrix_configs_type = 0x0005003b},
     {.title = "wgpu-native",
      .symbol = "wgpuDevicePoll",
      .f16_features = {11, 10},
@@ -141,6 +145,8 @@ static bool open_one(const char *name, char *trail, size_t trail_bytes) {
     tsri_wgpu_lib = entries;
     current = recognise(library);
     current_version = ask_version(library);
+    void *free_configs = tsri_library_symbol(library, "wgpuAdapterPropertiesSubgroupMatrixConfigsFreeMembers");
+    memcpy(&tsri_wgpu_free_matrix_configs, &free_configs, sizeof free_configs);
     tsri_log(TSR_LOG_INFO, "webgpu: %s in %s", current->title, name);
     return true;
   }
@@ -218,12 +224,24 @@ enum { ADAPTER_TIMEOUT_MS = 20000 };
 #define USUAL_BACKEND WGPU_BACKEND_VULKAN
 #endif
 
-static wgpu_object request_adapter(wgpu_object instance, uint32_t backend, double timeout_ms, wgpu_answer *answer) {
-  wgpu_adapter_options options = {.level = WGPU_LEVEL_CORE, .power = WGPU_POWER_HIGH, .backend = backend};
+// How an adapter is requested. has_experiments: with Dawn's experimental features.
+typedef struct adapter_request {
+  wgpu_object instance;
+  bool has_experiments;
+  double timeout_ms;
+} adapter_request;
+
+static wgpu_object request_adapter(const adapter_request *request, uint32_t backend, wgpu_answer *answer) {
+  static const char *const allowing[] = {"allow_unsafe_apis"};
+  wgpu_toggles toggles = {.chain = {.type = current->toggles_type}, .enabled_count = 1, .enabled = allowing};
+  wgpu_adapter_options options = {.next = request->has_experiments && current->toggles_type ? &toggles.chain : NULL,
+                                  .level = WGPU_LEVEL_CORE,
+                                  .power = WGPU_POWER_HIGH,
+                                  .backend = backend};
   wgpu_callback_info info = tsri_wgpu_object_answer(answer);
-  (void)tsri_wgpu_lib.InstanceRequestAdapter(instance, &options, info);
-  if (!tsri_wgpu_pump(instance, &answer->is_there, timeout_ms)) {
-    snprintf(answer->text, sizeof answer->text, "no answer within %.0f ms", timeout_ms);
+  (void)tsri_wgpu_lib.InstanceRequestAdapter(request->instance, &options, info);
+  if (!tsri_wgpu_pump(request->instance, &answer->is_there, request->timeout_ms)) {
+    snprintf(answer->text, sizeof answer->text, "no answer within %.0f ms", request->timeout_ms);
   }
   return answer->status == WGPU_SUCCESS ? answer->object : NULL;
 }
@@ -239,22 +257,23 @@ static bool runs_nothing(wgpu_object adapter) {
 
 // WebGPU returns a single adapter, the fastest one. The platform's usual interface is requested first: if asked for
 // any, Dawn also tries those of window systems, which print complaints on standard error.
-static wgpu_object request_usual_adapter(wgpu_object instance, double timeout_ms, wgpu_answer *answer) {
+static wgpu_object request_usual_adapter(const adapter_request *request, wgpu_answer *answer) {
   wgpu_answer any;
-  wgpu_object adapter = request_adapter(instance, USUAL_BACKEND, timeout_ms, answer);
-  if (!adapter) adapter = request_adapter(instance, 0, timeout_ms, &any);
+  wgpu_object adapter = request_adapter(request, USUAL_BACKEND, answer);
+  if (!adapter) adapter = request_adapter(request, 0, &any);
   if (!adapter || !runs_nothing(adapter)) return adapter;
   tsri_wgpu_lib.AdapterRelease(adapter);
   return NULL;
 }
 
-tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object *out_instance,
+tsr_status tsri_wgpu_find_adapter(uint32_t index, bool has_experiments, double timeout_ms, wgpu_object *out_instance,
                                   wgpu_object *out_adapter) {
   wgpu_answer answer = {0};
   wgpu_object instance = tsri_wgpu_lib.CreateInstance(NULL);
   if (!instance) return tsri_wgpu_fail(TSR_ERR_INTERNAL, "%s gave no instance", current->title);
-  wgpu_object adapter = index == 0 ? request_usual_adapter(instance, timeout_ms, &answer) : NULL;
-  if (index == WGPU_NULL_INDEX) adapter = request_adapter(instance, WGPU_BACKEND_NULL, timeout_ms, &answer);
+  adapter_request request = {instance, has_experiments, timeout_ms};
+  wgpu_object adapter = index == 0 ? request_usual_adapter(&request, &answer) : NULL;
+  if (index == WGPU_NULL_INDEX) adapter = request_adapter(&request, WGPU_BACKEND_NULL, &answer);
   if (!adapter) {
     tsri_wgpu_lib.InstanceRelease(instance);
     return tsri_wgpu_fail(TSR_ERR_NOT_FOUND, "%s has no adapter here: %s", current->title, answer.text);
@@ -266,7 +285,7 @@ tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object
 
 uint32_t tsri_wgpu_native_adapter_count(void) {
   wgpu_object instance = NULL, adapter = NULL;
-  if (!current || tsri_wgpu_find_adapter(0, ADAPTER_TIMEOUT_MS, &instance, &adapter) != TSR_OK) return 0;
+  if (!current || tsri_wgpu_find_adapter(0, false, ADAPTER_TIMEOUT_MS, &instance, &adapter) != TSR_OK) return 0;
   tsri_wgpu_lib.AdapterRelease(adapter);
   tsri_wgpu_lib.InstanceRelease(instance);
   return 1;
@@ -287,6 +306,10 @@ uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]) {
 
 uint32_t tsri_wgpu_subgroup_features(wgpu_object adapter, uint32_t out_numbers[2]) {
   return find_features(adapter, current->subgroup_features, out_numbers);
+}
+
+uint32_t tsri_wgpu_matrix_features(wgpu_object adapter, uint32_t out_numbers[2]) {
+  return find_features(adapter, current->matrix_features, out_numbers);
 }
 
 static uint32_t pages(uint64_t bytes) {
@@ -316,7 +339,7 @@ static const char *backend_name(uint32_t backend) {
 
 tsr_status tsri_wgpu_native_adapter_info(uint32_t index, tsri_wgpu_adapter *out_adapter) {
   wgpu_object instance = NULL, adapter = NULL;
-  tsr_status status = tsri_wgpu_find_adapter(index, ADAPTER_TIMEOUT_MS, &instance, &adapter);
+  tsr_status status = tsri_wgpu_find_adapter(index, false, ADAPTER_TIMEOUT_MS, &instance, &adapter);
   if (status != TSR_OK) return status;
   memset(out_adapter, 0, sizeof *out_adapter);
   wgpu_adapter_info info = {0};

@@ -6,6 +6,7 @@
 //   native_objects.c  buffers and programs
 //   native_queue.c    commands, submissions, reading back
 //   native_times.c    time stamps
+//   native_matrix.c   subgroup matrices
 #ifndef TSRI_WEBGPU_NATIVE_H
 #define TSRI_WEBGPU_NATIVE_H
 
@@ -36,6 +37,8 @@ typedef struct tsri_wgpu_library {
   uint32_t f16_features[2];       // feature numbers that shader-f16 has or had; 0: none. The backend tests the feature
                                   // before using it
   uint32_t subgroup_features[2];  // the same for subgroups
+  uint32_t matrix_features[2];    // the same for chromium-experimental-subgroup-matrix
+  uint32_t matrix_configs_type;   // number of Dawn's chained struct of the sizes of such matrices; 0: none
   uint32_t array_sizes_since;     // wgpuGetVersion() since which layout entries have an array size; 0: always
 } tsri_wgpu_library;
 const tsri_wgpu_library *tsri_wgpu_current(void);
@@ -73,8 +76,9 @@ wgpu_callback_info tsri_wgpu_scope_answer(wgpu_answer *answer);
 // Adapter index for tests: Dawn's null backend, which has every feature and compiles programs, but runs nothing.
 #define WGPU_NULL_INDEX UINT32_MAX
 
-// Creates an instance and finds the adapter with this index. The caller releases both.
-tsr_status tsri_wgpu_find_adapter(uint32_t index, double timeout_ms, wgpu_object *out_instance,
+// Creates an instance and finds the adapter with this index. The caller releases both. has_experiments: the adapter shows Dawn's
+// experimental features, too.
+tsr_status tsri_wgpu_find_adapter(uint32_t index, bool has_experiments, double timeout_ms, wgpu_object *out_instance,
                                   wgpu_object *out_adapter);
 
 // Stores the candidate feature numbers of shader-f16 that the adapter has. Returns how many there are.
@@ -82,6 +86,16 @@ uint32_t tsri_wgpu_f16_features(wgpu_object adapter, uint32_t out_numbers[2]);
 
 // As tsri_wgpu_f16_features, for the feature subgroups.
 uint32_t tsri_wgpu_subgroup_features(wgpu_object adapter, uint32_t out_numbers[2]);
+
+// As tsri_wgpu_f16_features, for the feature chromium-experimental-subgroup-matrix, of an adapter with experimental features.
+uint32_t tsri_wgpu_matrix_features(wgpu_object adapter, uint32_t out_numbers[2]);
+// As tsri_wgpu_find_adapter, with experimental features if this one may be among them, else without.
+tsr_status tsri_wgpu_find_matrix_adapter(uint32_t index, double timeout_ms, wgpu_object *out_instance,
+                                         wgpu_object *out_adapter);
+// The sizes in the library's list that we use: bits TSRI_WGPU_MATRIX_…
+uint32_t tsri_wgpu_matrix_sides(const wgpu_matrix_config *configs, size_t count);
+// Releases what the library put there. NULL: the library has no such function.
+extern void (*tsri_wgpu_free_matrix_configs)(wgpu_matrix_configs configs);
 
 // As tsri_wgpu_f16_features, for the feature timestamp-query.
 uint32_t tsri_wgpu_time_features(wgpu_object adapter, uint32_t out_numbers[2]);
@@ -103,6 +117,7 @@ struct tsri_wgpu_device {
     bool is_new;       // some were written since the last submission
   } times;
   wgpu_answer mapping;  // answer for a mapping whose read timed out
+  bool has_matrices;    // opened with the feature of subgroup matrices, or with one that has its number
   bool is_lost;
   char lost_text[600];
   uint32_t error_type;  // type of the first uncaptured error; 0: none
@@ -136,7 +151,8 @@ void tsri_wgpu_native_stop(void);
 void tsri_wgpu_native_error_text(char *text, size_t text_bytes);
 uint32_t tsri_wgpu_native_adapter_count(void);
 tsr_status tsri_wgpu_native_adapter_info(uint32_t index, tsri_wgpu_adapter *out_adapter);
-tsr_status tsri_wgpu_native_device_open(uint32_t index, double timeout_ms, tsri_wgpu_device **out_device);
+tsr_status tsri_wgpu_native_device_open(uint32_t index, bool wants_matrices, double timeout_ms,
+                                        tsri_wgpu_device **out_device);
 void tsri_wgpu_native_device_close(tsri_wgpu_device *device);
 tsr_status tsri_wgpu_native_device_check(tsri_wgpu_device *device);
 tsr_status tsri_wgpu_native_buffer_create(tsri_wgpu_device *device, uint32_t kind, size_t bytes,
@@ -162,5 +178,6 @@ tsr_status tsri_wgpu_native_read(tsri_wgpu_device *device, tsri_wgpu_buffer *buf
 tsr_status tsri_wgpu_native_times_open(tsri_wgpu_device *device, uint32_t count);
 tsr_status tsri_wgpu_native_time_write(tsri_wgpu_device *device, uint32_t slot);
 tsr_status tsri_wgpu_native_times_read(tsri_wgpu_device *device, uint64_t *out_ns, double timeout_ms);
+uint32_t tsri_wgpu_native_matrices(tsri_wgpu_device *device);
 
 #endif

@@ -75,15 +75,6 @@ tsr_status tsri_wgpu_end_scopes(tsri_wgpu_device *device, tsr_status validation,
 
 // --- Opening --------------------------------------------------------------------------------------------------------
 
-// Dawn's chained struct of toggles for a device.
-typedef struct toggles_descriptor {
-  wgpu_chain chain;
-  size_t enabled_count;
-  const char *const *enabled;
-  size_t disabled_count;
-  const char *const *disabled;
-} toggles_descriptor;
-
 // Switches off two protections that cost time and that our kernels do not need: they write shared memory before
 // reading it, and they stay within their buffers. On a software device robustness stays on, because there a faulty
 // kernel would crash the process.
@@ -100,21 +91,26 @@ static bool is_software(wgpu_object adapter) {
   return is_cpu;
 }
 
-static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
+static tsr_status request_device(tsri_wgpu_device *device, bool wants_matrices, double timeout_ms) {
   wgpu_limits limits;
   memset(&limits, 0xff, sizeof limits);  // limits that the library does not fill in stay "undefined"
   limits.next = NULL;
   (void)tsri_wgpu_lib.AdapterGetLimits(device->adapter, &limits);
-  toggles_descriptor toggles = {.chain = {.type = tsri_wgpu_current()->toggles_type},
-                                .enabled_count = is_software(device->adapter) ? 1 : 2,
-                                .enabled = dawn_toggles,
-                                .disabled_count = 1,
-                                .disabled = dawn_disabled};
+  wgpu_toggles toggles = {.chain = {.type = tsri_wgpu_current()->toggles_type},
+                          .enabled_count = is_software(device->adapter) ? 1 : 2,
+                          .enabled = dawn_toggles,
+                          .disabled_count = 1,
+                          .disabled = dawn_disabled};
   wgpu_device_descriptor descriptor = {.next = toggles.chain.type ? &toggles.chain : NULL, .limits = &limits};
-  uint32_t features[6];
+  uint32_t features[8];
   descriptor.feature_count = tsri_wgpu_f16_features(device->adapter, features);
   descriptor.feature_count += tsri_wgpu_subgroup_features(device->adapter, features + descriptor.feature_count);
   descriptor.feature_count += tsri_wgpu_time_features(device->adapter, features + descriptor.feature_count);
+  if (wants_matrices) {
+    uint32_t count = tsri_wgpu_matrix_features(device->adapter, features + descriptor.feature_count);
+    descriptor.feature_count += count;
+    device->has_matrices = count > 0;
+  }
   descriptor.features = features;
   descriptor.lost =
       (wgpu_callback_info){.mode = WGPU_MODE_SPONTANEOUS, .callback = (void (*)(void))on_lost, .user1 = device};
@@ -134,11 +130,14 @@ static tsr_status request_device(tsri_wgpu_device *device, double timeout_ms) {
   return TSR_OK;
 }
 
-tsr_status tsri_wgpu_native_device_open(uint32_t index, double timeout_ms, tsri_wgpu_device **out_device) {
+tsr_status tsri_wgpu_native_device_open(uint32_t index, bool wants_matrices, double timeout_ms,
+                                        tsri_wgpu_device **out_device) {
   tsri_wgpu_device *device = tsri_calloc(1, sizeof *device);
   if (!device) return tsri_wgpu_fail(TSR_ERR_OUT_OF_MEMORY, "no host memory for a device's record");
-  tsr_status status = tsri_wgpu_find_adapter(index, timeout_ms, &device->instance, &device->adapter);
-  if (status == TSR_OK) status = request_device(device, timeout_ms);
+  tsr_status status = wants_matrices
+                          ? tsri_wgpu_find_matrix_adapter(index, timeout_ms, &device->instance, &device->adapter)
+                          : tsri_wgpu_find_adapter(index, false, timeout_ms, &device->instance, &device->adapter);
+  if (status == TSR_OK) status = request_device(device, wants_matrices, timeout_ms);
   if (status == TSR_ERR_TIMEOUT)
     return status;  // the answer may still arrive and writes to the record, so it is not
                     // freed

@@ -99,7 +99,7 @@ static void compile_for_null(const tsri_kernel *kernel, void *context) {
 TEST(every_kernel_compiles_as_wgsl_with_f16_and_subgroups) {
   fixture f = fixture_open();
   null_compiler c = {.options = f.emit};
-  tsr_status status = tsri_wgpu.device_open(WGPU_NULL_INDEX, 10000, &c.device);
+  tsr_status status = tsri_wgpu.device_open(WGPU_NULL_INDEX, false, 10000, &c.device);
   fixture_close(&f);
   if (status != TSR_OK) SKIP("the WebGPU library has no null backend");
   c.options.f16 = c.options.subgroups = c.options.subgroup_shuffle = true;

@@ -89,8 +89,14 @@ typedef struct webgpu_arithmetic {
   bool fuses;          // fma rounds once
   bool has_subgroups;  // shuffles, among as many consecutive items as the adapter says
   bool has_half;       // f16 is available, and converts to and from f32 exactly as the CPU does
+  int matrix_side;     // of subgroup matrices of f16 (tsri_webgpu_probe_matrices); 0: there are none
 } webgpu_arithmetic;
 tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic);
+// The side of the largest subgroup matrices of f16 whose sums of f32 are exact for integers; 0: there are none. For a device that
+// was opened with them and has f16 and subgroups.
+int tsri_webgpu_probe_matrices(webgpu_device *device);
+// Writes the kernel, of one binding, that tests subgroup matrices of this side by a subgroup of so many items. Returns its length.
+size_t tsri_webgpu_matrix_probe(int side, uint32_t items, char *text, size_t text_bytes);
 
 // --- event.c --------------------------------------------------------------------------------------------------------
 

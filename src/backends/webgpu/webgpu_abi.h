@@ -81,6 +81,15 @@ typedef struct wgpu_adapter_options {
   wgpu_object surface;
 } wgpu_adapter_options;
 
+// Dawn's chained struct of toggles, for an adapter or a device.
+typedef struct wgpu_toggles {
+  wgpu_chain chain;
+  size_t enabled_count;
+  const char *const *enabled;
+  size_t disabled_count;
+  const char *const *disabled;
+} wgpu_toggles;
+
 typedef struct wgpu_limits {
   const wgpu_chain *next;
   uint32_t textures[4], bind_groups, bind_groups_and_vertex_buffers, bindings_per_group;
@@ -100,6 +109,19 @@ typedef struct wgpu_adapter_info {
   uint32_t backend, type, vendor_id, device_id, subgroup_min, subgroup_max;
   uint32_t more[16];
 } wgpu_adapter_info;
+
+// Dawn's sizes of subgroup matrices: m x k times k x n. Chained to wgpu_adapter_info.
+typedef struct wgpu_matrix_config {
+  uint32_t component, result, m, n, k;
+} wgpu_matrix_config;
+
+enum { WGPU_MATRIX_F32 = 1, WGPU_MATRIX_F16 = 2 };
+
+typedef struct wgpu_matrix_configs {
+  wgpu_chain chain;
+  size_t count;
+  const wgpu_matrix_config *configs;
+} wgpu_matrix_configs;
 
 typedef struct wgpu_device_descriptor {
   const wgpu_chain *next;

@@ -18,6 +18,7 @@
 #ifndef TSRI_WEBGPU_API_H
 #define TSRI_WEBGPU_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,9 @@ enum {
   TSRI_WGPU_SUBGROUPS = 1u << 1,  // subgroups
   TSRI_WGPU_TIMES = 1u << 2       // timestamp-query
 };
+
+// Square subgroup matrices of this side, of f16 with sums of f32.
+enum { TSRI_WGPU_MATRIX_16 = 1u << 0, TSRI_WGPU_MATRIX_8 = 1u << 1 };
 
 enum { TSRI_WGPU_GPU = 0, TSRI_WGPU_INTEGRATED = 1, TSRI_WGPU_SOFTWARE = 2 };
 
@@ -80,8 +84,8 @@ typedef struct tsri_wgpu_api {
   uint32_t (*adapter_count)(void);
   tsr_status (*adapter_info)(uint32_t index, tsri_wgpu_adapter *out_adapter);
 
-  // Opens a device with all the adapter's limits and features.
-  tsr_status (*device_open)(uint32_t index, double timeout_ms, tsri_wgpu_device **out_device);
+  // Opens a device with all the adapter's limits and features; with subgroup matrices, if it has them, only if wants_matrices.
+  tsr_status (*device_open)(uint32_t index, bool wants_matrices, double timeout_ms, tsri_wgpu_device **out_device);
   void (*device_close)(tsri_wgpu_device *device);
   // Returns TSR_OK, or what went wrong since the last call: an uncaptured error (TSR_ERR_INTERNAL,
   // TSR_ERR_OUT_OF_MEMORY), or TSR_ERR_DEVICE_LOST.
@@ -128,6 +132,11 @@ typedef struct tsri_wgpu_api {
   tsr_status (*time_write)(tsri_wgpu_device *device, uint32_t slot);
   // The stamps from 0 to the highest that was written, in nanoseconds of the device's clock, when all submitted work is done.
   tsr_status (*times_read)(tsri_wgpu_device *device, uint64_t *out_ns, double timeout_ms);
+
+  // --- Optional: subgroup matrices. NULL: there are none. ---
+
+  // The sizes that the device has: bits TSRI_WGPU_MATRIX_…
+  uint32_t (*matrices)(tsri_wgpu_device *device);
 } tsri_wgpu_api;
 
 // The table in use. Tests replace entries to simulate a failing library.

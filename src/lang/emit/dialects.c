@@ -18,5 +18,6 @@ tsri_fragment_test tsri_emit_fragment_test(const tsri_emitter *emitter) {
   if (emitter->emit == tsri_emit_hip) return tsri_emit_fragments_hip;
   if (emitter->emit == tsri_emit_metal) return tsri_emit_fragments_metal;
   if (emitter->emit == tsri_emit_opencl) return tsri_emit_fragments_opencl;
+  if (emitter->emit == tsri_emit_wgsl) return tsri_emit_fragments_wgsl;
   return emitter->emit == tsri_emit_cuda ? tsri_emit_fragments_cuda : NULL;
 }

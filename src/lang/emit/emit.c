@@ -87,13 +87,17 @@ static tsri_collectives_options collectives_of(const tsri_emitter *emitter, cons
 }
 
 // What the dialect lacks, less what this device has. In WGSL, f16 is a type of elements.
-static tsri_storage_lacks storage_lacks_of(const tsri_emitter *emitter, const tsri_emit_options *options) {
+static tsri_storage_lacks storage_lacks_of(const tsri_emitter *emitter, const tsri_kernel *kernel,
+                                           const tsri_emit_options *options) {
   tsri_storage_lacks lacks = tsri_lacks_of(emitter->name).storage;
   if (options->storage8) lacks.in_buffers &= ~TSRI_STORAGE_BYTES;
   if (options->storage16) lacks.in_buffers &= ~TSRI_STORAGE_HALVES;
   if (options->i8) lacks.in_shared &= ~TSRI_STORAGE_BYTES;
   if (options->i16) lacks.in_shared &= ~TSRI_STORAGE_HALVES;
-  if (options->f16 && emitter->emit == tsri_emit_wgsl) lacks.in_buffers &= ~(1u << TSR_F16);
+  if (options->f16 && emitter->emit == tsri_emit_wgsl) {
+    lacks.in_buffers &= ~(1u << TSR_F16);
+    if (kernel->fragment_count > 0) lacks.in_shared &= ~(1u << TSR_F16);  // fragments are loaded from elements of f16
+  }
   return lacks;
 }
 
@@ -160,7 +164,7 @@ static tsr_status lower(const tsri_emitter *emitter, const tsri_kernel *kernel, 
     take(made, out_lowered);
   }
   if (status == TSR_OK && has_small_elements(kernel)) {
-    tsri_storage_lacks lacks = storage_lacks_of(emitter, options);
+    tsri_storage_lacks lacks = storage_lacks_of(emitter, kernel, options);
     status = tsri_lower_storage(*out_lowered ? *out_lowered : kernel, lacks, &made);
     take(made, out_lowered);
   }

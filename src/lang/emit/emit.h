@@ -119,6 +119,7 @@ bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options
 bool tsri_emit_fragments_opencl(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_hip(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_metal(const tsri_kernel *kernel, const tsri_emit_options *options);
+bool tsri_emit_fragments_wgsl(const tsri_kernel *kernel, const tsri_emit_options *options);
 
 // The emitters of this library (dialects.c; in web pages dialects_wasm.c), in the order of TSRI_DIALECTS; the one after the last has no name. tsri_emitter_names: each after a blank.
 extern const tsri_emitter tsri_emitters[];

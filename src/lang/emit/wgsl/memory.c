@@ -26,8 +26,10 @@ void tsri_wgsl_plan_arrays(tsri_wgsl *w) {
     w->buffers[i] = plan_buffer(w, &k->buffers[i], tsri_ir_access_lanes(k, TSRI_SPACE_BUFFER, i));
   }
   for (uint32_t i = 0; i < k->shared_count; i++) {
-    w->shared[i] = (tsri_wgsl_array){.lanes = 1, .is_atomic = k->shared[i].is_atomic};
+    w->shared[i] =
+        (tsri_wgsl_array){.lanes = 1, .is_atomic = k->shared[i].is_atomic, .is_half = k->shared[i].storage == TSR_F16};
   }
+  tsri_wgsl_plan_fragments(w);
 }
 
 tsri_wgsl_array tsri_wgsl_held(const tsri_wgsl *w, tsri_ir_space space, uint32_t object) {
@@ -76,7 +78,17 @@ static void put_vector_element(tsri_wgsl *w, const wgsl_place *p) {
 
 // --- Loads ----------------------------------------------------------------------------------------------------------
 
+// The word at `lane`, of an array that holds its two halves.
+static void put_joined(tsri_wgsl *w, const wgsl_place *p, uint32_t lane) {
+  tsri_wgsl_put(w, "bitcast<u32>(vec2<f16>(%a[(at%u << 1u) + %uu], ", p->space, p->object, p->id, 2 * lane);
+  tsri_wgsl_put(w, "%a[(at%u << 1u) + %uu]))", p->space, p->object, p->id, 2 * lane + 1);
+}
+
 static void put_read(tsri_wgsl *w, const wgsl_place *p, uint32_t lane) {
+  if (p->held.has_halves) {
+    put_joined(w, p, lane);
+    return;
+  }
   bool has_call = p->held.is_atomic || p->held.is_half;
   if (has_call) tsri_builder_string(&w->body, p->held.is_half ? "f32(" : "atomicLoad(&");
   put_element(w, p, lane);
@@ -116,12 +128,29 @@ void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
 
 // --- Stores ---------------------------------------------------------------------------------------------------------
 
+// Stores the two halves of each word.
+static void put_split(tsri_wgsl *w, const wgsl_place *p, uint32_t value) {
+  for (uint32_t lane = 0; lane < p->lanes; lane++) {
+    tsri_wgsl_put(w, "%ilet h%u_%u = bitcast<vec2<f16>>(%e", p->id, lane, value);
+    if (p->lanes > 1) tsri_wgsl_put(w, ".%c", "xyzw"[lane]);
+    tsri_builder_string(&w->body, ");\n");
+    for (uint32_t half = 0; half < 2; half++) {
+      tsri_wgsl_put(w, "%i%a[(at%u << 1u) + %uu] = ", p->space, p->object, p->id, 2 * lane + half);
+      tsri_wgsl_put(w, "h%u_%u.%c;\n", p->id, lane, "xy"[half]);
+    }
+  }
+}
+
 void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt) {
   tsri_ir_type type = w->kernel->exprs[stmt->value].type;
   uint32_t id = (uint32_t)(stmt - w->kernel->stmts) + w->kernel->expr_count;
   wgsl_place p = place_of(w, (tsri_ir_space)stmt->space, stmt->object, type.lanes, id);
   bool is_vector = p.lanes > 1 && p.held.lanes == p.lanes;
   put_index_let(w, &p, stmt->index);
+  if (p.held.has_halves) {
+    put_split(w, &p, stmt->value);
+    return;
+  }
   for (uint32_t lane = 0; lane < (is_vector ? 1 : p.lanes); lane++) {
     tsri_wgsl_put_line(w, p.held.is_atomic ? "atomicStore(&" : "");
     if (is_vector) {

@@ -128,6 +128,7 @@ static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
       put_shuffle(w, s);
       break;
     default:
+      if (s->kind >= TSRI_STMT_FRAGMENT_FIRST) tsri_wgsl_put_fragment_stmt(w, s);
       break;
   }
 }

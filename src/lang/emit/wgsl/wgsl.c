@@ -38,6 +38,7 @@ static const char *buffer_element(const tsri_wgsl *w, uint32_t index) {
   tsri_wgsl_array held = w->buffers[index];
   tsr_dtype storage = (tsr_dtype)w->kernel->buffers[index].storage;
   if (held.is_atomic) return storage == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
+  if (held.has_halves) return "f16";
   if (held.is_half) return held.lanes == 4 ? "vec4<f16>" : held.lanes == 2 ? "vec2<f16>" : "f16";
   return tsri_wgsl_type((tsri_ir_type){(uint8_t)storage, held.lanes});
 }
@@ -63,9 +64,11 @@ static void put_shared(tsri_wgsl *w, tsri_builder *out) {
     tsr_dtype dtype = (tsr_dtype)k->shared[i].storage;
     const char *element = tsri_wgsl_type((tsri_ir_type){(uint8_t)dtype, 1});
     if (w->shared[i].is_atomic) element = dtype == TSR_I32 ? "atomic<i32>" : "atomic<u32>";
+    if (w->shared[i].has_halves || w->shared[i].is_half) element = "f16";
     tsri_builder_string(out, "var<workgroup> ");
     tsri_wgsl_put_array(w, out, TSRI_SPACE_SHARED, i);
-    tsri_builder_add(out, ": array<%s, %" PRIu32 ">;\n", element, k->shared[i].count);
+    tsri_builder_add(out, ": array<%s, %" PRIu32 ">;\n", element,
+                     k->shared[i].count * (w->shared[i].has_halves ? 2 : 1));
   }
 }
 
@@ -129,21 +132,27 @@ static void put_variables(tsri_wgsl *w, tsri_builder *out) {
   }
 }
 
+// Whether the text names f16.
+static bool has_halves(const tsri_wgsl *w) {
+  bool has = w->kernel->fragment_count > 0;
+  for (uint32_t i = 0; i < w->kernel->buffer_count; i++) has = has || w->buffers[i].is_half;
+  return has;
+}
+
 static void assemble(tsri_wgsl *w, tsri_builder *out, const char *entry) {
   tsri_builder declarations = {0}, function = {0};
   tsri_wgsl_plan_arrays(w);
   tsri_wgsl_put_block(w, w->kernel->body);
 
-  for (uint32_t i = 0, done = 0; i < w->kernel->buffer_count && !done; i++) {
-    if (w->buffers[i].is_half) tsri_builder_string(out, "enable f16;\n");
-    done = w->buffers[i].is_half;
-  }
+  if (has_halves(w)) tsri_builder_string(out, "enable f16;\n");
   // Our own analysis says where all items of a subgroup arrive.
   if (w->has_shuffles) tsri_builder_string(out, "enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n");
+  tsri_wgsl_put_fragment_directives(w, out);
   put_buffers(w, &declarations);
   put_shared(w, &declarations);
   put_head(w, &function, entry);
   put_variables(w, &function);
+  tsri_wgsl_put_fragments(w, &function);
   const tsri_builder *parts[] = {&declarations, &w->helpers, &function, &w->body};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) tsri_builder_append(out, parts[i]);
   tsri_builder_string(out, "}\n");

@@ -7,6 +7,7 @@
 //   emit/wgsl/memory.c   how arrays are held; loads, stores, atomics
 //   emit/wgsl/expr.c     expressions
 //   emit/wgsl/stmt.c     statements
+//   emit/wgsl/fragment.c matrix fragments
 //
 // The module has one entry point. Group 0 holds the buffers at bindings 0, 1, …, then a
 // uniform buffer of 32-bit words: TSRI_WGSL_SYSTEM_WORDS of the launcher's (below), then the kernel's parameters.
@@ -52,7 +53,8 @@ typedef enum tsri_wgsl_fold {
 typedef struct tsri_wgsl_array {
   uint8_t lanes;  // elements in a vector of the declaration
   bool is_atomic;
-  bool is_half;  // elements are WGSL's f16, which the device converts as we would
+  bool is_half;     // elements are WGSL's f16, which the device converts as we would
+  bool has_halves;  // elements are words, each of which is declared as two f16, the lower half first
 } tsri_wgsl_array;
 
 typedef struct tsri_wgsl {
@@ -120,6 +122,14 @@ tsri_wgsl_array tsri_wgsl_held(const tsri_wgsl *w, tsri_ir_space space, uint32_t
 void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr);
 void tsri_wgsl_put_store(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt);
+
+// --- Fragments ------------------------------------------------------------------------------------------------------
+
+// Changes how the arrays that fragments are loaded from and stored to are held.
+void tsri_wgsl_plan_fragments(tsri_wgsl *w);
+void tsri_wgsl_put_fragment_directives(const tsri_wgsl *w, tsri_builder *out);
+void tsri_wgsl_put_fragments(tsri_wgsl *w, tsri_builder *out);
+void tsri_wgsl_put_fragment_stmt(tsri_wgsl *w, const tsri_ir_stmt *s);
 
 // --- Expressions and statements -------------------------------------------------------------------------------------
 
