@@ -153,6 +153,9 @@ target_include_directories(tessera_test_support PUBLIC src tests tests/support $
 target_link_libraries(tessera_test_support PUBLIC
   tessera_static standin_kernels ${CMOCKA_LIBRARY} Threads::Threads ${TESSERA_MATH_LIBRARY})
 tessera_set_warnings(tessera_test_support)
+if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+  target_compile_options(tessera_test_support PRIVATE "$<$<CONFIG:Release>:-O1>") # as the test files below
+endif()
 
 find_program(VALGRIND valgrind)
 mark_as_advanced(VALGRIND)
