@@ -331,7 +331,8 @@ tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device)
   if (!out_device) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: out_device is NULL");
   *out_device = NULL;
   const tsr_device_desc defaults = {0};
-  tsri_error_record before;  // a device that is passed over, or a feature that it turns out not to have, is no error of this call
+  // A device that is passed over, or a feature that it turns out not to have, is no error of this call.
+  tsri_error_record before;
   tsri_error_keep(&before);
   if (!desc) desc = &defaults;
   tsr_status status = check_desc(desc);
