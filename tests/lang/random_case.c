@@ -19,7 +19,7 @@ uint64_t random_case_count(uint64_t otherwise) {
   enum { MORE = 5 };
   return number_from("TSR_RANDOM_COUNT", test_sample(0) == 1 ? MORE * otherwise : otherwise);
 }
-uint64_t random_case_first_seed(void) { return number_from("TSR_RANDOM_SEED", 1); }
+uint64_t random_case_first_seed(uint64_t otherwise) { return number_from("TSR_RANDOM_SEED", otherwise); }
 
 // --- A case ---------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A random kernel with its inputs, and the results of plain C: the basis of the random tests of every dialect.
 //
-// TSR_RANDOM_COUNT is the number of kernels that a test runs, TSR_RANDOM_SEED the first seed (1). With TSR_TEST_SAMPLE=1 a test
+// TSR_RANDOM_COUNT is the number of kernels that a test runs, TSR_RANDOM_SEED the first seed. With TSR_TEST_SAMPLE=1 a test
 // runs five times as many as usual.
 #ifndef TESSERA_RANDOM_CASE_H
 #define TESSERA_RANDOM_CASE_H
@@ -20,7 +20,7 @@ typedef struct random_case {
 } random_case;
 
 uint64_t random_case_count(uint64_t otherwise);
-uint64_t random_case_first_seed(void);
+uint64_t random_case_first_seed(uint64_t otherwise);
 
 // `features` are random_features. The caller calls random_case_deinit.
 void random_case_init(random_case *c, uint64_t seed, uint32_t features);

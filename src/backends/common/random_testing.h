@@ -25,15 +25,15 @@ static inline void run_random_kernel(const fixture *f, random_case *c, bool flus
   fixture_discard(f, &k);
 }
 
-// Runs `standard` of them, or as many as TSR_RANDOM_COUNT says, with the options of `f->emit`. The device is closed before a skip.
-static inline void run_random_kernels(fixture *f, uint64_t standard) {
+// Runs `standard` of them, or as many as TSR_RANDOM_COUNT says, with the options of `f->emit`. `from`: the first seed, unless TSR_RANDOM_SEED names it. The device is closed before a skip.
+static inline void run_random_kernels(fixture *f, uint64_t from, uint64_t standard) {
   random_denormals denormals = measure_denormals(f);
   const char *missing = emit_device_c.missing() ? emit_device_c.missing() : denormals_missing(denormals);
   if (missing) {
     fixture_close(f);
     SKIP(missing);
   }
-  uint64_t count = random_case_count(standard), first = random_case_first_seed();
+  uint64_t count = random_case_count(standard), first = random_case_first_seed(from);
   int done = 0;
   for (uint64_t seed = first; seed < first + count; seed++) {
     random_case c;

@@ -139,7 +139,7 @@ static int run_seed(const fixture *f, uint64_t seed, random_denormals denormals)
 static void run_seeds(bool shuffles, uint64_t from, uint64_t standard) {
   random_denormals denormals;
   fixture f = open_for_random(false, shuffles, &denormals);
-  uint64_t count = random_case_count(standard), first = getenv("TSR_RANDOM_SEED") ? random_case_first_seed() : from;
+  uint64_t count = random_case_count(standard), first = random_case_first_seed(from);
   int done = 0;
   for (uint64_t seed = first; seed < first + count; seed++) done += run_seed(&f, seed, denormals);
   printf("  %d kernels\n", done);
