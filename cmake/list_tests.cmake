@@ -38,8 +38,11 @@ function(add_line test program arguments)
     list(APPEND labels threads)
   endif()
   set(environment "\${test_environment}")
-  if(test MATCHES "^(backends\\.(opencl|vulkan)|lang|runtime)\\.") # drivers compile kernels as for users (testing.cmake)
-    string(APPEND environment ";POCL_EXTRA_BUILD_FLAGS=;GALLIVM_PERF=\${pocl_as_installed}")
+  if(test MATCHES "^(backends\\.(opencl|vulkan)|lang|runtime)\\.") # drivers optimise kernels as for users (testing.cmake)
+    string(APPEND environment ";POCL_EXTRA_BUILD_FLAGS=;GALLIVM_PERF=")
+  endif()
+  if(test MATCHES "^(backends\\.opencl|lang)\\.") # with PoCL as users have it (pocl.cmake)
+    string(APPEND environment "\${pocl_as_installed}")
   endif()
   string(APPEND text "add_test([==[${test}]==] ${emulator} [==[${program}]==] ${arguments})\n"
     "set_tests_properties([==[${test}]==] PROPERTIES LABELS \"${labels}\" SKIP_RETURN_CODE 77 TIMEOUT ${timeout} "

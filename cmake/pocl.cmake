@@ -3,7 +3,7 @@
 # For each program PoCL parses Clang's opencl-c.h, 14,000 declarations, most of them for vectors: half of the time that a kernel takes to compile. It looks for its files beside its
 # library (../../share/pocl), so a copy of the library is put beside a header without the declarations that our kernels do not use. A kernel that uses one of them fails to compile there.
 # Each process that compiles a kernel also reads PoCL's functions, 10 MB of LLVM's bitcode and three quarters of the time of a small kernel: without those of vectors they are 1.6 MB.
-# Tests of the OpenCL backend, of the runtime and of tests/lang use PoCL as it is installed (list_tests.cmake).
+# Tests of the OpenCL backend and of tests/lang use PoCL as it is installed (list_tests.cmake).
 
 # Makes the copy in `folder`. Sets `out` to a folder for OCL_ICD_VENDORS: the drivers that are installed, with the copy in place of PoCL; empty if PoCL is not in Debian's places.
 # All builds share the copy, and one may be configured while tests of another use it: nothing is written again that is there.
