@@ -5,7 +5,7 @@
 
 #include <tessera/tessera.h>
 
-enum { TOKENS = 3, SIZE = 512, HIDDEN = 1024 };
+enum { TOKENS = 3, SIZE = 256, HIDDEN = 512 };
 
 static const struct {
   const char *name;
