@@ -55,7 +55,7 @@ function(tessera_library_sources out)
   tessera_leave_out_other_systems(found)
   if(TESSERA_IS_WASM)
     tessera_leave_out_drivers(found)
-    list(FILTER found EXCLUDE REGEX "/webgpu/native[a-z_]*\\.c$") # browser_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/webgpu/native[a-z_]*\\.c$|/webgpu/matrix\\.c$|/emit/wgsl/fragment\\.c$") # browser_wasm.c, matrix_wasm.c and fragment_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/cpu/lines/|/cpu/attention/|/cpu/product/(columns|direct|deep|outer|quant_rows|rows|dots|group_rows|group_lines|split)\\.c$") # lines_wasm.c, attention_wasm.c and product/ways_wasm.inc in their place
     list(FILTER found EXCLUDE REGEX "/cpu/rows/index_ranges\\.c$") # rows/index_ranges_wasm.inc in its place
     list(FILTER found EXCLUDE REGEX "/src/saved/(again|attributes|expression|format|load|names|optimisers|place|save|write)[a-z_]*\\.c$|/graph/trace\\.c$|/train/optim_trace\\.c$") # pages have no files; trace_wasm.c and optim_trace_wasm.c in place of both

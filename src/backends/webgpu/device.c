@@ -90,8 +90,7 @@ static void fill_limits(const webgpu_device *device, const webgpu_arithmetic *ar
   if (side > 0) out->fragments[out->fragment_count++] = (tsr_fragment_size){TSR_F16, side, side, side};
 }
 
-// Opens the adapter, with subgroup matrices if wanted and if it has any.
-static tsr_status open_handle(webgpu_device *device, int index, bool wants_matrices) {
+tsr_status tsri_webgpu_open_handle(webgpu_device *device, int index, bool wants_matrices) {
   double timeout = webgpu_milliseconds(device->timeout_ns);
   if (timeout > OPEN_TIMEOUT_MS) timeout = OPEN_TIMEOUT_MS;
   tsr_status status = tsri_wgpu.device_open((uint32_t)index, wants_matrices, timeout, &device->handle);
@@ -102,35 +101,21 @@ static tsr_status open_handle(webgpu_device *device, int index, bool wants_matri
   return status;
 }
 
-static void close_handle(webgpu_device *device) {
+void tsri_webgpu_close_handle(webgpu_device *device) {
   if (device->uniform) tsri_wgpu.buffer_destroy(device->handle, device->uniform);
   if (device->handle) tsri_wgpu.device_close(device->handle);
   device->uniform = NULL;
   device->handle = NULL;
 }
 
-// Subgroup matrices are an experiment of the library, so only a device that multiplies by them is opened with them: a second
-// one, which takes the first one's place if their results are right.
-static void try_matrices(webgpu_device *device, int index, webgpu_arithmetic *arithmetic) {
-  webgpu_device first = {.handle = device->handle, .uniform = device->uniform};
-  device->handle = NULL;
-  device->uniform = NULL;
-  if (open_handle(device, index, true) == TSR_OK) arithmetic->matrix_side = tsri_webgpu_probe_matrices(device);
-  if (arithmetic->matrix_side > 0) {
-    close_handle(&first);
-    return;
-  }
-  close_handle(device);
-  device->handle = first.handle;
-  device->uniform = first.uniform;
-}
-
 static tsr_status open_parts(webgpu_device *device, int index, const char *native, webgpu_arithmetic *arithmetic) {
-  tsr_status status = open_handle(device, index, false);
+  tsr_status status = tsri_webgpu_open_handle(device, index, false);
   if (status == TSR_OK) status = tsri_webgpu_probe(device, arithmetic);
   if (status != TSR_OK) return status;
-  bool can_have_matrices = arithmetic->has_half && arithmetic->has_subgroups && tsri_wgpu.matrices;
-  if (can_have_matrices && tsri_native_allows(native, "subgroup_matrix")) try_matrices(device, index, arithmetic);
+  bool can_have_matrices = arithmetic->has_half && arithmetic->has_subgroups;
+  if (can_have_matrices && tsri_native_allows(native, "subgroup_matrix")) {
+    tsri_webgpu_try_matrices(device, index, arithmetic);
+  }
   device->params = tsri_calloc(1, WEBGPU_PARAMS_BYTES);
   return device->params ? TSR_OK : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "webgpu: no host memory for parameters");
 }
@@ -169,7 +154,7 @@ void tsri_webgpu_device_close(tsri_device *opaque) {
     if (device->copy_program) tsri_wgpu.program_destroy(handle, device->copy_program);
     if (device->wide_program) tsri_wgpu.program_destroy(handle, device->wide_program);
   }
-  close_handle(device);
+  tsri_webgpu_close_handle(device);
   tsri_webgpu_stamps_close(device);
   tsri_mutex_deinit(&device->lock);
   tsri_free(device->params);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Subgroup matrices: which ones an adapter has, when a device is opened with them, and the kernels that use them. No device of
-// the tests has any, so kernels are compiled by Dawn for its null backend.
+// the tests has any, so kernels are compiled by Dawn for its null backend. matrix_run_test.c runs them with the matrices' functions
+// written out.
 #include <stdlib.h>
 
 #include "backends/webgpu/fixture.h"
@@ -26,7 +27,7 @@ TEST(sizes_are_those_of_f16_with_sums_of_f32) {
 // --- Compiled by Dawn -----------------------------------------------------------------------------------------------
 
 // Dawn wants groups of whole subgroups of the largest size, which is 128 on the null backend.
-enum { NULL_ITEMS = 128, SG = 32 };
+enum { NULL_ITEMS = 128 };
 
 static tsri_wgpu_device *open_null(void) {
   tsri_wgpu_device *device = NULL;
@@ -60,11 +61,11 @@ TEST(dawn_takes_the_kernel_that_tests_matrices) {
   tsri_wgpu.device_close(device);
 }
 
-static tsri_emitted emit_for_units(const tsri_kernel *kernel, int side) {
+static tsri_emitted emit_for_units(const tsri_kernel *kernel, int side, uint32_t subgroup_size) {
   tsr_fragment_size size = {TSR_F16, side, side, side};
   tsri_emit_options options = tsri_emit_defaults_wgsl;
   options.f16 = options.subgroups = options.subgroup_shuffle = options.exact_fma = true;
-  options.subgroup_size = SG;
+  options.subgroup_size = subgroup_size;
   options.fragments = &size;
   options.fragment_count = 1;
   tsri_emitted code;
@@ -75,7 +76,7 @@ static tsri_emitted emit_for_units(const tsri_kernel *kernel, int side) {
 
 static void compile_kernel(tsri_wgpu_device *device, const char *source, const char *name, const char *args, int side) {
   tsri_kernel *kernel = emit_kernel_of("test.tk", source, name, args, false);
-  tsri_emitted code = emit_for_units(kernel, side);
+  tsri_emitted code = emit_for_units(kernel, side, strstr(args, "SG=128") ? 128 : 32);
   uint64_t read_only = strtoull(code.build_options + strlen("read_only="), NULL, 16);
   uint32_t uniform_bytes = (TSRI_WGSL_SYSTEM_WORDS * 4 + code.params_bytes + 15) / 16 * 16;
   compile_text(device, code.data, code.entry, code.buffer_count, read_only, uniform_bytes);
@@ -119,6 +120,16 @@ TEST(dawn_takes_the_product_in_its_variants) {
       compile_kernel(device, source, "matmul_fragments", args, j < 2 ? 16 : 8);
     }
   }
+  tsri_wgpu.device_close(device);
+}
+
+// The smallest heads: with larger ones, shared memory is more than the null backend has.
+TEST(dawn_takes_attention_by_matrices) {
+  static const char *const args = "T=f16 F=f16 X=u32 W=u32 E=f32 DEPTH=16 SIZE=16 ROWS=16 COLS=32 SG=128 WG=128";
+  tsri_wgpu_device *device = open_null();
+  const char *source = tsri_embedded_text("op_attention_tiles", NULL);
+  compile_kernel(device, source, "attention_tiles", args, 16);
+  compile_kernel(device, source, "attention_gradient", args, 16);
   tsri_wgpu.device_close(device);
 }
 

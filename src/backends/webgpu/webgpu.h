@@ -89,12 +89,24 @@ typedef struct webgpu_arithmetic {
   bool fuses;          // fma rounds once
   bool has_subgroups;  // shuffles, among as many consecutive items as the adapter says
   bool has_half;       // f16 is available, and converts to and from f32 exactly as the CPU does
-  int matrix_side;     // of subgroup matrices of f16 (tsri_webgpu_probe_matrices); 0: there are none
+  int matrix_side;     // of subgroup matrices of f16 (tsri_webgpu_try_matrices); 0: there are none
 } webgpu_arithmetic;
 tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic);
-// The side of the largest subgroup matrices of f16 whose sums of f32 are exact for integers; 0: there are none. For a device that
-// was opened with them and has f16 and subgroups.
-int tsri_webgpu_probe_matrices(webgpu_device *device);
+
+// Runs a kernel `probe` in one group: binding 0 is 256 bytes of zeros, of which the first words come back, then a uniform buffer with the input.
+enum { WEBGPU_PROBE_WORDS = 16 };
+tsr_status tsri_webgpu_run_probe(webgpu_device *device, const char *text, const uint32_t input[WEBGPU_PROBE_WORDS],
+                                 uint32_t out_words[WEBGPU_PROBE_WORDS]);
+
+// Opens device->handle and its uniform buffer, with subgroup matrices if they are wanted and there are any.
+tsr_status tsri_webgpu_open_handle(webgpu_device *device, int index, bool wants_matrices);
+void tsri_webgpu_close_handle(webgpu_device *device);  // accepts a device without a handle
+
+// --- matrix.c -------------------------------------------------------------------------------------------------------
+
+// For a device with f16 and subgroups: replaces its handle by one that is opened with subgroup matrices and sets matrix_side, if it has
+// any and they multiply exactly.
+void tsri_webgpu_try_matrices(webgpu_device *device, int index, webgpu_arithmetic *arithmetic);
 // Writes the kernel, of one binding, that tests subgroup matrices of this side by a subgroup of so many items. Returns its length.
 size_t tsri_webgpu_matrix_probe(int side, uint32_t items, char *text, size_t text_bytes);
 
