@@ -432,6 +432,34 @@ TEST(products_of_each_kind_as_loops) { on_the_cpu(products_of_each_kind); }
 
 // --- Tiles ----------------------------------------------------------------------------------------------------------
 
+// The tile for fragments of this side of f16.
+static tsri_fragment_tile tile_with(int side, int64_t m, int64_t n, int64_t k, uint32_t shared_bytes) {
+  static const tsri_backend backend = {.dialect = "wgsl"};
+  tsr_device device = {.backend = &backend};
+  device.limits.max_group_size = 256;
+  device.limits.shared_bytes = shared_bytes;
+  device.limits.subgroup_size = 32;
+  device.limits.fragments[device.limits.fragment_count++] = (tsr_fragment_size){TSR_F16, side, side, side};
+  tsri_product_op op = {.m = m, .n = n, .k = k, .a = {.column = 1}, .b = {.column = 1}};
+  tsri_fragment_tile tile = {.tile_m = 0};
+  CHECK(!tsri_fragment_tile_choose(&device, &op, TSR_BF16, &tile));
+  if (tsri_fragment_tile_choose(&device, &op, TSR_F16, &tile)) {
+    CHECK_EQ_INT(tile.fragment.m, side);
+    CHECK(tsri_fragment_tile_items(&tile) <= 256);
+    CHECK(tsri_fragment_tile_shared_bytes(&tile) <= shared_bytes);
+  }
+  return tile;
+}
+
+// The figures of WebGPU: at least 16 KiB of shared memory, mostly 32, and groups of 256 items.
+TEST(tiles_of_subgroup_matrices_fit_in_the_shared_memory_of_webgpu) {
+  CHECK_EQ_INT(tile_with(16, 4096, 4096, 4096, 32768).tile_n, 128);
+  CHECK_EQ_INT(tile_with(8, 4096, 4096, 4096, 32768).tile_n, 64);
+  CHECK_EQ_INT(tile_with(8, 4096, 4096, 4096, 16384).tile_n, 64);
+  CHECK_EQ_INT(tile_with(8, 16, 4096, 4096, 16384).tile_m, 16);
+  CHECK_EQ_INT(tile_with(16, 4096, 4096, 4096, 16384).tile_m, 0);  // not even the smallest one
+}
+
 // The figures of a large GPU.
 static tsri_fragment_tile tile_for(int64_t m, int64_t n, int64_t k, uint32_t shared_bytes) {
   static const tsri_backend backend = {.dialect = "spirv"};

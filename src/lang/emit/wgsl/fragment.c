@@ -20,7 +20,10 @@ bool tsri_emit_fragments_wgsl(const tsri_kernel *kernel, const tsri_emit_options
   }
   for (uint32_t i = 1; i < kernel->stmt_count && ok; i++) {
     const tsri_ir_stmt *s = &kernel->stmts[i];
-    if (is_memory(s)) ok = !tsri_ir_array_of(kernel, (tsri_ir_space)s->space, s->object)->is_atomic;
+    if (!is_memory(s)) continue;
+    ok = !tsri_ir_array_of(kernel, (tsri_ir_space)s->space, s->object)->is_atomic;
+    if (s->space == TSRI_SPACE_BUFFER && options->wide_unaligned)
+      ok = false;  // GPUs want rows at multiples of 16 bytes
   }
   return ok;
 }

@@ -74,12 +74,13 @@ TEST(words_that_fragments_are_loaded_from_are_stored_as_two_halves) {
 }
 
 TEST(fragments_are_loops_where_something_is_missing) {
-  tsri_emit_options lacking[4];
-  for (int i = 0; i < 4; i++) lacking[i] = unit_options();
+  tsri_emit_options lacking[5];
+  for (int i = 0; i < 5; i++) lacking[i] = unit_options();
   lacking[0].f16 = false;
   lacking[1].subgroups = false;
   lacking[2].fragment_count = 0;
-  for (int i = 0; i < 4; i++) {
+  lacking[4].wide_unaligned = true;
+  for (int i = 0; i < 5; i++) {
     tsri_emitted code = emit(i == 3 ? "T=bf16" : "", &lacking[i]);  // matrices of bf16 are not in WGSL
     CHECK(!strstr(code.data, "subgroup_matrix"));
     tsri_emitted_deinit(&code);
