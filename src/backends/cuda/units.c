@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/cuda/own_chain.h"
 #include "backends/cuda/own_texts.h"
 #include "backends/cuda/units_tile.h"
 #include "core/alloc.h"
-#include "core/builder.h"
 #include "core/log.h"
 
 enum {
@@ -97,26 +97,6 @@ uint32_t tsri_cuda_units_shared_bytes(const units_tile *tile) {
   return (uint32_t)(strips > sums ? strips : sums) + SLACK;
 }
 
-// The text of the kernel after what its parts need (units.cu); it is freed by the caller. NULL: host memory is out.
-static char *text_with(const units_parts *parts) {
-  const tsri_chain_function *chain = parts->chain;
-  tsri_builder builder = {0};
-  if (parts->has_sums) tsri_builder_string(&builder, "#define SUMS\n");
-  if (chain) {
-    tsri_builder_string(&builder, chain->text);
-    tsri_builder_add(&builder, "#define CHAIN_INPUTS %d\n#define CHAIN(x, inputs, y) %s(x", chain->input_count,
-                     chain->entry);
-    for (int i = 0; i < chain->input_count; i++) tsri_builder_add(&builder, ", inputs + %d", i);
-    tsri_builder_string(&builder, ", y");
-    if (chain->word_count > 0) tsri_builder_add(&builder, ", *(const %s_params *)p.words", chain->entry);
-    tsri_builder_string(&builder, ")\n");
-  }
-  tsri_builder_string(&builder, (const char *)tsri_cuda_units_text);
-  if (!builder.has_failed) return builder.text;
-  tsri_builder_deinit(&builder);
-  return NULL;
-}
-
 bool tsri_cuda_units_build(const cuda_device *device, const units_tile *tile, int layout, const units_parts *parts,
                            cuda_own_kernel *kernel) {
   if (kernel->function || kernel->has_failed) return !kernel->has_failed;
@@ -127,17 +107,17 @@ bool tsri_cuda_units_build(const cuda_device *device, const units_tile *tile, in
                          tile->down * tile->across, tile->across, tile->columns, tile->parts, layout / 2, layout % 2,
                          parts->chain ? parts->chain->options : "");
   if (is_group) snprintf(options + written, sizeof options - (size_t)written, " -DGROUPED=%d", parts->most_grouped);
-  char *text_of_parts = parts->chain || parts->has_sums ? text_with(parts) : NULL;
-  if ((parts->chain || parts->has_sums) && !text_of_parts) return false;
+  char *all = tsri_cuda_text_with_chain(parts->chain, parts->has_sums ? "#define SUMS\n" : "", tsri_cuda_units_text);
+  if (!all) return false;
   const cuda_own_text text = {
-      .text = text_of_parts ? (const unsigned char *)text_of_parts : tsri_cuda_units_text,
+      .text = (const unsigned char *)all,
       .name = is_group ? "tsrk_product_group" : "tsrk_product_units",
       .target = "sm_90a",  // "a": wgmma is one of the instructions that only this architecture has and newer ones lack
       .options = options,
       .what = "products of f32 by matrix units",
       .shared_bytes = tsri_cuda_units_shared_bytes(tile)};
   bool is_built = tsri_cuda_own_build(device, &text, kernel);
-  tsri_free(text_of_parts);
+  tsri_free(all);
   return is_built;
 }
 
@@ -184,28 +164,11 @@ units_arguments tsri_cuda_units_arguments(const cuda_product *p, const cuda_prod
   };
 }
 
-// What a kernel with a chain gets, as in units.cu.
-typedef struct chain_arguments {
+// What a kernel gets, as in units.cu.
+typedef struct all_arguments {
   units_arguments product;
-  struct {
-    cu_address at;
-    int32_t by_row, by_column;
-  } inputs[TSRI_CHAIN_INPUTS];
-  cu_address kept;
-  uint32_t words[TSRI_CHAIN_WORDS];
-} chain_arguments;
-
-static chain_arguments arguments_of(const cuda_product *p, const cuda_product_memory *memory) {
-  chain_arguments arguments = {.product = tsri_cuda_units_arguments(p, memory), .kept = memory->kept};
-  const tsri_product_chain *chain = memory->chain;
-  for (int i = 0; chain && i < chain->input_count; i++) {
-    arguments.inputs[i].at = memory->chain_inputs[i];
-    arguments.inputs[i].by_row = chain->inputs[i].by_row;
-    arguments.inputs[i].by_column = chain->inputs[i].by_column;
-  }
-  if (chain) memcpy(arguments.words, chain->words, sizeof arguments.words);
-  return arguments;
-}
+  cuda_chain_arguments chain;
+} all_arguments;
 
 bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_product *p,
                               const cuda_product_memory *memory) {
@@ -218,7 +181,7 @@ bool tsri_cuda_units_multiply(cuda_queue *queue, cuda_units *units, const cuda_p
   cuda_own_kernel *kernel =
       is_special ? special_kernel(units, &parts, number, layout) : &units->kernels[number][layout];
   if (!kernel || !tsri_cuda_units_build(queue->device, tile, layout, &parts, kernel)) return false;
-  chain_arguments arguments = arguments_of(p, memory);
+  all_arguments arguments = {tsri_cuda_units_arguments(p, memory), tsri_cuda_chain_arguments(memory)};
   void *all[] = {&arguments};
   const cuda_kernel_start start = {.function = kernel->function,
                                    .groups = {(uint32_t)(units_divided(p->d.rows, tile->columns) * tile->parts),
