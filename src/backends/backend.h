@@ -267,7 +267,7 @@ enum {
 //
 //   entry(const f32 *x, const f32 *input0, …, f32 *y, entry_params words)
 //
-// which computes one element: x[0], input0[0], … are read and y[0] is written. `words` is a struct of word_count 32-bit words, which have the chain's scalars; it
+// which computes one element: x[0], input0[0], … are read and y[0] is written. Elements of f16 and bf16 are converted to f32 before, and y[0] is rounded after it. `words` is a struct of word_count 32-bit words, which have the chain's scalars; it
 // is missing if there are none. Lives as long as the device and is known by its address.
 typedef struct tsri_chain_function {
   const char *text, *entry, *options;  // options: for the device's compiler
@@ -276,7 +276,7 @@ typedef struct tsri_chain_function {
 
 enum { TSRI_CHAIN_INPUTS = 3, TSRI_CHAIN_WORDS = 24 };
 
-// A tensor of f32 that a chain reads beside the product. by_row and by_column: it is row-major and has the shape of y. by_column only: a contiguous row of n elements. Neither: a single
+// A tensor that a chain reads beside the product, of the dtype of y. by_row and by_column: it is row-major and has the shape of y. by_column only: a contiguous row of n elements. Neither: a single
 // element.
 typedef struct tsri_chain_input {
   tsri_place at;

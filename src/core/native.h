@@ -9,7 +9,7 @@
 // The names that the setting accepts, with their meaning. Backends ask for libraries by these names.
 #define TSRI_NATIVE_LIBRARIES(X)                                             \
   X(cublaslt, "NVIDIA's matrix products, on CUDA")                           \
-  X(wgmma, "products and attention of f32 by Hopper GPUs, on CUDA")          \
+  X(wgmma, "our products and attention for Hopper GPUs, on CUDA")            \
   X(cudnn, "NVIDIA's convolutions and attention, on CUDA")                   \
   X(cooperative_matrix, "matrix products by the GPU's own units, on Vulkan") \
   X(simdgroup_matrix, "matrix products by the GPU's own units, on Metal")    \

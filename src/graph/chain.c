@@ -50,14 +50,14 @@ static uint32_t product_leaf(const tsri_fused *fused, const tsri_value *product)
   return TSRI_NONE;
 }
 
-// Describes a leaf as an input of the chain. False: it is neither in the product's order, nor along its columns, nor a single element.
+// Describes a leaf as an input of the chain. False: it is neither in the product's order, nor along its columns, nor a single element, or has another dtype than the result.
 static bool describe_input(const tsri_leaf *leaf, const tsri_fused *fused, int64_t n, tsri_chain_input *out) {
   const tsri_layout *layout = &leaf->layout;
   const tsr_shape *shape = &fused->root->shape;
   int64_t low = 0, high = 0;
-  if (leaf->dtype != TSR_F32) return false;
+  if (leaf->dtype != fused->root->dtype) return false;
   tsri_layout_span(layout, &low, &high);
-  *out = (tsri_chain_input){.at.offset = (size_t)layout->offset * sizeof(float)};
+  *out = (tsri_chain_input){.at.offset = (size_t)layout->offset * tsr_dtype_bytes(leaf->dtype)};
   if (low == high) return true;
   out->by_column = true;
   out->by_row = tsri_layout_is_contiguous(layout) && layout->count == fused->root->count;
@@ -75,12 +75,14 @@ static bool is_in_order(const tsri_fused *fused, uint32_t product) {
   return true;
 }
 
-// Fills in p->chain but its function and words, and `out_inputs` with the values that the chain reads beside the product.
+// Fills in the product's chain but its function and words, and `out_inputs` with the values that the chain reads beside the product.
 static bool describe_chain(const tsri_plan *plan, const tsri_fusion *fusion, const tsri_value *product,
-                           tsri_product_op *p, const tsri_value **out_inputs) {
+                           tsri_native_op *op, const tsri_value **out_inputs) {
+  tsri_product_op *p = &op->is.product;
   tsri_fused fused;
   p->chain = (tsri_product_chain){.function = NULL};
-  if (plan->nodes[fusion->root].node->dtype != TSR_F32 || tsri_fused_init(plan, fusion, &fused) != TSR_OK) return false;
+  if (plan->nodes[fusion->root].node->dtype != op->result || tsri_fused_init(plan, fusion, &fused) != TSR_OK)
+    return false;
   uint32_t own = product_leaf(&fused, product);
   if ((product && own == TSRI_NONE) || !is_in_order(&fused, own)) return false;
   for (uint32_t i = 0; i < fused.leaf_count; i++) {
@@ -101,6 +103,8 @@ static void put_zero(const tsri_codegen *gen, uint32_t leaf, tsri_builder *build
   tsri_builder_string(builder, "0");
 }
 
+// Elements of f16 and bf16 are converted by the product's kernel, so the function's are f32.
+//
 // kernel chain<WG = 1>(in f32 x[], in f32 leaf0[], …, out f32 y[], f32 num0, …) { f32 val0 = x[0]; …; y[0] = val3; }
 static void put_text(const tsri_codegen *gen, uint32_t own, tsri_builder *builder) {
   const tsri_fused *fused = gen->fused;
@@ -198,6 +202,6 @@ bool tsri_chain_match(const tsri_plan *plan, const tsri_fusion *fusion, const ts
   p->chain.input_count = 0;
   // Few products can have chains; asking first saves describing them.
   return tsri_device_takes(device, &out->op) &&
-         describe_chain(plan, fusion, product, p, &out->values[TSRI_OPERAND_CHAIN]) &&
+         describe_chain(plan, fusion, product, &out->op, &out->values[TSRI_OPERAND_CHAIN]) &&
          tsri_device_takes(device, &out->op) && find_function(plan, fusion, product, p);
 }

@@ -45,34 +45,32 @@ const lt_library tsri_cublaslt = {
     .has_preferences = true,
 };
 
-static cuda_blas *open_blas(const cuda_device *device) {
+// Opens the library. False: it is not there or does not start; the reason is logged.
+static bool open_library(const cuda_device *device, cuda_blas *blas) {
   char trail[600] = "";
-  const lt_library *library = device->vendor->blas;
-  cuda_blas *blas = tsri_calloc(1, sizeof *blas);
-  if (!blas) return NULL;
-  blas->library = library;
+  const lt_library *library = blas->library;
   if (!tsri_cuda_open_library(*library->names, library->entries, &blas->lt, trail, sizeof trail)) {
     tsri_log(TSR_LOG_INFO, "%s: matrix products run without %s (%s)", device->vendor->name, library->title, trail);
-  } else {
-    int code = blas->lt.Create(&blas->handle);
-    if (code == LT_SUCCESS) {
-      tsri_mutex_init(&blas->lock);
-      return blas;
-    }
-    tsri_log(TSR_LOG_WARN, "%s: %s does not start on %s (code %d)", device->vendor->name, library->title, device->name,
-             code);
+    return false;
   }
-  tsri_free(blas);
-  return NULL;
+  int code = blas->lt.Create(&blas->handle);
+  if (code == LT_SUCCESS) return true;
+  blas->handle = NULL;
+  tsri_log(TSR_LOG_WARN, "%s: %s does not start on %s (code %d)", device->vendor->name, library->title, device->name,
+           code);
+  return false;
 }
 
+// What the device's products need. Without the library it is there for our own kernels. NULL: host memory is out.
 static cuda_blas *blas_of(cuda_device *device) {
   tsri_mutex_lock(&device->library_lock);
-  if (!device->blas && !device->blas_has_failed) {
-    device->blas = open_blas(device);
-    device->blas_has_failed = !device->blas;
-  }
+  if (!device->blas) device->blas = tsri_calloc(1, sizeof *device->blas);
   cuda_blas *blas = device->blas;
+  if (blas && !blas->library) {
+    blas->library = device->vendor->blas;
+    tsri_mutex_init(&blas->lock);
+    device->blas_has_failed = device->allows_blas && !open_library(device, blas);
+  }
   tsri_mutex_unlock(&device->library_lock);
   return blas;
 }
@@ -269,26 +267,36 @@ static tsr_status multiply(cuda_queue *queue, cuda_blas *blas, blas_plan *plan, 
                    "%s: a matrix product by %s failed (code %d)", queue->device->name, l->title, code);
 }
 
+// As tsri_cuda_multiply, without the library or for what it has nothing for.
+static tsr_status multiply_by_own(cuda_queue *queue, cuda_blas *blas, const cuda_product *product,
+                                  const cuda_product_memory *memory) {
+  cuda_device *device = queue->device;
+  bool is_for_units = tsri_cuda_units_take(device, product);
+  if (device->units_have_failed || !(is_for_units || tsri_cuda_halves_take(device, product)))
+    return TSR_ERR_UNSUPPORTED;
+  tsri_mutex_lock(&blas->lock);
+  bool is_queued = is_for_units ? tsri_cuda_units_multiply(queue, &blas->units, product, memory)
+                                : tsri_cuda_halves_multiply(queue, &blas->halves, product, memory);
+  tsri_mutex_unlock(&blas->lock);
+  if (!is_queued) device->units_have_failed = true;
+  return is_queued ? TSR_OK : TSR_ERR_UNSUPPORTED;
+}
+
 tsr_status tsri_cuda_multiply(cuda_queue *queue, const cuda_product *product, const cuda_product_memory *memory) {
   cuda_blas *blas = blas_of(queue->device);
   if (!blas) return TSR_ERR_UNSUPPORTED;
+  if (memory->chain || memory->row_sums || !blas->handle) return multiply_by_own(queue, blas, product, memory);
   cu_result code = tsri_cuda_workspace(queue);
   if (code != CU_SUCCESS) {
     return CUDA_FAIL(queue->device, code, TSR_ERR_INTERNAL, "work space of %d bytes for %s", CUDA_WORKSPACE_BYTES,
                      blas->library->title);
   }
   tsri_mutex_lock(&blas->lock);
-  if (memory->chain || memory->row_sums) {
-    bool is_queued = tsri_cuda_units_multiply(queue, &blas->units, product, memory);
-    tsri_mutex_unlock(&blas->lock);
-    if (!is_queued) queue->device->units_have_failed = true;
-    return is_queued ? TSR_OK : TSR_ERR_UNSUPPORTED;
-  }
   blas_plan *plan = plan_for(queue->device, blas, product);
   tsr_status status = plan->is_impossible ? TSR_ERR_UNSUPPORTED : multiply(queue, blas, plan, memory);
   if (status == TSR_ERR_UNSUPPORTED) plan->is_impossible = true;
   tsri_mutex_unlock(&blas->lock);
-  return status;
+  return status == TSR_ERR_UNSUPPORTED ? multiply_by_own(queue, blas, product, memory) : status;
 }
 
 bool tsri_cuda_multiply_group(cuda_queue *queue, const cuda_product *products, const cuda_product_memory *memories,
@@ -303,7 +311,7 @@ bool tsri_cuda_multiply_group(cuda_queue *queue, const cuda_product *products, c
 
 bool tsri_cuda_can_multiply(cuda_device *device, const cuda_product *product) {
   cuda_blas *blas = blas_of(device);
-  if (!blas) return false;
+  if (!blas || !blas->handle) return false;
   tsri_mutex_lock(&blas->lock);
   bool is_possible = !plan_for(device, blas, product)->is_impossible;
   tsri_mutex_unlock(&blas->lock);
@@ -316,7 +324,8 @@ void tsri_cuda_blas_close(cuda_device *device) {
   bool was_pushed = tsri_cuda_enter(device);
   for (int i = 0; i < BLAS_PLAN_SLOTS; i++) destroy_plan(blas, &blas->plans[i]);
   tsri_cuda_units_clear(device, &blas->units);
-  blas->lt.Destroy(blas->handle);
+  tsri_cuda_halves_clear(device, &blas->halves);
+  if (blas->handle) blas->lt.Destroy(blas->handle);
   tsri_cuda_leave(device, was_pushed);
   tsri_mutex_deinit(&blas->lock);
   tsri_free(blas);

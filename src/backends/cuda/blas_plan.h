@@ -6,6 +6,7 @@
 #include "backends/common/disk_cache.h"
 #include "backends/cuda/blas.h"
 #include "backends/cuda/blas_api.h"
+#include "backends/cuda/halves.h"
 #include "backends/cuda/units.h"
 
 enum {
@@ -34,9 +35,10 @@ typedef struct blas_plan {
 struct cuda_blas {
   const lt_library *library;
   lt_entries lt;
-  lt_handle handle;
-  tsri_mutex lock;  // protects what follows
+  lt_handle handle;  // NULL: the library is not there, or not allowed
+  tsri_mutex lock;   // protects what follows
   cuda_units units;
+  cuda_halves halves;
   blas_plan plans[BLAS_PLAN_SLOTS];
 };
 

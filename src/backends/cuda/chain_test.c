@@ -14,13 +14,17 @@ static const sizes usual = {1, 256, 192, 320};
 
 static float element(int64_t i, int seed) { return (float)((i * 7919 + seed * 104729) % 2003 - 1001) / 500; }
 
-static tsr_tensor *filled(tsr_device *device, tsr_shape shape, int seed) {
+static tsr_tensor *filled(tsr_device *device, tsr_dtype dtype, tsr_shape shape, int seed) {
   int64_t count = 1;
   for (int i = 0; i < shape.rank; i++) count *= shape.dims[i];
   float *values = malloc((size_t)count * sizeof *values);
   for (int64_t i = 0; i < count; i++) values[i] = element(i, seed);
-  tsr_tensor *t = tsr_from_data(device, TSR_F32, shape, values, (size_t)count * sizeof *values);
+  size_t bytes = (size_t)count * tsr_dtype_bytes(dtype);
+  void *stored = malloc(bytes);
+  CHECK_OK(tsr_convert(dtype, stored, TSR_F32, values, (size_t)count));
+  tsr_tensor *t = tsr_from_data(device, dtype, shape, stored, bytes);
   free(values);
+  free(stored);
   return t;
 }
 
@@ -29,16 +33,18 @@ typedef struct operands {
   tsr_tensor *a, *b, *other, *row;
 } operands;
 
-static operands open_operands(const char *backend, const sizes *s) {
+static operands open_operands_of(const char *backend, tsr_dtype dtype, const sizes *s) {
   operands o = {0};
   CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = backend}, &o.device));
-  o.a = filled(o.device, TSR_SHAPE(s->batch, s->rows, s->inner), 1);
-  o.b = filled(o.device, TSR_SHAPE(s->batch, s->inner, s->columns), 2);
-  o.other = filled(o.device, TSR_SHAPE(s->batch, s->rows, s->columns), 3);
-  o.row = filled(o.device, TSR_SHAPE(s->columns), 4);
+  o.a = filled(o.device, dtype, TSR_SHAPE(s->batch, s->rows, s->inner), 1);
+  o.b = filled(o.device, dtype, TSR_SHAPE(s->batch, s->inner, s->columns), 2);
+  o.other = filled(o.device, dtype, TSR_SHAPE(s->batch, s->rows, s->columns), 3);
+  o.row = filled(o.device, dtype, TSR_SHAPE(s->columns), 4);
   CHECK_OK(tsr_error(o.row));
   return o;
 }
+
+static operands open_operands(const char *backend, const sizes *s) { return open_operands_of(backend, TSR_F32, s); }
 
 static void close_operands(operands *o) {
   tsr_release(o->a);
@@ -86,7 +92,7 @@ TEST(inputs_that_are_not_read_by_fours_are_read_by_a_kernel_of_their_own) {
   CHECK_EQ_INT(launches_of(fake, tsr_silu(tsr_mul(tsr_matmul(o.a, o.b), column))), 2);
   int64_t count = usual.rows * usual.columns;
   for (int first = 1; first <= 4; first += 3) {  // from element 4 on there are 16 bytes before it
-    tsr_tensor *part = tsr_slice(filled(o.device, TSR_SHAPE(count + 4), 5), 0, first, first + count, 1);
+    tsr_tensor *part = tsr_slice(filled(o.device, TSR_F32, TSR_SHAPE(count + 4), 5), 0, first, first + count, 1);
     part = tsr_reshape(part, TSR_SHAPE(1, usual.rows, usual.columns));
     CHECK_EQ_INT(launches_of(fake, tsr_silu(tsr_mul(tsr_matmul(o.a, o.b), part))), first == 4 ? 1 : 2);
   }
@@ -158,6 +164,41 @@ TEST(a_product_sums_the_rows_that_it_reads_in_the_same_launch) {
   close_operands(&o);
 }
 
+// --- f16 and bf16 -------------------------------------------------------------------------------------------------------
+
+static const sizes small_halves = {1, 512, 256, 128}, large_halves = {1, 1024, 1024, 512};
+
+TEST(operators_after_a_product_of_halves_are_part_of_its_launch_if_that_is_faster_than_the_library_and_a_kernel) {
+  fake_cuda *fake = fixture_use_fake();
+  operands o = open_operands_of("cuda", TSR_BF16, &small_halves),
+           large = open_operands_of("cuda", TSR_BF16, &large_halves);
+  tsr_scope *scope = tsr_scope_begin(o.device);
+  CHECK_EQ_INT(launches_of(fake, tsr_silu(tsr_add(tsr_matmul(o.a, o.b), o.row))), 1);
+  CHECK_EQ_INT(launches_of(fake, tsr_gelu(tsr_matmul(o.a, o.b))), 1);
+  // The fake library multiplies no bf16, so our kernel does, and another one follows.
+  CHECK_EQ_INT(launches_of(fake, tsr_gelu(tsr_matmul(large.a, large.b))), 2);
+  CHECK_EQ_INT(launches_of(fake, tsr_mul(tsr_silu(tsr_matmul(o.a, o.b)), o.other)), 2);
+  CHECK_EQ_INT(fake->products, 0);
+  CHECK_OK(tsr_scope_end(scope));
+  close_operands(&o);
+  close_operands(&large);
+}
+
+TEST(without_the_library_any_operators_after_a_product_of_halves_are_part_of_its_launch) {
+  fake_cuda *fake = fixture_use_fake();
+  CHECK_OK(tsr_config_set("native", "-cublaslt"));
+  operands o = open_operands_of("cuda", TSR_F16, &large_halves);
+  tsr_scope *scope = tsr_scope_begin(o.device);
+  CHECK_EQ_INT(launches_of(fake, slope(tsr_matmul(o.a, o.b), o.other)), 1);
+  tsr_tensor *product = tsr_add(tsr_matmul(o.a, o.b), o.row), *function = tsr_gelu(product);
+  tsr_tensor *next = tsr_matmul(tsr_transpose(product, 1, 2), function);  // needs both
+  CHECK_EQ_INT(launches_of(fake, next), 2);
+  CHECK_EQ_INT(launches_of(fake, function), 0);
+  CHECK_EQ_INT(fake->products, 0);
+  CHECK_OK(tsr_scope_end(scope));
+  close_operands(&o);
+}
+
 // --- On a GPU -------------------------------------------------------------------------------------------------------------
 
 typedef tsr_tensor *(*function)(const operands *o);
@@ -181,15 +222,20 @@ static tsr_tensor *by_both(const operands *o) {
 
 static tsr_tensor *by_layer(const operands *o) { return tsr_mul_scalar(layer_gradients(o->other, o->a), 0.01); }
 
-static void compare(const operands *gpu, const operands *cpu, function f) {
+// How far results may be apart: by the order of sums, and for f16 and bf16 by where the operators between are rounded.
+typedef struct allowed {
+  double least, share;
+} allowed;
+
+static void compare(const operands *gpu, const operands *cpu, function f, allowed off) {
   tsr_scope *scope = tsr_scope_begin(gpu->device);
-  tsr_tensor *got = f(gpu), *want = f(cpu);
+  tsr_tensor *got = tsr_cast(f(gpu), TSR_F32), *want = tsr_cast(f(cpu), TSR_F32);
   size_t bytes = (size_t)tsr_tensor_count(got) * sizeof(float);
   float *x = malloc(bytes), *y = malloc(bytes);
   CHECK_OK(tsr_read(got, x, bytes));
   CHECK_OK(tsr_read(want, y, bytes));
   for (size_t i = 0; i < bytes / sizeof *x; i++)
-    CHECK_NEAR((double)x[i], (double)y[i], 5e-5 + 2e-5 * fabs((double)y[i]));
+    CHECK_NEAR((double)x[i], (double)y[i], off.least + off.share * fabs((double)y[i]));
   free(x);
   free(y);
   CHECK_OK(tsr_scope_end(scope));
@@ -204,8 +250,36 @@ TEST(products_with_chains_and_sums_on_a_gpu_give_what_the_cpu_gives) {
   fixture_close(&f);
   for (size_t shape = 0; shape < sizeof shapes / sizeof shapes[0]; shape++) {
     operands gpu = open_operands("cuda", &shapes[shape]), cpu = open_operands("cpu", &shapes[shape]);
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) compare(&gpu, &cpu, all[i]);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) compare(&gpu, &cpu, all[i], (allowed){5e-5, 2e-5});
     close_operands(&gpu);
     close_operands(&cpu);
+  }
+}
+
+// As by_both, with numbers that f16 holds.
+static tsr_tensor *by_small(const operands *o) {
+  tsr_tensor *product = tsr_add(product_of(o), o->row), *after = tsr_gelu_tanh(product);
+  return tsr_mul_scalar(tsr_matmul(tsr_transpose(product, 1, 2), after), 0.01);
+}
+
+static void compare_halves(tsr_dtype dtype, const sizes *shape, allowed off) {
+  static const function all[] = {by_slope, by_row, by_all, by_relu, by_turned, by_small};
+  operands gpu = open_operands_of("cuda", dtype, shape), cpu = open_operands_of("cpu", dtype, shape);
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) compare(&gpu, &cpu, all[i], off);
+  close_operands(&gpu);
+  close_operands(&cpu);
+}
+
+TEST(products_of_halves_with_chains_on_a_gpu_give_what_the_cpu_gives) {
+  static const sizes shapes[] = {{1, 512, 384, 256}, {1, 328, 264, 328}, {3, 264, 136, 520}, {1, 1000, 776, 72}};
+  static const char *const natives[] = {"all", "-cublaslt"};
+  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  fixture_close(&f);
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(tsr_config_set("native", natives[i]));
+    for (size_t shape = 0; shape < sizeof shapes / sizeof shapes[0]; shape++) {
+      compare_halves(TSR_BF16, &shapes[shape], (allowed){0.02, 0.01});
+      compare_halves(TSR_F16, &shapes[shape], (allowed){0.0025, 0.00125});
+    }
   }
 }

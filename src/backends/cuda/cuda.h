@@ -53,7 +53,7 @@ typedef struct cuda_device {
   bool has_times;     // opened for profiling
   bool allows_tf32;   // f32 products may round their inputs to TF32
   bool allows_blas;   // the setting `native` permits vendor->blas
-  bool allows_units;  // the setting `native` permits our own kernels for matrix units (units.h, heads.h)
+  bool allows_units;  // the setting `native` permits our own kernels for matrix units (units.h, halves.h, heads.h)
   bool allows_dnn;    // the setting `native` permits cuDNN
   atomic_bool is_lost;
   atomic_int pinned_count;       // pieces of pinned memory that the core has (host.c)

@@ -25,6 +25,11 @@ typedef struct cu_graph_node_tag *cu_graph_node;
 typedef struct cu_module_tag *cu_module;
 typedef struct cu_function_tag *cu_function;
 
+// What the GPU's copy engine knows of a tensor (CUtensorMap).
+typedef struct cu_tensor_map {
+  _Alignas(64) uint64_t words[16];
+} cu_tensor_map;
+
 // Codes that the backend checks for. Other codes are only printed, with the name that the driver returns for them.
 enum {
   CU_SUCCESS = 0,
@@ -53,6 +58,16 @@ enum {
   CU_LAUNCH_FAILED = 719,
   CU_TENSOR_MEMORY_LEAK = 721,
   CU_UNKNOWN = 999
+};
+
+// How cuTensorMapEncodeTiled describes a tensor: the elements; planes one after the other; blocks of 16 bytes of 8 lines of 128 bytes in the order in which wgmma reads them; reads from memory into the cache by 128 bytes; and zeros beyond the tensor.
+enum {
+  CU_TENSOR_OF_F16 = 6,
+  CU_TENSOR_OF_BF16 = 9,
+  CU_TENSOR_NOT_INTERLEAVED = 0,
+  CU_TENSOR_SWIZZLE_128 = 3,
+  CU_TENSOR_PROMOTES_128 = 2,
+  CU_TENSOR_FILLS_ZERO = 0
 };
 
 // Attributes of a device.
@@ -152,18 +167,21 @@ typedef struct cu_uuid {
     (cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,      \
      unsigned block_z, unsigned shared_bytes, cu_stream stream, void **params, void **extra))
 
-// Entry points that drivers may lack (CUDA before 11.3, HIP before 6; StreamUpdateCaptureEdges: CUDA before 12.3, HIP).
-#define CUDA_OPTIONAL_ENTRY_POINTS(X)                                                                           \
-  X(FuncSetAttribute, "cuFuncSetAttribute", (cu_function function, int attribute, int value))                   \
-  X(StreamGetCaptureInfo, "cuStreamGetCaptureInfo_v2",                                                          \
-    (cu_stream stream, int *is_capturing, unsigned long long *id, cu_graph *graph, const cu_graph_node **nodes, \
-     size_t *count))                                                                                            \
-  X(StreamUpdateCaptureDependencies, "cuStreamUpdateCaptureDependencies",                                       \
-    (cu_stream stream, cu_graph_node * nodes, size_t count, unsigned flags))                                    \
-  X(StreamUpdateCaptureEdges, "cuStreamUpdateCaptureDependencies_v2",                                           \
-    (cu_stream stream, cu_graph_node * nodes, const cu_graph_edge *edges, size_t count, unsigned flags))        \
-  X(GraphNodeGetType, "cuGraphNodeGetType", (cu_graph_node node, int *type))                                    \
-  X(GraphNodeGetDependentNodes, "cuGraphNodeGetDependentNodes",                                                 \
+// Entry points that drivers may lack (CUDA before 11.3, HIP before 6; TensorMapEncodeTiled: CUDA before 12.0, HIP; StreamUpdateCaptureEdges: CUDA before 12.3, HIP).
+#define CUDA_OPTIONAL_ENTRY_POINTS(X)                                                                            \
+  X(FuncSetAttribute, "cuFuncSetAttribute", (cu_function function, int attribute, int value))                    \
+  X(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                              \
+    (cu_tensor_map * map, int dtype, uint32_t rank, void *address, const uint64_t *sizes, const uint64_t *steps, \
+     const uint32_t *box, const uint32_t *box_steps, int interleave, int swizzle, int promotion, int fill))      \
+  X(StreamGetCaptureInfo, "cuStreamGetCaptureInfo_v2",                                                           \
+    (cu_stream stream, int *is_capturing, unsigned long long *id, cu_graph *graph, const cu_graph_node **nodes,  \
+     size_t *count))                                                                                             \
+  X(StreamUpdateCaptureDependencies, "cuStreamUpdateCaptureDependencies",                                        \
+    (cu_stream stream, cu_graph_node * nodes, size_t count, unsigned flags))                                     \
+  X(StreamUpdateCaptureEdges, "cuStreamUpdateCaptureDependencies_v2",                                            \
+    (cu_stream stream, cu_graph_node * nodes, const cu_graph_edge *edges, size_t count, unsigned flags))         \
+  X(GraphNodeGetType, "cuGraphNodeGetType", (cu_graph_node node, int *type))                                     \
+  X(GraphNodeGetDependentNodes, "cuGraphNodeGetDependentNodes",                                                  \
     (cu_graph_node node, cu_graph_node * nodes, size_t * count))
 
 typedef struct nvrtc_program_tag *nvrtc_program;

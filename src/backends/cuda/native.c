@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Native operators of CUDA: matrix products by cuBLASLt, convolutions and attention by cuDNN, attention of f32 by a kernel of our own (heads.c), for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
+// Native operators of CUDA: matrix products by cuBLASLt or kernels of our own (units.c, halves.c), convolutions and attention by cuDNN, attention of f32 by a kernel of our own (heads.c), for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
 //
 // cuBLASLt is column-major and our results are row-major, so it computes the transposed product with the operands
 // exchanged: for y = x w (x: m x k, w: k x n) it computes y' = w' x', which is n x m.
@@ -8,6 +8,7 @@
 #include "backends/cuda/blas.h"
 #include "backends/cuda/dnn.h"
 #include "backends/cuda/dnn_attention.h"
+#include "backends/cuda/halves.h"
 #include "backends/cuda/heads.h"
 #include "backends/cuda/solver.h"
 #include "backends/cuda/units.h"
@@ -148,14 +149,27 @@ cuda_product_memory tsri_cuda_product_memory(const tsri_native_op *op) {
   return memory;
 }
 
-// Whether the GPU has a kernel for the product with the parts that only our own kernel has (units.h): chains, whose inputs it must be able to read by fours, and sums of rows.
-static bool takes_more_parts(const cuda_device *device, const tsri_native_op *op, const cuda_product *product) {
+// Whether one of our own kernels takes the product. With a chain and f16 or bf16 it must also be faster than cuBLASLt and a kernel for the chain, where there is cuBLASLt.
+static bool own_takes(const cuda_device *device, const cuda_product *product, const tsri_product_chain *chain,
+                      bool has_library) {
+  if (device->units_have_failed) return false;
+  if (tsri_cuda_units_take(device, product)) return true;
+  return tsri_cuda_halves_take(device, product) &&
+         (!chain || !has_library || tsri_cuda_halves_gain(device, product, chain));
+}
+
+// Whether the library or one of our own kernels takes the product with its parts. Only our own kernels have chains, whose inputs they must be able to read by fours, and sums of rows.
+static bool has_product(const cuda_device *device, const tsri_native_op *op) {
   enum { VECTOR_BYTES = 16 };
   const tsri_product_chain *chain = &op->is.product.chain;
   bool has_chain = op->parts & TSRI_PRODUCT_CHAIN, has_sums = op->parts & TSRI_PRODUCT_ROW_SUMS;
-  if (!has_chain && !has_sums) return true;
-  if (device->units_have_failed || !tsri_cuda_units_take(device, product)) return false;
-  if (has_sums) return !has_chain && product->batch == 1;
+  bool has_library = device->allows_blas && !device->blas_has_failed;
+  cuda_product product;
+  if ((!has_library && !device->allows_units) || !tsri_cuda_describe_product(op, &product)) return false;
+  if (has_library && !has_chain && !has_sums) return true;
+  if (!own_takes(device, &product, has_chain ? chain : NULL, has_library)) return false;
+  if (has_sums) return !has_chain && product.batch == 1 && product.dtype == TSR_F32;
+  if (!has_chain) return true;
   for (int i = 0; i < chain->input_count; i++) {
     if (chain->inputs[i].by_column && alignment_of(chain->inputs[i].at) < VECTOR_BYTES) return false;
   }
@@ -186,10 +200,7 @@ bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
     if (op->dtype == TSR_F32 && !gpu_device->allows_tf32) return false;
     return gpu_device->allows_dnn && tsri_cuda_describe_conv(op, &conv) && tsri_cuda_has_conv(gpu_device, &conv);
   }
-  cuda_product product;
-  if (op->kind != TSRI_NATIVE_PRODUCT) return tsri_cuda_has_solver(gpu_device, op);
-  return gpu_device->allows_blas && !gpu_device->blas_has_failed && tsri_cuda_describe_product(op, &product) &&
-         takes_more_parts(gpu_device, op, &product);
+  return op->kind == TSRI_NATIVE_PRODUCT ? has_product(gpu_device, op) : tsri_cuda_has_solver(gpu_device, op);
 }
 
 static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {

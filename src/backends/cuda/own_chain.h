@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chains of element-wise operators in our own kernels for products (units.cu): their text, and what such a kernel gets beside its other arguments.
+// Chains of element-wise operators in our own kernels for products (units.cu, halves.cu): their text, and what such a kernel gets beside its other arguments.
 #ifndef TSRI_CUDA_OWN_CHAIN_H
 #define TSRI_CUDA_OWN_CHAIN_H
 

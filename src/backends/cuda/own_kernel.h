@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that are written in CUDA C++ for one kind of GPU (units.cu, heads.cu), beside those that Tessera's language makes for every device. They are compiled when they are first needed.
+// Kernels that are written in CUDA C++ for one kind of GPU (units.cu, halves.cu, heads.cu), beside those that Tessera's language makes for every device. They are compiled when they are first needed.
 #ifndef TSRI_CUDA_OWN_KERNEL_H
 #define TSRI_CUDA_OWN_KERNEL_H
 

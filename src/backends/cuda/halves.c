@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#include "backends/cuda/halves.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cuda/own_chain.h"
+#include "backends/cuda/own_texts.h"
+#include "core/alloc.h"
+#include "core/log.h"
+
+enum {
+  LEAST_WORK = 1 << 24,  // with fewer multiplications there is little to gain, and compiling the kernel takes 0.7 s
+  LEAST_SIDE = 64,       // of the result: with fewer rows or columns most of a tile is empty
+  ROWS = 128,            // of a tile
+  DEPTH = 64,            // elements of a strip along k
+  LINE_ALIGNMENT = 16,   // of lines of a and b, in bytes: the copy engine reads no others
+  QUAD_ALIGNMENT = 8,    // of rows of c and y, in bytes: four elements are read and written at a time
+  ELEMENT_BYTES = 2,
+  MOST_SIDE = INT32_MAX / 2
+};
+
+// --- Tiles --------------------------------------------------------------------------------------------------------------
+
+// A way to divide the work: work-groups compute tiles of ROWS x `columns` elements. Strips of k go through `slots` slots of the shared memory. `cluster` work-groups, which compute tiles below each other, share strips of b.
+// If all multiprocessors are busy, a strip takes `cycles` of an H200 at its full clock.
+typedef struct halves_tile {
+  int columns, slots, cluster, cycles;
+} halves_tile;
+
+static const halves_tile tiles[] = {{256, 4, 2, 1350}, {128, 6, 2, 720}, {128, 6, 1, 880}, {64, 8, 1, 530}};
+
+static int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static int64_t inner_of(const cuda_product *p) { return p->a.is_transposed ? p->a.rows : p->a.cols; }
+
+// The number of clusters that the tiles of all products of the batch are for.
+static int64_t cluster_count(const halves_tile *tile, const cuda_product *p) {
+  return divided(p->d.cols, (int64_t)ROWS * tile->cluster) * divided(p->d.rows, tile->columns) * p->batch;
+}
+
+static int most_clusters(const cuda_device *device, const halves_tile *tile) {
+  return (int)device->info.compute_units / tile->cluster;
+}
+
+// Estimates the cycles that the product takes: each work-group computes its tiles one after the other. Rounding and storing take some cycles for each column of a tile, a chain takes more.
+static double cost_of(const cuda_device *device, const halves_tile *tile, const cuda_product *p, bool has_chain) {
+  enum { STORING = 8, CHAIN = 40 };  // measured for gelu, as the cycles above
+  int64_t rounds = divided(cluster_count(tile, p), most_clusters(device, tile));
+  int64_t strips = divided(inner_of(p), DEPTH), ending = (int64_t)tile->columns * (STORING + (has_chain ? CHAIN : 0));
+  return (double)rounds * (double)(strips * tile->cycles + ending);
+}
+
+static int choose_tile(const cuda_device *device, const cuda_product *p, bool has_chain) {
+  int best = 0;
+  for (int i = 1; i < (int)(sizeof tiles / sizeof tiles[0]); i++) {
+    if (cost_of(device, &tiles[i], p, has_chain) < cost_of(device, &tiles[best], p, has_chain)) best = i;
+  }
+  return best;
+}
+
+// --- Which products -----------------------------------------------------------------------------------------------------
+
+static bool has_lines(const cuda_matrix *matrix, uint32_t alignment) {
+  enum { UNIT = LINE_ALIGNMENT / ELEMENT_BYTES };
+  return alignment >= LINE_ALIGNMENT && matrix->leading % UNIT == 0 && matrix->batch_stride % UNIT == 0 &&
+         matrix->rows <= MOST_SIDE && matrix->cols <= MOST_SIDE;
+}
+
+static bool has_quads(const cuda_matrix *matrix, uint32_t alignment) {
+  enum { UNIT = QUAD_ALIGNMENT / ELEMENT_BYTES };
+  return alignment >= QUAD_ALIGNMENT && matrix->rows % UNIT == 0 && matrix->leading % UNIT == 0 &&
+         matrix->batch_stride % UNIT == 0;
+}
+
+bool tsri_cuda_halves_take(const cuda_device *device, const cuda_product *p) {
+  double work = (double)p->batch * (double)p->d.rows * (double)p->d.cols * (double)inner_of(p);
+  bool has_units = device->allows_units && strcmp(device->target, "sm_90") == 0 && device->cu->FuncSetAttribute &&
+                   device->cu->TensorMapEncodeTiled;
+  return has_units && (p->dtype == TSR_F16 || p->dtype == TSR_BF16) && p->result == p->dtype && work >= LEAST_WORK &&
+         p->d.rows >= LEAST_SIDE && p->d.cols >= LEAST_SIDE && p->batch <= MOST_SIDE &&
+         has_lines(&p->a, p->alignments[0]) && has_lines(&p->b, p->alignments[1]) &&
+         (!p->has_c || has_quads(&p->c, p->alignments[2])) && has_quads(&p->d, p->alignments[3]) &&
+         cluster_count(&tiles[0], p) <= INT32_MAX / 64;
+}
+
+// On an H200, cuBLASLt reaches some 0.72 of what the matrix units could do at the full clock, and the kernel after it moves 3.2 TB/s: PASSED bytes for each cycle and multiprocessor. A second launch takes STARTING cycles, most of
+// them of the host. The estimates are off by up to a fifth, so the gain must be larger.
+bool tsri_cuda_halves_gain(const cuda_device *device, const cuda_product *p, const tsri_product_chain *chain) {
+  enum { PER_CYCLE = 2048, PASSED = 12, STARTING = 8000 };
+  double units = (double)device->info.compute_units;
+  double elements = (double)p->batch * (double)p->d.rows * (double)p->d.cols;
+  double library = elements * (double)inner_of(p) / (PER_CYCLE * 0.72 * units);
+  double after = elements * 2 * ELEMENT_BYTES / (PASSED * units) + STARTING;
+  for (int i = 0; i < chain->input_count; i++) {
+    if (chain->inputs[i].by_row) return false;  // reading these takes as long as in a kernel of their own
+  }
+  return cost_of(device, &tiles[choose_tile(device, p, true)], p, true) * 1.2 < library + after;
+}
+
+// --- Kernels ------------------------------------------------------------------------------------------------------------
+
+static uint32_t shared_bytes(const halves_tile *tile) {
+  // The slots, a chunk of results for each of the warps that multiply, and SLACK: the kernel rounds the address of its first slot up to a multiple of this.
+  enum { WARPS = 8, CHUNK_BYTES = 16 * 144, SLACK = 1024 };
+  return (uint32_t)(tile->slots * (ROWS + tile->columns) * DEPTH * ELEMENT_BYTES + WARPS * CHUNK_BYTES + SLACK);
+}
+
+static bool build(const cuda_device *device, const halves_form *form, cuda_own_kernel *kernel) {
+  if (kernel->function || kernel->has_failed) return !kernel->has_failed;
+  const halves_tile *tile = &tiles[form->tile];
+  char options[256];
+  snprintf(
+      options, sizeof options,
+      "-DIS_BF16=%d -DCOLUMNS=%d -DSLOTS=%d -DCLUSTER=%d -DACTIVATION=%d -DHAS_C=%d -DA_TURNED=%d -DB_TURNED=%d %s",
+      form->dtype == TSR_BF16, tile->columns, tile->slots, tile->cluster, (int)form->activation, form->has_c,
+      form->layout / 2, form->layout % 2, form->chain ? form->chain->options : "");
+  char *all = tsri_cuda_text_with_chain(form->chain, "", tsri_cuda_halves_text);
+  if (!all) return false;
+  const cuda_own_text text = {
+      .text = (const unsigned char *)all,
+      .name = "tsrk_product_halves",
+      .target = "sm_90a",  // "a": wgmma is one of the instructions that only this architecture has and newer ones lack
+      .options = options,
+      .what = "products of f16 and bf16 by matrix units",
+      .shared_bytes = shared_bytes(tile)};
+  bool is_built = tsri_cuda_own_build(device, &text, kernel);
+  tsri_free(all);
+  return is_built;
+}
+
+static bool is_same(const halves_form *x, const halves_form *y) {
+  return x->dtype == y->dtype && x->activation == y->activation && x->has_c == y->has_c && x->tile == y->tile &&
+         x->layout == y->layout && x->chain == y->chain;
+}
+
+// The record of a kernel, added if it is not there yet; NULL: host memory is out.
+static cuda_own_kernel *kernel_of(cuda_halves *halves, const halves_form *form) {
+  for (int i = 0; i < halves->kernel_count; i++) {
+    if (is_same(&halves->kernels[i]->form, form)) return &halves->kernels[i]->kernel;
+  }
+  halves_kernel **grown = tsri_realloc(halves->kernels, (size_t)(halves->kernel_count + 1) * sizeof *grown);
+  if (grown) halves->kernels = grown;
+  halves_kernel *added = grown ? tsri_calloc(1, sizeof *added) : NULL;
+  if (!added) return NULL;
+  added->form = *form;
+  halves->kernels[halves->kernel_count++] = added;
+  return &added->kernel;
+}
+
+// --- Launching ----------------------------------------------------------------------------------------------------------
+
+// As in halves.cu.
+typedef struct halves_arguments {
+  cu_tensor_map a, b;
+  cu_address c, bias, y;
+  int64_t c_step, c_batch;
+  int32_t m, n, k, batches, a_has_batch, b_has_batch, band;
+  float alpha, beta;
+  cuda_chain_arguments chain;
+} halves_arguments;
+
+// Describes a matrix to the copy engine, which copies pieces of 64 x 64 elements. False: the driver refuses it.
+static bool map_matrix(const cuda_device *device, const cuda_product *p, const cuda_matrix *matrix, cu_address at,
+                       cu_tensor_map *out_map) {
+  enum { PIECE = 64 };
+  bool has_batch = matrix->batch_stride != 0;
+  int64_t next = has_batch ? matrix->batch_stride : matrix->leading * matrix->cols;
+  const uint64_t sizes[] = {(uint64_t)matrix->rows, (uint64_t)matrix->cols, has_batch ? (uint64_t)p->batch : 1};
+  const uint64_t steps[] = {(uint64_t)matrix->leading * ELEMENT_BYTES, (uint64_t)next * ELEMENT_BYTES};
+  const uint32_t piece[] = {PIECE, DEPTH, 1}, ones[] = {1, 1, 1};
+  cu_result code = device->cu->TensorMapEncodeTiled(
+      out_map, p->dtype == TSR_BF16 ? CU_TENSOR_OF_BF16 : CU_TENSOR_OF_F16, 3, (void *)(uintptr_t)at, sizes, steps,
+      piece, ones, CU_TENSOR_NOT_INTERLEAVED, CU_TENSOR_SWIZZLE_128, CU_TENSOR_PROMOTES_128, CU_TENSOR_FILLS_ZERO);
+  if (code != CU_SUCCESS) tsri_log(TSR_LOG_WARN, "%s: cuTensorMapEncodeTiled: code %d", device->name, code);
+  return code == CU_SUCCESS;
+}
+
+// Clusters below each other that are computed before those in the next columns: about as many rows as columns are then being computed at a time, which share what they read in the GPU's cache.
+static int band_of(const cuda_device *device, const halves_tile *tile) {
+  double area = (double)most_clusters(device, tile) * tile->cluster * ROWS * tile->columns;
+  int band = (int)(sqrt(area) / (ROWS * tile->cluster) + 0.5);
+  return band > 0 ? band : 1;
+}
+
+// `p` describes the product for a column-major library, with its operands exchanged (native.c): its b is the kernel's a.
+static bool fill_arguments(const cuda_device *device, const halves_tile *tile, const cuda_product *p,
+                           const cuda_product_memory *memory, halves_arguments *out) {
+  *out = (halves_arguments){
+      .c = p->has_c ? memory->c : 0,
+      .bias = p->has_bias ? memory->bias : 0,
+      .y = memory->d,
+      .c_step = p->c.leading,
+      .c_batch = p->c.batch_stride,
+      .m = (int32_t)p->d.cols,
+      .n = (int32_t)p->d.rows,
+      .k = (int32_t)inner_of(p),
+      .batches = (int32_t)p->batch,
+      .a_has_batch = p->b.batch_stride != 0,
+      .b_has_batch = p->a.batch_stride != 0,
+      .band = band_of(device, tile),
+      .alpha = (float)memory->alpha,
+      .beta = (float)memory->beta,
+      .chain = tsri_cuda_chain_arguments(memory),
+  };
+  return map_matrix(device, p, &p->b, memory->b, &out->a) && map_matrix(device, p, &p->a, memory->a, &out->b);
+}
+
+bool tsri_cuda_halves_multiply(cuda_queue *queue, cuda_halves *halves, const cuda_product *p,
+                               const cuda_product_memory *memory) {
+  enum { ITEMS = 384 };  // two warp groups that multiply and one that loads
+  const halves_form form = {.dtype = p->dtype,
+                            .activation = p->activation,
+                            .has_c = p->has_c != 0,
+                            .tile = choose_tile(queue->device, p, memory->chain != NULL),
+                            .layout = 2 * !!p->b.is_transposed + !p->a.is_transposed,
+                            .chain = memory->chain ? memory->chain->function : NULL};
+  const halves_tile *tile = &tiles[form.tile];
+  cuda_own_kernel *kernel = kernel_of(halves, &form);
+  halves_arguments arguments;
+  if (!kernel || !build(queue->device, &form, kernel) || !fill_arguments(queue->device, tile, p, memory, &arguments))
+    return false;
+  void *all[] = {&arguments};
+  int64_t clusters = cluster_count(tile, p), most = most_clusters(queue->device, tile);
+  const cuda_kernel_start start = {
+      .function = kernel->function,
+      .groups = {(uint32_t)(clusters < most ? clusters : most) * (uint32_t)tile->cluster, 1, 1},
+      .items = {ITEMS, 1, 1},
+      .shared_bytes = shared_bytes(tile),
+      .waits = true};
+  cu_result code = tsri_cuda_start_kernel(queue, &start, all);
+  if (code != CU_SUCCESS) tsri_log(TSR_LOG_WARN, "%s: tsrk_product_halves: code %d", queue->device->name, code);
+  return code == CU_SUCCESS;
+}
+
+void tsri_cuda_halves_clear(const cuda_device *device, cuda_halves *halves) {
+  for (int i = 0; i < halves->kernel_count; i++) {
+    tsri_cuda_own_unload(device, &halves->kernels[i]->kernel);
+    tsri_free(halves->kernels[i]);
+  }
+  tsri_free(halves->kernels);
+  *halves = (cuda_halves){.kernels = NULL};
+}
