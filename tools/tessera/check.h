@@ -206,6 +206,7 @@ typedef struct check_expected {
   int64_t count;
   check_value *values;
   double *magnitudes;  // NULL: errors are in ULP
+  bool *may_vanish;    // elements that are 0 if a device makes subnormal numbers on the way to them 0; NULL: none
   int64_t terms;       // number of terms of each sum
 } check_expected;
 

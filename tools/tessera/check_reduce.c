@@ -464,8 +464,9 @@ static void sum_line(check_expected *wanted, const check_tensor *x, int64_t firs
 
 // Rounding errors of the product are carried along, as in ref_prod_of.
 static void product_line(check_expected *wanted, const check_tensor *x, int64_t first, int64_t step, int64_t n) {
-  double product = 1, rest = 0;
+  double product = 1, rest = 0, least = check_min_normal(wanted->dtype == TSR_F64 ? TSR_F64 : TSR_F32);
   int64_t whole = 1;
+  bool was_subnormal = false;
   for (int64_t i = 0; i < n; i++) {
     int64_t at = first + i * step;
     check_value value = check_convert(wanted->dtype, x->dtype, x->values[at]);
@@ -479,6 +480,8 @@ static void product_line(check_expected *wanted, const check_tensor *x, int64_t 
     product = next;
     wanted->values[at] = (check_value){.real = product + rest};
     wanted->magnitudes[at] = fabs(product) + (double)n * 1e-45;  // intermediate products may have been subnormal
+    was_subnormal = was_subnormal || fabs(product) < least;
+    wanted->may_vanish[at] = was_subnormal;
   }
 }
 
@@ -506,6 +509,7 @@ static void run_scan(check_run *run, const check_op *op, tsr_dtype dtype, const 
   int64_t step = 1;
   for (int i = axis + 1; i < c->shape.rank; i++) step *= c->shape.dims[i];
   wanted->magnitudes = check_alloc(run, (size_t)wanted->count, sizeof(double));
+  wanted->may_vanish = check_alloc(run, (size_t)wanted->count, sizeof(bool));
   wanted->terms = c->shape.dims[axis];
   for (int64_t line = 0; line < (x->count ? x->count / wanted->terms : 0); line++) {
     line_of(wanted, x, line / step * step * wanted->terms + line % step, step, wanted->terms);
