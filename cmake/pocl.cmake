@@ -43,7 +43,7 @@ function(tessera_copy_pocl folder out)
   set(${out} "${folder}/vendors" PARENT_SCOPE)
 endfunction()
 
-# Puts PoCL's functions for this machine into the folder `to`, without those of vectors, except loads and stores of four elements (as in pocl_declarations.sed), and with all that these call.
+# Puts PoCL's functions for this machine into the folder `to`, without those of vectors, except loads and stores of two and four elements (as in pocl_declarations.sed), and with all that these call.
 # Does nothing without llvm-extract of the LLVM that `library` is linked to: tessera_copy_pocl then links the file that is installed.
 function(tessera_copy_pocl_functions from to library)
   tessera_find_simd_level(level)
@@ -55,11 +55,11 @@ function(tessera_copy_pocl_functions from to library)
   find_program(TESSERA_LLVM_EXTRACT llvm-extract-${CMAKE_MATCH_1})
   mark_as_advanced(TESSERA_LLVM_EXTRACT)
   get_filename_component(name "${source}" NAME)
-  if(NOT TESSERA_LLVM_EXTRACT OR EXISTS "${to}/${name}")
+  if(NOT TESSERA_LLVM_EXTRACT OR (EXISTS "${to}/${name}" AND NOT "${CMAKE_CURRENT_FUNCTION_LIST_FILE}" IS_NEWER_THAN "${to}/${name}"))
     return()
   endif()
   # Names of functions of vectors have "Dv"; Sleef_..., which functions of scalars call, comes with those.
-  execute_process(COMMAND "${TESSERA_LLVM_EXTRACT}" --recursive "--rglob=.*" "--rfunc=^([^DS]|D[^v]|S[^l])*$" "--rfunc=store[a-z_]*4.*Dv4_"
+  execute_process(COMMAND "${TESSERA_LLVM_EXTRACT}" --recursive "--rglob=.*" "--rfunc=^([^DS]|D[^v]|S[^l])*$" "--rfunc=store[a-z_]*[24].*Dv[24]_"
     "${source}" -o "${to}/${name}.new" RESULT_VARIABLE result)
   if(result EQUAL 0)
     file(RENAME "${to}/${name}.new" "${to}/${name}")
