@@ -6,6 +6,7 @@
 // all earlier batches (a barrier also covers earlier submissions to the same queue), and ends with one that makes its
 // results visible to the host. A batch is submitted after those of other streams that it waits for, so that waits cannot
 // form a circle, and so that several streams may share a VkQueue.
+#include "backends/common/poll.h"
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN
@@ -200,17 +201,17 @@ tsr_status tsri_vulkan_stream_submit(vulkan_stream *stream) {
   return TSR_OK;
 }
 
-// Waits for a fence. vkWaitForFences puts the thread to sleep, and waking it up takes about 50 us, several times what a small kernel takes:
-// so GPUs are polled first. A software driver needs the processor itself.
+// Waits for a fence. vkWaitForFences puts the thread to sleep, and waking it up takes about 50 us, several times what a small kernel takes: so GPUs are polled, as by
+// the other backends. A software driver needs the processor itself.
 static VkResult wait_for_fence(const vulkan_device *device, VkFence fence, uint64_t timeout_ns) {
-  enum { POLLED_NS = 100 * 1000 };
-  bool polls = !tsri_vulkan_is_software(&device->physical);
-  uint64_t end_ns = tsri_clock_ns() + (timeout_ns < POLLED_NS ? timeout_ns : POLLED_NS);
-  VkResult result = VK_NOT_READY;
-  while (polls && result == VK_NOT_READY && tsri_clock_ns() < end_ns) {
-    result = device->vk.GetFenceStatus(device->handle, fence);
+  if (tsri_vulkan_is_software(&device->physical)) {
+    return device->vk.WaitForFences(device->handle, 1, &fence, VK_TRUE, timeout_ns);
   }
-  return result == VK_NOT_READY ? device->vk.WaitForFences(device->handle, 1, &fence, VK_TRUE, timeout_ns) : result;
+  tsri_poll poll = tsri_poll_begin(timeout_ns);
+  VkResult result;
+  do result = device->vk.GetFenceStatus(device->handle, fence);
+  while (result == VK_NOT_READY && tsri_poll_again(&poll));
+  return result == VK_NOT_READY ? VK_TIMEOUT : result;
 }
 
 // The lock is held when it is called and when it returns, but released while it waits.
@@ -226,7 +227,7 @@ static tsr_status wait_for(vulkan_stream *stream, vulkan_batch *batch, uint64_t 
     return TSRI_FAIL(TSR_ERR_TIMEOUT, "%s: the work did not finish within %llu ms", device->name,
                      (unsigned long long)(timeout_ns / 1000000));
   }
-  if (result != VK_SUCCESS) return VULKAN_FAIL(device, result, TSR_ERR_INTERNAL, "vkWaitForFences");
+  if (result != VK_SUCCESS) return VULKAN_FAIL(device, result, TSR_ERR_INTERNAL, "waiting for a fence");
   if (batch->is_submitted && batch->value == value) tsri_vulkan_stream_retire(stream);
   return TSR_OK;
 }
