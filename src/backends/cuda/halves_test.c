@@ -8,39 +8,13 @@
 #include <tessera/tessera.h>
 
 #include "backends/cuda/fixture.h"
-#include "ops/product.h"
+#include "backends/cuda/product_setting.h"
 
 // --- Describing -----------------------------------------------------------------------------------------------------------
 
-// A product and the layouts of its factors: is_turned if elements along m or n are neighbours, not those along k. `pad` elements come between two lines.
-typedef struct setting {
-  int64_t batch, m, n, k;
-  bool a_is_turned, b_is_turned;
-  tsr_dtype dtype;
-  int64_t pad;
-  bool a_is_shared;  // all products of the batch have the same a
-} setting;
+static int64_t a_count(const setting *s) { return (s->a_is_shared ? 1 : s->batch) * a_matrix(s); }
 
-static int64_t a_count(const setting *s) {
-  return (s->a_is_shared ? 1 : s->batch) * (s->a_is_turned ? s->k * (s->m + s->pad) : s->m * (s->k + s->pad));
-}
-
-static int64_t b_count(const setting *s) {
-  return s->batch * (s->b_is_turned ? s->k * (s->n + s->pad) : s->n * (s->k + s->pad));
-}
-
-static tsri_native_op op_of(const setting *s) {
-  int64_t a_matrix = a_count(s) / (s->a_is_shared ? 1 : s->batch), b_matrix = b_count(s) / s->batch;
-  tsri_layout a = {.shape = TSR_SHAPE(s->batch, s->m, s->k), .strides = {a_matrix, s->k + s->pad, 1}};
-  tsri_layout b = {.shape = TSR_SHAPE(s->batch, s->k, s->n), .strides = {b_matrix, 1, s->k + s->pad}};
-  if (s->a_is_turned) a.strides[1] = 1, a.strides[2] = s->m + s->pad;
-  if (s->b_is_turned) b.strides[1] = s->n + s->pad, b.strides[2] = 1;
-  if (s->a_is_shared) a.strides[0] = 0;
-  const tsri_layout *layouts[] = {&a, &b};
-  tsri_native_op op;
-  CHECK(tsri_product_describe(s->dtype, TSR_SHAPE(s->batch, s->m, s->n), layouts, 2, 1, 0, &op));
-  return op;
-}
+static int64_t b_count(const setting *s) { return s->batch * b_matrix(s); }
 
 static bool takes(const fixture *f, const setting *s) {
   tsri_native_op op = op_of(s);

@@ -8,27 +8,9 @@
 #include <tessera/tessera.h>
 
 #include "backends/cuda/fixture.h"
-#include "ops/product.h"
+#include "backends/cuda/product_setting.h"
 
 // --- Describing -----------------------------------------------------------------------------------------------------------
-
-// A product and the layouts of its factors: is_turned if elements along m or n are neighbours, not those along k.
-typedef struct setting {
-  int64_t batch, m, n, k;
-  bool a_is_turned, b_is_turned;
-  tsr_dtype dtype;
-} setting;
-
-static tsri_native_op op_of(const setting *s) {
-  tsri_layout a = {.shape = TSR_SHAPE(s->batch, s->m, s->k), .strides = {s->m * s->k, s->k, 1}};
-  tsri_layout b = {.shape = TSR_SHAPE(s->batch, s->k, s->n), .strides = {s->k * s->n, 1, s->k}};
-  if (s->a_is_turned) a.strides[1] = 1, a.strides[2] = s->m;
-  if (s->b_is_turned) b.strides[1] = s->n, b.strides[2] = 1;
-  const tsri_layout *layouts[] = {&a, &b};
-  tsri_native_op op;
-  CHECK(tsri_product_describe(s->dtype, TSR_SHAPE(s->batch, s->m, s->n), layouts, 2, 1, 0, &op));
-  return op;
-}
 
 static bool takes(const fixture *f, const setting *s) {
   tsri_native_op op = op_of(s);
