@@ -457,7 +457,8 @@ TEST(tiles_of_subgroup_matrices_fit_in_the_shared_memory_of_webgpu) {
   CHECK_EQ_INT(tile_with(8, 4096, 4096, 4096, 32768).tile_n, 64);
   CHECK_EQ_INT(tile_with(8, 4096, 4096, 4096, 16384).tile_n, 64);
   CHECK_EQ_INT(tile_with(8, 16, 4096, 4096, 16384).tile_m, 16);
-  CHECK_EQ_INT(tile_with(16, 4096, 4096, 4096, 16384).tile_m, 0);  // not even the smallest one
+  CHECK_EQ_INT(tile_with(16, 4096, 4096, 4096, 16384).depth, 16);  // strips of one fragment
+  CHECK_EQ_INT(tile_with(16, 4096, 4096, 4096, 15000).tile_m, 0);  // not even the smallest one
 }
 
 // The figures of a large GPU.
