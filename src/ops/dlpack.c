@@ -189,11 +189,12 @@ static void describe_packed(const tsr_tensor *tensor, dl_tensor *described) {
 
 // Makes the description of the bytes; `shape` and `strides` are its own. Rows must begin at a byte.
 static tsr_status bytes_from_packed(const dl_tensor *tensor, dl_tensor *out, int64_t *shape, int64_t *strides) {
-  int rank = tensor->ndim, last = rank - 1;
+  int rank = tensor->ndim;
   if (rank < 1 || rank > TSR_MAX_RANK || !tensor->shape) {
     return TSRI_FAIL(TSR_ERR_SHAPE, "from_dlpack: a tensor of 4-bit integers has 1 to %d axes, not %d", TSR_MAX_RANK,
                      rank);
   }
+  int last = rank - 1;
   tsr_shape given = tsr_shape_make(rank, tensor->shape), stored;
   tsr_status status = tsri_packed_shape("from_dlpack", given, &stored);
   if (status != TSR_OK) return status;
