@@ -45,7 +45,7 @@ TEST(fragments_are_subgroup_matrices_where_the_device_has_them) {
       "var<workgroup> halves_s2: array<f16, 256>;\n",
       "var<storage, read> a_b0: array<f16>;\n",
       "var<storage, read> b_b1: array<u32>;\n",
-      "  var l_f0: subgroup_matrix_left<f16, 32, 16>;\n  var r_f1: subgroup_matrix_right<f16, 8, 32>;\n"
+      "  var l_f0: subgroup_matrix_left<f16, 32, 16>;\n  var r_f1: subgroup_matrix_right<f16, 8, 32>;\n",
       "  var s_f2: subgroup_matrix_result<f32, 8, 16>;\n",
       "  l_f0 = subgroupMatrixLoad<subgroup_matrix_left<f16, 32, 16>>(&a_b0, ",
       ", true, 32u);\n",
