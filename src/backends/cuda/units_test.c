@@ -8,7 +8,9 @@
 #include <tessera/tessera.h>
 
 #include "backends/cuda/fixture.h"
-#include "backends/cuda/product_setting.h"
+#include "ops/product.h"
+
+#include "backends/cuda/product_testing.h"
 
 // --- Describing -----------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// For the tests of our products by matrix units: a product, the layouts of its factors, and its description.
-#ifndef TSRI_CUDA_PRODUCT_SETTING_H
-#define TSRI_CUDA_PRODUCT_SETTING_H
+// For the tests of our products by matrix units: a product, the layouts of its factors, and its description. They include ops/product.h before it, as a test may.
+#ifndef TSRI_CUDA_PRODUCT_TESTING_H
+#define TSRI_CUDA_PRODUCT_TESTING_H
 
-#include "ops/product.h"
 #include "support/test.h"
 
 // is_turned: elements along m or n are neighbours, not those along k. `pad` elements come between two lines.
