@@ -50,7 +50,8 @@ typedef struct tsri_error_record {
   char message[TSRI_ERROR_BYTES];
 } tsri_error_record;
 
-// For a call that tries what may fail and still succeeds: what was this thread's last error before it is kept, and put back.
+// A call that succeeds although something that it tried has failed must not change this thread's last error: it keeps the error at its
+// beginning, and puts it back at its end.
 void tsri_error_keep(tsri_error_record *out_kept);
 void tsri_error_restore(const tsri_error_record *kept);
 
