@@ -19,9 +19,8 @@ import time
 
 DTYPES = ("f32", "bf16", "f16", "i64", "i32")
 SAMPLE_NS = 5e6
-WARM_NS = 3e7
-IDLE_NS = 3e8  # a GPU that has had nothing to do for longer than that may have lowered its clock …
-WAKE_NS = 4e8  # … and takes up to a quarter of a second of work to raise it again
+WARM_NS = 3e7  # the least work before a row's samples …
+WAKE_NS = 4e8  # … and the most: enough to raise the clock of a GPU that idled for seconds
 
 
 class Shape(ctypes.Structure):
@@ -319,8 +318,9 @@ def own_input(library, dtype, dims, limit=None):
 
 class Timed:
     """Something to call again and again, and how to wait for it. A sample has as many calls as take SAMPLE_NS. It is called for WARM_NS first: libraries
-    are asked for a plan, or their algorithms compared, once a shape has come back often enough. It is called for WAKE_NS if the GPU has waited for the host
-    longer than IDLE_NS before, while kernels were built: through Vulkan an H200 lowers its clock from 1,980 to 420 MHz after a second without work."""
+    are asked for a plan, or their algorithms compared, once a shape has come back often enough. It is called for longer, up to WAKE_NS, if the GPU has waited for the
+    host before, while kernels were built: twice as long as it waited. Through Vulkan and WebGPU an H200 that works for less than some half of the time lowers its
+    clock, down to 345 MHz."""
 
     last_ns = 0  # when the last sample of any of them ended
 
@@ -329,7 +329,7 @@ class Timed:
         busy_until = Timed.last_ns
         self.sample_us()
         begin, self.calls = time.perf_counter_ns(), max(1, int(SAMPLE_NS / 1000 / max(self.sample_us(), 1)))
-        warm_ns = WAKE_NS if begin - busy_until > IDLE_NS else WARM_NS
+        warm_ns = max(WARM_NS, min(2 * (begin - busy_until), WAKE_NS))
         while time.perf_counter_ns() - begin < warm_ns:
             self.sample_us()
         self.calls = 1
