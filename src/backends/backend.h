@@ -89,6 +89,7 @@ typedef struct tsri_limits {
   // Abilities that the dialect's emitter asks for; lang/emit/emit.h explains them. False is always safe, but slower.
   bool has_subgroups, has_subgroup_shuffle;
   bool has_exact_divide, has_exact_fma;
+  bool has_ptx;
   bool has_quirks;                   // exception: must be true if the device's compiler miscompiles some instructions
   bool has_storage16, has_storage8;  // buffers can hold 16-bit and 8-bit elements directly
   bool has_i16, has_i8;              // the device computes with integers of these sizes

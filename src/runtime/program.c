@@ -29,6 +29,8 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   options.subgroups = limits->has_subgroups;
   options.subgroup_shuffle = limits->has_subgroup_shuffle;
   if (limits->subgroup_size > 0) options.subgroup_size = limits->subgroup_size;
+  options.ptx = limits->has_ptx;
+  if (limits->has_ptx) options.flat_barriers = false;  // OpenCL's default, for PoCL
   options.exact_divide = limits->has_exact_divide;
   options.exact_quotient = limits->has_exact_quotient;
   options.exact_fma = limits->has_exact_fma;

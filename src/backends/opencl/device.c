@@ -252,12 +252,14 @@ static uint8_t ask_floats(cl_device_id id, cl_device_fp_config flag) {
                    (ask_number(id, CL_DEVICE_DOUBLE_FP_CONFIG) & flag ? 4u : 0));
 }
 
-// NVIDIA's compiler takes PTX in OpenCL C, and so the instructions of matrix units (lang/emit/c/fragment_cuda.c), which GPUs have for both types from
-// compute capability 8 on. A driver that refuses them gets loops (runtime/program.c).
-static void add_matrix_units(cl_device_id id, tsri_limits *limits) {
+// NVIDIA's compiler takes PTX in OpenCL C. Its driver reports no subgroups, but has the shuffles of PTX, and for compute capability 8.0 and more conversions
+// to f16 and bf16 and the instructions of matrix units (lang/emit/c/fragment_cuda.c): all are in PTX 7.0, the first version that knows such a GPU. A
+// driver that refuses matrix units gets loops (runtime/program.c).
+static void add_ptx(cl_device_id id, tsri_limits *limits) {
   if (!has_extension(id, "cl_nv_device_attribute_query")) return;
   if (ask_number(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) < 8) return;
   limits->subgroup_size = 32;
+  limits->has_ptx = limits->has_subgroups = limits->has_subgroup_shuffle = true;
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_F16, 16, 16, 16};
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_BF16, 16, 16, 16};
 }
@@ -300,7 +302,7 @@ static tsri_limits limits_of(cl_device_id id) {
     limits.dtype_arithmetic |= 1u << TSR_F64;
   }
   if (has_extension(id, "cl_khr_fp16")) limits.dtype_arithmetic |= 1u << TSR_F16;
-  add_matrix_units(id, &limits);
+  add_ptx(id, &limits);
   return limits;
 }
 

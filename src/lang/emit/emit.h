@@ -56,6 +56,8 @@ typedef struct tsri_emit_options {
   bool subgroups, subgroup_shuffle;  // subgroup operations in hardware; without both they go through shared memory
   bool exact_divide;                 // the device's f32 division and square root can be rounded correctly (OpenCL:
                                      // CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT); without it they are expanded
+  bool ptx;                          // OpenCL: NVIDIA's compiler, which takes PTX, for compute capability 8.0 or more.
+                                     // Shuffles and conversions to f16 and bf16 are its instructions
   bool exact_quotient;               // its f32 division alone is rounded correctly
   bool wide_unaligned;               // wide buffers may begin anywhere: several elements are then read one by one
   bool no_alias;                     // no two buffers of a launch overlap: pointers are marked so

@@ -217,7 +217,7 @@ static void put_prelude(tsri_c_emitter *e, tsri_builder *out) {
   tsri_builder_add(out, "// %.200s (%.200s), written by Tessera for %s\n", e->kernel->variant, e->kernel->file,
                    e->emitter->title);
   if (has_f64) tsri_builder_string(out, "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n");
-  if (is_opencl && e->uses_subgroups) {
+  if (is_opencl && e->uses_subgroups && !e->options->ptx) {
     tsri_builder_string(out,
                         "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
                         "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n");
@@ -231,7 +231,8 @@ static void put_build_options(const tsri_c_emitter *e, tsri_emitted *out) {
   snprintf(out->build_options, sizeof out->build_options, "%s%s", e->spell->build_options,
            is_loopless ? e->spell->loopless : "");
   if (!tsri_c_is(e, TSRI_C_OPENCL)) return;
-  snprintf(out->build_options, sizeof out->build_options, "-cl-std=%s%s", e->uses_subgroups ? "CL3.0" : "CL1.2",
+  snprintf(out->build_options, sizeof out->build_options, "-cl-std=%s%s",
+           e->uses_subgroups && !e->options->ptx ? "CL3.0" : "CL1.2",
            e->options->exact_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
 }
 
@@ -268,7 +269,8 @@ static tsr_status emit_with(const tsri_c_spelling *spell, const tsri_emitter *em
   tsri_c_emitter e = {
       .emitter = emitter, .kernel = kernel, .options = options, .spell = spell, .lacks = tsri_lacks_of(emitter->name)};
   tsri_lacks_add(&e.lacks, true, options->exact_divide, options->exact_quotient);  // fma always rounds once
-  if (options->f16) e.lacks.rounding &= ~(1u << TSR_F16);
+  if (options->f16 || options->ptx) e.lacks.rounding &= ~(1u << TSR_F16);
+  if (options->ptx) e.lacks.rounding &= ~(1u << TSR_BF16);
   e.items = kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2];
   e.subgroup = tsri_c_named("%" PRIu32 "u", options->subgroup_size);
   e.uses_f64 = (kernel->needs & TSRI_NEEDS_F64) != 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tessera/status.h>
@@ -216,6 +217,42 @@ TEST(what_is_read_once_is_read_by_its_own_instruction_unless_it_may_be_written) 
     CHECK_OK(tsri_emit_kernel(emitter, kernel, &options, &code));
     bool is_once = strstr(code.data, "(TSR_READ_ONCE ") || strstr(code.data, "__builtin_nontemporal_load");
     CHECK(is_once == cases[i].is_once);
+    tsri_emitted_deinit(&code);
+    tsri_kernel_release(kernel);
+  }
+}
+
+// NVIDIA's driver reports no subgroups, but its compiler takes PTX.
+TEST(opencl_shuffles_and_rounds_by_ptx_where_the_compiler_takes_it) {
+  static const struct {
+    const char *text;
+    tsr_dtype dtype;
+    const char *part;
+  } cases[] = {
+      {"y[i] = subgroup_shuffle_xor(x[i], 1);", TSR_F32, "idx.b32 %0, %1, %2, 31, 0xffffffff;\" : \"=f\"(r)"},
+      {"y[i] = subgroup_shuffle(x[i], 3);", TSR_I32, "idx.b32 %0, %1, %2, 31, 0xffffffff;\" : \"=r\"(r)"},
+      {"y[i] = subgroup_shuffle(x[i], 3);", TSR_U32, "tsr_lane_u32(u32 v, u32 m)"},
+      {"y[i] = subgroup_shuffle(x[i], 3);", TSR_I64, ": \"=l\"(r) : \"l\"(v), \"r\"(m)"},
+      {"y[i] = subgroup_sum(x[i]);", TSR_F64, "bfly.b32 b, b, %2, 31, 0xffffffff; mov.b64 %0, {a, b}; }"},
+      {"y[i] = subgroup_max(x[i]);", TSR_F32, "v = tsr_max_f32(v, tsr_swap_f32(v, m))"},
+      {"y[i] = x[i] + x[0];", TSR_BF16, "cvt.rn.bf16.f32 %0, %1;"},
+      {"y[i] = f32(f16(x[i]));", TSR_F32, "tsr_f16_to_f32(tsr_f32_to_f16("},
+  };
+  const tsri_emitter *emitter = tsri_emitter_find("opencl");
+  tsri_emit_options options = *emitter->defaults;
+  options.ptx = options.subgroups = options.subgroup_shuffle = true;
+  options.flat_barriers = false;
+  options.subgroup_size = 32;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[160];
+    snprintf(text, sizeof text, "kernel k<T>(in T x[], out T y[]) { u32 i = global.x; %s }", cases[i].text);
+    tsri_kernel *kernel = kernel_of(text, cases[i].dtype, false);
+    tsri_emitted code;
+    CHECK_OK(tsri_emit_kernel(emitter, kernel, &options, &code));
+    CHECK_STR_HAS(code.data, cases[i].part);
+    CHECK(!strstr(code.data, "cl_khr_subgroup"));
+    CHECK(!strstr(code.data, "sub_group_"));
+    CHECK_STR_HAS(code.build_options, "-cl-std=CL1.2");
     tsri_emitted_deinit(&code);
     tsri_kernel_release(kernel);
   }

@@ -17,14 +17,15 @@
 
 // --- The list -------------------------------------------------------------------------------------------------------
 
-// OpenCL with cl_khr_fp16, for the list only.
+// For the list only: OpenCL with cl_khr_fp16, and with PTX (tsri_emit_options.ptx).
 #define OPENCL_F16 32u
+#define OPENCL_PTX 64u
 
 typedef struct helper {
   uint32_t dialects;  // tsri_c_dialect_bit
   const char *name;
-  const char
-      *classes;  // for which types: i i32 i64, u u32, f f32 f64, s f32 only, b bool, v vectors; "": there is no type
+  // For which types: i i32 i64, w i32 only, u u32, f f32 f64, s f32 only, b bool, v vectors; "": there is no type.
+  const char *classes;
   const char *text;
 } helper;
 
@@ -40,6 +41,20 @@ typedef struct helper {
   "TSR_FN u16 tsr_" from "_to_" to "(" from \
   " x) {\n  u16 h;\n"                       \
   "  asm(\"cvt.rn." to "." from " %0, %1;\" : \"=h\"(h) : \"" letter "\"(x));\n  return h;\n}\n"
+
+// A shuffle of the subgroup by PTX, of 32 bits and of two halves of 64.
+#define PTX_SHUFFLE(name, mode, letter)                                                                    \
+  "TSR_FN $t tsr_" name                                                                                    \
+  "_$t($t v, u32 m) {\n  $t r;\n"                                                                          \
+  "  asm volatile(\"shfl.sync." mode ".b32 %0, %1, %2, 31, 0xffffffff;\" : \"=" letter "\"(r) : \"" letter \
+  "\"(v), \"r\"(m));\n  return r;\n}\n"
+#define PTX_WIDE_SHUFFLE(name, mode, letter)                                                     \
+  "TSR_FN $t tsr_" name                                                                          \
+  "_$t($t v, u32 m) {\n  $t r;\n"                                                                \
+  "  asm volatile(\"{ .reg .b32 a, b; mov.b64 {a, b}, %1; shfl.sync." mode                       \
+  ".b32 a, a, %2, 31, 0xffffffff; shfl.sync." mode                                               \
+  ".b32 b, b, %2, 31, 0xffffffff; mov.b64 %0, {a, b}; }\"\n    : \"=" letter "\"(r) : \"" letter \
+  "\"(v), \"r\"(m));\n  return r;\n}\n"
 
 // Before compute capability 8.0.
 #define F32_TO_BF16                                                         \
@@ -116,10 +131,10 @@ static const helper helpers[] = {
      "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#define tsr_f16_to_f32(h) convert_float(as_half((ushort)(h)))\n"},
     {OPENCL_F16, "f32_to_f16", "",
      "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#define tsr_f32_to_f16(x) as_ushort(convert_half_rte(x))\n"},
-    {TSRI_C_CUDA, "f16_to_f32", "",
+    {TSRI_C_CUDA | OPENCL_PTX, "f16_to_f32", "",
      "TSR_FN f32 tsr_f16_to_f32(u16 h) {\n  f32 x;\n  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(h));\n"
      "  return x;\n}\n"},
-    {TSRI_C_CUDA, "f32_to_f16", "", CUDA_ROUND("f32", "f16", "f")},
+    {TSRI_C_CUDA | OPENCL_PTX, "f32_to_f16", "", CUDA_ROUND("f32", "f16", "f")},
     {TSRI_C_CUDA, "f64_to_f16", "", CUDA_ROUND("f64", "f16", "d")},
     {TSRI_C_HIP, "f16_to_f32", "",
      "TSR_FN f32 tsr_f16_to_f32(u16 h) { return (f32)__builtin_bit_cast(_Float16, h); }\n"},
@@ -127,6 +142,7 @@ static const helper helpers[] = {
      "TSR_FN u16 tsr_f32_to_f16(f32 x) { return __builtin_bit_cast(u16, (_Float16)x); }\n"},
     {TSRI_C_METAL, "f16_to_f32", "", "#define tsr_f16_to_f32(h) (float(as_type<half>((ushort)(h))))\n"},
     {TSRI_C_METAL, "f32_to_f16", "", "#define tsr_f32_to_f16(x) (as_type<ushort>(half(x)))\n"},
+    {OPENCL_PTX, "f32_to_bf16", "", CUDA_ROUND("f32", "bf16", "f")},
     {TSRI_C_CUDA, "f32_to_bf16", "",
      "#if __CUDA_ARCH__ >= 800\n" CUDA_ROUND("f32", "bf16", "f") "#else\n" F32_TO_BF16 "#endif\n"},
 
@@ -140,14 +156,25 @@ static const helper helpers[] = {
     {TSRI_C_CUDA, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor_sync(0xffffffffu, v, (int)(m))\n"},
     {TSRI_C_HIP, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor(v, (int)(m))\n"},
     {TSRI_C_METAL, "swap", "ius", "#define tsr_swap_$t(v, m) simd_shuffle_xor(v, (ushort)(m))\n"},
+    {OPENCL_PTX, "swap", "wu", PTX_SHUFFLE("swap", "bfly", "r")},
+    {OPENCL_PTX, "swap", "s", PTX_SHUFFLE("swap", "bfly", "f")},
+    {OPENCL_PTX, "swap", "i", PTX_WIDE_SHUFFLE("swap", "bfly", "l")},
+    {OPENCL_PTX, "swap", "f", PTX_WIDE_SHUFFLE("swap", "bfly", "d")},
     {TSRI_C_OPENCL, "swap", "iuf", "#define tsr_swap_$t(v, m) sub_group_shuffle_xor(v, (u32)(m))\n"},
     {TSRI_C_CUDA, "lane", "iuf", "#define tsr_lane_$t(v, l) __shfl_sync(0xffffffffu, v, (int)(l))\n"},
     {TSRI_C_HIP, "lane", "iuf", "#define tsr_lane_$t(v, l) __shfl(v, (int)(l))\n"},
     {TSRI_C_METAL, "lane", "ius", "#define tsr_lane_$t(v, l) simd_shuffle(v, (ushort)(l))\n"},
+    {OPENCL_PTX, "lane", "wu", PTX_SHUFFLE("lane", "idx", "r")},
+    {OPENCL_PTX, "lane", "s", PTX_SHUFFLE("lane", "idx", "f")},
+    {OPENCL_PTX, "lane", "i", PTX_WIDE_SHUFFLE("lane", "idx", "l")},
+    {OPENCL_PTX, "lane", "f", PTX_WIDE_SHUFFLE("lane", "idx", "d")},
     {TSRI_C_OPENCL, "lane", "iuf", "#define tsr_lane_$t(v, l) sub_group_shuffle(v, (u32)(l))\n"},
 
     // Over a subgroup. OpenCL's min and max drop NaN.
     {TSRI_C_METAL, "subgroup_add", "ius", SUBGROUP("add", " return simd_sum(v); ")},
+    {OPENCL_PTX, "subgroup_add", "iuf", SUBGROUP("add", BUTTERFLY("add"))},
+    {OPENCL_PTX, "subgroup_min", "iuf", SUBGROUP("min", BUTTERFLY("min"))},
+    {OPENCL_PTX, "subgroup_max", "iuf", SUBGROUP("max", BUTTERFLY("max"))},
     {TSRI_C_OPENCL, "subgroup_add", "iuf", SUBGROUP("add", " return sub_group_reduce_add(v); ")},
     {TSRI_C_OPENCL, "subgroup_min", "iu", SUBGROUP("min", " return sub_group_reduce_min(v); ")},
     {TSRI_C_OPENCL, "subgroup_max", "iu", SUBGROUP("max", " return sub_group_reduce_max(v); ")},
@@ -194,7 +221,8 @@ static bool has_class(const char *classes, tsri_ir_type type) {
   static const char letters[TSR_DTYPE_COUNT] = {
       [TSR_BOOL] = 'b', [TSR_I32] = 'i', [TSR_I64] = 'i', [TSR_U32] = 'u', [TSR_F32] = 'f', [TSR_F64] = 'f'};
   if (type.lanes > 1) return classes[0] == 'v';
-  return strchr(classes, letters[type.dtype]) || (type.dtype == TSR_F32 && strchr(classes, 's'));
+  char narrow = type.dtype == TSR_F32 ? 's' : type.dtype == TSR_I32 ? 'w' : letters[type.dtype];
+  return strchr(classes, letters[type.dtype]) || strchr(classes, narrow);
 }
 
 // Takes the type off the end of a helper's name, without tsr_: "add" and i32 of "add_i32", "" of a type alone. The result has
@@ -214,7 +242,8 @@ static tsri_ir_type take_type(tsri_c_name *name) {
 // Returns NULL for helpers that are not in the list: those made on demand, which have been written already, and
 // expansions.
 static const helper *find_helper(const tsri_c_emitter *e, const char *name, tsri_ir_type *out_type) {
-  uint32_t bits = e->spell->bit | (tsri_c_is(e, TSRI_C_OPENCL) && e->options->f16 ? OPENCL_F16 : 0);
+  uint32_t bits = e->spell->bit;
+  if (tsri_c_is(e, TSRI_C_OPENCL)) bits |= (e->options->f16 ? OPENCL_F16 : 0) | (e->options->ptx ? OPENCL_PTX : 0);
   tsri_c_name base = tsri_c_named("%s", name + 4);  // without tsr_
   *out_type = take_type(&base);
   for (const helper *h = helpers; h < helpers + sizeof helpers / sizeof *helpers; h++) {
