@@ -28,6 +28,7 @@ static tsr_status sort_short_rows(const tsri_sort *s) {
   tsri_call call;
   tsri_call_init(&call, s->device, "op_sort", fits ? "sort_short" : "sort_any",
                  TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_CONSTANT("DESCENDING", s->is_descending),
+                           TSRI_TYPE("K", tsr_dtype_bytes(s->dtype) == 8 ? TSR_U64 : TSR_U32),
                            TSRI_CONSTANT("VALUES", s->values != NULL), TSRI_CONSTANT("ORDER", s->order != NULL)));
   tsri_call_buffer(&call, "x", s->x, s->dtype);
   tsri_call_buffer(&call, "values", s->values ? s->values : dummy, s->dtype);
