@@ -249,9 +249,20 @@ static bool add_bases(tsri_codegen *gen) {
   return fits;
 }
 
+// For leaves that a hook indexes by one axis.
+static bool add_axes(tsri_codegen *gen) {
+  bool fits = true;
+  tsri_one_axis axis;
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    if (!tsri_codegen_is_by_axis(gen, i, &axis)) continue;
+    fits = fits && add_word(gen, axis.inner, "inner", (int)i, -1) && add_word(gen, axis.size, "size", (int)i, -1);
+  }
+  return fits;
+}
+
 static bool list_params(tsri_codegen *gen) {
   const tsri_fused *fused = gen->fused;
-  if (gen->form == TSRI_FORM_HOOK) return add_bases(gen) && add_scalars(gen);
+  if (gen->form == TSRI_FORM_HOOK) return add_bases(gen) && add_axes(gen) && add_scalars(gen);
   bool fits = add_word(gen, fused->kept.count, "n", -1, -1);
   bool reads_inner = gen->stage != TSRI_STAGE_TOTAL || is_arg(fused->heavy);
   if (fused->heavy) {
@@ -303,9 +314,18 @@ static void put_node_key(tsri_codegen *gen, uint32_t place) {
   }
 }
 
-// How a leaf beside a heavy node is indexed: 0 a single number, 1 in order, 2 by column.
-static uint32_t order_class(const tsri_layout *layout) {
+bool tsri_codegen_is_by_axis(const tsri_codegen *gen, uint32_t leaf, tsri_one_axis *out_axis) {
+  const tsri_leaf *read = &gen->fused->leaves[leaf];
+  bool is_after = gen->form == TSRI_FORM_HOOK && gen->fused->heavy && read->space == TSRI_OUTER;
+  return is_after && tsri_is_by_axis(gen->fused->heavy, &read->layout, out_axis);
+}
+
+// How a leaf beside a heavy node is indexed: 0 a single number, 1 in order, 2 by column, 3 by one axis, 4 by one axis whose index four elements share.
+static uint32_t order_class(const tsri_codegen *gen, uint32_t leaf) {
+  const tsri_layout *layout = &gen->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
+  tsri_one_axis axis;
+  if (tsri_codegen_is_by_axis(gen, leaf, &axis)) return axis.inner % 4 == 0 ? 4u : 3u;
   tsri_layout_span(layout, &low, &high);
   return low == high ? 0u : tsri_layout_is_contiguous(layout) ? 1u : 2u;
 }
@@ -323,7 +343,7 @@ static tsr_status make_key(tsri_codegen *gen) {
   if (fused->heavy) put_extent_key(gen, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
     // Beside a heavy node, leaves are indexed by order_class, which the strides over the extents do not show.
-    uint32_t order = fused->heavy ? order_class(&fused->leaves[i].layout) : 0;
+    uint32_t order = fused->heavy ? order_class(gen, i) : 0;
     put_key(gen, (uint32_t)fused->leaves[i].dtype | (gen->has_base[i] ? 256u : 0) |
                      (uint32_t)fused->leaves[i].space << 9 | order << 16);
   }

@@ -9,13 +9,28 @@
 #include "graph/kernels.h"
 #include "graph/node.h"
 
-// Index of a leaf's element, from the hook's parameters `index` and `column`.
-static void leaf_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
+// Index of a leaf's element, from the hook's parameters `index` and `column`; `first` is the index of the first of the elements that the hook stores.
+static void put_leaf_index(const tsri_codegen *gen, uint32_t leaf, const char *first, tsri_builder *builder) {
   const tsri_layout *layout = &gen->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
+  tsri_one_axis axis;
   tsri_layout_span(layout, &low, &high);
   tsri_builder_add(builder, gen->has_base[leaf] ? "at%u" : "0u", leaf);
-  if (low != high) tsri_builder_add(builder, tsri_layout_is_contiguous(layout) ? " + index" : " + column");
+  if (low == high) return;
+  if (tsri_codegen_is_by_axis(gen, leaf, &axis)) {
+    tsri_builder_add(builder, " + %s / inner%u %% size%u", axis.inner % 4 == 0 ? first : "index", leaf, leaf);
+  } else {
+    tsri_builder_add(builder, tsri_layout_is_contiguous(layout) ? " + index" : " + column");
+  }
+}
+
+static void leaf_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
+  put_leaf_index(gen, leaf, "index", builder);
+}
+
+// The same in a loop over the four elements from `at` on, which is a multiple of four.
+static void quad_leaf_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
+  put_leaf_index(gen, leaf, "at", builder);
 }
 
 static bool has_space(const tsri_codegen *gen, tsri_space space) {
@@ -51,11 +66,11 @@ static void put_load(const tsri_codegen *gen, const char *kernel, bool has_param
 }
 
 // f32 val0 = f32(value); … val3 = …: the operators after the heavy one, for one element of its result.
-static void put_outer(const tsri_codegen *gen, tsri_builder *builder, const char *indent) {
+static void put_outer(const tsri_codegen *gen, tsri_index_fn index, tsri_builder *builder, const char *indent) {
   const tsri_node *heavy = gen->fused->heavy;
   tsri_builder_add(builder, "%s%s val%u = %s(value);\n", indent, tsri_codegen_type(heavy->dtype),
                    tsri_fused_place(gen->fused, heavy->slot), tsri_codegen_result(heavy->dtype));
-  tsri_codegen_leaves(gen, TSRI_OUTER, leaf_index, builder, indent);
+  tsri_codegen_leaves(gen, TSRI_OUTER, index, builder, indent);
   tsri_codegen_nodes(gen, TSRI_OUTER, builder, indent);
 }
 
@@ -64,7 +79,7 @@ static void put_store(const tsri_codegen *gen, const char *kernel, bool has_para
   tsri_builder_add(builder, "fill %s.store(", kernel);
   if (has_params) put_params(gen, builder);
   tsri_builder_add(builder, ") {\n");
-  put_outer(gen, builder, "  ");
+  put_outer(gen, leaf_index, builder, "  ");
   tsri_builder_add(builder, "  store(A(val%u), index, column);\n}\n",
                    tsri_fused_place(gen->fused, gen->fused->root->slot));
 }
@@ -77,7 +92,7 @@ static void put_store_quad(const tsri_codegen *gen, const char *kernel, bool has
                    ") {\n  A results[4];\n  unroll for (u32 i = 0; i < 4; i++) {\n"
                    "    A value = i == 0 ? values.x : i == 1 ? values.y : i == 2 ? values.z : values.w;\n"
                    "    u32 index = at + i, column = from + i;\n");
-  put_outer(gen, builder, "    ");
+  put_outer(gen, quad_leaf_index, builder, "    ");
   tsri_builder_add(builder,
                    "    results[i] = A(val%u);\n  }\n"
                    "  store_quad(Ax4(results[0], results[1], results[2], results[3]), at, from);\n}\n",
@@ -115,6 +130,10 @@ static tsr_status build(tsri_graph_state *state, const tsri_codegen *gen, const 
   if (status == TSR_OK) status = tsri_generated_kernel(state, key, key_words, source, out_built);
   tsri_builder_deinit(&builder);
   return status;
+}
+
+bool tsri_epilogue_loads(const tsri_kernel_run *run) {
+  return run->epilogue && has_space(run->epilogue->codegen, TSRI_INNER);
 }
 
 tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, const char *kernel,

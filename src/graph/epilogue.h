@@ -7,7 +7,9 @@
 //   hook A load(u32 index, u32 column)                 returns element `index` of the first input, in row-major order
 //   hook void store(A value, u32 index, u32 column)    stores `value` as element `index` of the result
 //
-// `column` is the index on the last axis.
+// `column` is the index on the last axis. A kernel whose parameter WIDE_Y is 1 stores four elements at a time instead, at multiples of four:
+//
+//   hook void store_quad(Ax4 values, u32 at, u32 from)  stores elements `at` to `at` + 3, of columns `from` to `from` + 3
 #ifndef TSRI_EPILOGUE_H
 #define TSRI_EPILOGUE_H
 
@@ -23,6 +25,9 @@ typedef struct tsri_epilogue {
 // As tsri_embedded_kernel; if the run has an epilogue, the kernel's hooks are filled with it.
 tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, const char *kernel,
                               const tsri_lang_arg *args, size_t arg_count, const tsri_built **out_built);
+
+// Whether operators are fused into the kernel's loads, so that it must use its load hook.
+bool tsri_epilogue_loads(const tsri_kernel_run *run);
 
 // Binds the buffers and scalars that the epilogue adds after the kernel's own parameters. Does nothing without an
 // epilogue.

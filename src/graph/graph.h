@@ -100,6 +100,9 @@ typedef struct tsri_op {
   // its last axis (a bias), or a single number. The kernel must declare the hooks of graph/epilogue.h and be fetched by
   // tsri_hooked_kernel.
   bool has_store_hook, has_load_hook;
+  // has_axis_hook: operators in its stores may also read tensors along one axis that is not the last, such as a number for each channel. For devices that keep
+  // rows in registers (row_held of tuning.def): on others an operator of the device's own and a pass of its own are faster.
+  bool has_axis_hook;
   // Describes the node as one of the device's native operators (tsri_backend.native_ops), without buffers. If the
   // device takes it, the hooks above are not used: an element-wise operator that the native operator does not include
   // gets a kernel of its own. Returns false if no native operator fits this node. NULL: none ever does.

@@ -360,33 +360,68 @@ bool tsri_is_along_last_axis(const tsri_layout *layout) {
   return last >= 0 && layout->strides[last] == 1;
 }
 
+bool tsri_is_along_one_axis(const tsri_layout *layout, tsri_one_axis *out_axis) {
+  *out_axis = (tsri_one_axis){.inner = 1, .size = 1};
+  bool has_ended = false;
+  for (int i = layout->shape.rank - 1; i >= 0; i--) {
+    int64_t size = layout->shape.dims[i], stride = layout->strides[i];
+    if (size == 1) continue;
+    if (stride == 0) {
+      has_ended = out_axis->size > 1;
+      if (!has_ended) out_axis->inner *= size;
+    } else {
+      if (has_ended || stride != out_axis->size) return false;
+      out_axis->size *= size;
+    }
+  }
+  return out_axis->size > 1;
+}
+
+bool tsri_is_by_axis(const tsri_node *heavy, const tsri_layout *layout, tsri_one_axis *out_axis) {
+  bool is_last = tsri_is_along_last_axis(layout) && tsri_shape_equal(layout->shape, heavy->shape);
+  return heavy->op->has_axis_hook && !is_last && !tsri_layout_is_contiguous(layout) &&
+         tsri_is_along_one_axis(layout, out_axis);
+}
+
+// What a kernel, or a reduction, can index its inputs by.
+typedef struct known_indices {
+  tsr_shape shape;        // of its result, or for operators before it of its input
+  bool column;            // the index on the last axis
+  const tsri_node *axes;  // the node, if it knows the index on each axis; else NULL
+} known_indices;
+
 // Whether an input can be indexed by the linear index of the element alone: it is read in order, or it is a single
-// number. Where the kernel knows the column (`knows_column`), it may also lie along the last axis of `shape`.
-static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index, tsr_shape shape,
-                            bool knows_column) {
+// number. Where the kernel knows the column, it may also lie along the last axis of its shape, and where it knows those on all axes, along any one of them.
+static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index,
+                            const known_indices *known) {
   uint32_t number_of = tsri_plan_number(plan, planned->node->inputs[index].value);
   if (number_of != TSRI_NONE && plan->nodes[number_of].fusion == planned->fusion) return true;
   tsri_layout layout;
   if (!tsri_plan_input_layout(plan, planned, index, &layout)) return false;
   int64_t low = 0, high = 0, count = 1;
   tsri_layout_span(&layout, &low, &high);
-  for (int i = 0; i < shape.rank; i++) count *= shape.dims[i];
+  for (int i = 0; i < known->shape.rank; i++) count *= known->shape.dims[i];
   if (low == high || (tsri_layout_is_contiguous(&layout) && layout.count == count)) return true;
-  return knows_column && tsri_is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, shape);
+  if (known->column && tsri_is_along_last_axis(&layout) && tsri_shape_equal(layout.shape, known->shape)) return true;
+  tsri_one_axis axis;
+  return known->axes && layout.count == count && tsri_is_by_axis(known->axes, &layout, &axis);
 }
 
 // Whether all inputs that the fusion reads in one space are simple (is_simple_input).
 static bool is_simple_space(const tsri_plan *plan, const tsri_fusion *fusion, tsri_space space) {
   const tsri_node *heavy = plan->nodes[fusion->heavy].node;
   // Hooks know the column of an element, reductions do not.
-  bool is_outer = space == TSRI_OUTER, knows_column = heavy->op->kind == TSRI_OP_KERNEL;
-  tsr_shape shape = is_outer ? heavy->shape : heavy->inputs[0].layout.shape;
+  bool is_outer = space == TSRI_OUTER;
+  bool keeps_rows = tsri_tuning_of(heavy->value.device)->row_held > 0;
+  known_indices known = {.shape = is_outer ? heavy->shape : heavy->inputs[0].layout.shape,
+                         .column = heavy->op->kind == TSRI_OP_KERNEL,
+                         .axes = is_outer && keeps_rows ? heavy : NULL};
   for (uint32_t i = 0; i < fusion->node_count; i++) {
     uint32_t number_of = plan->members[fusion->first + i];
     const tsri_planned *planned = &plan->nodes[number_of];
     if (planned->space != space || number_of == fusion->heavy) continue;
     for (uint32_t j = 0; j < planned->node->input_count; j++) {
-      if (!is_simple_input(plan, planned, j, shape, knows_column)) return false;
+      if (!is_simple_input(plan, planned, j, &known)) return false;
     }
   }
   return true;

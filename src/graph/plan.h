@@ -98,6 +98,16 @@ bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, 
 // contiguous.
 bool tsri_is_along_last_axis(const tsri_layout *layout);
 
+// Whether only the index on one axis, or on neighbouring ones together, matters, and elements are contiguous along it: element i of the layout, in
+// row-major order, is then element i / inner % size of the tensor.
+typedef struct tsri_one_axis {
+  int64_t inner, size;
+} tsri_one_axis;
+bool tsri_is_along_one_axis(const tsri_layout *layout, tsri_one_axis *out_axis);
+
+// Whether the store hook of the kernel of `heavy` indexes a tensor with this layout by index / inner % size. False: by the index, by the column, or not at all.
+bool tsri_is_by_axis(const tsri_node *heavy, const tsri_layout *layout, tsri_one_axis *out_axis);
+
 // The number in the plan of the node that computes a value (of the first of several equal nodes), or TSRI_NONE if the
 // value has been computed.
 uint32_t tsri_plan_number(const tsri_plan *plan, const tsri_value *value);

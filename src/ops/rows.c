@@ -2,6 +2,7 @@
 // Row operators: softmax, log_softmax, layer_norm, rms_norm (kernels/op_rows.tk). By the length of rows, a part of a work-group, a whole one or several of them
 // take a row; columns are taken by one work item each, or by one for each span of them.
 #include "core/error.h"
+#include "graph/epilogue.h"
 #include "graph/node.h"
 #include "ops/autocast.h"
 #include "ops/axes.h"
@@ -64,12 +65,15 @@ static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning,
   return row;
 }
 
-// `offsets` are those of the arrays that are read four elements at a time.
-static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count) {
+// `offsets` are those of the arrays that are read four elements at a time. stores_quads: the kernels store four elements by their hook, so that operators
+// after them keep them from neither.
+static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count,
+                           bool stores_quads) {
   const tsri_tuning *tuning = tsri_tuning_of(run->device);
   if (TSRI_TUNED(tuning, row_held) == 0) return (row_shape){0};
   row_shape row = choose_row(run->device, tuning, n);
-  row.is_wide = TSRI_TUNED(tuning, row_wide) != 0 && row.held % 4 == 0 && !run->epilogue && n % 4 == 0;
+  row.is_wide = TSRI_TUNED(tuning, row_wide) != 0 && row.held % 4 == 0 && n % 4 == 0 &&
+                (!run->epilogue || (stores_quads && !tsri_epilogue_loads(run)));
   for (int i = 0; i < count; i++) row.is_wide = row.is_wide && offsets[i] % 4 == 0;
   row.is_paired = TSRI_TUNED(tuning, row_pairs) != 0 && n >= TSRI_TUNED(tuning, row_pairs) && !row.is_wide &&
                   row.held % 2 == 0 && !run->epilogue && offsets[0] % 2 == 0 && tsr_dtype_bytes(run->dtype) == 2;
@@ -281,7 +285,7 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   for (int i = axis + 1; i < layout->shape.rank; i++) s.inner *= layout->shape.dims[i];
   status = softmax_native(run, s.n, s.inner, s.is_log);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  row_shape row = shape_row(run, s.n, &layout->offset, 1);
+  row_shape row = shape_row(run, s.n, &layout->offset, 1, false);
   if (row.held == 0) return softmax_plain(&s);
   // Small tensors are read again from the cache in less time than a second launch takes.
   enum { SMALL = 65536 };
@@ -365,6 +369,8 @@ typedef struct norm_rows {
       TSRI_CONSTANT("CENTRE", (r)->given->is_centred != 0), TSRI_CONSTANT("WEIGHT", (r)->given->has_weight != 0), \
       TSRI_CONSTANT("BIAS", (r)->given->has_bias != 0)
 
+#define NORM_ROW_CONSTANTS(row) ROW_CONSTANTS(row), TSRI_CONSTANT("WIDE_Y", (row).is_wide)
+
 static void pass_norm(tsri_call *call, const norm_rows *r) {
   tsri_call_buffer(call, "weight", r->run->inputs[r->weight], r->run->dtype);
   tsri_call_buffer(call, "bias", r->run->inputs[r->bias], r->run->dtype);
@@ -385,7 +391,7 @@ static tsr_status norm_spans(const norm_rows *r, row_shape row) {
   pass_spans(&call, r->run, r->rows, r->n, parts, row.spans);
   status = tsri_call_many_groups(&call, r->rows * row.spans);
   tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_row_finish",
-                        TSRI_WITH(NORM_CONSTANTS(r), ROW_CONSTANTS(row)));
+                        TSRI_WITH(NORM_CONSTANTS(r), NORM_ROW_CONSTANTS(row)));
   pass_spans(&call, r->run, r->rows, r->n, parts, row.spans);
   pass_norm(&call, r);
   if (status == TSR_OK) status = tsri_call_many_groups(&call, r->rows * row.spans);
@@ -402,7 +408,7 @@ static tsr_status norm_once(const norm_rows *r, row_shape row) {
   } else if (row.held) {
     tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_held",
                           TSRI_WITH(NORM_CONSTANTS(r), TSRI_CONSTANT("TEAM", row.team),
-                                    TSRI_CONSTANT("PAIRED", row.is_paired), ROW_CONSTANTS(row)));
+                                    TSRI_CONSTANT("PAIRED", row.is_paired), NORM_ROW_CONSTANTS(row)));
   } else {
     row.team = group_for(r->n);
     tsri_call_init_hooked(&call, r->run, "op_rows", "normalise",
@@ -430,7 +436,7 @@ tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   status = norm_native(run, given, r.weight, r.bias);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   const int64_t offsets[] = {layout->offset, run->layouts[r.weight].offset, run->layouts[r.bias].offset};
-  row_shape row = shape_row(run, r.n, offsets, 3);
+  row_shape row = shape_row(run, r.n, offsets, 3, true);
   return row.spans > 1 ? norm_spans(&r, row) : norm_once(&r, row);
 }
 

@@ -166,12 +166,50 @@ static tsr_tensor *rms_norm_relu(tsr_device *device, int64_t rows, int64_t cols)
   tsr_tensor *x = numbers(device, TSR_F32, rows, cols, 1);
   return tsr_relu(tsr_rms_norm(tsr_mul_scalar(x, 3), tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 2), 1e-5));
 }
+// Rows of two channels of `cols` elements; a weight and a bias for each of four channels.
+static tsr_tensor *group_norm(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_rand(device, TSR_F32, TSR_SHAPE(rows, 4, cols), 1);
+  tsr_tensor *weight = tsr_rand(device, TSR_F32, TSR_SHAPE(4), 2), *bias = tsr_rand(device, TSR_F32, TSR_SHAPE(4), 3);
+  return tsr_relu(tsr_group_norm(x, 2, weight, bias, 1e-5));
+}
+// Numbers along the first axis, along the middle one and along both. The middle ones do not begin at the first element of their memory.
+static tsr_tensor *norm_by_axes(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_layer_norm(tsr_rand(device, TSR_F32, TSR_SHAPE(rows, 3, cols), 1), NULL, NULL, 1e-5);
+  tsr_tensor *first = tsr_rand(device, TSR_F32, TSR_SHAPE(rows, 1, 1), 2);
+  tsr_tensor *middle = tsr_slice(tsr_rand(device, TSR_F32, TSR_SHAPE(5, 1), 3), 0, 1, 4, 1);
+  return tsr_mul(tsr_add(tsr_mul(x, first), middle), tsr_rand(device, TSR_F32, TSR_SHAPE(rows, 3, 1), 4));
+}
 
 TEST(rows_kept_in_registers_give_the_same) {
   check_all(softmax, 1e-6);
   check_all(scaled_log_softmax, 1e-6);
   check_all(layer_norm, 1e-5);
   check_all(rms_norm_relu, 1e-5);
+  check_all(group_norm, 1e-5);
+  check_all(norm_by_axes, 1e-5);
+}
+
+// The launches of a norm of groups after its inputs have been computed.
+static uint64_t group_norm_launches(tsr_device *device, int64_t pixels) {
+  tsr_device_counters before, after;
+  tsr_tensor *inputs[] = {tsr_rand(device, TSR_F32, TSR_SHAPE(2, 4, pixels), 1),
+                          tsr_rand(device, TSR_F32, TSR_SHAPE(4), 2), tsr_rand(device, TSR_F32, TSR_SHAPE(4), 3)};
+  for (int i = 0; i < 3; i++) CHECK_OK(tsr_evaluate(inputs[i]));
+  CHECK_OK(tsr_device_get_counters(device, &before));
+  CHECK_OK(tsr_evaluate(tsr_group_norm(inputs[0], 2, inputs[1], inputs[2], 1e-5)));
+  CHECK_OK(tsr_device_get_counters(device, &after));
+  return after.launches - before.launches;
+}
+
+TEST(weights_of_channels_take_no_launch_after_a_norm_of_rows_in_registers) {
+  static const int64_t pixels[] = {40, 39};  // multiples of four are read and stored four at a time
+  open_devices();
+  for (size_t i = 0; i < sizeof pixels / sizeof pixels[0]; i++) {
+    tsr_scope *scope = tsr_scope_begin(devices[SHAPED]);
+    CHECK_EQ_UINT(group_norm_launches(devices[SHAPED], pixels[i]), 1);
+    CHECK_OK(tsr_scope_end(scope));
+  }
+  close_devices();
 }
 
 static tsr_tensor *matmul(tsr_device *device, int64_t rows, int64_t cols) {
