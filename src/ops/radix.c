@@ -71,9 +71,13 @@ static void bind(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_buff
 // Bits by which keys differ.
 static int bits_of(const tsri_sort *s, const key_form *form) { return s->key_bits > 0 ? s->key_bits : form->width; }
 
-// Sorts each row by as few items as can hold it, with at least four elements per item.
+// Sorts each row by as few items as can hold it: a subgroup or 32 items with 4 to 16 elements each, more items if those do not do, then more elements. An item has
+// 8 counters for each digit however many elements it has: 10,000 rows of 1,000 f32 take 175 us with 16 elements per item on an H200, 199 with 8 and 244 with
+// 4, through Vulkan 192, 220 and 293.
 static tsr_status sort_whole_rows(const tsri_sort *s, const key_form *form, tsr_buffer *dummy) {
-  int items = 4, group = 32;
+  enum { DENSE = 16 };
+  int items = 4, group = s->device->limits.subgroup_size > 32 ? 64 : 32;
+  while (group * items < s->n && items < DENSE) items *= 2;
   while (group * items < s->n && group < GROUP) group *= 2;
   while (group * items < s->n) items *= 2;
   tsri_call call;
