@@ -44,6 +44,23 @@ TEST(batches_begin_small_and_grow_while_they_are_short) {
   fixture_close(&f);
 }
 
+// A quick command waits for more of them; a slow one begins at once, and the next ones are submitted before it has ended.
+TEST(slow_commands_are_submitted_at_once) {
+  fixture f = fixture_open();
+  vulkan_stream *stream = &vulkan_device_of(f.device)->streams[0];
+  tsri_buffer *buffer = fixture_buffer(&f, 4096, NULL);
+  for (int has_slow = 0; has_slow < 2; has_slow++) {
+    CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
+    stream->batch_limit = VULKAN_BATCH_COMMANDS;
+    stream->has_slow = has_slow != 0;
+    CHECK_OK(f.backend->fill(f.queue, buffer, 0, 64, &(uint32_t){1}, 4));
+    CHECK_EQ_UINT(stream->open ? 1 : 0, has_slow ? 0 : 1);
+  }
+  CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
+  f.backend->buffer_destroy(f.device, buffer);
+  fixture_close(&f);
+}
+
 // --- Several streams --------------------------------------------------------------------------------------------------
 
 // A device whose streams share a queue of the driver: software drivers have only one.

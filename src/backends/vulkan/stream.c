@@ -26,6 +26,7 @@ static VkAccessFlags reads_of(const vulkan_stream *stream) {
 
 enum {
   FIRST_COMMANDS = 8,           // a batch of this size is submitted at once if the device is idle
+  SLOW_NS = 30 * 1000,          // commands that take longer are worth a submission each
   LONG_NS = 500 * 1000 * 1000,  // a batch that ran this long was too large
   SHORT_NS = 100 * 1000 * 1000
 };
@@ -94,7 +95,8 @@ void tsri_vulkan_stream_deinit(vulkan_stream *stream) {
 
 // --- Batches that have ended ----------------------------------------------------------------------------------------
 
-// Adapts batch_limit to the duration of the last batch, so that a batch takes less than about half a second.
+// Adapts batch_limit to the duration of the last batch, so that a batch takes less than about half a second, and has_slow. A software driver runs on the
+// processor that records: it gains nothing from an early start.
 static void adapt(vulkan_stream *stream, const vulkan_batch *batch) {
   vulkan_device *device = stream->device;
   uint64_t ticks[2] = {0, 0};
@@ -103,6 +105,8 @@ static void adapt(vulkan_stream *stream, const vulkan_batch *batch) {
                                                    sizeof *ticks, VK_QUERY_RESULT_64_BIT);
   if (result != VK_SUCCESS || ticks[1] < ticks[0]) return;
   double ns = (double)(ticks[1] - ticks[0]) * (double)device->physical.properties.limits.timestampPeriod;
+  bool is_gpu = !tsri_vulkan_is_software(&device->physical);
+  stream->has_slow = is_gpu && ns > (double)SLOW_NS * batch->command_count;
   if (ns > LONG_NS && batch->command_count > 1) {
     stream->batch_limit = batch->command_count / 2;
   } else if (ns < SHORT_NS && stream->batch_limit < VULKAN_BATCH_COMMANDS) {
@@ -117,6 +121,12 @@ static vulkan_batch *oldest_submitted(vulkan_stream *stream) {
     if (batch->is_submitted && (!oldest || batch->value < oldest->value)) oldest = batch;
   }
   return oldest;
+}
+
+static uint32_t count_submitted(const vulkan_stream *stream) {
+  uint32_t count = 0;
+  for (int i = 0; i < VULKAN_BATCHES; i++) count += stream->batches[i].is_submitted;
+  return count;
 }
 
 static void mark_ended(vulkan_stream *stream, vulkan_batch *batch) {
@@ -375,9 +385,12 @@ tsr_status tsri_vulkan_stream_end(vulkan_stream *stream) {
   vulkan_batch *batch = stream->open;
   batch->command_count++;
   if (batch->command_count >= stream->batch_limit) return tsri_vulkan_stream_submit(stream);
-  if (batch->command_count < FIRST_COMMANDS) return TSR_OK;
+  // Slow commands: the first at once, so that the device does not wait for FIRST_COMMANDS to be recorded, and the next ones before it has run out of work.
+  if (batch->command_count < FIRST_COMMANDS && !stream->has_slow) return TSR_OK;
   tsri_vulkan_stream_retire(stream);
-  return oldest_submitted(stream) ? TSR_OK : tsri_vulkan_stream_submit(stream);
+  uint32_t under_way = count_submitted(stream);
+  bool is_due = under_way == 0 || (stream->has_slow && under_way == 1 && batch->command_count >= FIRST_COMMANDS);
+  return is_due ? tsri_vulkan_stream_submit(stream) : TSR_OK;
 }
 
 #endif
