@@ -66,7 +66,7 @@ typedef struct channel_cut {
 } channel_cut;
 
 static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const channel_order *order, bool is_aligned) {
-  enum { MOST_QUADS = 16, MOST_SHORT = 32, ROWS_PER_ITEM = 8, GROUPS_PER_TILE = 8, MOST_CHUNKS = 4096, FEW = 16384 };
+  enum { MOST_QUADS = 16, MOST_SHORT = 32, ROWS_PER_ITEM = 8, GROUPS_PER_TILE = 4, MOST_CHUNKS = 4096, FEW = 16384 };
   channel_cut cut = {.items = wide == TSR_F64 ? ITEMS / 2 : ITEMS,
                      .width = order->is_last && is_aligned && order->channels % 4 == 0 ? 4 : 1,
                      .along = !order->is_last && is_aligned && order->inner % 4 == 0 ? 4 : 1,
@@ -104,6 +104,13 @@ typedef struct channel_work {
   double eps;      // or the factor of a spread
 } channel_work;
 
+// RUNS of channel_parts.
+static int runs_of(const channel_order *order, const channel_cut *cut) {
+  if (cut->along == 1) return 0;
+  if (order->rows <= order->inner) return 1;
+  return (int64_t)(cut->items / cut->quads) * cut->along <= order->inner ? 2 : 0;
+}
+
 static tsr_status add_up(const tsri_kernel_run *run, const channel_work *work, tsr_buffer *parts,
                          const channel_order *order, const channel_cut *cut) {
   int x = work->x, g = work->g;
@@ -119,7 +126,7 @@ static tsr_status add_up(const tsri_kernel_run *run, const channel_work *work, t
                 TSRI_CONSTANT("W", cut->width), TSRI_CONSTANT("ALONG", cut->along), TSRI_CONSTANT("QUADS", cut->quads),
                 TSRI_CONSTANT("LANES", cut->items / cut->quads),
                 TSRI_CONSTANT("QUADS_AHEAD", tsri_tuning_of(run->device)->channel_reads),
-                TSRI_CONSTANT("WG", cut->items)));
+                TSRI_CONSTANT("RUNS", runs_of(order, cut)), TSRI_CONSTANT("WG", cut->items)));
   tsri_call_buffer(&call, "x", run->inputs[x], run->input_dtypes[x]);
   tsri_call_buffer(&call, "g", run->inputs[g], run->input_dtypes[g]);
   tsri_call_buffer(&call, "mean", run->inputs[mean], work->wide);

@@ -189,6 +189,21 @@ TEST(rows_kept_in_registers_give_the_same) {
   check_all(norm_by_axes, 1e-5);
 }
 
+// Statistics of channels that are one run of memory each, and of channels that are a run in each image.
+static tsr_tensor *spread_of_rows(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_std(numbers(device, TSR_F32, rows, cols, 1), (int[]){1}, 1, false, 0);
+}
+static tsr_tensor *batch_norm(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_rand(device, TSR_F32, TSR_SHAPE(rows, 3, cols), 1), *normed = NULL;
+  CHECK_OK(tsr_batch_norm_train(x, NULL, NULL, NULL, NULL, 0, 1e-5, &normed));
+  return normed;
+}
+
+TEST(statistics_of_channels_give_the_same) {
+  check_all(spread_of_rows, 1e-5);
+  check_all(batch_norm, 1e-5);
+}
+
 // The launches of a norm of groups after its inputs have been computed.
 static uint64_t group_norm_launches(tsr_device *device, int64_t pixels) {
   tsr_device_counters before, after;
