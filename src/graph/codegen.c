@@ -338,7 +338,7 @@ static tsr_status make_key(tsri_codegen *gen) {
           (uint32_t)gen->form | (uint32_t)gen->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
   put_key(gen, gen->lanes | gen->team << 8 | gen->slices << 16 | (gen->is_shifted ? (gen->wide_leaf + 1) << 24 : 0));
   put_key(gen, (uint32_t)tsri_codegen_group(gen) |
-                   (fused->heavy ? (uint32_t)TSRI_TUNED(gen->tuning, reduce_unroll) << 16 : 0));
+                   (fused->heavy ? (uint32_t)TSRI_TUNED(gen->tuning, reduce_unroll) << 16 : 0) | gen->row_length << 24);
   put_extent_key(gen, &fused->kept);
   if (fused->heavy) put_extent_key(gen, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {

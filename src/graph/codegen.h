@@ -61,6 +61,8 @@ typedef struct tsri_codegen {
   // wide_leaf is a leaf whose index says how many; all leaves that are read in quads begin at the same element of a quad.
   bool is_shifted;
   uint32_t wide_leaf;
+  // TSRI_FORM_COLUMN with four lanes: elements of a short row, if rows lie one after the other in memory, so that an item reads its four rows in quads. 0: otherwise.
+  uint32_t row_length;
   int param_count;
   tsri_fused_param params[TSRI_MAX_KERNEL_PARAMS];
   size_t key_words;

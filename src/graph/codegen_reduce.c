@@ -166,15 +166,10 @@ static void put_start(const tsri_codegen *gen, tsri_builder *builder) {
   if (is_arg(gen)) tsri_builder_add(builder, "    u32 at = 0xffffffffu;\n");
 }
 
-// Writes the reduction's value, the operators after it, and the store. argmax and argmin without an index: all values are the initial one, such as -infinity, and
-// the first is the result; of a part that is -1.
-static void put_result(const tsri_codegen *gen, const char *value, tsri_builder *builder, const char *indent) {
+// Writes the reduction's value and the operators after it. argmax and argmin without an index: all values are the initial one, such as -infinity, and
+// the first is the result; of a part that is -1. The result is then in `val` and the number of the last node.
+static void put_operators(const tsri_codegen *gen, const char *value, tsri_builder *builder, const char *indent) {
   const tsri_node *heavy = gen->fused->heavy;
-  if (gen->stage == TSRI_STAGE_PARTS) {
-    tsri_builder_add(builder, "%sy[slice * n + o] = %s(%s);\n", indent, tsr_dtype_name(tsri_codegen_part_dtype(gen)),
-                     value);
-    return;
-  }
   uint32_t place = tsri_fused_place(gen->fused, heavy->slot);
   tsri_builder_add(builder, "%s%s val%u = %s(", indent, tsri_codegen_type(heavy->dtype), place,
                    tsri_codegen_result(heavy->dtype));
@@ -184,8 +179,44 @@ static void put_result(const tsri_codegen *gen, const char *value, tsri_builder 
     tsri_codegen_leaves(gen, TSRI_OUTER, outer_index, builder, indent);
     tsri_codegen_nodes(gen, TSRI_OUTER, builder, indent);
   }
+}
+
+// Writes the reduction's value, the operators after it, and the store.
+static void put_result(const tsri_codegen *gen, const char *value, tsri_builder *builder, const char *indent) {
+  if (gen->stage == TSRI_STAGE_PARTS) {
+    tsri_builder_add(builder, "%sy[slice * n + o] = %s(%s);\n", indent, tsr_dtype_name(tsri_codegen_part_dtype(gen)),
+                     value);
+    return;
+  }
+  put_operators(gen, value, builder, indent);
   tsri_builder_add(builder, "%sy[o] = %s(val%u);\n", indent, tsr_dtype_name(gen->fused->root->dtype),
                    gen->fused->fusion->node_count - 1);
+}
+
+// The dtype of what a kernel of this stage stores.
+static tsr_dtype stored_dtype(const tsri_codegen *gen) {
+  return gen->stage == TSRI_STAGE_PARTS ? tsri_codegen_part_dtype(gen) : gen->fused->root->dtype;
+}
+
+// Begins a loop over the four results from o on. put_quad_end stores them.
+static void put_quad_start(const tsri_codegen *gen, tsri_builder *builder) {
+  tsri_builder_add(builder,
+                   "    u32 start = o;\n    %s done[4];\n    unroll for (u32 lane = 0; lane < 4; lane++) {\n"
+                   "    u32 o = start + lane;\n",
+                   tsri_codegen_type(stored_dtype(gen)));
+}
+
+// store4 converts to the dtype of what it stores.
+static void put_quad_end(const tsri_codegen *gen, const char *value, tsri_builder *builder) {
+  bool is_part = gen->stage == TSRI_STAGE_PARTS;
+  if (is_part) {
+    tsri_builder_add(builder, "    done[lane] = %s(%s);\n", tsri_codegen_type(stored_dtype(gen)), value);
+  } else {
+    put_operators(gen, value, builder, "    ");
+    tsri_builder_add(builder, "    done[lane] = val%u;\n", gen->fused->fusion->node_count - 1);
+  }
+  tsri_builder_add(builder, "    }\n    store4(y, %sstart, %sx4(done[0], done[1], done[2], done[3]));\n",
+                   is_part ? "slice * n + " : "", tsri_codegen_type(stored_dtype(gen)));
 }
 
 // --- Forms ----------------------------------------------------------------------------------------------------------
@@ -494,14 +525,53 @@ static void put_wide_column(const tsri_codegen *gen, tsri_builder *builder) {
     put_wide_loop(gen, "first", "1u", "r", builder);
   }
   put_join_slices(gen, is_sum ? "totals" : "accs", "ats", builder);
-  tsri_builder_add(builder, "    u32 start = o;\n    unroll for (u32 lane = 0; lane < 4; lane++) {\n");
-  tsri_builder_add(builder, "    u32 o = start + lane;\n    %s %s = %s[lane];\n", is_arg(gen) ? "u32" : type,
-                   column_result(gen, is_sum),
+  put_quad_start(gen, builder);
+  tsri_builder_add(builder, "    %s %s = %s[lane];\n", is_arg(gen) ? "u32" : type, column_result(gen, is_sum),
                    is_arg(gen) ? "ats"
                    : is_sum    ? "totals"
                                : "accs");
-  put_result(gen, column_result(gen, is_sum), builder, "    ");
+  put_quad_end(gen, column_result(gen, is_sum), builder);
+  put_column_end(gen, builder);
+}
+
+// Reads the elements of the four rows from o on into part0, part1, …: row_length quads of each leaf.
+static void put_row_quads(const tsri_codegen *gen, tsri_builder *builder) {
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    const tsri_leaf *leaf = &gen->fused->leaves[i];
+    if (leaf->space != TSRI_INNER) continue;
+    const char *type = tsri_codegen_type(leaf->dtype);
+    bool is_one = gen->fused->reduced.strides[i][0] == 0;
+    tsri_builder_add(builder, "    %s part%u[%u];\n    unroll for (u32 j = 0; j < %u; j++) {\n", type, i,
+                     4 * gen->row_length, gen->row_length);
+    tsri_builder_add(builder, is_one ? "      %s one = leaf%u[" : "      %sx4 quad = load4(leaf%u, ", type, i);
+    if (gen->has_base[i]) tsri_builder_add(builder, "at%u", i);
+    else tsri_builder_add(builder, "0u");
+    if (is_one) tsri_builder_add(builder, "];\n");
+    else tsri_builder_add(builder, " + o * %uu + j * 4u);\n", gen->row_length);
+    for (uint32_t k = 0; k < 4; k++) {
+      if (is_one) tsri_builder_add(builder, "      part%u[j * 4 + %u] = one;\n", i, k);
+      else tsri_builder_add(builder, "      part%u[j * 4 + %u] = quad.%c;\n", i, k, "xyzw"[k]);
+    }
+    tsri_builder_add(builder, "    }\n");
+  }
+}
+
+// Four short rows per work item, which lie one after the other in memory.
+static void put_packed_rows(const tsri_codegen *gen, tsri_builder *builder) {
+  put_column_start(gen, builder);
+  put_row_quads(gen, builder);
+  put_quad_start(gen, builder);
+  put_start(gen, builder);
+  tsri_builder_add(builder, "    unroll for (u32 r = 0; r < %u; r++) {\n", gen->row_length);
+  for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
+    if (gen->fused->leaves[i].space != TSRI_INNER) continue;
+    tsri_builder_add(builder, "      %s in%u = part%u[lane * %u + r];\n",
+                     tsri_codegen_type(gen->fused->leaves[i].dtype), i, i, gen->row_length);
+  }
+  put_input(gen, builder, "      ");
+  put_step(gen, "r", builder, "      ");
   tsri_builder_add(builder, "    }\n");
+  put_quad_end(gen, is_arg(gen) ? "at" : "acc", builder);
   put_column_end(gen, builder);
 }
 
@@ -534,7 +604,8 @@ static void put_column(const tsri_codegen *gen, tsri_builder *builder) {
 }
 
 void tsri_codegen_reduce_text(const tsri_codegen *gen, tsri_builder *builder) {
-  if (gen->form == TSRI_FORM_ROW) put_row(gen, builder);
+  if (gen->row_length) put_packed_rows(gen, builder);
+  else if (gen->form == TSRI_FORM_ROW) put_row(gen, builder);
   else if (gen->lanes > 1) put_wide_column(gen, builder);
   else put_column(gen, builder);
 }

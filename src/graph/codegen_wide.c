@@ -112,8 +112,36 @@ static bool can_shift(const tsri_codegen *gen, uint32_t *out_wide_leaf) {
   return gen->stage == TSRI_STAGE_WHOLE || is_narrow || wanted == FOR_PARTS;
 }
 
+// Whether a leaf has the rows' elements one after the other, from a multiple of four on, or is a single number.
+static bool leaf_is_packed(const tsri_codegen *gen, uint32_t leaf, int64_t length) {
+  int64_t along = gen->fused->reduced.strides[leaf][0], across = gen->fused->kept.strides[leaf][0];
+  if (along == 0 && across == 0) return true;
+  return along == 1 && across == length && (!gen->has_base[leaf] || gen->base[leaf] % 4 == 0);
+}
+
+// The length of rows that an item reads four at a time, as many quads as a row has elements; 0: it does not. Single elements a row apart take four times as
+// many accesses: sums of 3 * 10^7 rows of 3 f32 take 114 us for 126 through Vulkan on an H200, of 2 * 10^7 rows of 4 bf16 51 for 96. With more than FEW_BYTES,
+// reads of neighbours have little in common: 10^7 rows of 7 f32 take 89 for 77.
+static uint32_t packed_row_length(const tsri_codegen *gen) {
+  enum { FEW_BYTES = 64, MOST_QUADS = 8 };
+  const tsri_fused *fused = gen->fused;
+  bool is_column = fused->heavy && gen->form == TSRI_FORM_COLUMN && gen->stage == TSRI_STAGE_WHOLE && gen->slices == 1;
+  if (!is_column || !TSRI_TUNED(gen->tuning, reduce_wide) || fused->kept.rank != 1 || fused->reduced.rank != 1)
+    return 0;
+  int64_t length = fused->reduced.count, quads = 0;
+  if (length < 2 || fused->kept.count % 4 != 0 || gen->output_at % 4 != 0) return 0;
+  for (uint32_t i = 0; i < fused->leaf_count; i++) {
+    if (fused->leaves[i].space != TSRI_INNER) continue;
+    if (!leaf_is_packed(gen, i, length)) return 0;
+    if (4 * length * (int64_t)tsr_dtype_bytes(fused->leaves[i].dtype) > FEW_BYTES) return 0;
+    quads += length;
+  }
+  return quads <= MOST_QUADS ? (uint32_t)length : 0;
+}
+
 void tsri_codegen_choose_lanes(tsri_codegen *gen) {
-  gen->lanes = aligned_lanes(gen);
+  gen->row_length = packed_row_length(gen);
+  gen->lanes = gen->row_length ? 4 : aligned_lanes(gen);
   gen->is_shifted = gen->lanes == 1 && can_shift(gen, &gen->wide_leaf);
   if (gen->is_shifted) gen->lanes = 4;
 }

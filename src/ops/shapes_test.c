@@ -138,6 +138,24 @@ static tsr_tensor *argmin_rows(tsr_device *device, int64_t rows, int64_t cols) {
   return tsr_argmin(ties(device, rows, cols), (int[]){0}, 1, false);
 }
 
+static tsr_tensor *sum_products(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *products = tsr_mul(numbers(device, TSR_F32, rows, cols, 1), numbers(device, TSR_BF16, rows, cols, 2));
+  return tsr_add_scalar(tsr_sum(products, (int[]){1}, 1, false), 1);
+}
+
+// Rows of two to eight elements, four to an item, and as many of them as do not divide by four.
+TEST(short_rows_give_the_same_in_quads) {
+  static const work_fn works[] = {sum_columns, sum_products, argmax_columns, product};
+  open_devices();
+  for (int64_t cols = 2; cols <= 8; cols++) {
+    for (size_t i = 0; i < sizeof works / sizeof works[0]; i++) {
+      check_same(works[i], 64, cols, 1e-3);
+      check_same(works[i], 63, cols, 1e-3);
+    }
+  }
+  close_devices();
+}
+
 TEST(reductions_give_the_same_in_lanes_and_parts) {
   check_all(sum_all, 1e-6);
   check_all(sum_rows, 1e-6);
