@@ -249,12 +249,22 @@ static bool add_bases(tsri_codegen *gen) {
   return fits;
 }
 
+uint32_t tsri_codegen_axis_leaf(const tsri_codegen *gen, uint32_t leaf) {
+  tsri_one_axis axis, other;
+  if (!tsri_codegen_is_by_axis(gen, leaf, &axis)) return leaf;
+  for (uint32_t i = 0; i < leaf; i++) {
+    bool is_by_axis = tsri_codegen_is_by_axis(gen, i, &other);
+    if (is_by_axis && other.inner == axis.inner && other.size == axis.size) return i;
+  }
+  return leaf;
+}
+
 // For leaves that a hook indexes by one axis.
 static bool add_axes(tsri_codegen *gen) {
   bool fits = true;
   tsri_one_axis axis;
   for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
-    if (!tsri_codegen_is_by_axis(gen, i, &axis)) continue;
+    if (!tsri_codegen_is_by_axis(gen, i, &axis) || tsri_codegen_axis_leaf(gen, i) != i) continue;
     fits = fits && add_word(gen, axis.inner, "inner", (int)i, -1) && add_word(gen, axis.size, "size", (int)i, -1);
   }
   return fits;
@@ -345,7 +355,7 @@ static tsr_status make_key(tsri_codegen *gen) {
     // Beside a heavy node, leaves are indexed by order_class, which the strides over the extents do not show.
     uint32_t order = fused->heavy ? order_class(gen, i) : 0;
     put_key(gen, (uint32_t)fused->leaves[i].dtype | (gen->has_base[i] ? 256u : 0) |
-                     (uint32_t)fused->leaves[i].space << 9 | order << 16);
+                     (uint32_t)fused->leaves[i].space << 9 | order << 16 | tsri_codegen_axis_leaf(gen, i) << 24);
   }
   for (uint32_t i = 0; i < fused->fusion->node_count; i++) put_node_key(gen, i);
   if (gen->key_words == TSRI_MAX_KEY_WORDS) return TSRI_FAIL(TSR_ERR_INTERNAL, "the key of a fused kernel is too long");

@@ -150,8 +150,10 @@ void tsri_codegen_param_name(const tsri_fused_param *param, tsri_builder *builde
 // Writes the helper functions that the fusion's operators call.
 void tsri_codegen_helpers(const tsri_codegen *gen, tsri_builder *builder);
 
-// Whether a store hook indexes the leaf by one axis (tsri_is_by_axis). inner0 and size0 are then parameters.
+// Whether a store hook indexes the leaf by one axis (tsri_is_by_axis). inner0 and size0 are then parameters, with the number of the first leaf that has the same
+// axis: so that compilers see that the index is the same.
 bool tsri_codegen_is_by_axis(const tsri_codegen *gen, uint32_t leaf, tsri_one_axis *out_axis);
+uint32_t tsri_codegen_axis_leaf(const tsri_codegen *gen, uint32_t leaf);
 
 // Whether the reduction finds an index.
 bool tsri_codegen_is_arg(const tsri_codegen *codegen);

@@ -18,7 +18,8 @@ static void put_leaf_index(const tsri_codegen *gen, uint32_t leaf, const char *f
   tsri_builder_add(builder, gen->has_base[leaf] ? "at%u" : "0u", leaf);
   if (low == high) return;
   if (tsri_codegen_is_by_axis(gen, leaf, &axis)) {
-    tsri_builder_add(builder, " + %s / inner%u %% size%u", axis.inner % 4 == 0 ? first : "index", leaf, leaf);
+    uint32_t named = tsri_codegen_axis_leaf(gen, leaf);
+    tsri_builder_add(builder, " + %s / inner%u %% size%u", axis.inner % 4 == 0 ? first : "index", named, named);
   } else {
     tsri_builder_add(builder, tsri_layout_is_contiguous(layout) ? " + index" : " + column");
   }
