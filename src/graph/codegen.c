@@ -443,12 +443,20 @@ static bool needs_conversion(const tsri_node *node) {
   return is_small || node->inputs[0].as != node->dtype;
 }
 
+// Whether the node's result is f32 that is only stored, as f16 or bf16: the store rounds it, and rounding it before as well would take as many
+// instructions again.
+static bool is_rounded_by_store(const tsri_codegen *gen, uint32_t place, const tsri_node *node) {
+  bool is_root = place == gen->fused->fusion->node_count - 1;
+  return is_root && (node->dtype == TSR_F16 || node->dtype == TSR_BF16) &&
+         tsri_ir_compute_dtype(node->inputs[0].as) == TSR_F32;
+}
+
 static void put_node(const tsri_codegen *gen, uint32_t place, int first_scalar, tsri_builder *builder,
                      const char *indent) {
   const tsri_planned *planned = &gen->fused->plan->nodes[gen->fused->plan->members[gen->fused->fusion->first + place]];
   const tsri_node *node = planned->node;
   tsri_builder_add(builder, "%s%s val%u = ", indent, tsri_codegen_type(node->dtype), place);
-  bool converts = needs_conversion(node);
+  bool converts = needs_conversion(node) && !is_rounded_by_store(gen, place, node);
   if (converts) tsri_builder_add(builder, "%s(", tsr_dtype_name(node->dtype));
   put_expression(gen, place, first_scalar, builder);
   tsri_builder_add(builder, "%s;\n", converts ? ")" : "");
