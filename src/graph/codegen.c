@@ -66,9 +66,9 @@ static void choose_parts(tsri_codegen *gen, bool is_column) {
 // How many items of a subgroup share a row that is shorter than a work-group (a team): enough that each reads about
 // EACH elements, at most the device's reduce_team. 0: the row is too short, or too long: an item would read more than
 // TEAM_ROUNDS * EACH elements, or MANY_ROUNDS * EACH if there are enough rows to keep the device busy, since teams need
-// no barrier to join their values. Rows of 40 take 57 us on an H200 with teams of 8, 74 with 16.
+// no barrier to join their values. Rows of 40 take 45 us on an H200 with teams of 4, 57 with 8, 74 with 16.
 static uint32_t choose_team(const tsri_codegen *gen) {
-  enum { LEAST = 8, EACH = 8, TEAM_ROUNDS = 2, MANY_ROUNDS = 8, MOST_ITEMS = 1 << 30 };
+  enum { LEAST = 8, EACH = 16, TEAM_ROUNDS = 1, MANY_ROUNDS = 4, MOST_ITEMS = 1 << 30 };
   int64_t reduced = gen->fused->reduced.count, most = TSRI_TUNED(gen->tuning, reduce_team);
   bool is_many = gen->fused->kept.count * most >= TSRI_TUNED(gen->tuning, column_items);
   if (most < 4 || reduced < LEAST || reduced > most * EACH * (is_many ? MANY_ROUNDS : TEAM_ROUNDS)) return 0;

@@ -42,6 +42,11 @@ enum { SHORT_GROUP = 128, SPAN_GROUP = 256, LARGEST_GROUP = 512 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
+// Elements of a short row that each item keeps, at most, before more items share the row: few items have fewer, so that neighbours read neighbouring memory.
+// Joining the values of items takes instructions, and items of a team that have no element are idle: rms_norm of 10^6 rows of 40 bf16 takes 50 us on an H200 with
+// teams of 4 and 89 with teams of 16.
+static int each_of_short(int team, int held) { return team < 4 ? smaller(held, 8) : held; }
+
 // A row that a part of a subgroup can hold gets that; else the smallest work-group that holds it; else several
 // work-groups. A row that is not divided has more than team * (held - 4) elements: the kernels rely on that.
 static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning, int64_t n) {
@@ -50,7 +55,7 @@ static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning,
   int subgroup = tsr_device_subgroup_size(device), held = TSRI_TUNED(tuning, row_held);
   if (n <= (int64_t)subgroup * held && subgroup <= SHORT_GROUP && SHORT_GROUP <= limit) {
     row_shape row = {.group = SHORT_GROUP, .team = 1, .held = held < 4 ? held : 4, .spans = 1};
-    while (row.team < subgroup && (int64_t)row.team * row.held < n) row.team *= 2;
+    while (row.team < subgroup && (int64_t)row.team * each_of_short(row.team, held) < n) row.team *= 2;
     while ((int64_t)row.team * row.held < n) row.held += 4;
     return row;
   }
