@@ -6,9 +6,9 @@ function(tessera_embed_kernels out)
   set(strips OFF)
   if(TESSERA_IS_WASM)
     # A page loads all of it, so it is kept small: no comments, and no kernels that operators do not launch there. WebGPU has no matrix units; scatter sorts its
-    # indices, concat copies its inputs one by one, long rows are summed in parts, and a quantised product of one row uses the general kernel.
+    # indices, concat copies its inputs one by one, long rows are summed in parts, all rows in tiles, and a quantised product of one row uses the general kernel.
     list(FILTER kernels INCLUDE REGEX "/(op|fn)_[a-z_]*\\.tk$")
-    list(FILTER kernels EXCLUDE REGEX "/op_(product|scatter|join|scan_once|quant_row)\\.tk$")
+    list(FILTER kernels EXCLUDE REGEX "/op_(product|scatter|join|scan_once|scan_quads|quant_row)\\.tk$")
     set(strips ON)
   endif()
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed_kernels.cmake")

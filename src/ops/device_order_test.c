@@ -101,12 +101,23 @@ static void check_scan(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, tsr
   check_as_on_cpu("cumsum", sums[0], sums[1]);
 }
 
+// Rows that begin `from` elements after a tensor's first one: within a quad, and at one.
+static void check_scan_from(tsr_device *device, tsr_device *cpu, int64_t from, int64_t lines, int64_t n) {
+  tsr_tensor *sums[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_tensor *all = tsr_randint(i ? cpu : device, TSR_I32, TSR_SHAPE(from + lines * n), -9, 9, 5);
+    CHECK_OK(tsr_evaluate(all));
+    sums[i] = tsr_cumsum(tsr_reshape(tsr_slice(all, 0, from, from + lines * n, 1), TSR_SHAPE(lines, n)), 1);
+  }
+  check_as_on_cpu("cumsum of a view", sums[0], sums[1]);
+}
+
 // Rows of which a tile has many, some or few, and lines across rows in parts.
 static void scans_agree(tsr_device *device) {
   if (!test_device_computes(device)) return;
   tsr_device *cpu = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
-  static const int64_t rows[] = {1, 3, 8, 40, 127, 256};
+  static const int64_t rows[] = {1, 2, 3, 5, 8, 29, 32, 40, 127, 256, 515};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     check_scan(device, cpu, TSR_F32, TSR_SHAPE(9000 / rows[i], rows[i]), 1);
   }
@@ -115,6 +126,9 @@ static void scans_agree(tsr_device *device) {
   check_scan(device, cpu, TSR_BF16, TSR_SHAPE(7, 5001), 1);
   check_scan(device, cpu, TSR_I32, TSR_SHAPE(1100, 33), 0);
   check_scan(device, cpu, TSR_BF16, TSR_SHAPE(2, 1031, 37), 1);
+  check_scan_from(device, cpu, 4, 90, 31);
+  check_scan_from(device, cpu, 3, 90, 32);
+  check_scan_from(device, cpu, 8, 5, 1027);
   tsr_scope_end(other);
   tsr_scope_end(scope);
   tsr_device_release(cpu);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Running sums, products, extremes and logarithms of sums: sums and products by the device's native operator if it has one. Else, on GPUs, rows are scanned
-// in tiles: a group for many short rows, or for a row, which is read once, or for a part of a row, whose sum another launch has computed, or which waits for the
-// sums of the parts before it. Lines across rows have one work item each, or one for each part if there are few. Else one work item per line if there are many
+// in tiles, or sums by subgroups: a group for many short rows, or for a row, which is read once, or for a part of a row, whose sum another launch has computed, or
+// which waits for the sums of the parts before it. Lines across rows have one work item each, or one for each part if there are few. Else one work item per line if there are many
 // lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum" for all of them.
 #include "ops/scan.h"
 #include "core/error.h"
@@ -12,6 +12,7 @@
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/scan_once.h"
+#include "ops/scan_quads.h"
 #include "runtime/native_op.h"
 
 #include <tessera/ops.h>
@@ -174,8 +175,26 @@ static bool stores_pairs(const scan *s, int64_t length) {
   return least > 0 && length >= least && tsr_dtype_bytes(s->dtype) == 2;
 }
 
+// Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such kernel.
+static tsr_status sum_quads(const scan *s, const line_parts *p) {
+  if (s->combination != TSRI_SCAN_SUM) return TSR_ERR_UNSUPPORTED;
+  return tsri_scan_quads(&(tsri_quad_rows){.device = s->device,
+                                           .x = s->x,
+                                           .y = s->y,
+                                           .offsets = p->offsets,
+                                           .lines = s->lines,
+                                           .n = s->n,
+                                           .parts = p->parts,
+                                           .length = p->length,
+                                           .x_at = s->x_at,
+                                           .dtype = s->dtype,
+                                           .is_exclusive = s->is_exclusive});
+}
+
 // Work-groups are no larger than the number of items that have work.
 static tsr_status scan_parts(const scan *s, const line_parts *p) {
+  tsr_status status = sum_quads(s, p);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   int most = tile_items(s), items = most < 4 ? most : 4, group = 32;
   while (group * items < p->length && group < TILE_GROUP) group *= 2;
   while (group * items < p->length && items < most) items *= 2;
@@ -196,6 +215,8 @@ static tsr_status scan_whole_rows(const scan *s) { return scan_parts(s, &(line_p
 
 // Short rows: as many as fit into a tile, which has fewer elements where there would be too few tiles to keep the device busy.
 static tsr_status scan_short_rows(const scan *s) {
+  tsr_status status = sum_quads(s, &(line_parts){.parts = 1, .length = s->n});
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   int items = tile_items(s), group = TILE_GROUP;
   int64_t count = s->lines * s->n;
   while (group * items > 128 && group * items >= 4 * s->n && count < (int64_t)group * items * tuning_of(s)->scan_rows) {
