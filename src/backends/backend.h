@@ -117,6 +117,9 @@ typedef struct tsri_limits {
   // true: the device fills the memory of every copy_out itself: the bytes are there once an event that was recorded afterwards has
   // happened. false: that holds for memory of host_alloc and host_register only; queue_wait fills other memory.
   bool reads_directly;
+  // A work-group that has begun goes on while all others that have begun wait for it in loops, so that a group may wait for what an earlier one stores. Only CUDA
+  // promises it; of a GPU that CUDA runs on it holds through other interfaces as well. Those of other vendors are not known to.
+  bool groups_progress;
   // f32 division alone is rounded correctly. Backends leave it false: the core measures it when it opens a device without has_exact_divide
   // (runtime/quotients.h).
   bool has_exact_quotient;

@@ -87,7 +87,8 @@ static const struct {
     // A sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads, and 32.2 element by element; on CUDA 29.4 and 26.9. var over axis 0 of 20000 x 5000 takes
     // 114 us with four reads of channels ahead and 122 with two; on CUDA 125 and 105, by the registers that they take.
     {"spirv",
-     "matmul_m=64,matmul_inside=0,scan_items=8,radix_items=8,product_alignment=16,reduce_wide=2,channel_reads=4"},
+     "matmul_m=64,matmul_inside=0,scan_items=8,scan_once=12,radix_items=8,product_alignment=16,reduce_wide=2,"
+     "channel_reads=4"},
     // WebGPU: 4096^3 in f32 took 5.0 ms with 4 steps, 4.0 with 8, 3.85 with tiles of 64 rows, too, and 3.45 with conditions; 4097^3 3.9 without them and
     // 5.0 with them. q8_0 takes 46.5 us without a row of x in registers, and 53.9 with it. Elements of 16 bits are read as words of two if lines begin at
     // multiples of 16 bytes (matmul_padded.c). Running sums of 10,000 rows of 10,000 take 256 us with 8 elements for each item, and 330 with 16; sorts of
@@ -97,12 +98,14 @@ static const struct {
     // 259 and 251, of 41 298 and 249. One by one Vulkan takes 132 for 165, CUDA 127 for 167 and OpenCL 124 for 143.
     // The first 50 of 1000 x 50257 take 303 us with groups of 1,024, 439 with 512 and 736 with 256; on Vulkan 269, 218 and 319, on CUDA 197, 196 and 249.
     {"wgsl",
-     "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,scan_items=8,radix_items=8,copy_tile=32,"
+     "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,scan_items=8,scan_once=12,radix_items=8,"
+     "copy_tile=32,"
      "reduce_wide=2,channel_reads=4,row_pairs=128,select_group=1024"},
     // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,
     // and in other dialects, it is no faster. A matrix of 117 MB that is read past the first-level cache takes 29.4 us for 30.2; one of 34 MB,
     // which the second-level cache (50 MB) holds, 11.1 for 8.3. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels
-    // last. A cumsum of 10^8 f32 takes 226 us in one pass with 12 quads for each item, 240 with 8, and 316 in two passes.
+    // last. A cumsum of 10^8 f32 takes 227 us in one pass with 12 quads for each item, 241 with 8, 256 with 6, and 316 in two passes; through Vulkan 230, 243, 258 and
+    // 348, through WebGPU 244, 249, 268 and 361.
     // Rows of 5,000 bf16 are normalised in 299 us by groups of 512; through OpenCL, whose compiler is the same, in 331 by groups of 256. Softmax of 2000 rows of
     // 12,000 bf16 takes 36 us by groups of 512 that keep up to 32 elements each, 61 in spans, and 1000 rows of 24,000 f32 69 with up to 64, 82 in spans.
     {"cuda",
@@ -123,6 +126,7 @@ void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
       tsri_tuning_change(out_tuning, by_dialect[i].changes);
     }
   }
+  if (!device->limits.groups_progress) out_tuning->scan_once = 0;
   if (kind != KIND_LANES && changes && !tsri_tuning_change(out_tuning, changes)) {
     tsri_log(TSR_LOG_WARN, "TSR_TUNE: \"%s\" is not a list of name=number with names of tuning.def", changes);
   }

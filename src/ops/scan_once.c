@@ -13,10 +13,17 @@ typedef struct long_rows {
   int64_t tile, tiles, chunks;  // elements of a tile; tiles and chunks of a row
 } long_rows;
 
+// Tiles have half as many elements where there are fewer than MANY of the others: then each core has few of them, and their waits end one after the other.
+static int64_t tile_of(const tsri_kernel_run *run, int64_t count) {
+  enum { MANY = 2048 };
+  int64_t quads = tsri_call_tuning(run->device)->scan_once, tile = GROUP * 4 * quads;
+  return quads % 2 == 0 && count < MANY * tile ? tile / 2 : tile;
+}
+
 // Sums between groups are words of 32 bits.
 static bool cut_rows(const tsri_kernel_run *run, long_rows *rows) {
   const tsr_device *device = run->device;
-  rows->tile = (int64_t)GROUP * 4 * tsri_call_tuning(run->device)->scan_once;
+  rows->tile = tile_of(run, rows->lines * rows->n);
   if (rows->tile == 0 || rows->n <= rows->tile || tsri_accumulator(run->dtype) != TSR_F32) return false;
   rows->tiles = (rows->n + rows->tile - 1) / rows->tile;
   rows->chunks = (rows->tiles + CHUNK - 1) / CHUNK;

@@ -202,6 +202,7 @@ static tsri_limits limits_of(cu_device id, uint64_t total_bytes) {
   limits.max_groups[2] = (uint32_t)ask(id, CU_MAX_GRID_Z);
   limits.shared_bytes = (uint32_t)ask(id, CU_SHARED_BYTES_PER_BLOCK);
   limits.subgroup_size = (uint32_t)ask(id, CU_WARP_SIZE);
+  limits.groups_progress = true;
   return limits;
 }
 

@@ -167,10 +167,9 @@ static void query_floats(const VkPhysicalDeviceFloatControlsPropertiesKHR *p, vu
 static void query_subgroups(const property_chain *c, vulkan_features *f) {
   const VkSubgroupFeatureFlags needed = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
                                         VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
-  enum { NVIDIA = 0x10de };
   const VkPhysicalDeviceProperties *p = &c->base.properties;
   f->subgroup_size = c->subgroup.subgroupSize;
-  bool is_single = p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU || p->vendorID == NVIDIA;
+  bool is_single = p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU || p->vendorID == VULKAN_NVIDIA;
   if (f->subgroup_size_control) is_single = c->subgroup_size.minSubgroupSize == c->subgroup_size.maxSubgroupSize;
   bool can_require = (c->subgroup_size.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
   if (is_single || !can_require) f->fixes_subgroup_size = false;

@@ -56,6 +56,8 @@ typedef struct vulkan_matrix {
 } vulkan_matrix;
 
 // Optional abilities of a physical device.
+enum { VULKAN_NVIDIA = 0x10de };  // vendorID
+
 typedef struct vulkan_features {
   bool f64, i64, i16, i8, f16, storage16, storage8;
   bool subgroups, fixes_subgroup_size, full_subgroups;

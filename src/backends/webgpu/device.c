@@ -86,6 +86,7 @@ static void fill_limits(const webgpu_device *device, const webgpu_arithmetic *ar
   out->has_exact_fma = arithmetic->fuses;
   out->has_subgroups = out->has_subgroup_shuffle = arithmetic->has_subgroups;
   if (arithmetic->has_subgroups) out->subgroup_size = a->subgroup_min;
+  out->groups_progress = strcmp(a->vendor, "nvidia") == 0;
   int side = arithmetic->matrix_side;
   if (side > 0) out->fragments[out->fragment_count++] = (tsr_fragment_size){TSR_F16, side, side, side};
 }
