@@ -197,14 +197,22 @@ static void check_scatter_spread(tsr_device *device, tsr_device *cpu, int64_t ro
 }
 
 // Infinities of both signs, and NaN, at one target each; a large element takes the small ones of its target with it, another target's are kept.
-static void check_scatter_specials(tsr_device *device) {
-  enum { N = 100 };
-  float data[N] = {INFINITY, -INFINITY, NAN, 1e30f, 1e-30f, -1e30f, 1e-30f}, sums[N];
-  int32_t places[N] = {0, 0, 1, 2, 2, 2, 3};
-  for (int i = 7; i < N; i++) places[i] = 4;
-  tsr_tensor *source = tsr_from_data(device, TSR_F32, TSR_SHAPE(1, N), data, sizeof data);
-  tsr_tensor *list = tsr_from_data(device, TSR_I32, TSR_SHAPE(1, N), places, sizeof places);
-  CHECK_OK(tsr_read(tsr_scatter_add(tsr_zeros(device, TSR_F32, TSR_SHAPE(1, N)), 1, list, source), sums, sizeof sums));
+static void check_scatter_specials(tsr_device *device, int64_t n) {
+  enum { TARGETS = 100 };
+  static const float first[] = {INFINITY, -INFINITY, NAN, 1e30f, 1e-30f, -1e30f, 1e-30f};
+  static const int32_t targets[] = {0, 0, 1, 2, 2, 2, 3};
+  static float data[MOST];
+  static int32_t places[MOST];
+  float sums[TARGETS];
+  for (int64_t i = 0; i < n; i++) {
+    int64_t from = i % (n / 8) == 0 ? i / (n / 8) : 7;  // far apart, so that different groups have them
+    data[i] = from < 7 ? first[from] : 0;
+    places[i] = from < 7 ? targets[from] : 4;
+  }
+  tsr_tensor *source = tsr_from_data(device, TSR_F32, TSR_SHAPE(1, n), data, (size_t)n * sizeof *data);
+  tsr_tensor *list = tsr_from_data(device, TSR_I32, TSR_SHAPE(1, n), places, (size_t)n * sizeof *places);
+  CHECK_OK(
+      tsr_read(tsr_scatter_add(tsr_zeros(device, TSR_F32, TSR_SHAPE(1, TARGETS)), 1, list, source), sums, sizeof sums));
   CHECK(isnan(sums[0]) && isnan(sums[1]));
   CHECK(sums[2] == 0 && sums[3] == 1e-30f && sums[4] == 0);
 }
@@ -256,7 +264,11 @@ static void sums_and_rows_agree(tsr_device *device) {
   check_scatter_rows(device, cpu, TSR_BF16, 300, 17, 11);
   check_scatter_spread(device, cpu, 70, 1000);
   check_scatter_spread(device, cpu, 1, 79999);
-  check_scatter_specials(device);
+  check_scatter_specials(device, 100);
+  check_scatter_specials(device, 70001);
+  check_scatter_rows(device, cpu, TSR_F32, 1, 70001, 200);
+  check_scatter_rows(device, cpu, TSR_BF16, 2, 66001, 3);
+  check_scatter_again(device, 70001, 9);
   check_scatter_again(device, 30000, 700);
   check_scatter_again(device, 30000, 30000);
   check_select(device, cpu, TSR_I32, 12);

@@ -4,6 +4,7 @@
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/scatter_exact.h"
+#include "ops/scatter_parts.h"
 
 // --- Which kernel ----------------------------------------------------------------------------------------------------
 
@@ -12,6 +13,7 @@ typedef enum scatter_method {
   FEW,     // each element of the result goes through all indices that might name it
   ATOMIC,  // integers of 32 bits, whose sums, largest and smallest are the same in any order
   EXACT,   // sums of floats along the last axis that are the same in any order (scatter_exact.h)
+  PARTS,   // the same for many elements and few targets (scatter_parts.h)
   RANGES   // single elements along the last axis: a work-group has a range of the targets of a row in shared memory
 } scatter_method;
 
@@ -27,6 +29,7 @@ typedef struct scatter_choice {
   tsri_scatter_sizes sizes;
   range_cut cut;
   tsri_exact_cut exact;
+  tsri_parts_cut parts;
 } scatter_choice;
 
 static bool is_atomic(const tsri_scatter *s) {
@@ -92,6 +95,7 @@ static scatter_method choose(const tsri_scatter *s, scatter_choice *c) {
   if (has_few(s, &c->sizes)) return FEW;
   if (is_atomic(s)) return ATOMIC;
   if (tsri_scatter_exact_cut(s, &c->sizes, &c->exact)) return EXACT;
+  if (tsri_scatter_parts_cut(s, &c->sizes, &c->parts)) return PARTS;
   return cut_ranges(s, &c->sizes, &c->cut) ? RANGES : SORTED;
 }
 
@@ -167,6 +171,9 @@ bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
       break;
     case EXACT:
       *out_status = tsri_scatter_exact_run(run, &c.sizes, &c.exact);
+      break;
+    case PARTS:
+      *out_status = tsri_scatter_parts_run(run, &c.sizes, &c.parts);
       break;
     case RANGES:
       *out_status = run_ranges(run, &s, &c.sizes, &c.cut);

@@ -5,11 +5,17 @@ enum { GROUP = 256, LARGE_GROUP = 1024, LEAST_RANGE = 256, MOST_RANGE = 4096, MO
 
 // --- How the work is shared out --------------------------------------------------------------------------------------
 
+bool tsri_scatter_is_exact(const tsri_scatter *s, const tsri_scatter_sizes *z) {
+  enum { MOST_INDICES = 1 << 26 };
+  bool is_float = s->dtype == TSR_F32 || s->dtype == TSR_F16 || s->dtype == TSR_BF16;
+  return is_float && s->combination == TSRI_COMBINE_SUM && z->inner == 1 && z->n <= MOST_INDICES;
+}
+
 // Three words of shared memory for each target.
-static int64_t most_range(const tsr_device *device) {
+int64_t tsri_scatter_exact_range(const tsr_device *device) {
   int64_t range = MOST_RANGE;
   while (range >= LEAST_RANGE && 12 * (uint64_t)range > device->limits.shared_bytes) range /= 2;
-  return range;
+  return range < LEAST_RANGE || device->limits.max_group_size < GROUP ? 0 : range;
 }
 
 // `wanted` items, or GROUP where the device has no such groups, or only for kernels with few registers (row_group).
@@ -79,16 +85,14 @@ static bool cut_bins(const tsr_device *device, const tsri_scatter_sizes *z, int6
 }
 
 bool tsri_scatter_exact_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, tsri_exact_cut *out) {
-  enum { FEW_ROWS = 64, SHORT = 8 * GROUP, MOST_INDICES = 1 << 26, MOST_FOR_GROUP = 1 << 16 };
-  bool is_float = s->dtype == TSR_F32 || s->dtype == TSR_F16 || s->dtype == TSR_BF16;
-  if (!is_float || s->combination != TSRI_COMBINE_SUM || z->inner != 1 || z->n > MOST_INDICES) return false;
-  int64_t most = most_range(s->device);
-  if (most < LEAST_RANGE || s->device->limits.max_group_size < GROUP) return false;
+  enum { FEW_ROWS = 64, SHORT = 8 * GROUP, MOST_FOR_GROUP = 1 << 16 };
+  int64_t most = tsri_scatter_exact_range(s->device);
+  if (!tsri_scatter_is_exact(s, z) || most == 0) return false;
   // Few long rows are shared out among groups even if they fit into one.
   bool is_shared = z->outer < FEW_ROWS && z->n > SHORT;
   if (!is_shared && cut_whole_rows(z, most, out)) return true;
-  // Many indices for few targets are sorted instead: here one work-group would have to process all indices of its
-  // targets.
+  // Many indices for few targets are not for these kernels: one work-group would have to process all indices of its
+  // targets (scatter_parts.h).
   bool has_few_targets = z->n / ((z->size + LEAST_RANGE - 1) / LEAST_RANGE) > MOST_FOR_GROUP;
   return !has_few_targets && (cut_parts(s->device, z, most, out) || cut_halves(s->device, z, most, out) ||
                               cut_bins(s->device, z, most, out));
@@ -97,7 +101,7 @@ bool tsri_scatter_exact_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, 
 // --- Launches --------------------------------------------------------------------------------------------------------
 
 // Bits of a sum below the mantissa of its largest element: 64 less a sign, the mantissa's 24 and those by which n elements can exceed one.
-static int64_t room_for(int64_t n) {
+int64_t tsri_scatter_exact_room(int64_t n) {
   int64_t room = 38;
   for (; n > 0; n /= 2) room--;
   return room;
@@ -109,7 +113,7 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter_size
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
                            TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
                            TSRI_CONSTANT("EACH", cut->each), TSRI_CONSTANT("WG", cut->group)));
-  tsri_call_word(&call, "room", room_for(z->n));
+  tsri_call_word(&call, "room", tsri_scatter_exact_room(z->n));
   return tsri_scatter_launch_ranges(run, z, cut->ranges, cut->per, &call);
 }
 
@@ -154,7 +158,7 @@ static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes 
   tsri_call_word(&call, "tiles", b->tiles);
   tsri_call_word(&call, "tile", b->tile);
   tsri_call_word(&call, "size", z->size);
-  tsri_call_word(&call, "room", room_for(z->n));
+  tsri_call_word(&call, "room", tsri_scatter_exact_room(z->n));
   return tsri_call_many_groups(&call, z->outer * cut->ranges);
 }
 

@@ -5,6 +5,15 @@
 
 #include "ops/scatter_call.h"
 
+// Whether sums are made in this way at all: floats along the last axis.
+bool tsri_scatter_is_exact(const tsri_scatter *s, const tsri_scatter_sizes *z);
+
+// Targets that a group has room for in shared memory: a power of two; 0: too few.
+int64_t tsri_scatter_exact_range(const tsr_device *device);
+
+// `room` of the kernels, for n elements of a row.
+int64_t tsri_scatter_exact_room(int64_t n);
+
 // How the work is shared out among work-groups of `group` items, which take `each` indices at a time: `range` targets of a row for each group, or `per` whole rows.
 // is_binned: indices are put into the order of `ranges` bins first, so that a group reads only those of its own targets.
 typedef struct tsri_exact_cut {
@@ -13,7 +22,7 @@ typedef struct tsri_exact_cut {
   bool is_binned;
 } tsri_exact_cut;
 
-// False: the dtype, the combination or the axis is another one, or there are too many targets.
+// False: tsri_scatter_is_exact is, or there are too many targets, or too few for so many elements.
 bool tsri_scatter_exact_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, tsri_exact_cut *out);
 
 tsr_status tsri_scatter_exact_run(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "ops/scatter_parts.h"
+#include "ops/scatter_exact.h"
+
+#include <tessera/buffer.h>
+
+enum { GROUP = 256, EACH = 8 };
+
+// A part has elements enough that joining its sums with those of other groups, some three operations in memory for each target, is the lesser work.
+bool tsri_scatter_parts_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, tsri_parts_cut *out) {
+  enum { BUSY = 528, LEAST_RANGE = 256, MOST_SLOTS = 1024, MOST_COPIES = 16, LEAST_ELEMENTS = 2 };
+  int64_t most = tsri_scatter_exact_range(s->device), tile = (int64_t)GROUP * EACH;
+  if (!tsri_scatter_is_exact(s, z) || z->size > most || z->n < tile * LEAST_ELEMENTS) return false;
+  int64_t wanted = (z->outer * z->n + BUSY - 1) / BUSY, least = LEAST_ELEMENTS * z->size;
+  int64_t length = wanted > least ? wanted : least;
+  length = (length + tile - 1) / tile * tile;
+  *out = (tsri_parts_cut){.parts = (z->n + length - 1) / length, .length = length, .range = LEAST_RANGE, .copies = 1};
+  while (out->range < z->size) out->range *= 2;
+  while (out->copies < MOST_COPIES && 2 * out->copies * out->range <= MOST_SLOTS) out->copies *= 2;
+  return true;
+}
+
+// Step 0 or 1.
+static tsr_status launch_step(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_parts_cut *cut,
+                              int step, tsr_buffer *words) {
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_scatter", "scatter_parts",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("STEP", step),
+                TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("COPIES", cut->copies), TSRI_CONSTANT("EACH", EACH),
+                TSRI_CONSTANT("WG", GROUP)));
+  tsri_scatter_pass_sources(run, z, &call);
+  tsri_call_buffer(&call, "words", words, TSR_U32);
+  tsri_call_word(&call, "rows", z->outer);
+  tsri_call_word(&call, "parts", cut->parts);
+  tsri_call_word(&call, "length", cut->length);
+  tsri_call_word(&call, "room", tsri_scatter_exact_room(z->n));
+  return tsri_call_many_groups(&call, z->outer * cut->parts);
+}
+
+static tsr_status launch_totals(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsr_buffer *words) {
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_scatter", "scatter_totals", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  tsri_scatter_pass_x(run, z, &call);
+  tsri_call_buffer(&call, "words", words, TSR_U32);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "all", z->outer * z->size);
+  tsri_call_word(&call, "size", z->size);
+  tsri_call_word(&call, "room", tsri_scatter_exact_room(z->n));
+  return tsri_call_items(&call, z->outer * z->size);
+}
+
+tsr_status tsri_scatter_parts_run(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_parts_cut *cut) {
+  int64_t count = 3 * z->outer * z->size;
+  tsr_buffer *words = NULL;
+  tsr_status status = tsri_call_scratch(run->device, count, TSR_U32, &words);
+  if (status == TSR_OK) status = tsr_buffer_fill(words, 0, (size_t)count * 4, &(unsigned char){0}, 1);
+  if (status == TSR_OK) status = launch_step(run, z, cut, 0, words);
+  if (status == TSR_OK) status = launch_step(run, z, cut, 1, words);
+  if (status == TSR_OK) status = launch_totals(run, z, words);
+  tsr_buffer_release(words);
+  return status;
+}
