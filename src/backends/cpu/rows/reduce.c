@@ -15,7 +15,14 @@
 #include "core/lines.h"
 #include "platform/parallel.h"
 
-enum { WORTH_A_THREAD = 1 << 15, LEAST_PART = 1 << 15, PIECES = 64, LEAST_COLUMNS = 256, LEAST_BLOCK = 1 << 12 };
+enum {
+  WORTH_A_THREAD = 1 << 15,
+  LEAST_PART = 1 << 15,
+  PIECES = 64,
+  LEAST_COLUMNS = 256,
+  MOST_COLUMNS = 1 << 14,
+  LEAST_BLOCK = 1 << 12
+};
 
 enum {
   GATHERED_BYTES = 1 << 13,
@@ -31,6 +38,7 @@ typedef struct reducing {
   size_t element, result;  // bytes
   bool is_wide;            // results are accumulators
   bool is_rows;            // lines are along the last reduced axis; else along the last kept one
+  bool is_few;             // a few contiguous lines, which need no accumulators in memory if there is one part
   int64_t line_step;       // of the elements of a line
   int64_t kept, width;     // results; size of the last kept axis
   int64_t block, blocks;   // results of a block, blocks of the last kept axis
@@ -173,18 +181,24 @@ static void reduce_task(void *user, int task) {
     int64_t block = i % w->blocks, row = i / w->blocks % rows, part = i / w->blocks / rows;
     int64_t column = block * w->block, count = at_most(w->block, w->width - column);
     int64_t result = row * w->width + column;
+    const char *x = block_start(w, row, column);
+    if (w->is_few && !w->sums) {
+      w->lines->few_lines(x, w->op->reduced_strides[0], size, count, w->to + (size_t)result * w->result);
+      continue;
+    }
     void *to = w->sums ? w->sums + (size_t)(part * w->kept + result) * w->lines->accumulator : (char *)sums;
     w->lines->begin(to, count);
-    reduce_block(w, block_start(w, row, column), count, size * part / w->parts, size * (part + 1) / w->parts, to);
+    reduce_block(w, x, count, size * part / w->parts, size * (part + 1) / w->parts, to);
     if (!w->sums) finish(w, sums, count, w->to + (size_t)result * w->result);
   }
 }
 
 // Divides the work into enough pieces for many threads: into blocks of results and, if these are too few, also into parts of the reduced axis.
 static void cut(reducing *w, int64_t count) {
-  int64_t rows = w->kept / w->width, least = LEAST_COLUMNS;
+  int64_t rows = w->kept / w->width, least = LEAST_COLUMNS, most = w->is_few ? MOST_COLUMNS : TSRI_REDUCE_BLOCK;
   if (w->is_rows) least = at_most(LEAST_BLOCK / (w->op->reduced_dims[w->op->reduced_rank - 1] + 1), TSRI_REDUCE_BLOCK);
-  w->block = at_most(w->kept / PIECES, TSRI_REDUCE_BLOCK);
+  w->block = at_most(w->kept / PIECES, most);
+  if (w->is_few) w->block -= w->block % 64;  // whole vectors
   if (least < 1) least = 1;
   if (w->block < least) w->block = least;
   w->blocks = (w->width + w->block - 1) / w->block;
@@ -231,6 +245,8 @@ static tsr_status reduce(cpu_device *device, tsr_dtype dtype, tsr_dtype result, 
                 .kept = elements(op->kept_rank, op->kept_dims),
                 .width = op->kept_rank ? op->kept_dims[op->kept_rank - 1] : 1};
   w.is_rows = lines_are_rows(op, &w.line_step);
+  w.is_few =
+      !w.is_rows && w.line_step == 1 && !w.is_wide && op->reduced_rank == 1 && op->reduced_dims[0] <= TSRI_REDUCE_FEW;
   int64_t count = elements(op->reduced_rank, op->reduced_dims) * w.kept;
   if (w.kept == 0) return TSR_OK;
   cut(&w, count);

@@ -5,7 +5,10 @@
 
 #include "backends/cpu/cpu.h"
 
-enum { TSRI_REDUCE_BLOCK = 1024 };  // results that are accumulated at once
+enum {
+  TSRI_REDUCE_BLOCK = 1024,  // results that are accumulated at once
+  TSRI_REDUCE_FEW = 16,      // lines that are read at the same time
+};
 
 // An accumulator is of the dtype that sums are kept in: f32 for f16 and bf16.
 typedef struct tsri_reduce_lines {
@@ -18,6 +21,8 @@ typedef struct tsri_reduce_lines {
   // sums[j] = sums[j] and other[j].
   void (*join)(void *sums, const void *other, int64_t count);
   void (*finish)(const void *sums, int64_t count, void *to);
+  // What begin, columns and finish give for at most TSRI_REDUCE_FEW lines, with no accumulators in memory.
+  void (*few_lines)(const void *x, int64_t step, int64_t n, int64_t count, void *to);
 } tsri_reduce_lines;
 
 // NULL: there are none for this dtype. `simd` as tsri_cpu_simd_level has it.
