@@ -20,8 +20,7 @@ check_sample rocm 2000 $(part 3/16)
 use_rocm gfx=gfx90a
 # shellcheck disable=SC2046
 check_sample rocm 2000 $(part 11/16)
-# Memory, views, captures and users' kernels, which are written once for all devices; here ROCm's is the only GPU.
-export OCL_ICD_VENDORS=/nowhere VK_ICD_FILENAMES=/nowhere
+# Memory, views, captures and users' kernels, which are written once for all devices.
 programs=(conformance_buffer_test conformance_tensor_test graph_capture_test)
 [[ -z ${TSR_TEST_SAMPLE:-} ]] || programs+=(ops_kernel_test conformance_training_test)
 for program in "${programs[@]}"; do
