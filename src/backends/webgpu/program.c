@@ -160,6 +160,9 @@ static tsr_status record(webgpu_device *device, const webgpu_program *program, c
   memset(params, 0, program->uniform_bytes);
   memcpy(params, launch->groups, sizeof launch->groups);
   params[TSRI_WGSL_FOLD] = how;
+  params[TSRI_WGSL_ONE] = 0x3F800000u;
+  params[TSRI_WGSL_MINUS_ONE] = 0xBF800000u;
+  params[TSRI_WGSL_MINUS_ZERO] = 0x80000000u;
   if (program->params_bytes > 0) memcpy(params + TSRI_WGSL_SYSTEM_WORDS, launch->params, program->params_bytes);
   status = tsri_wgpu.dispatch(device->handle, program->handle, bindings, launch->buffer_count, device->uniform, at,
                               groups[0], groups[1], groups[2]);

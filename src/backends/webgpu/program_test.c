@@ -268,9 +268,11 @@ TEST(arithmetic_with_a_zero_that_the_compiler_could_know) {
   fixture_close(&f);
 }
 
-// WGSL permits compilers to replace (a + b) - a by b, and to fuse a * b + c.
-TEST(floats_round_at_every_step) {
+// WGSL permits compilers to replace (a + b) - a by b, and to fuse a * b + c. `exact_fma`: sums and products are written as fma with 1 and -0, which
+// is exact even if that rounds twice.
+static void check_rounding(bool exact_fma) {
   fixture f = fixture_open();
+  f.emit.exact_fma = exact_fma;
   float a[64], b[64], r[192];
   for (int i = 0; i < 64; i++) {
     a[i] = 1e8f + (float)i;
@@ -287,6 +289,29 @@ TEST(floats_round_at_every_step) {
     CHECK_NEAR(r[i], sum - a[i], 0);
     CHECK_NEAR(r[i + 64], product - b[i], 0);
     CHECK_NEAR(r[i + 128], sum - a[i], 0);
+  }
+  fixture_close(&f);
+}
+
+TEST(floats_round_at_every_step) { check_rounding(false); }
+TEST(floats_round_at_every_step_where_sums_and_products_are_fma) { check_rounding(true); }
+
+TEST(sums_and_products_by_fma_keep_the_sign_of_zero_infinity_and_nan) {
+  static const float edges[] = {0, -0.0f, 1, -1, INFINITY, -INFINITY, NAN, 0x1.fffffep127f};
+  enum { EDGES = sizeof edges / sizeof *edges, N = EDGES * EDGES };
+  float a[N], b[N], r[3 * N];
+  fixture f = fixture_open();
+  f.emit.exact_fma = true;
+  for (int i = 0; i < N; i++) a[i] = edges[i / EDGES], b[i] = edges[i % EDGES];
+  run_small(&f, &(small){.text = "kernel k<WG = 64>(in f32 a[], in f32 b[], out f32 r[]) {\n  u32 i = global.x;\n"
+                                 "  r[i] = floor(a[i] + b[i]);\n  r[i + 64] = floor(a[i] - b[i]);\n  r[i + 128] = "
+                                 "floor(a[i] * b[i]);\n}\n",
+                         .data = {a, b, r},
+                         .bytes = {sizeof a, sizeof b, sizeof r}});
+  for (int i = 0; i < N; i++) {
+    float wanted[3] = {a[i] + b[i], a[i] - b[i], a[i] * b[i]};
+    for (int j = 0; j < 3; j++)
+      CHECK(isnan(wanted[j]) ? isnan(r[i + N * j]) : memcmp(&r[i + N * j], &wanted[j], sizeof *r) == 0);
   }
   fixture_close(&f);
 }

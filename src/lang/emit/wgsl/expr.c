@@ -64,8 +64,21 @@ static void put_id(const tsri_wgsl *w, tsri_builder *out, const tsri_ir_expr *x)
 
 static bool is_hidden(const tsri_ir_expr *x) { return x->kind == TSRI_EXPR_BITCAST && x->op != TSRI_HIDE_NOTHING; }
 
-// Writes a value hidden from the compiler (lower/hide.h, helpers.c): "tsr_keep4(e7)".
+void tsri_wgsl_plan_rounded(tsri_wgsl *w) {
+  for (uint32_t i = 1; i < w->kernel->expr_count; i++) {
+    const tsri_ir_expr *x = &w->kernel->exprs[i];
+    if (!is_hidden(x) || x->op != TSRI_HIDE_ROUNDED) continue;
+    const tsri_ir_expr *of = &w->kernel->exprs[x->a];
+    w->is_rounded[x->a] = of->kind == TSRI_EXPR_OP && tsri_wgsl_rounded_call(w, (tsri_ir_op)of->op, of->type);
+  }
+}
+
+// Writes a value hidden from the compiler (lower/hide.h, helpers.c): "tsr_keep4(e7)", or "e7" if e7 is hidden by how it is computed.
 static void put_hidden(tsri_wgsl *w, tsri_builder *out, const tsri_ir_expr *x) {
+  if (x->op == TSRI_HIDE_ROUNDED && w->is_rounded[x->a]) {
+    tsri_wgsl_put_value(w, out, x->a);
+    return;
+  }
   static const char *const calls[][3] = {[TSRI_HIDE_ROUNDED] = {"tsr_keep", "tsr_keep2", "tsr_keep4"},
                                          [TSRI_HIDE_EQUAL] = {"tsr_apart", "tsr_apart2", "tsr_apart4"}};
   const char *call = calls[x->op][x->type.lanes >> 1];
@@ -120,6 +133,10 @@ static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, co
 
 static void put_op(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
   tsri_ir_op op = (tsri_ir_op)x->op;
+  if (w->is_rounded[x - w->kernel->exprs]) {
+    tsri_wgsl_put_pattern(w, &w->body, tsri_wgsl_rounded_call(w, op, x->type), operands, "");
+    return;
+  }
   tsri_ir_type operand = w->kernel->exprs[op == TSRI_OP_SELECT ? x->b : x->a].type;
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
   const char *pattern = tsri_wgsl_op_pattern(w, op, dtype, false);

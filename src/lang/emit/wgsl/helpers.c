@@ -47,6 +47,29 @@ static bool define_hiding(tsri_wgsl *w, const char *name) {
   return true;
 }
 
+// "tsr_add4": a sum, difference or product by one fma with a number that the compiler does not know. It rounds as the operation itself does,
+// keeps the sign of 0 (hence -0 as the addend of a product), and is one instruction where the operation and tsr_keep are two.
+static bool define_rounded(tsri_wgsl *w, const char *name) {
+  static const struct {
+    const char *name, *before, *after;  // of the number
+    uint32_t word;
+  } all[] = {{"tsr_add", "fma(a, ", ", b)", TSRI_WGSL_ONE},
+             {"tsr_sub", "fma(b, ", ", a)", TSRI_WGSL_MINUS_ONE},
+             {"tsr_mul", "fma(a, b, ", ")", TSRI_WGSL_MINUS_ZERO}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    size_t bytes = strlen(all[i].name);
+    if (strncmp(name, all[i].name, bytes) != 0) continue;
+    const char *lanes = name + bytes;
+    if (lanes[0] != '\0' && lanes[1] != '\0') continue;  // "tsr_mulhi_u32"
+    if (!tsri_wgsl_want(w, name)) return true;
+    const char *type = tsri_wgsl_type((tsri_ir_type){TSR_F32, lanes[0] ? (uint8_t)(lanes[0] - '0') : 1});
+    tsri_builder_add(&w->helpers, "fn %s(a: %s, b: %s) -> %s { return %s%s(bitcast<f32>(tsr_p[%u].%c))%s; }\n", name,
+                     type, type, type, all[i].before, type, all[i].word / 4, "xyzw"[all[i].word % 4], all[i].after);
+    return true;
+  }
+  return false;
+}
+
 static const char *find_text(const tsri_wgsl_helper *list, const char *name) {
   for (; list->name; list++) {
     if (strcmp(list->name, name) == 0) return list->text;
@@ -57,7 +80,7 @@ static const char *find_text(const tsri_wgsl_helper *list, const char *name) {
 static void define(tsri_wgsl *w, const char *name) {
   const char *text = find_text(helpers, name);
   if (!text) {
-    if (!define_hiding(w, name)) (void)tsri_wgsl_define_expansion(w, name);
+    if (!define_hiding(w, name) && !define_rounded(w, name)) (void)tsri_wgsl_define_expansion(w, name);
   } else if (tsri_wgsl_want(w, name)) {
     tsri_wgsl_use(w, text);
     tsri_builder_string(&w->helpers, text);

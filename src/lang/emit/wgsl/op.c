@@ -79,6 +79,16 @@ const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dt
   return pattern_for(&patterns[op], dtype);
 }
 
+const char *tsri_wgsl_rounded_call(const tsri_wgsl *w, tsri_ir_op op, tsri_ir_type type) {
+  static const char *const calls[][3] = {
+      [TSRI_OP_ADD] = {"tsr_add($a, $b)", "tsr_add2($a, $b)", "tsr_add4($a, $b)"},
+      [TSRI_OP_SUB] = {"tsr_sub($a, $b)", "tsr_sub2($a, $b)", "tsr_sub4($a, $b)"},
+      [TSRI_OP_MUL] = {"tsr_mul($a, $b)", "tsr_mul2($a, $b)", "tsr_mul4($a, $b)"},
+  };
+  bool is_known = op == TSRI_OP_ADD || op == TSRI_OP_SUB || op == TSRI_OP_MUL;
+  return w->options->exact_fma && is_known && type.dtype == TSR_F32 ? calls[op][type.lanes >> 1] : NULL;
+}
+
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype) {
   static const char letters[TSR_DTYPE_COUNT] = {[TSR_F32] = 'f', [TSR_I32] = 'i', [TSR_U32] = 'u', [TSR_BOOL] = 'b'};
   if (tsri_lacks_op(&w->lacks, op, dtype)) return false;
@@ -161,7 +171,9 @@ static void put_expansion_pattern(void *emitter, tsri_builder *out, const tsri_i
   // A rough quotient is hidden as well, because a compiler may simplify 1 / x times x.
   bool is_needed = n->kind == TSRI_EXPR_OP && (n->lane != 1 || n->op == TSRI_OP_DIV);
   bool is_kept = is_needed && tsri_hide_rounds((tsri_ir_op)n->op, from);
-  const char *pattern = pattern_of(emitter, n, from);
+  const char *call = is_kept ? tsri_wgsl_rounded_call(emitter, (tsri_ir_op)n->op, n->type) : NULL;
+  const char *pattern = call ? call : pattern_of(emitter, n, from);
+  is_kept = is_kept && !call;
   if (is_kept) tsri_wgsl_use(emitter, "tsr_keep");
   tsri_wgsl_use(emitter, pattern);
   tsri_builder_add(out, is_kept ? "tsr_keep(%s)" : "%s", pattern);

@@ -142,6 +142,7 @@ static bool has_halves(const tsri_wgsl *w) {
 static void assemble(tsri_wgsl *w, tsri_builder *out, const char *entry) {
   tsri_builder declarations = {0}, function = {0};
   tsri_wgsl_plan_arrays(w);
+  tsri_wgsl_plan_rounded(w);
   tsri_wgsl_put_block(w, w->kernel->body);
 
   if (has_halves(w)) tsri_builder_string(out, "enable f16;\n");
@@ -168,7 +169,8 @@ static bool init(tsri_wgsl *w, const tsri_kernel *kernel, const tsri_emit_option
   w->body.most_bytes = w->helpers.most_bytes = TSRI_EMIT_MAX_BYTES;
   w->buffers = tsri_calloc(kernel->buffer_count + 1u, sizeof *w->buffers);
   w->shared = tsri_calloc(kernel->shared_count + 1u, sizeof *w->shared);
-  return tsri_tree_init(&w->tree, kernel) && w->buffers && w->shared;
+  w->is_rounded = tsri_calloc(kernel->expr_count + 1u, sizeof *w->is_rounded);
+  return tsri_tree_init(&w->tree, kernel) && w->buffers && w->shared && w->is_rounded;
 }
 
 static void deinit(tsri_wgsl *w) {
@@ -177,6 +179,7 @@ static void deinit(tsri_wgsl *w) {
   tsri_free(w->names.items);
   tsri_free(w->buffers);
   tsri_free(w->shared);
+  tsri_free(w->is_rounded);
   tsri_tree_deinit(&w->tree);
 }
 

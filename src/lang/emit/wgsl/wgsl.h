@@ -37,7 +37,11 @@ enum {
   TSRI_WGSL_FOLD = 3,    // a tsri_wgsl_fold
   TSRI_WGSL_ZERO = 4,    // 0, which the compiler does not know
   TSRI_WGSL_APART = 5,   // 0 as well, which it does not know to be equal to TSRI_WGSL_ZERO
-  TSRI_WGSL_SYSTEM_WORDS = 8
+  // The bits of 1, -1 and -0 as f32, which it does not know either: one fma with them is a sum, a difference or a product.
+  TSRI_WGSL_ONE = 6,
+  TSRI_WGSL_MINUS_ONE = 7,
+  TSRI_WGSL_MINUS_ZERO = 8,
+  TSRI_WGSL_SYSTEM_WORDS = 12
 };
 
 // How the groups of the launch lie in those of the dispatch.
@@ -68,6 +72,7 @@ typedef struct tsri_wgsl {
   tsri_helper_names names;  // of the helpers written so far
 
   tsri_wgsl_array *buffers, *shared;
+  bool *is_rounded;  // by expression: + - or * of f32 that is written as a call of tsri_wgsl_rounded_call
   tsri_tree tree;
 
   int indent;
@@ -100,6 +105,9 @@ void tsri_wgsl_use(tsri_wgsl *w, const char *text);
 // One lane; `dtype` is that of the first operand, or of the value selected. `is_loose`: with the freedom that
 // an expansion may give (expand.h).
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
+// The call of a helper that computes + - or * of f32 by one fma, "tsr_add4($a, $b)", so that the compiler can neither fuse nor cancel it;
+// NULL: other operations, and devices whose fma may round twice.
+const char *tsri_wgsl_rounded_call(const tsri_wgsl *w, tsri_ir_op op, tsri_ir_type type);
 // Whether the pattern can be applied to whole vectors.
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose);
@@ -135,6 +143,7 @@ void tsri_wgsl_put_fragment_stmt(tsri_wgsl *w, const tsri_ir_stmt *s);
 
 void tsri_wgsl_put(tsri_wgsl *w, const char *format, ...);  // to the body; emit/phrase.h has the letters
 void tsri_wgsl_put_line(tsri_wgsl *w, const char *text);    // the same for an indented text without letters
+void tsri_wgsl_plan_rounded(tsri_wgsl *w);                  // fills is_rounded
 // Writes the lets that `expr` (0: none) needs; then tsri_wgsl_put_value writes its name.
 void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr);
 void tsri_wgsl_put_value(tsri_wgsl *w, tsri_builder *out, uint32_t expr);

@@ -16,13 +16,15 @@ static tsri_kernel *kernel_of(const char *text, bool checked) {
   return kernel;
 }
 
-static tsri_emitted emit(const char *text, bool checked) {
+static tsri_emitted emit_with(const char *text, bool checked, const tsri_emit_options *options) {
   tsri_kernel *kernel = kernel_of(text, checked);
   tsri_emitted code;
-  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, NULL, &code));
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, options, &code));
   tsri_kernel_release(kernel);
   return code;
 }
+
+static tsri_emitted emit(const char *text, bool checked) { return emit_with(text, checked, NULL); }
 
 static void check_has(const char *text, const char *part) {
   tsri_emitted code = emit(text, false);
@@ -182,16 +184,36 @@ TEST(operands_that_may_be_the_same_value_are_kept_apart) {
 }
 
 // Where fma is one instruction.
-static void check_fused(const char *text, bool is_apart) {
-  tsri_kernel *kernel = kernel_of(text, false);
+static tsri_emitted emit_fused(const char *text) {
   tsri_emit_options options = tsri_emit_defaults_wgsl;
-  tsri_emitted code;
   options.exact_fma = true;
-  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("wgsl"), kernel, &options, &code));
+  return emit_with(text, false, &options);
+}
+
+static void check_fused(const char *text, bool is_apart) {
+  tsri_emitted code = emit_fused(text);
   if ((strstr(code.data, "fn tsr_apart") != NULL) != is_apart)
     test_fail(__FILE__, __LINE__, "%s", (const char *)code.data);
   tsri_emitted_deinit(&code);
-  tsri_kernel_release(kernel);
+}
+
+// `part` is in the text, and nothing is hidden by a second operation.
+static void check_fused_has(const char *text, const char *part) {
+  tsri_emitted code = emit_fused(text);
+  if (!strstr(code.data, part) || strstr(code.data, "tsr_keep"))
+    test_fail(__FILE__, __LINE__, "wanted: %s\nis:\n%s", part, (const char *)code.data);
+  tsri_emitted_deinit(&code);
+}
+
+TEST(results_that_more_arithmetic_follows_are_one_fma_where_it_rounds_once) {
+  check_fused_has("kernel k(in f32 x[], out f32 y[], f32 a) { y[global.x] = x[global.x] * a + a; }", "= tsr_mul(e");
+  check_fused_has("kernel k(in f32 x[], out f32 y[], f32 a) { y[global.x] = (x[global.x] + a) * a; }", "= tsr_add(e");
+  check_fused_has("kernel k(in f32 x[], out f32 y[]) { y[0] = (x[0] - 1.5) * x[0]; }", "= tsr_sub(e");
+  check_fused_has("kernel k(in f32 x[], out f32 y[]) { f32x4 v = load4(x, 0); store4(y, 0, v * v + v); }",
+                  "= tsr_mul4(v");
+  check_fused_has("kernel k(in f32 x[], out f32 y[]) { f32x2 v = load2(x, 0); y[0] = (v * v + v).x; }", "fn tsr_mul2(");
+  check_fused_has("kernel k(in f32 x[], out f32 y[]) { y[0] = exp(x[0]); }", "tsr_sub(");
+  check_fused_has("kernel k(in f32 x[], out f32 y[], f32 a) { y[global.x] = x[global.x] * a; }", " * a_p0)");
 }
 
 TEST(an_addend_of_fma_that_may_be_a_factor_is_kept_apart) {
