@@ -316,6 +316,26 @@ TEST(sums_and_products_by_fma_keep_the_sign_of_zero_infinity_and_nan) {
   fixture_close(&f);
 }
 
+TEST(high_words_of_products_with_constants_are_right) {
+  enum { N = 64, FACTORS = 4 };
+  static const uint32_t factors[FACTORS] = {0xD2511F53u, 0xCD9E8D57u, 0xFFFEu, 0x7FFF8000u};
+  uint32_t x[N], r[N * FACTORS], state = 1;
+  fixture f = fixture_open();
+  for (int i = 0; i < N; i++) {
+    state = state * 1664525u + 1013904223u;
+    x[i] = i < 8 ? 0u - (uint32_t)i : i < 16 ? 0x10000u * (uint32_t)i - 1 : state;
+  }
+  run_small(
+      &f,
+      &(small){.text = "kernel k<WG = 64>(in u32 x[], out u32 r[]) {\n  u32 a = x[global.x];\n"
+                       "  r[global.x] = mulhi(0xD2511F53u, a);\n  r[global.x + 64] = mulhi(a, 0xCD9E8D57u);\n"
+                       "  r[global.x + 128] = mulhi(a, 0xFFFEu);\n  r[global.x + 192] = mulhi(a, 0x7FFF8000u);\n}\n",
+               .data = {x, r},
+               .bytes = {sizeof x, sizeof r}});
+  for (int i = 0; i < N * FACTORS; i++) CHECK(r[i] == (uint32_t)((uint64_t)x[i % N] * factors[i / N] >> 32));
+  fixture_close(&f);
+}
+
 // Also on devices whose own arithmetic flushes denormals to 0.
 TEST(fma_made_of_integers_keeps_denormals) {
   fixture f = fixture_open();

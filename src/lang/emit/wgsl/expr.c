@@ -131,12 +131,26 @@ static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, co
   tsri_builder_string(&w->body, ")");
 }
 
+// Writes mulhi of a word and a constant, if there is a helper for that constant.
+static bool put_mulhi(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
+  const tsri_ir_expr *a = &w->kernel->exprs[x->a], *b = &w->kernel->exprs[x->b];
+  bool is_first = a->kind == TSRI_EXPR_CONST;
+  if (x->op != TSRI_OP_MULHI || x->type.dtype != TSR_U32 || is_first == (b->kind == TSRI_EXPR_CONST)) return false;
+  uint32_t factor = 0;
+  const char *call = tsri_wgsl_mulhi_call((uint32_t)(is_first ? a : b)->bits, &factor);
+  if (!call) return false;
+  tsri_wgsl_use(w, call);
+  tsri_builder_add(&w->body, "%s(%s, %" PRIu32 "u)", call, operands->text[is_first ? 1 : 0], factor);
+  return true;
+}
+
 static void put_op(tsri_wgsl *w, const tsri_ir_expr *x, const tsri_wgsl_operands *operands) {
   tsri_ir_op op = (tsri_ir_op)x->op;
   if (w->is_rounded[x - w->kernel->exprs]) {
     tsri_wgsl_put_pattern(w, &w->body, tsri_wgsl_rounded_call(w, op, x->type), operands, "");
     return;
   }
+  if (put_mulhi(w, x, operands)) return;
   tsri_ir_type operand = w->kernel->exprs[op == TSRI_OP_SELECT ? x->b : x->a].type;
   tsr_dtype dtype = (tsr_dtype)operand.dtype;
   const char *pattern = tsri_wgsl_op_pattern(w, op, dtype, false);

@@ -18,6 +18,17 @@ static const tsri_wgsl_helper helpers[] = {
     FN2("rem", "i32", "return a % b;"),
     FN2("rem", "u32", "return a % b;"),
 
+    // The high word of a * c, if the sum of c's halves is below 2^16 - 1: then the sum of both middle products fits into a word.
+    {"tsr_mulhi_small",
+     "fn tsr_mulhi_small(a: u32, c: u32) -> u32 {\n"
+     "  let l = a & 0xffffu; let h = a >> 16u; let x = c & 0xffffu; let y = c >> 16u;\n"
+     "  return h * y + ((l * y + (h * x + ((l * x) >> 16u))) >> 16u);\n}\n"},
+    // The high word of a * (2^32 - c), which is a less that of a * c, rounded up.
+    {"tsr_mulhi_rest",
+     "fn tsr_mulhi_rest(a: u32, c: u32) -> u32 {\n"
+     "  let l = a & 0xffffu; let h = a >> 16u; let x = c & 0xffffu; let y = c >> 16u;\n"
+     "  return (a - h * y) - ((l * y + (h * x + 0xffffu + ((l * x + 0xffffu) >> 16u))) >> 16u);\n}\n"},
+
     {NULL, NULL},
 };
 

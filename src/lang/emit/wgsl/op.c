@@ -89,6 +89,13 @@ const char *tsri_wgsl_rounded_call(const tsri_wgsl *w, tsri_ir_op op, tsri_ir_ty
   return w->options->exact_fma && is_known && type.dtype == TSR_F32 ? calls[op][type.lanes >> 1] : NULL;
 }
 
+const char *tsri_wgsl_mulhi_call(uint32_t factor, uint32_t *out_factor) {
+  uint32_t rest = 0u - factor;
+  bool is_small = (factor >> 16) + (factor & 0xffff) < 0xffff, is_rest_small = (rest >> 16) + (rest & 0xffff) < 0xffff;
+  *out_factor = is_small ? factor : rest;
+  return is_small ? "tsr_mulhi_small" : is_rest_small ? "tsr_mulhi_rest" : NULL;
+}
+
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype) {
   static const char letters[TSR_DTYPE_COUNT] = {[TSR_F32] = 'f', [TSR_I32] = 'i', [TSR_U32] = 'u', [TSR_BOOL] = 'b'};
   if (tsri_lacks_op(&w->lacks, op, dtype)) return false;

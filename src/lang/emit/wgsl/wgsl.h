@@ -108,6 +108,9 @@ const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dt
 // The call of a helper that computes + - or * of f32 by one fma, "tsr_add4($a, $b)", so that the compiler can neither fuse nor cancel it;
 // NULL: other operations, and devices whose fma may round twice.
 const char *tsri_wgsl_rounded_call(const tsri_wgsl *w, tsri_ir_op op, tsri_ir_type type);
+// The helper for the high word of a product with a constant factor, by fewer operations than mulhi of any two words; NULL: there is none. It is called
+// with the other word and `*out_factor`.
+const char *tsri_wgsl_mulhi_call(uint32_t factor, uint32_t *out_factor);
 // Whether the pattern can be applied to whole vectors.
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose);

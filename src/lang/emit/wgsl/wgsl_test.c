@@ -216,6 +216,15 @@ TEST(results_that_more_arithmetic_follows_are_one_fma_where_it_rounds_once) {
   check_fused_has("kernel k(in f32 x[], out f32 y[], f32 a) { y[global.x] = x[global.x] * a; }", " * a_p0)");
 }
 
+TEST(the_high_word_of_a_product_with_a_constant_takes_fewer_operations) {
+  const char *generic =
+      "kernel k(in u32 x[], out u32 y[]) { y[0] = mulhi(x[0], 0x7FFF8000u); }";  // halves of 2^16 - 1 in all, also of the rest
+  check_has("kernel k(in u32 x[], out u32 y[]) { y[0] = mulhi(0xD2511F53u, x[0]); }", "tsr_mulhi_small(e");
+  check_has("kernel k(in u32 x[], out u32 y[]) { y[0] = mulhi(x[0], 0xCD9E8D57u); }", "tsr_mulhi_rest(e");
+  check_has(generic, "tsr_mulhi_u32(e");
+  check_has("kernel k(in u32 x[], out u32 y[]) { y[0] = mulhi(x[0], x[1]); }", "tsr_mulhi_u32(e");
+}
+
 TEST(an_addend_of_fma_that_may_be_a_factor_is_kept_apart) {
   check_fused("kernel k(in f32 x[], out f32 y[]) { f32 a = x[0]; y[0] = fma(min(a, a), -2.0, a); }", true);
   check_fused("kernel k(in f32 x[], out f32 y[]) { y[0] = fma(-2.0, x[1], x[1]); }", true);
