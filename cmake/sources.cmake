@@ -64,7 +64,7 @@ function(tessera_library_sources out)
     list(FILTER found EXCLUDE REGEX "/lang/emit/(c|spirv)/|/lang/emit/dialects\\.c$") # dialects_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/ops/norm_gradient\\.c$") # norm_gradient_wasm.c in its place
     list(FILTER found EXCLUDE REGEX "/runtime/profile/|/graph/profiled\\.c$") # profile_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/runtime/quotients\\.c$") # quotients_wasm.c in its place
+    list(FILTER found EXCLUDE REGEX "/runtime/own_functions\\.c$") # own_functions_wasm.c in its place
     list(FILTER found EXCLUDE REGEX "/runtime/placing\\.c$|/graph/place\\.c$") # place_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/graph/(chain|paired)\\.c$") # chain_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/graph/single\\.c$|/runtime/steps\\.c$") # single_wasm.c and steps_wasm.c in their place

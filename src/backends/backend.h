@@ -120,9 +120,12 @@ typedef struct tsri_limits {
   // A work-group that has begun goes on while all others that have begun wait for it in loops, so that a group may wait for what an earlier one stores. Only CUDA
   // promises it; of a GPU that CUDA runs on it holds through other interfaces as well. Those of other vendors are not known to.
   bool groups_progress;
-  // f32 division alone is rounded correctly. Backends leave it false: the core measures it when it opens a device without has_exact_divide
-  // (runtime/quotients.h).
+  // f32 division alone is rounded correctly. Backends leave this one and those below false: the core measures them when it opens a device
+  // without has_exact_divide (runtime/own_functions.h).
   bool has_exact_quotient;
+  bool has_near_quotient;  // quotients of ordinary numbers are rounded correctly after two corrections by fma
+  bool has_near_exp2;      // exp2 of f32 is accurate from -0.5 to 0.5
+  bool has_near_root;  // the root that follows from its inverse root of f32 is rounded correctly after one correction
 } tsri_limits;
 
 // The forms of code that program_create can get. A backend accepts those listed in its `code_forms`.

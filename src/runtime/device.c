@@ -2,7 +2,7 @@
 // Opens and closes a device, waits for it, and counts its work. select.c chooses which device to open.
 #include "runtime/device.h"
 #include "runtime/long_loops.h"
-#include "runtime/quotients.h"
+#include "runtime/own_functions.h"
 
 #include <string.h>
 
@@ -201,7 +201,7 @@ static tsr_status build(tsr_device *device, const tsri_open_request *request) {
   if (status == TSR_OK) status = create_pool(device, request);
   if (status == TSR_OK) status = tsr_device_test(device);
   if (status == TSR_OK) status = tsri_long_loops_measure(device);
-  if (status == TSR_OK) status = tsri_quotients_measure(device);
+  if (status == TSR_OK) status = tsri_own_functions_measure(device);
   if (status == TSR_OK && device->has_faults) tsri_fault_arm(device->handle);
   return status;
 }

@@ -61,8 +61,9 @@ static float between(uint32_t *state, double low, double high) {
   return (float)(low + (high - low) * (next_random(state) * 0x1p-32));
 }
 
-static const uint32_t special[] = {0,           0x80000000u, 0x7F800000u, 0xFF800000u, 0x7FC00000u, 1,
-                                   0x007FFFFFu, 0x00800000u, 0x7F7FFFFFu, 0x3F800000u, 0xBF800000u, 0xFF7FFFFFu};
+static const uint32_t special[] = {0,           0x80000000u, 0x7F800000u, 0xFF800000u, 0x7FC00000u,
+                                   1,           0x007FFFFFu, 0x00800000u, 0x7F7FFFFFu, 0x3F800000u,
+                                   0xBF800000u, 0xFF7FFFFFu, 0x80000001u};
 enum { SPECIAL = sizeof special / sizeof *special };
 
 // Pairs of any bits, near 1, of ordinary size, with subnormal quotients, whole ones, and those that are hard to round; 0, infinity and the like first.

@@ -33,6 +33,9 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   if (limits->has_ptx) options.flat_barriers = false;  // OpenCL's default, for PoCL
   options.exact_divide = limits->has_exact_divide;
   options.exact_quotient = limits->has_exact_quotient;
+  options.near_quotient = limits->has_near_quotient;
+  options.near_exp2 = limits->has_near_exp2;
+  options.near_root = limits->has_near_root;
   options.exact_fma = limits->has_exact_fma;
   options.quirks = limits->has_quirks;
   options.storage16 = limits->has_storage16;

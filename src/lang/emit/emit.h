@@ -59,9 +59,10 @@ typedef struct tsri_emit_options {
   bool ptx;                          // OpenCL: NVIDIA's compiler, which takes PTX, for compute capability 8.0 or more.
                                      // Shuffles and conversions to f16 and bf16 are its instructions
   bool exact_quotient;               // its f32 division alone is rounded correctly
-  bool wide_unaligned;               // wide buffers may begin anywhere: several elements are then read one by one
-  bool no_alias;                     // no two buffers of a launch overlap: pointers are marked so
-  bool as_function;                  // CUDA, HIP: a function for the device, which other code calls, not a kernel
+  bool near_quotient, near_exp2, near_root;  // what its f32 division, exp2 and roots are good for (lower/expand.h)
+  bool wide_unaligned;     // wide buffers may begin anywhere: several elements are then read one by one
+  bool no_alias;           // no two buffers of a launch overlap: pointers are marked so
+  bool as_function;        // CUDA, HIP: a function for the device, which other code calls, not a kernel
   bool flat_barriers;      // barriers must not stand under conditions, even such as all items decide alike (PoCL)
   uint32_t subgroup_size;  // a power of two, 1 to 128; with `subgroups`, what the hardware has
 

@@ -111,6 +111,9 @@ static tsri_expander expander_for(tsri_ir_type type, tsri_expand_options options
                          .k = is_wide ? &tsri_expand_f64 : &tsri_expand_f32,
                          .fma = options.fma,
                          .is_narrow = options.narrow && type.dtype == TSR_F32,
+                         .has_quotient = options.near_quotient && options.fma && type.dtype == TSR_F32,
+                         .has_exp2 = options.near_exp2 && options.fma && type.dtype == TSR_F32,
+                         .has_root = options.near_root && options.fma && type.dtype == TSR_F32,
                          .asks_by_bits = options.nan_by_bits,
                          .trusts_nan = options.trusts_nan,
                          .has_remainder = options.remainder,
@@ -135,7 +138,7 @@ void tsri_expand(tsri_ir_op code, tsri_ir_type type, tsri_expand_options options
   unary one = is_float ? entries[code].float_one : entries[code].int_one;
   binary two = is_float ? entries[code].float_two : entries[code].int_two;
   tsri_expander e = expander_for(type, options, out);
-  e.is_nan_last = options.nan_by_bits && entries[code].is_nan_last;
+  e.is_nan_last = options.nan_by_bits && entries[code].is_nan_last && !e.has_exp2;
   e.is_far = options.far;
   node args[3] = {0};
   put_operands(&e, code, args);

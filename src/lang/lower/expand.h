@@ -23,6 +23,7 @@ typedef struct tsri_expansion {
   //   DIV, REM    floats need not be rounded correctly; an integer divisor is neither 0 nor -1
   //   SQRT        need not be rounded correctly
   //   EXP2        may have an error of 3 + 2|x| ULP, and make a subnormal result 0
+  //   MIN, MAX    of floats may give either operand if one is NaN
   //   ADD, SUB, MUL  the result need not be rounded before it is used (it may be fused with the next operation)
   //   NEG         need not change the sign of 0
   //   SHL, SHR    the count is below the width
@@ -42,7 +43,11 @@ typedef struct tsri_expand_options {
   bool
       narrow;  // the result is rounded to 16 bits afterwards (narrow.h), so a relative error of 2^-15 does no harm: the
                // dialect's own EXP2, DIV and SQRT of f32 are used, relaxed
-  bool far;    // for operands that tsri_expand_is_far names, infinity and NaN; if false, for all others
+  // What the dialect's own operations of f32 are good for on this device, so that expansions use them, relaxed (runtime/own_functions.h):
+  bool near_quotient;  // 1 / b is so accurate that two corrections of a quotient round it correctly; needs `fma`
+  bool near_exp2;      // EXP2 is accurate from -0.5 to 0.5, and right for infinity and NaN; needs `fma`
+  bool near_root;      // x RSQRT(x) is rounded correctly after one correction; needs `fma`
+  bool far;            // for operands that tsri_expand_is_far names, infinity and NaN; if false, for all others
 } tsri_expand_options;
 
 // Some expansions are not valid for operands that are very large or very small. For these there is a longer one (option

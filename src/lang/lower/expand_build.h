@@ -30,6 +30,7 @@ typedef struct tsri_expand_consts {
   double rounder;                // adding it leaves the nearest integer in the low bits
   double smallest_normal, lift;  // 2^mantissa_bits
   double log2_e, ln2_hi, ln2_lo;
+  double log2_e_lo;  // what log2_e lacks after rounding; f32 only
   double exp_low, exp_high, exp2_low, exp2_high, expm1_low, half_exp_high;  // beyond these bounds the result is the
                                                                             // same as at the bound
   double tanh_limit, tanh_one, expm1_far;
@@ -54,9 +55,10 @@ typedef struct tsri_expander {
   tsri_ir_type type, ints, bools;
   const tsri_expand_consts *k;
   bool fma, is_narrow;
-  bool is_nan_last;                                                // the caller handles NaN afterwards, so the result
-                                                                   // for it does not matter here
-  bool is_far;                                                     // the argument is beyond tsri_expand_limit
+  bool has_quotient, has_exp2, has_root;  // f32, and the options near_quotient, near_exp2 and near_root
+  bool is_nan_last;                       // the caller handles NaN afterwards, so the result
+                                          // for it does not matter here
+  bool is_far;                            // the argument is beyond tsri_expand_limit
   bool asks_by_bits, trusts_nan, has_remainder, goes_through_f64;  // from tsri_expand_options
 } tsri_expander;
 

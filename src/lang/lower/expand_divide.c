@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // f32 division, correctly rounded, for devices whose own may be off by 2.5 ULP. It makes a reciprocal with the device's
-// division, improves it, and corrects the quotient by its remainder, which is exact. That holds while nothing on the way
+// division, improves it, and corrects the quotient by its remainder, which is exact. With the option near_quotient a second
+// correction rounds it correctly; otherwise it is compared with the floats next to it. That holds while nothing on the way
 // overflows or becomes subnormal, so operands with large or small exponents (option `far`) are divided as numbers
 // between 1 and 2, and the exponent is put in afterwards with integers.
 #include "lang/lower/expand_build.h"
@@ -44,6 +45,7 @@ static node divide_near(tsri_expander *e, node a, node b) {
   node reciprocal = mad(e, tsri_expand_remainder(e, one, b, rough), rough, rough);
   node quotient = mul(e, a, reciprocal);
   quotient = mad(e, tsri_expand_remainder(e, a, b, quotient), reciprocal, quotient);
+  if (e->has_quotient) return mad(e, tsri_expand_remainder(e, a, b, quotient), reciprocal, quotient);
   return nearest(e, a, b, quotient);
 }
 

@@ -37,8 +37,50 @@ static node narrow_power(tsri_expander *e, node t) {
   return pick(e, ne(e, t, t), t, mul(e, root, root));
 }
 
+// --- By the device's own exp2 (option near_exp2) ----------------------------------------------------------------------
+
+// 2^(x * scale) = 2^r * 2^k.
+typedef struct power_nodes {
+  node k, two_to_k;
+} power_nodes;
+
+// k is the whole number nearest to x * scale, but at least -126 and at most 126: beyond, r grows, and the product of 2^r and 2^k becomes
+// subnormal, 0 or infinite by itself. For an infinite x or NaN, so does r.
+static power_nodes bounded_power(tsri_expander *e, node x, double scale) {
+  const double most = (double)e->k->bias - 1,
+               rounder = e->k->rounder + 1;  // rounder + most leaves k + bias in the low bits
+  node share = mad(e, x, num(e, scale / (2 * most)), num(e, 0.5));
+  share = freely(e, tsri_expand_float_op(e, TSRI_OP_MAX, share, num(e, 0)));
+  share = freely(e, tsri_expand_float_op(e, TSRI_OP_MIN, share, num(e, 1)));
+  node t = mad(e, share, num(e, 2 * most), num(e, rounder));
+  return (power_nodes){.k = sub(e, t, num(e, rounder + most)),
+                       .two_to_k = float_of(e, shl(e, bits_of(e, t), e->k->mantissa_bits))};
+}
+
+static node own_exp2(tsri_expander *e, node r) { return freely(e, tsri_expand_float_op(e, TSRI_OP_EXP2, r, 0)); }
+
+// e^x as 2^r and 2^k.
+static pair exp_factors(tsri_expander *e, node x) {
+  power_nodes power = bounded_power(e, x, e->k->log2_e);
+  node r = mad(e, x, num(e, e->k->log2_e), freely(e, neg(e, power.k)));
+  return (pair){own_exp2(e, mad(e, x, num(e, e->k->log2_e_lo), r)), power.two_to_k};
+}
+
+static node exp_by_exp2(tsri_expander *e, node x) {
+  pair factors = exp_factors(e, x);
+  return mul(e, factors.hi, factors.lo);
+}
+
+static node exp2_by_exp2(tsri_expander *e, node x) {
+  power_nodes power = bounded_power(e, x, 1);
+  return mul(e, own_exp2(e, sub(e, x, power.k)), power.two_to_k);
+}
+
+// --- The functions ----------------------------------------------------------------------------------------------------
+
 node tsri_expand_exp(tsri_expander *e, node x) {
   if (e->is_narrow) return narrow_power(e, mul(e, x, num(e, 0.5 * e->k->log2_e)));
+  if (e->has_exp2) return exp_by_exp2(e, x);
   x = at_most(e, e->k->exp_high, at_least(e, e->k->exp_low, x));
   exp_nodes parts = exp_split(e, x);
   return tsri_expand_scale(e, exp_near(e, parts.r), parts.biased_k);
@@ -47,6 +89,7 @@ node tsri_expand_exp(tsri_expander *e, node x) {
 // 2^r = 1 + r q(r)
 node tsri_expand_exp2(tsri_expander *e, node x) {
   if (e->is_narrow) return narrow_power(e, mul(e, x, num(e, 0.5)));
+  if (e->has_exp2) return exp2_by_exp2(e, x);
   x = at_most(e, e->k->exp2_high, at_least(e, e->k->exp2_low, x));
   node rounder = exp_rounder(e);
   node t = add(e, x, rounder);
@@ -69,6 +112,10 @@ node tsri_expand_expm1(tsri_expander *e, node x) {
 
 // e^x / 2 for x >= 0. Overflows only where sinh and cosh do.
 static node half_exp(tsri_expander *e, node x) {
+  if (e->has_exp2) {
+    pair factors = exp_factors(e, x);
+    return mul(e, mul(e, factors.hi, num(e, 0.5)), factors.lo);
+  }
   exp_nodes parts = exp_split(e, at_most(e, e->k->half_exp_high, x));
   return tsri_expand_scale(e, mad(e, num(e, 0.5), exp_poly(e, parts.r), num(e, 0.5)), parts.biased_k);
 }
@@ -89,6 +136,7 @@ node tsri_expand_cosh(tsri_expander *e, node x) {
 // e^x, if neither it nor 2^k is subnormal or infinite.
 static node exp_plain(tsri_expander *e, node x) {
   if (e->is_narrow) return narrow_power(e, mul(e, x, num(e, 0.5 * e->k->log2_e)));
+  if (e->has_exp2) return exp_by_exp2(e, x);
   exp_nodes parts = exp_split(e, x);
   node exponent = iop(e, TSRI_OP_SUB, parts.biased_k, whole(e, e->k->bias));
   return freely(e, mul(e, float_of(e, shl(e, exponent, e->k->mantissa_bits)), exp_near(e, parts.r)));

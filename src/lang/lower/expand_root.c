@@ -21,7 +21,22 @@ static node nearest(tsri_expander *e, node x, node s) {
   return pick(e, is_above, above, pick(e, not_below, s, below));
 }
 
+// By the device's inverse root and one correction (option near_root). The remainder is rounded once, so that no square overflows.
+// Small negative numbers are scaled, too: a device that flushes operands would take the inverse root of -0 for that of a subnormal one.
+static node root_by_inverse(tsri_expander *e, node x) {
+  node size = iand(e, bits_of(e, x), e->k->magnitude), one = num(e, 1);
+  node is_small = lt(e, size, bits_of(e, num(e, SMALL)));
+  node scaled = mul(e, x, pick(e, is_small, num(e, 0x1p64), one)), bits = bits_of(e, scaled);
+  node inverse = freely(e, tsri_expand_float_op(e, TSRI_OP_RSQRT, scaled, 0));
+  node rough = mul(e, scaled, inverse);
+  node s = mad(e, tsri_expand_remainder(e, scaled, rough, rough), mul(e, inverse, num(e, 0.5)), rough);
+  s = mul(e, s, pick(e, is_small, num(e, 0x1p-32), one));
+  node is_itself = either(e, is_zero(e, iand(e, bits, e->k->magnitude)), eq(e, bits, infinity_bits(e)));
+  return pick(e, is_itself, scaled, s);  // 0 and infinity; NaN and negative numbers have no inverse root
+}
+
 node tsri_expand_sqrt(tsri_expander *e, node x) {
+  if (e->has_root && !e->is_narrow) return root_by_inverse(e, x);
   node large = bits_of(e, num(e, LARGE)), one = num(e, 1);
   node is_small = lt(e, bits_of(e, x), bits_of(e, num(e, SMALL)));
   node is_large = lt(e, minus(e, bits_of(e, x), large), minus(e, infinity_bits(e), large));  // and positive

@@ -122,7 +122,7 @@ const tsri_expand_consts tsri_expand_f32 = {
     .exp_low = -104, .exp_high = 89, .exp2_low = -151, .exp2_high = 129, .expm1_low = -18, .half_exp_high = 90,
     .tanh_limit = 0.6, .tanh_one = 9.1, .expm1_far = 32, .pow_limit = 200,
     .erf_centre = {2}, .erf_last = 4,
-    .log2_e = 0x1.715476p+0,
+    .log2_e = 0x1.715476p+0, .log2_e_lo = 0x1.4ae0cp-26,
     .ln2_hi = 0x1.62e4p-1, .ln2_lo = 0x1.7f7d1cp-20, .ln2 = 0x1.62e43p-1,
     .half_pi = {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50},
     .pi = {0x1.921fb6p+1, -0x1.777a5cp-24}, .two_over_pi = 0x1.45f306p-1,

@@ -16,7 +16,13 @@ typedef union value {
   uint64_t w;
 } value;
 
-static int expand_division_error;  // of a relaxed division or square root of f32, in units of the last place
+static int
+    expand_division_error;  // of a relaxed division, (inverse) square root or exp2 of f32, in units of the last place
+
+static inline value off_by_error(const tsri_ir_expr *n, value a) {
+  if (n->lane == 1 && isnormal(a.f)) a.u += (uint32_t)expand_division_error;
+  return a;
+}
 
 static inline value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
   switch ((tsri_ir_op)n->op) {
@@ -27,19 +33,21 @@ static inline value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
     case TSRI_OP_MUL:
       return (value){.f = a.f * b.f};
     case TSRI_OP_DIV:
-      a.f /= b.f;
-      if (n->lane == 1 && isnormal(a.f)) a.u += (uint32_t)expand_division_error;
-      return a;
+      return off_by_error(n, (value){.f = a.f / b.f});
     case TSRI_OP_FMA:
       return (value){.f = fmaf(a.f, b.f, c.f)};
     case TSRI_OP_NEG:
       return (value){.f = -a.f};
     case TSRI_OP_SQRT:
-      a.f = sqrtf(a.f);
-      if (n->lane == 1 && isnormal(a.f)) a.u += (uint32_t)expand_division_error;
-      return a;
+      return off_by_error(n, (value){.f = sqrtf(a.f)});
+    case TSRI_OP_RSQRT:
+      return off_by_error(n, (value){.f = (float)(1 / sqrt((double)a.f))});
     case TSRI_OP_EXP2:
-      return (value){.f = exp2f(a.f)};
+      return off_by_error(n, (value){.f = exp2f(a.f)});
+    case TSRI_OP_MIN:  // relaxed: either operand, if one is NaN
+      return (value){.f = a.f < b.f ? a.f : b.f};
+    case TSRI_OP_MAX:
+      return (value){.f = a.f > b.f ? a.f : b.f};
     case TSRI_OP_TRUNC:
       return (value){.f = truncf(a.f)};
     default:

@@ -55,3 +55,29 @@ TEST(exp_is_accurate_where_its_error_would_be_seen) {
   CHECK_EQ_INT(count_own_exp2("f32 s = -1; s = s * x; s += exp(x); y[i] = T(s);", "bf16"), 0);
   CHECK_EQ_INT(count_own_exp2("held[0] = -1; held[1] = exp(x); y[i] = T(held[i % 2] + held[1]);", "bf16"), 0);
 }
+
+// --- Functions that a device was found to compute accurately (runtime/own_functions.h) ---------------------------------
+
+static int count_own(const char *body, uint32_t function, bool is_near) {
+  char text[256];
+  snprintf(text, sizeof text,
+           "kernel k<WG = 32>(in f32 a[], out f32 y[]) {\n  f32 x = a[global.x];\n  y[global.x] = %s;\n}\n", body);
+  tsri_emit_options options = gpu_options();
+  options.near_exp2 = options.near_root = options.near_quotient = is_near;
+  tsri_emitted code = emit_spirv(text, "", &options);
+  int count = count_with(&code, SPV_OP_EXT_INST, 4, function);
+  tsri_emitted_deinit(&code);
+  return count;
+}
+
+TEST(functions_of_f32_use_the_devices_own_where_they_are_accurate) {
+  static const char *const bodies[] = {"exp(x)", "exp2(x)", "tanh(x)", "erf(x)", "cosh(x)"};
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    CHECK_EQ_INT(count_own(bodies[i], SPV_GLSL_EXP2, true), 1);
+    CHECK_EQ_INT(count_own(bodies[i], SPV_GLSL_EXP2, false), 0);
+  }
+  CHECK_EQ_INT(count_own("expm1(x)", SPV_GLSL_EXP2, true), 0);  // accurate near 0
+  CHECK_EQ_INT(count_own("sqrt(x)", SPV_GLSL_INVERSE_SQRT, true), 1);
+  CHECK_EQ_INT(count_own("sqrt(x)", SPV_GLSL_SQRT, true), 0);
+  CHECK_EQ_INT(count_own("sqrt(x)", SPV_GLSL_INVERSE_SQRT, false), 0);
+}

@@ -42,6 +42,8 @@ static const op_codes codes[TSRI_OP_COUNT] = {
     [TSRI_OP_CEIL] = {.glsl = SPV_GLSL_CEIL},
     [TSRI_OP_ROUND] = {.glsl = SPV_GLSL_ROUND_EVEN},
     [TSRI_OP_TRUNC] = {.glsl = SPV_GLSL_TRUNC},
+    [TSRI_OP_MIN] = {.glsl = SPV_GLSL_F_MIN},  // relaxed ones
+    [TSRI_OP_MAX] = {.glsl = SPV_GLSL_F_MAX},
     [TSRI_OP_EXP2] = {.glsl = SPV_GLSL_EXP2},
     [TSRI_OP_SQRT] = {.glsl = SPV_GLSL_SQRT},
     [TSRI_OP_RSQRT] = {.glsl = SPV_GLSL_INVERSE_SQRT},
@@ -115,6 +117,9 @@ tsri_spv_id tsri_spv_put_expansion(tsri_spv *s, const tsri_expansion *x, const t
 static tsri_spv_id put_function(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, const tsri_spv_id *args, bool is_far) {
   tsri_expansion x;
   tsri_expand_options options = {.fma = s->options->exact_fma,
+                                 .near_quotient = s->options->near_quotient,
+                                 .near_exp2 = s->options->near_exp2,
+                                 .near_root = s->options->near_root,
                                  .f64 = s->options->f64 && s->options->i64,
                                  .narrow = s->is_narrow && !is_far,
                                  .far = is_far};

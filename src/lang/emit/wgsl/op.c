@@ -52,14 +52,15 @@ static const patterns_by_type patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_LE] = ORDER("<="),
     [TSRI_OP_GT] = ORDER(">"),
     [TSRI_OP_GE] = ORDER(">="),
-    [TSRI_OP_MIN] = INTS("min($a, $b)", "iu"),
-    [TSRI_OP_MAX] = INTS("max($a, $b)", "iu"),
+    [TSRI_OP_MIN] = SAME("min($a, $b)", "iu"),  // of floats: relaxed ones
+    [TSRI_OP_MAX] = SAME("max($a, $b)", "iu"),
     [TSRI_OP_ABS] = {.i = "abs($a)", .native = "i"},
     [TSRI_OP_SIGN] = {.i = "sign($a)", .native = "i"},
     [TSRI_OP_FLOOR] = FLOATS("floor($a)"),
     [TSRI_OP_CEIL] = FLOATS("ceil($a)"),
     [TSRI_OP_ROUND] = FLOATS("round($a)"),
     [TSRI_OP_TRUNC] = FLOATS("trunc($a)"),
+    [TSRI_OP_EXP2] = FLOATS("exp2($a)"),
     [TSRI_OP_SQRT] = FLOATS("sqrt($a)"),
     [TSRI_OP_RSQRT] = FLOATS("inverseSqrt($a)"),
     [TSRI_OP_FMA] = FLOATS("fma($a, $b, $c)"),
@@ -199,5 +200,9 @@ static const tsri_function_dialect dialect = {is_constant_in_place,  put_head, p
 
 bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name) {
   return tsri_function_define(&dialect, w, name,
-                              (tsri_expand_options){.fma = w->options->exact_fma, .nan_by_bits = true});
+                              (tsri_expand_options){.fma = w->options->exact_fma,
+                                                    .near_quotient = w->options->near_quotient,
+                                                    .near_exp2 = w->options->near_exp2,
+                                                    .near_root = w->options->near_root,
+                                                    .nan_by_bits = true});
 }
