@@ -60,10 +60,8 @@ static void run_all(const emit_device *device, random_case *cases, uint32_t coun
   emit_batch_release(batch);
 }
 
-enum {
-  MANY = 24,
-  FEW = 8,  // for PoCL, which takes half a second to compile one, unless all cases are wanted; the other dialects of the same emitter have MANY
-};
+// FEW: for PoCL, which takes half a second to compile one; the other dialects of the same emitter have MANY.
+enum { MANY = 24, FEW = 8 };
 
 // `standard` of them, or as many as TSR_RANDOM_COUNT says.
 static random_case *make_cases(uint64_t standard, uint32_t *out_count) {
