@@ -245,8 +245,8 @@ static tsr_status reduce(cpu_device *device, tsr_dtype dtype, tsr_dtype result, 
                 .kept = elements(op->kept_rank, op->kept_dims),
                 .width = op->kept_rank ? op->kept_dims[op->kept_rank - 1] : 1};
   w.is_rows = lines_are_rows(op, &w.line_step);
-  w.is_few =
-      !w.is_rows && w.line_step == 1 && !w.is_wide && op->reduced_rank == 1 && op->reduced_dims[0] <= TSRI_REDUCE_FEW;
+  w.is_few = w.lines->few_lines && !w.is_rows && w.line_step == 1 && !w.is_wide && op->reduced_rank == 1 &&
+             op->reduced_dims[0] <= TSRI_REDUCE_FEW;
   int64_t count = elements(op->reduced_rank, op->reduced_dims) * w.kept;
   if (w.kept == 0) return TSR_OK;
   cut(&w, count);

@@ -21,7 +21,7 @@ typedef struct tsri_reduce_lines {
   // sums[j] = sums[j] and other[j].
   void (*join)(void *sums, const void *other, int64_t count);
   void (*finish)(const void *sums, int64_t count, void *to);
-  // What begin, columns and finish give for at most TSRI_REDUCE_FEW lines, with no accumulators in memory.
+  // What begin, columns and finish give for at most TSRI_REDUCE_FEW lines, with no accumulators in memory. NULL: there is no such function.
   void (*few_lines)(const void *x, int64_t step, int64_t n, int64_t count, void *to);
 } tsri_reduce_lines;
 
