@@ -271,12 +271,12 @@ static tsr_status multiply(cuda_queue *queue, cuda_blas *blas, blas_plan *plan, 
 static tsr_status multiply_by_own(cuda_queue *queue, cuda_blas *blas, const cuda_product *product,
                                   const cuda_product_memory *memory) {
   cuda_device *device = queue->device;
-  bool is_for_units = tsri_cuda_units_take(device, product);
-  if (device->units_have_failed || !(is_for_units || tsri_cuda_halves_take(device, product)))
+  bool is_for_halves = !memory->row_sums && tsri_cuda_halves_take(device, product);
+  if (device->units_have_failed || !(is_for_halves || tsri_cuda_units_take(device, product)))
     return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&blas->lock);
-  bool is_queued = is_for_units ? tsri_cuda_units_multiply(queue, &blas->units, product, memory)
-                                : tsri_cuda_halves_multiply(queue, &blas->halves, product, memory);
+  bool is_queued = is_for_halves ? tsri_cuda_halves_multiply(queue, &blas->halves, product, memory)
+                                 : tsri_cuda_units_multiply(queue, &blas->units, product, memory);
   tsri_mutex_unlock(&blas->lock);
   if (!is_queued) device->units_have_failed = true;
   return is_queued ? TSR_OK : TSR_ERR_UNSUPPORTED;

@@ -262,24 +262,45 @@ static tsr_tensor *by_small(const operands *o) {
   return tsr_mul_scalar(tsr_matmul(tsr_transpose(product, 1, 2), after), 0.01);
 }
 
-static void compare_halves(tsr_dtype dtype, const sizes *shape, allowed off) {
-  static const function all[] = {by_slope, by_row, by_all, by_relu, by_turned, by_small};
+// With the matrices of b in the other order of memory.
+static tsr_tensor *by_turned_b(const operands *o) {
+  tsr_tensor *turned = tsr_transpose(tsr_contiguous(tsr_transpose(o->b, 1, 2)), 1, 2);
+  return slope(tsr_add(tsr_mul_scalar(tsr_matmul(o->a, turned), 0.02), o->row), o->other);
+}
+
+static void compare_by_units(tsr_dtype dtype, const sizes *shape, allowed off) {
+  static const function all[] = {by_slope, by_row, by_all, by_relu, by_turned, by_turned_b, by_small};
   operands gpu = open_operands_of("cuda", dtype, shape), cpu = open_operands_of("cpu", dtype, shape);
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) compare(&gpu, &cpu, all[i], off);
   close_operands(&gpu);
   close_operands(&cpu);
 }
 
+// Rows and columns that no tile divides, a batch, and a sum over k that is divided into parts.
+static const sizes for_units[] = {
+    {1, 512, 384, 256}, {1, 328, 264, 328}, {3, 264, 136, 520}, {1, 1000, 776, 72}, {1, 200, 136, 2056}};
+
 TEST(products_of_halves_with_chains_on_a_gpu_give_what_the_cpu_gives) {
-  static const sizes shapes[] = {{1, 512, 384, 256}, {1, 328, 264, 328}, {3, 264, 136, 520}, {1, 1000, 776, 72}};
   static const char *const natives[] = {"all", "-cublaslt"};
   fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
   fixture_close(&f);
   for (int i = 0; i < 2; i++) {
     CHECK_OK(tsr_config_set("native", natives[i]));
-    for (size_t shape = 0; shape < sizeof shapes / sizeof shapes[0]; shape++) {
-      compare_halves(TSR_BF16, &shapes[shape], (allowed){0.02, 0.01});
-      compare_halves(TSR_F16, &shapes[shape], (allowed){0.0025, 0.00125});
+    for (size_t shape = 0; shape < sizeof for_units / sizeof for_units[0]; shape++) {
+      compare_by_units(TSR_BF16, &for_units[shape], (allowed){0.02, 0.01});
+      compare_by_units(TSR_F16, &for_units[shape], (allowed){0.0025, 0.00125});
     }
   }
+}
+
+// The factors are rounded to 11 bits, and those of the second product of by_small once more.
+TEST(products_of_tf32_with_chains_on_a_gpu_give_what_the_cpu_gives) {
+  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  fixture_close(&f);
+  CHECK_OK(tsr_config_set("native", "-cublaslt"));
+  CHECK_OK(tsr_config_set("tf32", "on"));
+  for (size_t shape = 0; shape < sizeof for_units / sizeof for_units[0]; shape++)
+    compare_by_units(TSR_F32, &for_units[shape], (allowed){0.01, 0.005});
+  CHECK_OK(tsr_config_set("tf32", "off"));
+  CHECK_OK(tsr_config_set("native", "all"));
 }

@@ -64,6 +64,7 @@ enum {
 enum {
   CU_TENSOR_OF_F16 = 6,
   CU_TENSOR_OF_BF16 = 9,
+  CU_TENSOR_OF_TF32 = 11,  // f32 in memory, rounded when it is copied
   CU_TENSOR_NOT_INTERLEAVED = 0,
   CU_TENSOR_SWIZZLE_128 = 3,
   CU_TENSOR_PROMOTES_128 = 2,

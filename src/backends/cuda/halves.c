@@ -14,47 +14,77 @@ enum {
   LEAST_WORK = 1 << 24,  // with fewer multiplications there is little to gain, and compiling the kernel takes 0.7 s
   LEAST_SIDE = 64,       // of the result: with fewer rows or columns most of a tile is empty
   ROWS = 128,            // of a tile
-  DEPTH = 64,            // elements of a strip along k
+  LINE_BYTES = 128,      // of a strip along k
   LINE_ALIGNMENT = 16,   // of lines of a and b, in bytes: the copy engine reads no others
-  QUAD_ALIGNMENT = 8,    // of rows of c and y, in bytes: four elements are read and written at a time
-  ELEMENT_BYTES = 2,
+  QUAD = 4,              // elements of a row of c and y that are read and written at a time
   MOST_SIDE = INT32_MAX / 2
 };
 
 // --- Tiles --------------------------------------------------------------------------------------------------------------
 
-// A way to divide the work: work-groups compute tiles of ROWS x `columns` elements. Strips of k go through `slots` slots of the shared memory. `cluster` work-groups, which compute tiles below each other, share strips of b.
-// If all multiprocessors are busy, a strip takes `cycles` of an H200 at its full clock.
+// A way to divide the work: work-groups compute tiles of ROWS x `columns` elements. Strips of k go through `slots` slots of the shared memory. `cluster` work-groups compute tiles below each other and share strips of b or, if
+// is_split, compute one tile, each for a part of k. If all multiprocessors are busy, a strip takes `cycles` of an H200 at its full clock.
 typedef struct halves_tile {
   int columns, slots, cluster, cycles;
+  bool is_split;
 } halves_tile;
 
-static const halves_tile tiles[] = {{256, 4, 2, 1350}, {128, 6, 2, 720}, {128, 6, 1, 880}, {64, 8, 1, 530}};
+static const halves_tile tiles[] = {
+    {256, 4, 2, 1350, false}, {128, 6, 2, 720, false}, {128, 6, 1, 880, false}, {64, 8, 1, 530, false},
+    {128, 6, 2, 880, true},   {128, 6, 4, 880, true},  {128, 6, 8, 880, true},  {64, 8, 2, 530, true},
+    {64, 8, 4, 530, true},    {64, 8, 8, 530, true},
+};
 
 static int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static int64_t inner_of(const cuda_product *p) { return p->a.is_transposed ? p->a.rows : p->a.cols; }
 
+// Whether elements along m (of the kernel's a) or n (of its b) are neighbours in memory. `p` describes the product for a column-major library, with its operands exchanged (native.c): its b is our a.
+static bool is_a_turned(const cuda_product *p) { return p->b.is_transposed; }
+static bool is_b_turned(const cuda_product *p) { return !p->a.is_transposed; }
+
+// The kernel reads f32 with elements along n next to each other only as its a, so it then computes the transposed product: rows of the tiles are columns of y.
+static bool is_exchanged(const cuda_product *p) { return p->dtype == TSR_F32 && is_b_turned(p); }
+static int64_t rows_of(const cuda_product *p) { return is_exchanged(p) ? p->d.rows : p->d.cols; }
+static int64_t columns_of(const cuda_product *p) { return is_exchanged(p) ? p->d.cols : p->d.rows; }
+
+static int64_t strips_of(const cuda_product *p) {
+  return divided(inner_of(p) * (int64_t)tsr_dtype_bytes(p->dtype), LINE_BYTES);
+}
+
 // The number of clusters that the tiles of all products of the batch are for.
 static int64_t cluster_count(const halves_tile *tile, const cuda_product *p) {
-  return divided(p->d.cols, (int64_t)ROWS * tile->cluster) * divided(p->d.rows, tile->columns) * p->batch;
+  int64_t rows = tile->is_split ? ROWS : (int64_t)ROWS * tile->cluster;
+  return divided(rows_of(p), rows) * divided(columns_of(p), tile->columns) * p->batch;
 }
 
+// Clusters of four and eight leave some multiprocessors unused, because all work-groups of a cluster are in the same part of the GPU.
 static int most_clusters(const cuda_device *device, const halves_tile *tile) {
-  return (int)device->info.compute_units / tile->cluster;
+  int units = (int)device->info.compute_units;
+  return (tile->cluster > 2 ? units - units / 8 : units) / tile->cluster;
 }
 
-// Estimates the cycles that the product takes: each work-group computes its tiles one after the other. Rounding and storing take some cycles for each column of a tile, a chain takes more.
+// Estimates the cycles that the product takes: each work-group computes its tiles one after the other. Rounding and storing take some cycles for each column of a tile, a chain takes more. Parts of a sum are added up afterwards.
 static double cost_of(const cuda_device *device, const halves_tile *tile, const cuda_product *p, bool has_chain) {
-  enum { STORING = 8, CHAIN = 40 };  // measured for gelu, as the cycles above
-  int64_t rounds = divided(cluster_count(tile, p), most_clusters(device, tile));
-  int64_t strips = divided(inner_of(p), DEPTH), ending = (int64_t)tile->columns * (STORING + (has_chain ? CHAIN : 0));
+  enum { STORING = 8, CHAIN = 40, ADDING = 7500 };  // CHAIN was measured for gelu, as the cycles above
+  int64_t rounds = divided(cluster_count(tile, p), most_clusters(device, tile)), strips = strips_of(p);
+  int64_t ending = (int64_t)tile->columns * (STORING + (has_chain ? CHAIN : 0));
+  if (tile->is_split) {
+    strips = divided(strips, tile->cluster);
+    ending = ending / tile->cluster + ADDING;
+  }
   return (double)rounds * (double)(strips * tile->cycles + ending);
+}
+
+// Each part must have something to add up, and the GPU room for a cluster.
+static bool can_split(const cuda_device *device, const halves_tile *tile, const cuda_product *p) {
+  return strips_of(p) >= tile->cluster && most_clusters(device, tile) > 0;
 }
 
 static int choose_tile(const cuda_device *device, const cuda_product *p, bool has_chain) {
   int best = 0;
   for (int i = 1; i < (int)(sizeof tiles / sizeof tiles[0]); i++) {
+    if (tiles[i].is_split && !can_split(device, &tiles[i], p)) continue;
     if (cost_of(device, &tiles[i], p, has_chain) < cost_of(device, &tiles[best], p, has_chain)) best = i;
   }
   return best;
@@ -62,37 +92,43 @@ static int choose_tile(const cuda_device *device, const cuda_product *p, bool ha
 
 // --- Which products -----------------------------------------------------------------------------------------------------
 
-static bool has_lines(const cuda_matrix *matrix, uint32_t alignment) {
-  enum { UNIT = LINE_ALIGNMENT / ELEMENT_BYTES };
-  return alignment >= LINE_ALIGNMENT && matrix->leading % UNIT == 0 && matrix->batch_stride % UNIT == 0 &&
+static bool has_lines(const cuda_matrix *matrix, size_t element_bytes, uint32_t alignment) {
+  int64_t unit = LINE_ALIGNMENT / (int64_t)element_bytes;
+  return alignment >= LINE_ALIGNMENT && matrix->leading % unit == 0 && matrix->batch_stride % unit == 0 &&
          matrix->rows <= MOST_SIDE && matrix->cols <= MOST_SIDE;
 }
 
-static bool has_quads(const cuda_matrix *matrix, uint32_t alignment) {
-  enum { UNIT = QUAD_ALIGNMENT / ELEMENT_BYTES };
-  return alignment >= QUAD_ALIGNMENT && matrix->rows % UNIT == 0 && matrix->leading % UNIT == 0 &&
-         matrix->batch_stride % UNIT == 0;
+static bool has_quads(const cuda_matrix *matrix, size_t element_bytes, uint32_t alignment) {
+  return alignment >= QUAD * element_bytes && matrix->rows % QUAD == 0 && matrix->leading % QUAD == 0 &&
+         matrix->batch_stride % QUAD == 0;
+}
+
+// Whether the matrix units multiply the dtype. They read TF32 from shared memory only with elements along k next to each other, and from registers in any order, which are only for one of the factors.
+static bool has_kind(const cuda_device *device, const cuda_product *p) {
+  if (p->dtype == TSR_F32) return device->allows_tf32 && !(is_a_turned(p) && is_b_turned(p));
+  return p->dtype == TSR_F16 || p->dtype == TSR_BF16;
 }
 
 bool tsri_cuda_halves_take(const cuda_device *device, const cuda_product *p) {
   double work = (double)p->batch * (double)p->d.rows * (double)p->d.cols * (double)inner_of(p);
   bool has_units = device->allows_units && strcmp(device->target, "sm_90") == 0 && device->cu->FuncSetAttribute &&
                    device->cu->TensorMapEncodeTiled;
-  return has_units && (p->dtype == TSR_F16 || p->dtype == TSR_BF16) && p->result == p->dtype && work >= LEAST_WORK &&
-         p->d.rows >= LEAST_SIDE && p->d.cols >= LEAST_SIDE && p->batch <= MOST_SIDE &&
-         has_lines(&p->a, p->alignments[0]) && has_lines(&p->b, p->alignments[1]) &&
-         (!p->has_c || has_quads(&p->c, p->alignments[2])) && has_quads(&p->d, p->alignments[3]) &&
-         cluster_count(&tiles[0], p) <= INT32_MAX / 64;
+  size_t bytes = tsr_dtype_bytes(p->dtype);
+  return has_units && has_kind(device, p) && p->result == p->dtype && work >= LEAST_WORK && p->d.rows >= LEAST_SIDE &&
+         p->d.cols >= LEAST_SIDE && p->batch <= MOST_SIDE && has_lines(&p->a, bytes, p->alignments[0]) &&
+         has_lines(&p->b, bytes, p->alignments[1]) && (!p->has_c || has_quads(&p->c, bytes, p->alignments[2])) &&
+         has_quads(&p->d, bytes, p->alignments[3]) && cluster_count(&tiles[0], p) <= INT32_MAX / 64;
 }
 
 // On an H200, cuBLASLt reaches some 0.72 of what the matrix units could do at the full clock, and the kernel after it moves 3.2 TB/s: PASSED bytes for each cycle and multiprocessor. A second launch takes STARTING cycles, most of
 // them of the host. The estimates are off by up to a fifth, so the gain must be larger.
 bool tsri_cuda_halves_gain(const cuda_device *device, const cuda_product *p, const tsri_product_chain *chain) {
-  enum { PER_CYCLE = 2048, PASSED = 12, STARTING = 8000 };
+  enum { PER_CYCLE = 2048, PASSED = 12, STARTING = 8000 };  // PER_CYCLE is for 16 bits, and half of it for TF32
+  double bytes = (double)tsr_dtype_bytes(p->dtype);
   double units = (double)device->info.compute_units;
   double elements = (double)p->batch * (double)p->d.rows * (double)p->d.cols;
-  double library = elements * (double)inner_of(p) / (PER_CYCLE * 0.72 * units);
-  double after = elements * 2 * ELEMENT_BYTES / (PASSED * units) + STARTING;
+  double library = elements * (double)inner_of(p) / (PER_CYCLE * 2 / bytes * 0.72 * units);
+  double after = elements * 2 * bytes / (PASSED * units) + STARTING;
   for (int i = 0; i < chain->input_count; i++) {
     if (chain->inputs[i].by_row) return false;  // reading these takes as long as in a kernel of their own
   }
@@ -103,19 +139,23 @@ bool tsri_cuda_halves_gain(const cuda_device *device, const cuda_product *p, con
 
 static uint32_t shared_bytes(const halves_tile *tile) {
   // The slots, a chunk of results for each of the warps that multiply, and SLACK: the kernel rounds the address of its first slot up to a multiple of this.
-  enum { WARPS = 8, CHUNK_BYTES = 16 * 144, SLACK = 1024 };
-  return (uint32_t)(tile->slots * (ROWS + tile->columns) * DEPTH * ELEMENT_BYTES + WARPS * CHUNK_BYTES + SLACK);
+  enum { WARPS = 8, CHUNK_BYTES = 2560, SLACK = 1024 };
+  return (uint32_t)(tile->slots * (ROWS + tile->columns) * LINE_BYTES + WARPS * CHUNK_BYTES + SLACK);
 }
+
+// The kernel's KIND.
+static int kind_of(tsr_dtype dtype) { return dtype == TSR_F16 ? 0 : dtype == TSR_BF16 ? 1 : 2; }
 
 static bool build(const cuda_device *device, const halves_form *form, cuda_own_kernel *kernel) {
   if (kernel->function || kernel->has_failed) return !kernel->has_failed;
   const halves_tile *tile = &tiles[form->tile];
   char options[256];
-  snprintf(
-      options, sizeof options,
-      "-DIS_BF16=%d -DCOLUMNS=%d -DSLOTS=%d -DCLUSTER=%d -DACTIVATION=%d -DHAS_C=%d -DA_TURNED=%d -DB_TURNED=%d %s",
-      form->dtype == TSR_BF16, tile->columns, tile->slots, tile->cluster, (int)form->activation, form->has_c,
-      form->layout / 2, form->layout % 2, form->chain ? form->chain->options : "");
+  snprintf(options, sizeof options,
+           "-DKIND=%d -DCOLUMNS=%d -DSLOTS=%d -DCLUSTER=%d -DIS_SPLIT=%d -DACTIVATION=%d -DHAS_C=%d -DA_TURNED=%d "
+           "-DB_TURNED=%d -DY_TURNED=%d %s",
+           kind_of(form->dtype), tile->columns, tile->slots, tile->cluster, tile->is_split, (int)form->activation,
+           form->has_c, form->a_is_turned, form->b_is_turned, form->y_is_turned,
+           form->chain ? form->chain->options : "");
   char *all = tsri_cuda_text_with_chain(form->chain, "", tsri_cuda_halves_text);
   if (!all) return false;
   const cuda_own_text text = {
@@ -123,7 +163,7 @@ static bool build(const cuda_device *device, const halves_form *form, cuda_own_k
       .name = "tsrk_product_halves",
       .target = "sm_90a",  // "a": wgmma is one of the instructions that only this architecture has and newer ones lack
       .options = options,
-      .what = "products of f16 and bf16 by matrix units",
+      .what = "products of f16, bf16 and TF32 by matrix units",
       .shared_bytes = shared_bytes(tile)};
   bool is_built = tsri_cuda_own_build(device, &text, kernel);
   tsri_free(all);
@@ -132,7 +172,8 @@ static bool build(const cuda_device *device, const halves_form *form, cuda_own_k
 
 static bool is_same(const halves_form *x, const halves_form *y) {
   return x->dtype == y->dtype && x->activation == y->activation && x->has_c == y->has_c && x->tile == y->tile &&
-         x->layout == y->layout && x->chain == y->chain;
+         x->a_is_turned == y->a_is_turned && x->b_is_turned == y->b_is_turned && x->y_is_turned == y->y_is_turned &&
+         x->chain == y->chain;
 }
 
 // The record of a kernel, added if it is not there yet; NULL: host memory is out.
@@ -161,18 +202,22 @@ typedef struct halves_arguments {
   cuda_chain_arguments chain;
 } halves_arguments;
 
-// Describes a matrix to the copy engine, which copies pieces of 64 x 64 elements. False: the driver refuses it.
+// Describes a matrix to the copy engine, which copies pieces of 64 lines of LINE_BYTES, or 32 of f32 that are `turned`. It rounds f32 to TF32. False: the driver refuses it.
 static bool map_matrix(const cuda_device *device, const cuda_product *p, const cuda_matrix *matrix, cu_address at,
-                       cu_tensor_map *out_map) {
-  enum { PIECE = 64 };
+                       bool is_turned, cu_tensor_map *out_map) {
+  enum { PIECE = 64, DEPTH_OF_TF32 = 32 };
+  static const int types[] = {CU_TENSOR_OF_F16, CU_TENSOR_OF_BF16, CU_TENSOR_OF_TF32};
+  uint64_t element = tsr_dtype_bytes(p->dtype);
   bool has_batch = matrix->batch_stride != 0;
   int64_t next = has_batch ? matrix->batch_stride : matrix->leading * matrix->cols;
   const uint64_t sizes[] = {(uint64_t)matrix->rows, (uint64_t)matrix->cols, has_batch ? (uint64_t)p->batch : 1};
-  const uint64_t steps[] = {(uint64_t)matrix->leading * ELEMENT_BYTES, (uint64_t)next * ELEMENT_BYTES};
-  const uint32_t piece[] = {PIECE, DEPTH, 1}, ones[] = {1, 1, 1};
+  const uint64_t steps[] = {(uint64_t)matrix->leading * element, (uint64_t)next * element};
+  const uint32_t piece[] = {(uint32_t)(LINE_BYTES / element), is_turned && p->dtype == TSR_F32 ? DEPTH_OF_TF32 : PIECE,
+                            1},
+                 ones[] = {1, 1, 1};
   cu_result code = device->cu->TensorMapEncodeTiled(
-      out_map, p->dtype == TSR_BF16 ? CU_TENSOR_OF_BF16 : CU_TENSOR_OF_F16, 3, (void *)(uintptr_t)at, sizes, steps,
-      piece, ones, CU_TENSOR_NOT_INTERLEAVED, CU_TENSOR_SWIZZLE_128, CU_TENSOR_PROMOTES_128, CU_TENSOR_FILLS_ZERO);
+      out_map, types[kind_of(p->dtype)], 3, (void *)(uintptr_t)at, sizes, steps, piece, ones, CU_TENSOR_NOT_INTERLEAVED,
+      CU_TENSOR_SWIZZLE_128, CU_TENSOR_PROMOTES_128, CU_TENSOR_FILLS_ZERO);
   if (code != CU_SUCCESS) tsri_log(TSR_LOG_WARN, "%s: cuTensorMapEncodeTiled: code %d", device->name, code);
   return code == CU_SUCCESS;
 }
@@ -184,27 +229,29 @@ static int band_of(const cuda_device *device, const halves_tile *tile) {
   return band > 0 ? band : 1;
 }
 
-// `p` describes the product for a column-major library, with its operands exchanged (native.c): its b is the kernel's a.
 static bool fill_arguments(const cuda_device *device, const halves_tile *tile, const cuda_product *p,
                            const cuda_product_memory *memory, halves_arguments *out) {
+  bool is_first = is_exchanged(p);  // whether the library's a is the kernel's
+  const cuda_matrix *a = is_first ? &p->a : &p->b, *b = is_first ? &p->b : &p->a;
   *out = (halves_arguments){
       .c = p->has_c ? memory->c : 0,
       .bias = p->has_bias ? memory->bias : 0,
       .y = memory->d,
       .c_step = p->c.leading,
       .c_batch = p->c.batch_stride,
-      .m = (int32_t)p->d.cols,
-      .n = (int32_t)p->d.rows,
+      .m = (int32_t)rows_of(p),
+      .n = (int32_t)columns_of(p),
       .k = (int32_t)inner_of(p),
       .batches = (int32_t)p->batch,
-      .a_has_batch = p->b.batch_stride != 0,
-      .b_has_batch = p->a.batch_stride != 0,
+      .a_has_batch = a->batch_stride != 0,
+      .b_has_batch = b->batch_stride != 0,
       .band = band_of(device, tile),
       .alpha = (float)memory->alpha,
       .beta = (float)memory->beta,
       .chain = tsri_cuda_chain_arguments(memory),
   };
-  return map_matrix(device, p, &p->b, memory->b, &out->a) && map_matrix(device, p, &p->a, memory->a, &out->b);
+  return map_matrix(device, p, a, is_first ? memory->a : memory->b, is_first || is_a_turned(p), &out->a) &&
+         map_matrix(device, p, b, is_first ? memory->b : memory->a, !is_first && is_b_turned(p), &out->b);
 }
 
 bool tsri_cuda_halves_multiply(cuda_queue *queue, cuda_halves *halves, const cuda_product *p,
@@ -214,7 +261,9 @@ bool tsri_cuda_halves_multiply(cuda_queue *queue, cuda_halves *halves, const cud
                             .activation = p->activation,
                             .has_c = p->has_c != 0,
                             .tile = choose_tile(queue->device, p, memory->chain != NULL),
-                            .layout = 2 * !!p->b.is_transposed + !p->a.is_transposed,
+                            .a_is_turned = is_a_turned(p) || is_exchanged(p),
+                            .b_is_turned = is_b_turned(p) && !is_exchanged(p),
+                            .y_is_turned = is_exchanged(p),
                             .chain = memory->chain ? memory->chain->function : NULL};
   const halves_tile *tile = &tiles[form.tile];
   cuda_own_kernel *kernel = kernel_of(halves, &form);
@@ -222,7 +271,8 @@ bool tsri_cuda_halves_multiply(cuda_queue *queue, cuda_halves *halves, const cud
   if (!kernel || !build(queue->device, &form, kernel) || !fill_arguments(queue->device, tile, p, memory, &arguments))
     return false;
   void *all[] = {&arguments};
-  int64_t clusters = cluster_count(tile, p), most = most_clusters(queue->device, tile);
+  int64_t clusters = cluster_count(tile, p);
+  int64_t most = tile->is_split ? clusters : most_clusters(queue->device, tile);
   const cuda_kernel_start start = {
       .function = kernel->function,
       .groups = {(uint32_t)(clusters < most ? clusters : most) * (uint32_t)tile->cluster, 1, 1},

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// y = chain(activation(alpha a b + beta c + bias)) of f16 or bf16 by the matrix units of Hopper GPUs (wgmma). Sums are f32.
+// y = chain(activation(alpha a b + beta c + bias)) of f16, bf16, or f32 that counts as TF32, by the matrix units of Hopper GPUs (wgmma). Sums are f32.
 //
 // A work-group computes tiles of ROWS x COLUMNS elements of y, one after the other. Its first warp group only loads: one item of it copies strips of DEPTH elements along k into the SLOTS slots of the shared memory, by the GPU's
-// copy engine (TMA), which also puts zeros where a strip lies beyond the matrix. The other two warp groups multiply: each has 64 rows of the tile in its registers. The results of a tile, rounded, stay in registers, too,
-// and are stored while the next tile is being multiplied: all work-groups end their tiles at about the same time, and if they stored them at once, they would wait for the memory.
+// copy engine (TMA), which also puts zeros where a strip lies beyond the matrix, and rounds f32 to TF32. The other two warp groups multiply: each has 64 rows of the tile in its registers.
+//
+// The results of a tile, rounded to 16 bits, stay in registers, too, and are stored while the next tile is being multiplied (IS_LATE): all work-groups end their tiles at about the same time, and if they stored them at once, they would
+// wait for the memory. Results of f32 find no room in registers and are stored at once.
 //
 // Each slot has two barriers: `full` lets the multiplying warp groups wait for the copies, and `empty` lets the loading item wait until both have multiplied the strip.
 //
-// CLUSTER work-groups, 1 or 2, form a cluster, which computes tiles below each other. They need the same strips of b: each copies a part of them to the shared memory of all.
+// CLUSTER work-groups, 1 or more, form a cluster. Either they compute tiles below each other, and need the same strips of b: each copies a part of them to the shared memory of all. Or, with IS_SPLIT, they compute the same tile, and
+// each of them adds up a part of k; then each adds up the sums of all parts, in their order, for a part of the columns. Such a cluster computes one tile only.
 //
-// The host defines IS_BF16 (0: f16), COLUMNS (64, 128 or 256), SLOTS, CLUSTER, ACTIVATION (1: relu, 2: gelu by tanh), HAS_C, and A_TURNED and B_TURNED: 0 if elements along k are neighbours in memory, 1 if
-// elements along m (of a) or n (of b) are. Lines of such neighbours begin at multiples of 16 bytes. Rows of y and c have a multiple of 4 elements and begin at multiples of 8 bytes.
+// The host defines KIND (0: f16, 1: bf16, 2: f32), COLUMNS (64, 128 or 256), SLOTS, CLUSTER, IS_SPLIT, ACTIVATION (1: relu, 2: gelu by tanh), HAS_C, and A_TURNED and B_TURNED: 0 if elements along k are neighbours in memory, 1 if
+// elements along m (of a) or n (of b) are. Of f32, only a may be turned; then y may be turned, too (Y_TURNED): elements along m are neighbours in y, c, and what the chain reads, and bias has an element for each row. Lines of such neighbours begin at multiples of 16 bytes. Rows of y and c have a multiple of 4 elements and begin at multiples of the bytes of 4 elements.
 //
 // If there is a chain of element-wise operators after the product, the host puts its function before this text, and defines CHAIN_INPUTS, how many tensors the function reads beside the product's element, and
 // CHAIN(x, inputs, y), which calls it for one element.
@@ -23,21 +26,46 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
+#if KIND == 2
+typedef float number;  // an element in memory
+typedef uint2 pair;    // of neighbours
+typedef uint4 quad;
+#else
+typedef u16 number;
+typedef u32 pair;
+typedef uint2 quad;
+#endif
+
+#define IS_HELD (KIND == 2 && A_TURNED)   // items have their elements of a in registers
+#define SHARERS (IS_SPLIT ? 1 : CLUSTER)  // work-groups that share strips of b
+
 enum {
   ROWS = 128,
   THREADS = 384,
-  DEPTH = 64,                  // elements of a strip along k: 128 bytes
-  PIECE = 64,                  // rows or columns of a piece
-  PIECE_BYTES = PIECE * DEPTH * 2,
-  A_BYTES = ROWS * DEPTH * 2,
-  B_BYTES = COLUMNS * DEPTH * 2,
+  MULTIPLYING = THREADS - 128,                     // items
+  LINE_BYTES = 128,                                // of a line of a strip
+  ELEMENT_BYTES = sizeof(number),
+  DEPTH = LINE_BYTES / ELEMENT_BYTES,              // elements of a strip along k
+  PIECE = 64,                                      // rows or columns of a piece
+  PIECE_BYTES = PIECE * LINE_BYTES,
+  A_BYTES = ROWS * LINE_BYTES,
+  B_BYTES = COLUMNS * LINE_BYTES,
   SLOT_BYTES = A_BYTES + B_BYTES,
-  CHUNK = 64,                  // columns that a warp stores at a time
-  CHUNKS = COLUMNS / CHUNK,
-  CHUNK_PAIRS = CHUNK / 4,     // an item's pairs of neighbours in a chunk, as wgmma leaves them
-  QUADS = CHUNK / 8,           // an item's quads of a chunk, as it loads and stores them
-  PITCH = CHUNK * 2 + 16,      // bytes from one row of a chunk in shared memory to the next
-  CHUNK_BYTES = 16 * PITCH,
+  STEPS = 4,                                       // instructions for a strip, of 32 bytes along k each
+  A_PIECE = IS_HELD ? 32 : 64,                     // rows of a piece of a: a line of f32
+  ENDED = IS_SPLIT ? COLUMNS / CLUSTER : COLUMNS,  // columns whose results the work-group computes
+  MOST_CHUNK = LINE_BYTES / ELEMENT_BYTES,
+  CHUNK = ENDED < MOST_CHUNK ? ENDED : MOST_CHUNK, // columns that a warp computes and stores at a time
+  CHUNKS = ENDED / CHUNK,
+  CHUNK_PAIRS = CHUNK / 4,                         // an item's pairs of neighbours in a chunk, as wgmma leaves them
+  QUADS = CHUNK / 8,                               // an item's quads of a chunk, as it loads and stores them
+  QUAD_LINE = Y_TURNED ? 16 : CHUNK,               // elements of a chunk that are neighbours in y: of a column if Y_TURNED, else of a row
+  ACROSS = QUAD_LINE / 4,                          // items that have quads of the same line
+  DOWN = 32 / ACROSS,                              // lines of which a warp has quads at a time
+  PITCH = QUAD_LINE * ELEMENT_BYTES + 16,          // bytes from one line of a chunk in shared memory to the next
+  CHUNK_BYTES = (16 * CHUNK / QUAD_LINE) * PITCH,
+  IS_LATE = KIND != 2 && !IS_SPLIT,
+  HELD = IS_LATE ? CHUNKS : 1,                     // chunks of results in registers
   LOADING_REGISTERS = 40,
   MULTIPLYING_REGISTERS = 232,
 };
@@ -49,8 +77,8 @@ struct __align__(64) matrix_map {
 
 struct product {
   matrix_map a, b;
-  const u16 *c, *bias;
-  u16 *y;
+  const number *c, *bias;
+  number *y;
   long long c_step, c_batch;
   int m, n, k, batches;
   int a_has_batch, b_has_batch;  // 0: all products of the batch use the same matrix
@@ -58,10 +86,10 @@ struct product {
   float alpha, beta;
 #ifdef CHAIN
   struct {
-    const u16 *at;
+    const number *at;
     int by_row, by_column;  // 1, 1: an element for each of y. 0, 1: one for each column. 0, 0: one for all
   } inputs[3];
-  u16 *kept;      // NULL, or what gets the elements before the chain
+  number *kept;   // NULL, or what gets the elements before the chain
   u32 words[24];  // the function's scalars
 #endif
 };
@@ -86,10 +114,12 @@ __device__ __forceinline__ void expect_bytes(u32 barrier, u32 bytes) {
 
 // Arrives at the barrier of work-group `rank` of the cluster. Only reads are before it, which wgmma's wait has ended: a release at the scope of the cluster would take a thousand cycles.
 __device__ __forceinline__ void arrive_at(u32 barrier, u32 rank) {
-#if CLUSTER > 1
+#if SHARERS > 1
   asm volatile("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(barrier) : "r"(rank));
-#endif
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+#else
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+#endif
 }
 
 __device__ __forceinline__ void wait_for_cluster() {
@@ -109,6 +139,9 @@ __device__ __forceinline__ u32 cluster_rank() {
   return 0;
 #endif
 }
+
+// The work-group's number among those that share strips of b.
+__device__ __forceinline__ u32 sharer() { return IS_SPLIT ? 0 : cluster_rank(); }
 
 // The slot that is used next. Waiting for a phase that has not begun ends at once with parity 1, so that the first round finds all slots empty.
 struct turn {
@@ -132,7 +165,7 @@ struct tiles {
   int down, across, count, hop;
 
   __device__ __forceinline__ tiles(const product &p) {
-    down = (p.m + ROWS * CLUSTER - 1) / (ROWS * CLUSTER);
+    down = (p.m + ROWS * SHARERS - 1) / (ROWS * SHARERS);
     across = (p.n + COLUMNS - 1) / COLUMNS;
     count = down * across * p.batches;
     hop = gridDim.x / CLUSTER;
@@ -151,8 +184,19 @@ struct place {
     number -= batch * each;
     int before = number / (p.band * all.across) * p.band, height = min(p.band, all.down - before);
     number -= before * all.across;
-    row = ((before + number % height) * CLUSTER + (int)cluster_rank()) * ROWS;
+    row = ((before + number % height) * SHARERS + (int)sharer()) * ROWS;
     column = number / height * COLUMNS;
+  }
+};
+
+// The strips of k that the work-group multiplies.
+struct share {
+  int first, count;
+
+  __device__ __forceinline__ share(const product &p) {
+    int strips = (p.k + DEPTH - 1) / DEPTH, part = IS_SPLIT ? (int)cluster_rank() : 0, parts = IS_SPLIT ? CLUSTER : 1;
+    first = (int)((long long)strips * part / parts);
+    count = (int)((long long)strips * (part + 1) / parts) - first;
   }
 };
 
@@ -168,35 +212,35 @@ __device__ __forceinline__ void copy(u32 to, const matrix_map *map, int x, int y
 __device__ __forceinline__ void copy_to_all(u32 to, const matrix_map *map, int x, int y, int z, u32 barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
-      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"((u16)((1 << CLUSTER) - 1))
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"((u16)((1 << SHARERS) - 1))
       : "memory");
 }
 
 // Copies a strip in pieces of 64 rows or columns, which begin at `first`: all of a, and this work-group's share of b.
 __device__ __forceinline__ void load_strip(const product &p, const place &at, int k, u32 strip, u32 barrier) {
-  enum { B_PIECES = COLUMNS / PIECE / CLUSTER };
+  enum { B_PIECES = COLUMNS / PIECE / SHARERS };
   int a_batch = p.a_has_batch ? at.batch : 0, b_batch = p.b_has_batch ? at.batch : 0;
 #pragma unroll
-  for (int i = 0; i < ROWS / PIECE; i++) {
-    int row = at.row + i * PIECE;
-    copy(strip + i * PIECE_BYTES, &p.a, A_TURNED ? row : k, A_TURNED ? k : row, a_batch, barrier);
+  for (int i = 0; i < ROWS / A_PIECE; i++) {
+    int row = at.row + i * A_PIECE;
+    copy(strip + i * (A_BYTES / (ROWS / A_PIECE)), &p.a, A_TURNED ? row : k, A_TURNED ? k : row, a_batch, barrier);
   }
 #pragma unroll
   for (int i = 0; i < B_PIECES; i++) {
-    int piece = (int)cluster_rank() * B_PIECES + i, column = at.column + piece * PIECE;
+    int piece = (int)sharer() * B_PIECES + i, column = at.column + piece * PIECE;
     u32 to = strip + A_BYTES + piece * PIECE_BYTES;
-    if (CLUSTER == 1) copy(to, &p.b, B_TURNED ? column : k, B_TURNED ? k : column, b_batch, barrier);
+    if (SHARERS == 1) copy(to, &p.b, B_TURNED ? column : k, B_TURNED ? k : column, b_batch, barrier);
     else copy_to_all(to, &p.b, B_TURNED ? column : k, B_TURNED ? k : column, b_batch, barrier);
   }
 }
 
 __device__ __forceinline__ void load_all(const product &p, const slots &s) {
   tiles all(p);
+  share mine(p);
   turn now;
-  int strips = (p.k + DEPTH - 1) / DEPTH;
   for (int i = all.first(); i < all.count; i += all.hop) {
     place at(p, all, i);
-    for (int j = 0; j < strips; j++) {
+    for (int j = mine.first; j < mine.first + mine.count; j++) {
       wait_for(s.empty + now.slot * 8, now.parity ^ 1);
       expect_bytes(s.full + now.slot * 8, SLOT_BYTES);
       load_strip(p, at, j * DEPTH, s.strip(now.slot), s.full + now.slot * 8);
@@ -205,29 +249,64 @@ __device__ __forceinline__ void load_all(const product &p, const slots &s) {
   }
 }
 
+// --- Shared memory ------------------------------------------------------------------------------------------------------
+
+// Vectors in shared memory.
+__device__ __forceinline__ void put(u32 at, u32 x) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(x) : "memory"); }
+__device__ __forceinline__ void put(u32 at, uint2 x) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(x.x), "r"(x.y) : "memory");
+}
+__device__ __forceinline__ void put(u32 at, uint4 x) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+}
+__device__ __forceinline__ void get(u32 at, u32 &x) { asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(at) : "memory"); }
+__device__ __forceinline__ void get(u32 at, uint2 &x) {
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(x.x), "=r"(x.y) : "r"(at) : "memory");
+}
+__device__ __forceinline__ void get(u32 at, uint4 &x) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at) : "memory");
+}
+
+// The first of the two rows of a, of the 32 of a piece, that lanes 4 i to 4 i + 3 of a warp hold if IS_HELD: 8 of rows 0 to 7 and 16 to 23 for i from 0 to 7. The odd warps have the 8 rows after each of these.
+__device__ __forceinline__ int held_row(int i) { return i % 2 * 2 + i / 4 * 4 + i / 2 % 2 * 16; }
+
 // --- Multiplying --------------------------------------------------------------------------------------------------------
 
-// wgmma's description of 16 elements along k of a strip: the address within the work-group's shared memory (in a cluster, higher bits are the work-group's number), the bytes from one piece to the next, the bytes from eight lines to the next eight, and the kind of swizzle (128 bytes).
+// wgmma's description of 32 bytes along k of a strip: the address within the work-group's shared memory (in a cluster, higher bits are the work-group's number), the bytes from one piece to the next, the bytes from eight lines to the next eight, and the kind of swizzle (128 bytes).
 template <int TURNED>
 __device__ __forceinline__ u64 describe(u32 at) {
   return (u64)((at & 0x3ffff) >> 4) | (u64)((TURNED ? PIECE_BYTES : 16) >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
 }
 
-#if IS_BF16
-#define TYPE "bf16"
+#if KIND == 2
+#define FORM "k8.f32.tf32.tf32 {"
+#define TURNS(a, b) ""
+#elif KIND == 1
+#define FORM "k16.f32.bf16.bf16 {"
+#define TURNS(a, b) ", " a ", " b
 #else
-#define TYPE "f16"
+#define FORM "k16.f32.f16.f16 {"
+#define TURNS(a, b) ", " a ", " b
 #endif
 
 #define EIGHT(d, i)                                                                                       \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
       "+f"(d[i + 7])
 
-// d = a b for 64 rows and COLUMNS columns, or d += a b if `adds`. a and b are given by their descriptions.
+// What is written for a: its description, or registers.
+#if IS_HELD
+#define A_NAMES(first, second, third, fourth) "{" first ", " second ", " third ", " fourth "}"
+#define A_VALUES(a) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])
+#else
+#define A_NAMES(first, second, third, fourth) first
+#define A_VALUES(a) "l"(a)
+#endif
+
+// d = a b for 64 rows and COLUMNS columns, or d += a b if `adds`. b is given by its description, and so is a unless IS_HELD.
 #if COLUMNS == 256
 #define MULTIPLY(d, a, b, adds) \
   asm volatile( \
-      "{ .reg .pred p; setp.ne.u32 p, %132, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32." TYPE "." TYPE " {" \
+      "{ .reg .pred p; setp.ne.u32 p, %129, 0; wgmma.mma_async.sync.aligned.m64n256" FORM \
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
@@ -236,41 +315,70 @@ __device__ __forceinline__ u64 describe(u32 at) {
       "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
       "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
       "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127" \
-      "}, %128, %129, p, 1, 1, %130, %131; }" \
+      "}, " A_NAMES("%132", "%133", "%134", "%135") ", %128, p, 1, 1" TURNS("%130", "%131") "; }" \
       : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24), EIGHT(d, 32), EIGHT(d, 40), EIGHT(d, 48), EIGHT(d, 56), \
         EIGHT(d, 64), EIGHT(d, 72), EIGHT(d, 80), EIGHT(d, 88), EIGHT(d, 96), EIGHT(d, 104), EIGHT(d, 112), EIGHT(d, \
         120) \
-      : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED), "r"(adds))
+      : "l"(b), "r"(adds), "n"(A_TURNED), "n"(B_TURNED), A_VALUES(a))
 #elif COLUMNS == 128
 #define MULTIPLY(d, a, b, adds) \
   asm volatile( \
-      "{ .reg .pred p; setp.ne.u32 p, %68, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32." TYPE "." TYPE " {" \
+      "{ .reg .pred p; setp.ne.u32 p, %65, 0; wgmma.mma_async.sync.aligned.m64n128" FORM \
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
-      "}, %64, %65, p, 1, 1, %66, %67; }" \
+      "}, " A_NAMES("%68", "%69", "%70", "%71") ", %64, p, 1, 1" TURNS("%66", "%67") "; }" \
       : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24), EIGHT(d, 32), EIGHT(d, 40), EIGHT(d, 48), EIGHT(d, 56) \
-      : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED), "r"(adds))
+      : "l"(b), "r"(adds), "n"(A_TURNED), "n"(B_TURNED), A_VALUES(a))
 #else
 #define MULTIPLY(d, a, b, adds) \
   asm volatile( \
-      "{ .reg .pred p; setp.ne.u32 p, %36, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32." TYPE "." TYPE " {" \
+      "{ .reg .pred p; setp.ne.u32 p, %33, 0; wgmma.mma_async.sync.aligned.m64n64" FORM \
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
-      "}, %32, %33, p, 1, 1, %34, %35; }" \
+      "}, " A_NAMES("%36", "%37", "%38", "%39") ", %32, p, 1, 1" TURNS("%34", "%35") "; }" \
       : EIGHT(d, 0), EIGHT(d, 8), EIGHT(d, 16), EIGHT(d, 24) \
-      : "l"(a), "l"(b), "n"(A_TURNED), "n"(B_TURNED), "r"(adds))
+      : "l"(b), "r"(adds), "n"(A_TURNED), "n"(B_TURNED), A_VALUES(a))
+#endif
+
+// The rows of a strip of a that a warp group multiplies.
+#if IS_HELD
+// Matrix units take TF32 from shared memory only if elements along k are neighbours, so that those of a turned a go through registers. wgmma expects a lane to have two rows, and elements lane % 4 and lane % 4 + 4 of each 8 along k.
+// Which rows is our choice: two neighbours, which are read together, and such that the lanes of half a warp read from different banks (held_row).
+struct factor {
+  u32 of[STEPS][4];
+
+  __device__ __forceinline__ void take(u32 strip, u32 warpgroup) {
+    int warp = (threadIdx.x - 128) / 32, lane = threadIdx.x % 32, row = warp % 2 * 8 + held_row(lane / 4);
+    u32 piece = strip + warp / 2 * (A_PIECE * LINE_BYTES);
+#pragma unroll
+    for (int i = 0; i < STEPS * 2; i++) {
+      int k = i * 4 + lane % 4;
+      uint2 two;
+      get(piece + k * LINE_BYTES + ((row / 4 ^ k % 8) * 16 | row % 4 * 4), two);
+      of[i / 2][i % 2 * 2] = two.x, of[i / 2][i % 2 * 2 + 1] = two.y;
+    }
+  }
+  __device__ __forceinline__ const u32 *step(int i) const { return of[i]; }
+};
+#else
+struct factor {
+  u64 first;
+
+  __device__ __forceinline__ void take(u32 strip, u32 warpgroup) { first = describe<A_TURNED>(strip + warpgroup * PIECE_BYTES); }
+  __device__ __forceinline__ u64 step(int i) const { return first + i * ((A_TURNED ? 16 * 128 : 32) >> 4); }
+};
 #endif
 
 // Begins to multiply a strip, and to add it to d if ADDS.
 template <bool ADDS>
-__device__ __forceinline__ void multiply(float *d, u32 strip, u32 warpgroup) {
-  u64 a = describe<A_TURNED>(strip + warpgroup * PIECE_BYTES), b = describe<B_TURNED>(strip + A_BYTES);
-  enum { A_NEXT = (A_TURNED ? 16 * 128 : 32) >> 4, B_NEXT = (B_TURNED ? 16 * 128 : 32) >> 4 };
+__device__ __forceinline__ void multiply(float *d, const factor &a, u32 strip) {
+  u64 b = describe<B_TURNED>(strip + A_BYTES);
+  enum { B_NEXT = (B_TURNED ? 16 * 128 : 32) >> 4 };
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
-  for (int i = 0; i < DEPTH / 16; i++) MULTIPLY(d, a + i * A_NEXT, b + i * B_NEXT, (u32)(ADDS || i > 0));
+  for (int i = 0; i < STEPS; i++) MULTIPLY(d, a.step(i), b + i * B_NEXT, (u32)(ADDS || i > 0));
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
@@ -279,28 +387,49 @@ __device__ __forceinline__ void wait_until_multiplied() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
-// Tells the loading items of all work-groups of the cluster that this warp group no longer needs a slot.
+// Tells the loading items of all work-groups that share strips that this warp no longer needs a slot. Each warp says so: nothing makes the warps of a warp group wait for each other.
 __device__ __forceinline__ void release(const slots &s, u32 slot) {
-  if (threadIdx.x % 128 < CLUSTER) arrive_at(s.empty + slot * 8, threadIdx.x % 128);
+  if (threadIdx.x % 32 < SHARERS) arrive_at(s.empty + slot * 8, threadIdx.x % 32);
 }
 
-// --- Results ------------------------------------------------------------------------------------------------------------
+// --- Elements -----------------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ float widened(u32 half) {
-#if IS_BF16
-  return __uint_as_float(half << 16);
-#else
-  float x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((u16)half));
+__device__ __forceinline__ float widened(number x) {
+#if KIND == 2
   return x;
+#elif KIND == 1
+  return __uint_as_float((u32)x << 16);
+#else
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
+  return wide;
 #endif
 }
 
-__device__ __forceinline__ u32 rounded(float first, float second) {
-  u32 pair;
-  asm("cvt.rn." TYPE "x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-  return pair;
+__device__ __forceinline__ pair rounded(float first, float second) {
+#if KIND == 2
+  return make_uint2(__float_as_uint(first), __float_as_uint(second));
+#else
+  pair both;
+#if KIND == 1
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+#else
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
+#endif
+  return both;
+#endif
 }
+
+// Element i, 0 or 1, of a pair.
+__device__ __forceinline__ float element(pair x, int i) {
+#if KIND == 2
+  return __uint_as_float(i ? x.y : x.x);
+#else
+  return widened((number)(i ? x >> 16 : x & 0xffff));
+#endif
+}
+
+// --- Results ------------------------------------------------------------------------------------------------------------
 
 __device__ __forceinline__ float activated(float x) {
   if (ACTIVATION == 1) return x < 0 ? 0 : x;
@@ -308,77 +437,132 @@ __device__ __forceinline__ float activated(float x) {
   return x;
 }
 
-// Element i, 0 or 1, of a pair.
-__device__ __forceinline__ float element(u32 pair, int i) { return widened(i ? pair >> 16 : pair & 0xffff); }
-
-// The rows and columns of a chunk that an item has sums of: as wgmma leaves them, pairs of neighbours in every eighth column, of two rows that are 8 apart.
-// Pair i of a chunk is in row i % 2 * 8 and column i / 2 * 8, counted from these.
-__device__ __forceinline__ int first_row(const place &at) {
-  return at.row + ((int)threadIdx.x - 128) / 32 * 16 + threadIdx.x % 32 / 4;
+// A warp has 16 rows of the tile. As wgmma leaves its sums, an item has pairs of neighbours in every eighth column, of two rows, which are neighbours if IS_HELD, else 8 apart: pair i is in row i % 2 of these and column i / 2 * 8,
+// counted from its first pair. This is where the first pair is among the warp's rows and the chunk's columns.
+__device__ __forceinline__ int first_row() {
+  int item = threadIdx.x % 32 / 4;
+  return IS_HELD ? held_row(item) % 8 + held_row(item) / 16 * 8 : item;
 }
-__device__ __forceinline__ int first_column(const place &at, int chunk) {
-  return at.column + chunk * CHUNK + threadIdx.x % 4 * 2;
+__device__ __forceinline__ int first_column() { return threadIdx.x % 4 * 2; }
+
+// Where row i of a warp's 16 is in y.
+__device__ __forceinline__ int row_in(const place &at, int i) {
+  int warp = ((int)threadIdx.x - 128) / 32;
+  return at.row + (IS_HELD ? warp / 2 * 32 + warp % 2 * 8 + i / 8 * 16 + i % 8 : warp * 16 + i);
 }
 
-// The rows and columns of a chunk that an item loads and stores: four neighbours in every second row, so that half a warp has a row of the chunk.
+// The first four neighbours in y that an item loads and stores. Number i of QUADS is lines_to(i) lines of y after them, and i * DOWN lines of the chunk.
 struct quad_place {
   int row, column;
 
   __device__ __forceinline__ quad_place(const place &at, int chunk) {
-    int lane = threadIdx.x % 32;
-    row = at.row + ((int)threadIdx.x - 128) / 32 * 16 + lane / 16;
-    column = at.column + chunk * CHUNK + lane % 16 * 4;
+    int lane = threadIdx.x % 32, line = lane / ACROSS, first = lane % ACROSS * 4;
+    row = row_in(at, Y_TURNED ? first : line);
+    column = at.column + chunk * CHUNK + (Y_TURNED ? line : first);
+  }
+
+  __device__ __forceinline__ static constexpr int lines_to(int i) {
+    return IS_HELD && !Y_TURNED ? i * DOWN / 8 * 16 + i * DOWN % 8 : i * DOWN;
+  }
+  __device__ __forceinline__ bool is_there(const product &p, int i) const {
+    return Y_TURNED ? row < p.m && column + lines_to(i) < p.n : row + lines_to(i) < p.m && column < p.n;
+  }
+  // The first element, in a batch of matrices of `lines` lines.
+  __device__ __forceinline__ long long first(int batch, int lines, long long step) const {
+    return ((long long)batch * lines + (Y_TURNED ? column : row)) * step + (Y_TURNED ? row : column);
   }
 };
+__device__ __forceinline__ u32 quad_in(u32 shared, int i) {
+  return shared + threadIdx.x % 32 / ACROSS * PITCH + threadIdx.x % ACROSS * (4 * ELEMENT_BYTES) + i * (DOWN * PITCH);
+}
 
-// Where these are in the warp's part of the shared memory.
-__device__ __forceinline__ u32 pairs_in(u32 shared) { return shared + threadIdx.x % 32 / 4 * PITCH + threadIdx.x % 4 * 4; }
-__device__ __forceinline__ u32 quads_in(u32 shared) { return shared + threadIdx.x % 32 / 16 * PITCH + threadIdx.x % 16 * 8; }
+// Pairs of a chunk in the warp's part of the shared memory.
+__device__ __forceinline__ u32 pair_in(u32 shared, int i) {
+  enum { NEXT_ROW = Y_TURNED ? ELEMENT_BYTES : PITCH, NEXT_COLUMN = Y_TURNED ? PITCH : ELEMENT_BYTES };
+  return shared + first_row() * NEXT_ROW + first_column() * NEXT_COLUMN + i % 2 * (IS_HELD ? 1 : 8) * NEXT_ROW + i / 2 * 8 * NEXT_COLUMN;
+}
+#if Y_TURNED
+// The item's two rows are neighbours, so that two pairs are two columns of two neighbours.
+__device__ __forceinline__ void put_pairs(u32 shared, const pair *pairs) {
+#pragma unroll
+  for (int i = 0; i < CHUNK_PAIRS; i += 2) {
+    u32 at = pair_in(shared, i);
+    put(at, make_uint2(pairs[i].x, pairs[i + 1].x));
+    put(at + PITCH, make_uint2(pairs[i].y, pairs[i + 1].y));
+  }
+}
+__device__ __forceinline__ void get_pairs(u32 shared, pair *pairs) {
+#pragma unroll
+  for (int i = 0; i < CHUNK_PAIRS; i += 2) {
+    u32 at = pair_in(shared, i);
+    uint2 first, second;
+    get(at, first);
+    get(at + PITCH, second);
+    pairs[i] = make_uint2(first.x, second.x);
+    pairs[i + 1] = make_uint2(first.y, second.y);
+  }
+}
+#else
+__device__ __forceinline__ void put_pairs(u32 shared, const pair *pairs) {
+#pragma unroll
+  for (int i = 0; i < CHUNK_PAIRS; i++) put(pair_in(shared, i), pairs[i]);
+}
+__device__ __forceinline__ void get_pairs(u32 shared, pair *pairs) {
+#pragma unroll
+  for (int i = 0; i < CHUNK_PAIRS; i++) get(pair_in(shared, i), pairs[i]);
+}
+#endif
 
 // An item's quads of a chunk of a matrix with the shape of y.
 struct chunk_quads {
-  uint2 of[QUADS];
+  quad of[QUADS];
 
-  __device__ __forceinline__ void load(const product &p, const u16 *from, long long step, const place &at, int chunk) {
+  __device__ __forceinline__ void load(const product &p, const number *from, long long step, const place &at, int chunk) {
     quad_place mine(at, chunk);
-    from += mine.row * step + mine.column;
+    from += mine.first(0, 0, step);
 #pragma unroll
     for (int i = 0; i < QUADS; i++) {
-      of[i] = make_uint2(0, 0);
-      if (mine.row + i * 2 < p.m && mine.column < p.n) of[i] = *(const uint2 *)(from + i * 2 * step);
+      of[i] = quad();
+      if (mine.is_there(p, i)) of[i] = *(const quad *)(from + mine.lines_to(i) * step);
     }
   }
 
   // Turns them into the pairs that go with the item's sums, through shared memory.
-  __device__ __forceinline__ void to_pairs(u32 shared, u32 *pairs) const {
+  __device__ __forceinline__ void to_pairs(u32 shared, pair *pairs) const {
 #pragma unroll
-    for (int i = 0; i < QUADS; i++)
-      asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(quads_in(shared) + i * 2 * PITCH), "r"(of[i].x), "r"(of[i].y) : "memory");
+    for (int i = 0; i < QUADS; i++) put(quad_in(shared, i), of[i]);
     __syncwarp();
-#pragma unroll
-    for (int i = 0; i < CHUNK_PAIRS; i++)
-      asm volatile("ld.shared.b32 %0, [%1];" : "=r"(pairs[i]) : "r"(pairs_in(shared) + i % 2 * 8 * PITCH + i / 2 * 16) : "memory");
+    get_pairs(shared, pairs);
     __syncwarp();
   }
 };
 
+// The elements from one line of y to the next, whose elements are neighbours.
+__device__ __forceinline__ int y_step(const product &p) { return Y_TURNED ? p.m : p.n; }
+
 // Stores pairs of a chunk to a matrix with the shape of y, through shared memory.
-__device__ __forceinline__ void store_chunk(const product &p, u16 *to, const place &at, int chunk, u32 shared, const u32 *pairs) {
+__device__ __forceinline__ void store_chunk(const product &p, number *to, const place &at, int chunk, u32 shared, const pair *pairs) {
   quad_place mine(at, chunk);
-  uint2 quads[QUADS];
-#pragma unroll
-  for (int i = 0; i < CHUNK_PAIRS; i++)
-    asm volatile("st.shared.b32 [%0], %1;" ::"r"(pairs_in(shared) + i % 2 * 8 * PITCH + i / 2 * 16), "r"(pairs[i]) : "memory");
+  quad quads[QUADS];
+  put_pairs(shared, pairs);
   __syncwarp();
 #pragma unroll
-  for (int i = 0; i < QUADS; i++)
-    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(quads[i].x), "=r"(quads[i].y) : "r"(quads_in(shared) + i * 2 * PITCH) : "memory");
-  to += ((long long)at.batch * p.m + mine.row) * p.n + mine.column;
+  for (int i = 0; i < QUADS; i++) get(quad_in(shared, i), quads[i]);
+  to += mine.first(at.batch, Y_TURNED ? p.n : p.m, y_step(p));
 #pragma unroll
   for (int i = 0; i < QUADS; i++) {
-    if (mine.row + i * 2 < p.m && mine.column < p.n) *(uint2 *)(to + (long long)i * 2 * p.n) = quads[i];
+    if (mine.is_there(p, i)) *(quad *)(to + (long long)mine.lines_to(i) * y_step(p)) = quads[i];
   }
   __syncwarp();
+}
+
+// Elements of a vector that has one for each of a line of y: where the item's first pair of a chunk begins in it, and how far element j of pair i is from there. The vector may begin anywhere, so they are read one by one.
+__device__ __forceinline__ int first_in_line(const place &at, int chunk) {
+  return Y_TURNED ? row_in(at, first_row()) : at.column + chunk * CHUNK + first_column();
+}
+__device__ __forceinline__ float line_element(const product &p, const number *from, int first, int i, int j) {
+  int there = first + (Y_TURNED ? i % 2 : i / 2 * 8 + j);
+  return from && there < y_step(p) ? widened(from[there]) : 0;
 }
 
 // What is read beside the product for a chunk, from matrices with the shape of y. If these are few, they are loaded one chunk ahead.
@@ -386,13 +570,11 @@ struct beside {
   chunk_quads c, inputs[CHAIN_INPUTS + 1];  // the last one is not used: there may be no inputs
 
   __device__ __forceinline__ void load(const product &p, const place &at, int chunk) {
-#if HAS_C
-    c.load(p, p.c + at.batch * p.c_batch, p.c_step, at, chunk);
-#endif
+    if (HAS_C) c.load(p, p.c + at.batch * p.c_batch, p.c_step, at, chunk);
 #ifdef CHAIN
 #pragma unroll
     for (int i = 0; i < CHAIN_INPUTS; i++) {
-      if (p.inputs[i].by_row) inputs[i].load(p, p.inputs[i].at + (long long)at.batch * p.m * p.n, p.n, at, chunk);
+      if (p.inputs[i].by_row) inputs[i].load(p, p.inputs[i].at + (long long)at.batch * p.m * p.n, y_step(p), at, chunk);
     }
 #endif
   }
@@ -400,26 +582,19 @@ struct beside {
 enum { IS_AHEAD = HAS_C + CHAIN_INPUTS <= 2 };
 
 // Computes alpha a b + beta c + bias and its activation for a chunk: the item's elements, and the same as rounded pairs.
-__device__ __forceinline__ void finish_sums(const product &p, const place &at, int chunk, u32 shared, const beside &more, float *sums, u32 *pairs) {
-  int column = first_column(at, chunk);
-  float bias[CHUNK_PAIRS];
+__device__ __forceinline__ void finish_sums(const product &p, const place &at, int chunk, u32 shared, const beside &more, float *sums, pair *pairs) {
+  float bias[CHUNK_PAIRS];  // of the columns: two for each two pairs. Of the rows if Y_TURNED
+  int first = first_in_line(at, chunk);
 #pragma unroll
-  for (int i = 0; i < CHUNK_PAIRS; i++) {  // it may begin anywhere, so its elements are read one by one
-    int there = column + i / 2 * 8 + i % 2;
-    bias[i] = p.bias && there < p.n ? widened(p.bias[there]) : 0;
-  }
-#if HAS_C
-  u32 c[CHUNK_PAIRS];
-  more.c.to_pairs(shared, c);
-#endif
+  for (int i = 0; i < CHUNK_PAIRS; i++) bias[i] = line_element(p, p.bias, first, i, i % 2);
+  pair c[CHUNK_PAIRS];
+  if (HAS_C) more.c.to_pairs(shared, c);
 #pragma unroll
   for (int i = 0; i < CHUNK_PAIRS; i++) {
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-      float sum = fmaf(sums[i * 2 + j], p.alpha, bias[i / 2 * 2 + j]);
-#if HAS_C
-      sum += p.beta * element(c[i], j);
-#endif
+      float sum = fmaf(sums[i * 2 + j], p.alpha, bias[Y_TURNED ? i : i / 2 * 2 + j]);
+      if (HAS_C) sum += p.beta * element(c[i], j);
       sums[i * 2 + j] = activated(sum);
     }
     pairs[i] = rounded(sums[i * 2], sums[i * 2 + 1]);
@@ -428,23 +603,23 @@ __device__ __forceinline__ void finish_sums(const product &p, const place &at, i
 
 #ifdef CHAIN
 // The pairs of an input of the chain that go with the item's sums in a chunk.
-__device__ __forceinline__ void input_pairs(const product &p, int number, const chunk_quads &quads, const place &at, int chunk, u32 shared, u32 *pairs) {
-  const u16 *from = p.inputs[number].at;
-  int column = first_column(at, chunk);
-  if (p.inputs[number].by_row) {
+__device__ __forceinline__ void input_pairs(const product &p, int input, const chunk_quads &quads, const place &at, int chunk, u32 shared, pair *pairs) {
+  const number *from = p.inputs[input].at;
+  if (p.inputs[input].by_row) {
     quads.to_pairs(shared, pairs);
     return;
   }
+  int first = first_in_line(at, chunk);
 #pragma unroll
   for (int i = 0; i < CHUNK_PAIRS; i++) {
-    if (!p.inputs[number].by_column) pairs[i] = *from * 0x10001u;
-    else if (column + i / 2 * 8 < p.n) pairs[i] = *(const u32 *)(from + column + i / 2 * 8);
+    if (!p.inputs[input].by_column) pairs[i] = rounded(widened(*from), widened(*from));
+    else pairs[i] = rounded(line_element(p, from, first, i, 0), line_element(p, from, first, i, 1));
   }
 }
 
 // Applies the chain to the item's elements of a chunk. If the product is stored as well, the chain reads what is stored.
-__device__ __forceinline__ void apply_chain(const product &p, const place &at, int chunk, u32 shared, const beside &more, float *sums, u32 *pairs) {
-  u32 inputs[CHAIN_INPUTS + 1][CHUNK_PAIRS];
+__device__ __forceinline__ void apply_chain(const product &p, const place &at, int chunk, u32 shared, const beside &more, float *sums, pair *pairs) {
+  pair inputs[CHAIN_INPUTS + 1][CHUNK_PAIRS];
 #pragma unroll
   for (int i = 0; i < CHAIN_INPUTS; i++) input_pairs(p, i, more.inputs[i], at, chunk, shared, inputs[i]);
   if (p.kept) {
@@ -469,81 +644,136 @@ __device__ __forceinline__ void apply_chain(const product &p, const place &at, i
 
 // --- Tiles of a warp group ------------------------------------------------------------------------------------------------
 
-// Results of a tile, as pairs of neighbours. They are stored while the next tile is being multiplied.
+// Results of a tile, as pairs of neighbours: of all chunks if IS_LATE, else of one.
 struct results {
-  u32 pairs[CHUNKS * CHUNK_PAIRS];
+  pair pairs[HELD * CHUNK_PAIRS];
   place at;
   bool are_there;
 
-  __device__ __forceinline__ void store(const product &p, int chunk, u32 shared) const {
-    if (are_there) store_chunk(p, p.y, at, chunk, shared, pairs + chunk * CHUNK_PAIRS);
+  __device__ __forceinline__ pair *of(int chunk) { return pairs + (IS_LATE ? chunk * CHUNK_PAIRS : 0); }
+
+  __device__ __forceinline__ void store(const product &p, int chunk, u32 shared) {
+    if (are_there) store_chunk(p, p.y, at, chunk, shared, of(chunk));
   }
 };
 
-// Begins to multiply all strips of a tile, and meanwhile stores the results of the tile before. Returns the last slot, which end_tile waits for.
-__device__ __forceinline__ u32 multiply_tile(const product &p, const slots &s, u32 warpgroup, int strips, turn &now, float *sums, const results &before, u32 shared) {
-  u32 last = 0;
-#pragma unroll
-  for (int j = 0; j < CHUNKS; j++) {
-    if (j == 0 || j < strips) {
-      wait_for(s.full + now.slot * 8, now.parity);
-      if (j == 0) multiply<false>(sums, s.strip(now.slot), warpgroup);
-      else multiply<true>(sums, s.strip(now.slot), warpgroup);
-      if (j > 0) {
-        wait_until_multiplied<1>();
-        release(s, last);
-      }
-      last = now.slot;
-      now.next();
-    }
-    before.store(p, j, shared);
-  }
-#pragma unroll 1
-  for (int j = CHUNKS; j < strips; j++) {
+// Multiplies the strips of a tile one after the other. While the units multiply one, the factor of the next is taken.
+struct multiplier {
+  const slots &s;
+  u32 warpgroup, last;
+  turn now;
+  factor factors[2];
+
+  __device__ __forceinline__ multiplier(const slots &s) : s(s), warpgroup(threadIdx.x / 128 - 1), last(0) {}
+
+  __device__ __forceinline__ void begin(float *sums) {
     wait_for(s.full + now.slot * 8, now.parity);
-    multiply<true>(sums, s.strip(now.slot), warpgroup);
+    factors[0].take(s.strip(now.slot), warpgroup);
+    multiply<false>(sums, factors[0], s.strip(now.slot));
+    last = now.slot;
+    now.next();
+  }
+
+  // A strip whose number is odd uses factor 1.
+  __device__ __forceinline__ void go_on(float *sums, int odd) {
+    wait_for(s.full + now.slot * 8, now.parity);
+    factors[odd].take(s.strip(now.slot), warpgroup);
+    multiply<true>(sums, factors[odd], s.strip(now.slot));
     wait_until_multiplied<1>();
     release(s, last);
     last = now.slot;
     now.next();
   }
-  return last;
+
+  __device__ __forceinline__ void end(float *sums) {
+    wait_until_multiplied<0>();
+    release(s, last);
+#pragma unroll
+    for (int i = 0; i < COLUMNS / 2; i++) asm volatile("" : "+f"(sums[i])::"memory");  // not read before
+  }
+};
+
+// Begins to multiply all strips of a tile, and meanwhile stores the results of the tile before if IS_LATE.
+__device__ __forceinline__ void multiply_tile(const product &p, multiplier &units, int strips, float *sums, results &before, u32 shared) {
+  enum { FIRST = IS_LATE ? CHUNKS : 1 };
+  units.begin(sums);
+#pragma unroll
+  for (int j = 0; j < FIRST; j++) {
+    if (j > 0 && j < strips) units.go_on(sums, j % 2);
+    if (IS_LATE) before.store(p, j, shared);
+  }
+  int j = FIRST;
+#pragma unroll 1
+  for (; j + 1 < strips; j += 2) {
+    units.go_on(sums, FIRST % 2);
+    units.go_on(sums, 1 - FIRST % 2);
+  }
+  if (j < strips) units.go_on(sums, FIRST % 2);
 }
 
-__device__ __forceinline__ void end_tile(const slots &s, u32 last, float *sums) {
-  wait_until_multiplied<0>();
-  release(s, last);
+#if IS_SPLIT
+// Adds up the sums of all parts for the ENDED columns that belong to this one, through the shared memory of all, where the slots were: sum i of an item and its next three are next to those of the other items.
+__device__ __forceinline__ void add_parts(const slots &s, float *sums) {
+  enum { NEXT = MULTIPLYING * 16 };
+  u32 mine = s.strips + (threadIdx.x - 128) * 16;
+  asm volatile("bar.sync 1, %0;" ::"n"((int)MULTIPLYING) : "memory");  // both warp groups have read the slots
 #pragma unroll
-  for (int i = 0; i < COLUMNS / 2; i++) asm volatile("" : "+f"(sums[i])::"memory");  // not read before
+  for (int i = 0; i < COLUMNS / 8; i++) {
+    const float *four = sums + i * 4;
+    put(mine + i * NEXT, make_uint4(__float_as_uint(four[0]), __float_as_uint(four[1]), __float_as_uint(four[2]), __float_as_uint(four[3])));
+  }
+  wait_for_cluster();
+  mine += cluster_rank() * (ENDED / 8) * NEXT;
+#pragma unroll
+  for (int i = 0; i < ENDED / 2; i++) sums[i] = 0;
+#pragma unroll
+  for (int i = 0; i < CLUSTER; i++) {
+    u32 there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(mine), "r"(i));
+#pragma unroll
+    for (int j = 0; j < ENDED / 8; j++) {
+      float four[4];
+      asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(four[0]), "=f"(four[1]), "=f"(four[2]), "=f"(four[3]) : "r"(there + j * NEXT) : "memory");
+#pragma unroll
+      for (int l = 0; l < 4; l++) sums[j * 4 + l] += four[l];
+    }
+  }
 }
+#endif
 
 __device__ __forceinline__ void multiply_all(const product &p, const slots &s, u32 chunks) {
   tiles all(p);
-  turn now;
-  int strips = (p.k + DEPTH - 1) / DEPTH;
-  u32 warpgroup = threadIdx.x / 128 - 1, shared = chunks + (threadIdx.x / 32 - 4) * CHUNK_BYTES;
+  share mine(p);
+  multiplier units(s);
+  u32 shared = chunks + (threadIdx.x / 32 - 4) * CHUNK_BYTES;
   float sums[COLUMNS / 2];
   results done;
   done.are_there = false;
 #pragma unroll 1
   for (int i = all.first(); i < all.count; i += all.hop) {
-    u32 last = multiply_tile(p, s, warpgroup, strips, now, sums, done, shared);
+    multiply_tile(p, units, mine.count, sums, done, shared);
     done.at = place(p, all, i);
+    if (IS_SPLIT) done.at.column += (int)cluster_rank() * ENDED;
     done.are_there = true;
     beside next;
     next.load(p, done.at, 0);
-    end_tile(s, last, sums);
+    units.end(sums);
+#if IS_SPLIT
+    add_parts(s, sums);
+#endif
 #pragma unroll
     for (int j = 0; j < CHUNKS; j++) {
       beside more = next;
       if (IS_AHEAD && j + 1 < CHUNKS) next.load(p, done.at, j + 1);
-      finish_sums(p, done.at, j, shared, more, sums + j * CHUNK / 2, done.pairs + j * CHUNK_PAIRS);
+      finish_sums(p, done.at, j, shared, more, sums + j * CHUNK / 2, done.of(j));
 #ifdef CHAIN
-      apply_chain(p, done.at, j, shared, more, sums + j * CHUNK / 2, done.pairs + j * CHUNK_PAIRS);
+      apply_chain(p, done.at, j, shared, more, sums + j * CHUNK / 2, done.of(j));
 #endif
       if (!IS_AHEAD && j + 1 < CHUNKS) next.load(p, done.at, j + 1);
+      if (!IS_LATE) done.store(p, j, shared);
     }
   }
+  if (!IS_LATE) return;
 #pragma unroll
   for (int j = 0; j < CHUNKS; j++) done.store(p, j, shared);
 }
@@ -557,7 +787,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   if (threadIdx.x == 0) {
     for (int i = 0; i < SLOTS; i++) {
       begin_barrier(s.full + i * 8, 1);
-      begin_barrier(s.empty + i * 8, 2 * CLUSTER);
+            begin_barrier(s.empty + i * 8, MULTIPLYING / 32 * SHARERS);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -567,10 +797,12 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   if (threadIdx.x < 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"((int)LOADING_REGISTERS));
     if (threadIdx.x == 0) load_all(p, s);
+    __syncwarp();
+    if (IS_SPLIT) wait_for_cluster();  // as in add_parts
   } else {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"((int)MULTIPLYING_REGISTERS));
     multiply_all(p, s, first + SLOTS * SLOT_BYTES);
   }
   __syncwarp();
-  if (CLUSTER > 1) wait_for_cluster();  // others still send to this work-group's shared memory
+  if (CLUSTER > 1) wait_for_cluster();  // others still send to this work-group's shared memory, or read it
 }

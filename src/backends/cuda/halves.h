@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of f16 and bf16 by the matrix units of Hopper GPUs (wgmma). The kernel is halves.cu, which is compiled for each dtype, layout, tile, activation and chain when it is first needed.
+// Products of f16, bf16, and f32 as TF32, by the matrix units of Hopper GPUs (wgmma). The kernel is halves.cu, which is compiled for each dtype, layout, tile, activation and chain when it is first needed.
 #ifndef TSRI_CUDA_HALVES_H
 #define TSRI_CUDA_HALVES_H
 
@@ -11,8 +11,9 @@ typedef struct halves_form {
   tsr_dtype dtype;
   tsri_activation activation;
   bool has_c;
-  int tile, layout;
-  const tsri_chain_function *chain;  // NULL: none
+  int tile;
+  bool a_is_turned, b_is_turned, y_is_turned;  // as in halves.cu
+  const tsri_chain_function *chain;            // NULL: none
 } halves_form;
 
 typedef struct halves_kernel {
@@ -26,7 +27,7 @@ typedef struct cuda_halves {
   int kernel_count;
 } cuda_halves;
 
-// Whether the kernel takes the product: large enough, of f16 or bf16 with results of the same dtype, on a GPU that it is written for, and in layouts that the GPU's copy engine reads.
+// Whether the kernel takes the product: large enough, of f16 or bf16, or of f32 where TF32 is allowed, with results of the same dtype, on a GPU that it is written for, and in layouts that the GPU's copy engine reads.
 bool tsri_cuda_halves_take(const cuda_device *device, const cuda_product *product);
 
 // Whether the product with this chain in the kernel should take less time than cuBLASLt's product and a kernel for the chain after it. tsri_cuda_halves_take is true for the product.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of f16 and bf16 by matrix units: which of them the kernel takes, when it runs (on the fake library), and whether results are right (on a Hopper GPU).
+// Products of f16, bf16 and TF32 by matrix units: which of them the kernel takes, when it runs (on the fake library), and whether results are right (on a Hopper GPU).
 #include "backends/cuda/halves.h"
 
 #include <math.h>
@@ -25,20 +25,23 @@ static bool takes(const fixture *f, const setting *s) {
   return tsri_cuda_halves_take(cuda_device_of(f->device), &product);
 }
 
-// Sizes that no tile divides, for each of the tiles; a batch; a batch with one a; lines that are apart.
+// Sizes that no tile divides, for each of the tiles; a batch; a batch with one a; lines that are apart; sums that are divided into two to eight parts.
 static const setting sizes[] = {{.batch = 1, .m = 328, .n = 264, .k = 328},
                                 {.batch = 1, .m = 1000, .n = 776, .k = 72},
                                 {.batch = 1, .m = 72, .n = 1032, .k = 1000},
                                 {.batch = 3, .m = 264, .n = 136, .k = 520},
                                 {.batch = 4, .m = 136, .n = 264, .k = 200, .a_is_shared = true},
                                 {.batch = 1, .m = 200, .n = 520, .k = 392, .pad = 8},
-                                {.batch = 1, .m = 2056, .n = 776, .k = 136}};
-enum { SIZES = sizeof sizes / sizeof sizes[0], FORMS = 8 };
+                                {.batch = 1, .m = 2056, .n = 776, .k = 136},
+                                {.batch = 1, .m = 1000, .n = 328, .k = 1096},
+                                {.batch = 1, .m = 520, .n = 264, .k = 4104},
+                                {.batch = 2, .m = 72, .n = 72, .k = 8200}};
+enum { SIZES = sizeof sizes / sizeof sizes[0], FORMS = 11 };
 
 // One of these sizes in one of the layouts and dtypes.
 static setting setting_of(int size, int form) {
   setting s = sizes[size];
-  s.dtype = form & 4 ? TSR_F16 : TSR_BF16;
+  s.dtype = form >= 8 ? TSR_F32 : form & 4 ? TSR_F16 : TSR_BF16;  // in f32 not both are turned
   s.a_is_turned = form & 1;
   s.b_is_turned = form >> 1 & 1;
   return s;
@@ -53,7 +56,7 @@ TEST(the_kernel_takes_products_of_halves_whose_lines_begin_at_multiples_of_16_by
   s.dtype = TSR_F16;
   CHECK(takes(&f, &s));
   s.dtype = TSR_F32;
-  CHECK(!takes(&f, &s));
+  CHECK(!takes(&f, &s));  // unless TF32 is allowed
   s = usual;
   s.k = 260;  // rows of a are 520 bytes apart
   CHECK(!takes(&f, &s));
@@ -77,6 +80,25 @@ TEST(the_kernel_takes_products_of_halves_whose_lines_begin_at_multiples_of_16_by
   fixture_close(&f);
 }
 
+TEST(the_kernel_takes_f32_as_tf32_where_elements_along_k_of_a_factor_are_neighbours) {
+  fixture f = fixture_open_with(&(tsri_open_options){.tf32 = true, .timeout_ns = UINT64_MAX});
+  setting s = usual;
+  s.dtype = TSR_F32;
+  CHECK(takes(&f, &s));
+  s.k = 260;  // rows of a are 1040 bytes apart
+  CHECK(takes(&f, &s));
+  s.k = 262;
+  CHECK(!takes(&f, &s));
+  for (int i = 1; i < 4; i++) {
+    s = usual;
+    s.dtype = TSR_F32;
+    s.a_is_turned = i & 1;
+    s.b_is_turned = i >> 1;
+    CHECK(takes(&f, &s) == (i < 3));
+  }
+  fixture_close(&f);
+}
+
 // --- Which way runs ---------------------------------------------------------------------------------------------------------
 
 static tsr_status run(const fixture *f, const setting *s) {
@@ -84,7 +106,8 @@ static tsr_status run(const fixture *f, const setting *s) {
   tsri_product_op *p = &op.is.product;
   tsri_place *places[] = {&p->a.at, &p->b.at, &p->y};
   const int64_t counts[] = {a_count(s), b_count(s), s->batch * s->m * s->n};
-  for (int i = 0; i < 3; i++) places[i]->buffer = fixture_buffer(f, (size_t)counts[i] * 2, NULL);
+  for (int i = 0; i < 3; i++)
+    places[i]->buffer = fixture_buffer(f, (size_t)counts[i] * tsr_dtype_bytes(s->dtype), NULL);
   tsr_status status = f->backend->run_op(f->queue, &op);
   fixture_wait(f);
   for (int i = 0; i < 3; i++) f->backend->buffer_destroy(f->device, places[i]->buffer);
@@ -119,12 +142,29 @@ TEST(without_the_library_the_kernel_multiplies_and_is_built_once) {
 }
 
 TEST(the_driver_gets_matrices_in_every_layout_as_its_copy_engine_reads_them) {
-  fixture f = fixture_open_with(&(tsri_open_options){.native = "-cublaslt", .timeout_ns = UINT64_MAX});
+  fixture f = fixture_open_with(&(tsri_open_options){.native = "-cublaslt", .tf32 = true, .timeout_ns = UINT64_MAX});
   for (int i = 0; i < SIZES * FORMS; i++) {
     setting s = setting_of(i / FORMS, i % FORMS);
     CHECK_OK(run(&f, &s));
     CHECK_EQ_INT(fixture_fake->launches, i + 1);
   }
+  fixture_close(&f);
+}
+
+TEST(without_the_library_f32_in_the_layout_that_tf32_lacks_is_multiplied_by_the_kernel_for_f32) {
+  fixture f = fixture_open_with(&(tsri_open_options){.native = "-cublaslt", .tf32 = true, .timeout_ns = UINT64_MAX});
+  setting s = usual;
+  s.dtype = TSR_F32;
+  s.a_is_turned = s.b_is_turned = true;
+  CHECK(!takes(&f, &s));
+  CHECK(has_op(&f, &s));
+  CHECK_OK(run(&f, &s));
+  CHECK_EQ_INT(fixture_fake->launches, 1);
+  fixture_close(&f);
+  f = fixture_open_with(&(tsri_open_options){.tf32 = true, .timeout_ns = UINT64_MAX});
+  CHECK_OK(run(&f, &s));  // by the library's TF32
+  CHECK_EQ_INT(fixture_fake->products, 1);
+  CHECK_EQ_INT(fixture_fake->launches, 1);
   fixture_close(&f);
 }
 
@@ -145,23 +185,25 @@ TEST(without_library_and_kernel_products_are_left_to_the_portable_kernels) {
 
 static float element(int64_t i, int seed) { return (float)((i * 7919 + seed * 104729) % 2003 - 1001) / 512; }
 
-// `count` elements as halves, and the same as f32.
+// `count` elements as they are stored, and as f32 numbers that the matrix units multiply.
 typedef struct elements {
   float *wide;
-  uint16_t *narrow;
+  void *stored;
 } elements;
 
+// Stored f32 are 2^-13 of them larger or smaller than numbers of TF32, which they are rounded to.
 static elements make_elements(int64_t count, tsr_dtype dtype, int seed) {
-  elements x = {malloc((size_t)count * sizeof *x.wide), malloc((size_t)count * sizeof *x.narrow)};
+  elements x = {malloc((size_t)count * sizeof *x.wide), malloc((size_t)count * tsr_dtype_bytes(dtype))};
   for (int64_t i = 0; i < count; i++) x.wide[i] = element(i, seed);
-  CHECK_OK(tsr_convert(dtype, x.narrow, TSR_F32, x.wide, (size_t)count));
-  CHECK_OK(tsr_convert(TSR_F32, x.wide, dtype, x.narrow, (size_t)count));
+  CHECK_OK(tsr_convert(dtype, x.stored, TSR_F32, x.wide, (size_t)count));
+  CHECK_OK(tsr_convert(TSR_F32, x.wide, dtype, x.stored, (size_t)count));
+  for (int64_t i = 0; dtype == TSR_F32 && i < count; i++) ((float *)x.stored)[i] *= 1 + (i % 3 ? 0x1p-13F : -0x1p-13F);
   return x;
 }
 
 static void free_elements(elements *x) {
   free(x->wide);
-  free(x->narrow);
+  free(x->stored);
 }
 
 static double wanted(const setting *s, const float *a, const float *b, int64_t row, int64_t column, double *out_size) {
@@ -176,26 +218,25 @@ static double wanted(const setting *s, const float *a, const float *b, int64_t r
   return sum;
 }
 
-static tsri_buffer *upload(const fixture *f, const elements *x, int64_t count) {
-  tsri_buffer *buffer = fixture_buffer(f, (size_t)count * 2, NULL);
-  fixture_write(f, buffer, 0, x->narrow, (size_t)count * 2);
+static tsri_buffer *upload(const fixture *f, const elements *x, size_t bytes) {
+  tsri_buffer *buffer = fixture_buffer(f, bytes, NULL);
+  fixture_write(f, buffer, 0, x->stored, bytes);
   return buffer;
 }
 
 // Computes the product twice and checks that both results have the same bits. The caller frees the result.
-static uint16_t *compute(const fixture *f, cuda_halves *halves, const setting *s, const elements *a,
-                         const elements *b) {
-  size_t bytes = (size_t)(s->batch * s->m * s->n) * 2;
+static void *compute(const fixture *f, cuda_halves *halves, const setting *s, const elements *a, const elements *b) {
+  size_t each = tsr_dtype_bytes(s->dtype), bytes = (size_t)(s->batch * s->m * s->n) * each;
   tsri_native_op op = op_of(s);
   tsri_product_op *p = &op.is.product;
-  p->a.at.buffer = upload(f, a, a_count(s));
-  p->b.at.buffer = upload(f, b, b_count(s));
+  p->a.at.buffer = upload(f, a, (size_t)a_count(s) * each);
+  p->b.at.buffer = upload(f, b, (size_t)b_count(s) * each);
   p->y.buffer = fixture_buffer(f, bytes, NULL);
   cuda_product product;
   CHECK(tsri_cuda_describe_product(&op, &product));
   CHECK(tsri_cuda_halves_take(cuda_device_of(f->device), &product));
   cuda_product_memory memory = tsri_cuda_product_memory(&op);
-  uint16_t *results[2];
+  void *results[2];
   for (int i = 0; i < 2; i++) {
     bool was_pushed = tsri_cuda_enter(cuda_device_of(f->device));
     CHECK(tsri_cuda_halves_multiply(cuda_queue_of(f->queue), halves, &product, &memory));
@@ -210,20 +251,20 @@ static uint16_t *compute(const fixture *f, cuda_halves *halves, const setting *s
   return results[0];
 }
 
-// Half a unit in the last place of the result, and what the units may cut off: 2^-23 of the sum whenever they add 16 elements along k.
+// Half a unit in the last place of the result, and what the units may cut off: 2^-23 of the sum whenever they add 16 elements along k, or 8 of TF32.
 static void check_product(const fixture *f, cuda_halves *halves, const setting *s) {
   enum { EVERY = 5 };  // of how many elements one is compared
   int64_t count = s->m * s->n;
-  double unit = s->dtype == TSR_F16 ? 0x1p-11 : 0x1p-8;
+  double unit = s->dtype == TSR_F32 ? 0x1p-24 : s->dtype == TSR_F16 ? 0x1p-11 : 0x1p-8;
   elements a = make_elements(a_count(s), s->dtype, 1), b = make_elements(b_count(s), s->dtype, 2);
-  uint16_t *y = compute(f, halves, s, &a, &b);
+  void *y = compute(f, halves, s, &a, &b);
   float *got = malloc((size_t)(count * s->batch) * sizeof *got);
   CHECK_OK(tsr_convert(TSR_F32, got, s->dtype, y, (size_t)(count * s->batch)));
   for (int64_t i = 0; i < count * s->batch; i += EVERY) {
     const float *a_at = a.wide + (s->a_is_shared ? 0 : i / count * (a_count(s) / s->batch));
     const float *b_at = b.wide + i / count * (b_count(s) / s->batch);
     double size, sum = wanted(s, a_at, b_at, i % count / s->n, i % s->n, &size);
-    CHECK_NEAR((double)got[i], sum, unit * fabs(sum) + (double)(s->k / 16 + 1) * 0x1p-23 * size);
+    CHECK_NEAR((double)got[i], sum, unit * fabs(sum) + (double)(s->k / 8 + 1) * 0x1p-23 * size);
   }
   free(got);
   free(y);
@@ -232,7 +273,7 @@ static void check_product(const fixture *f, cuda_halves *halves, const setting *
 }
 
 TEST(products_of_halves_on_a_gpu_are_right_in_every_layout_and_the_same_each_time) {
-  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
+  fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .tf32 = true, .timeout_ns = UINT64_MAX});
   if (!takes(&f, &usual)) SKIP("this GPU has no wgmma");
   cuda_halves halves = {0};
   for (int i = 0; i < SIZES * FORMS; i++) {

@@ -168,7 +168,7 @@ static bool has_product(const cuda_device *device, const tsri_native_op *op) {
   if ((!has_library && !device->allows_units) || !tsri_cuda_describe_product(op, &product)) return false;
   if (has_library && !has_chain && !has_sums) return true;
   if (!own_takes(device, &product, has_chain ? chain : NULL, has_library)) return false;
-  if (has_sums) return !has_chain && product.batch == 1 && product.dtype == TSR_F32;
+  if (has_sums) return !has_chain && product.batch == 1 && tsri_cuda_units_take(device, &product);
   if (!has_chain) return true;
   for (int i = 0; i < chain->input_count; i++) {
     if (chain->inputs[i].by_column && alignment_of(chain->inputs[i].at) < VECTOR_BYTES) return false;

@@ -75,10 +75,15 @@ static bool is_by_vectors(const cuda_matrix *matrix, uint32_t alignment) {
          matrix->batch_stride % VECTOR == 0;
 }
 
+// With TF32, cuBLASLt is faster.
+static bool is_for_tf32(const cuda_device *device) {
+  return device->allows_tf32 && device->allows_blas && !device->blas_has_failed;
+}
+
 bool tsri_cuda_units_take(const cuda_device *device, const cuda_product *p) {
   double work = (double)p->batch * (double)p->d.rows * (double)p->d.cols * (double)units_inner(p);
   return device->allows_units && strcmp(device->target, "sm_90") == 0 && device->cu->FuncSetAttribute &&
-         p->dtype == TSR_F32 && p->result == TSR_F32 && !device->allows_tf32 && work >= LEAST_WORK &&
+         p->dtype == TSR_F32 && p->result == TSR_F32 && !is_for_tf32(device) && work >= LEAST_WORK &&
          p->d.rows >= LEAST_SIDE && p->d.cols >= LEAST_SIDE && p->d.rows <= INT32_MAX / 2 &&
          p->d.cols <= (int64_t)MOST_TILES_DOWN * 64 && p->batch <= MOST_TILES_DOWN && units_inner(p) <= INT32_MAX / 2 &&
          is_by_vectors(&p->a, p->alignments[0]) && is_by_vectors(&p->b, p->alignments[1]) &&

@@ -560,8 +560,8 @@ EXPORT int cuTensorMapEncodeTiled(cu_tensor_map *map, int dtype, uint32_t rank, 
   (void)box_steps, (void)interleave, (void)swizzle, (void)promotion, (void)fill;
   enum { ALIGNMENT = 16, MOST_IN_BOX = 256 };
   *map = (cu_tensor_map){{0}};
-  if ((dtype != CU_TENSOR_OF_F16 && dtype != CU_TENSOR_OF_BF16) || (uintptr_t)address % ALIGNMENT)
-    return CU_INVALID_VALUE;
+  bool is_known = dtype == CU_TENSOR_OF_F16 || dtype == CU_TENSOR_OF_BF16 || dtype == CU_TENSOR_OF_TF32;
+  if (!is_known || (uintptr_t)address % ALIGNMENT) return CU_INVALID_VALUE;
   for (uint32_t i = 0; i < rank; i++) {
     if (sizes[i] == 0 || box[i] == 0 || box[i] > MOST_IN_BOX) return CU_INVALID_VALUE;
     if (i > 0 && (steps[i - 1] == 0 || steps[i - 1] % ALIGNMENT)) return CU_INVALID_VALUE;
