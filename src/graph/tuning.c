@@ -79,9 +79,11 @@ static const struct {
     // 1000 x 1000 with k of 4096 in f32 takes 213 us in 64 large tiles whose sums are split, and 313 in small ones; through Vulkan 310 and 290.
     // 8 x 13824 with k of 5120 in f32 takes 92 us in tiles and 236 without them, 4 rows 91 and 74; through WebGPU 8 rows 153 and 119.
     // Running sums of 10,000 rows of 10,000 take 207 us with 8 elements for each item, and 217 with 16; on CUDA 206 and 204.
+    // A cumsum of 10^8 f32 takes 228 us in one pass, and 306 in two; of 10^7 f32 37 and 44, but of 10^7 bf16, which the second-level cache holds, 35 and 27 to 30.
     // The driver also limits groups that look for first elements (radix_first) to 256 items.
     {"opencl",
-     "row_group=256,select_group=256,product_alignment=16,matmul_split_tiles=64,matmul_skinny=4,scan_items=8"},
+     "row_group=256,select_group=256,product_alignment=16,matmul_split_tiles=64,matmul_skinny=4,scan_items=8,"
+     "scan_once=12"},
     // Vulkan on an H200: 4096^3 in f32 takes 3.3 to 3.5 ms with tiles of 64 rows, and 3.7 with 128 (3.9 if strips are read without conditions, too); running
     // sums of 10,000 rows of 10,000 take 216 us with 8 elements for each item, and 229 with 16; sorts of 2 * 10^7 989 with 8 and 1182 with 16.
     // A sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads, and 32.2 element by element; on CUDA 29.4 and 26.9. var over axis 0 of 20000 x 5000 takes

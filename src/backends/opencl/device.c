@@ -259,7 +259,7 @@ static void add_ptx(cl_device_id id, tsri_limits *limits) {
   if (!has_extension(id, "cl_nv_device_attribute_query")) return;
   if (ask_number(id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) < 8) return;
   limits->subgroup_size = 32;
-  limits->has_ptx = limits->has_subgroups = limits->has_subgroup_shuffle = true;
+  limits->has_ptx = limits->has_subgroups = limits->has_subgroup_shuffle = limits->groups_progress = true;
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_F16, 16, 16, 16};
   limits->fragments[limits->fragment_count++] = (tsr_fragment_size){TSR_BF16, 16, 16, 16};
 }
