@@ -15,7 +15,9 @@ enum {
   SHORT_ROW = 32,
   LEAST_GATHERED = 16,  // rows of a few columns that are gathered column by column
   ROWS_ACROSS = 256,
-  FEW_COLUMNS = 16
+  FEW_COLUMNS = 16,
+  FEW_ROWS = 16,
+  SOME_COLUMNS = 128,  // of a few rows
 };
 
 // `size` is the number without its sign, `sign` all bits of a negative number's, and `nan` of NaN's.
