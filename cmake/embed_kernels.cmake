@@ -9,11 +9,12 @@ set(number 0)
 foreach(kernel ${kernels})
   get_filename_component(name "${kernel}" NAME_WE)
   file(READ "${kernel}" hex HEX)
-  if(STRIPS) # removes comments, indentation and assertions (builds for other systems check these); line numbers stay the same
+  if(STRIPS) # removes comments, assertions (builds for other systems check these), indentation and spaces around signs; line numbers stay the same
     file(READ "${kernel}" text)
     string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
     string(REGEX REPLACE "static_assert\\([^;\n]*(\n?)[^;\n]*;" "\\1" text "${text}")
     string(REGEX REPLACE "\n +" "\n" text "${text}")
+    string(REGEX REPLACE " ?([=,;(){}?:<>&|*/%+]) ?" "\\1" text "${text}")
     string(HEX "${text}" hex)
   endif()
   string(LENGTH "${hex}" digits)
