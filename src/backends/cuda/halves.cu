@@ -267,7 +267,7 @@ __device__ __forceinline__ void get(u32 at, uint4 &x) {
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at) : "memory");
 }
 
-// The first of the two rows of a, of the 32 of a piece, that lanes 4 i to 4 i + 3 of a warp hold if IS_HELD: 8 of rows 0 to 7 and 16 to 23 for i from 0 to 7. The odd warps have the 8 rows after each of these.
+// If IS_HELD, lanes 4 i to 4 i + 3 of a warp hold two neighbouring rows of the 32 of a piece of a: this is the first of them. Even warps have rows 0 to 7 and 16 to 23, odd ones the 8 rows after each of these.
 __device__ __forceinline__ int held_row(int i) { return i % 2 * 2 + i / 4 * 4 + i / 2 % 2 * 16; }
 
 // --- Multiplying --------------------------------------------------------------------------------------------------------

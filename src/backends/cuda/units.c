@@ -75,7 +75,7 @@ static bool is_by_vectors(const cuda_matrix *matrix, uint32_t alignment) {
          matrix->batch_stride % VECTOR == 0;
 }
 
-// With TF32, cuBLASLt is faster.
+// Whether cuBLASLt takes the product as TF32, which is faster than this kernel.
 static bool is_for_tf32(const cuda_device *device) {
   return device->allows_tf32 && device->allows_blas && !device->blas_has_failed;
 }
