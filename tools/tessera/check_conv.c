@@ -212,6 +212,24 @@ static const conv_case convs[] = {
      {.dilation = {2, 1}, .groups = 2, .channels_last = true},
      false},
     {"large", CHECK_HEAVY, P, P, {4, {1, 4, 31, 29}}, {4, {8, 4, 5, 5}}, {.before = {2, 2}, .after = {2, 2}}, true},
+    // So large that an item of a GPU computes several results.
+    {"depthwise-rows",
+     CHECK_HEAVY,
+     P,
+     P,
+     {4, {2, 12, 75, 75}},
+     {4, {12, 1, 3, 3}},
+     {.before = {1, 1}, .after = {1, 1}, .groups = 12},
+     true},
+    {"depthwise-last",
+     CHECK_HEAVY,
+     P,
+     P,
+     {4, {2, 16, 133, 69}},
+     {4, {32, 1, 3, 2}},
+     {.stride = {2, 1}, .dilation = {1, 3}, .groups = 16, .channels_last = true},
+     false},
+    {"depthwise-1d", CHECK_HEAVY, P, T, {3, {4, 16, 2101}}, {3, {16, 1, 5}}, {.before = {4}, .groups = 16}, true},
 };
 
 static const conv_case transposed[] = {
@@ -255,6 +273,14 @@ static const conv_case transposed[] = {
      {4, {1, 8, 17, 13}},
      {4, {8, 8, 4, 4}},
      {.stride = {2, 2}, .before = {1, 1}, .after = {1, 1}},
+     true},
+    {"depthwise-rows",
+     CHECK_HEAVY,
+     P,
+     P,
+     {4, {2, 12, 73, 75}},
+     {4, {12, 1, 5, 3}},
+     {.dilation = {1, 2}, .before = {1, 1}, .after = {1, 1}, .groups = 12},
      true},
 };
 #undef P

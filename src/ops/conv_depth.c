@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Depthwise convolutions by kernels/op_conv_depth.tk: which axes the kernel takes, and how many results an item computes.
+#include "ops/conv_depth.h"
+
+#include "graph/node.h"
+#include "ops/call.h"
+#include "ops/promote.h"
+#include "ops/window.h"
+
+// The axes of a convolution that the kernel calls 1 and 2, as indices into the arrays of tsri_conv_op.
+typedef struct depth_axes {
+  int a, b;
+  bool is_line;  // the convolution has one axis, which is the kernel's axis 1
+} depth_axes;
+
+static bool is_missing(const tsri_conv_op *op, int axis) {
+  return op->size[axis] * op->kernel[axis] * op->windows[axis] == 1 && op->before[axis] == 0;
+}
+
+static depth_axes axes_of(const tsri_conv_op *op) {
+  bool is_line = is_missing(op, 1);
+  return is_line ? (depth_axes){2, 1, true} : (depth_axes){1, 2, false};
+}
+
+bool tsri_conv_is_depthwise(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
+  enum { MOST_TAPS = 64, MOST_STEP = 4 };
+  depth_axes axes = axes_of(op);
+  bool is_small = op->kernel[1] * op->kernel[2] <= MOST_TAPS && op->stride[axes.a] <= MOST_STEP &&
+                  op->dilation[axes.a] <= MOST_STEP && is_missing(op, 0);
+  bool is_plain = !op->is_transposed || op->stride[1] * op->stride[2] == 1;
+  return op->channels == 1 && is_small && is_plain && tsri_dtype_is_float(dtype) &&
+         TSRI_TUNED(tsri_tuning_of(device), conv_depth) != 0;
+}
+
+// Results of an item: as many as leave enough items to keep the device busy. Each has several reads in progress, so that a fourth of the items of other kernels will do.
+static int rows_of(const tsr_device *device, int64_t count, int64_t size) {
+  int64_t enough = TSRI_TUNED(tsri_tuning_of(device), column_items) / 4;
+  int rows = 4;
+  while (rows > 1 && (rows > size || count / rows < enough)) rows /= 2;
+  return rows;
+}
+
+static void pass_pair(tsri_call *call, const char *stem, const int64_t *values, depth_axes axes) {
+  tsri_call_words(call, stem, 1, (const int64_t[]){values[axes.a], values[axes.b]}, 2);
+}
+
+// Weights and padding. A transposed convolution whose stride is 1 is a convolution with the kernel turned round.
+static void pass_kernel(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, depth_axes axes) {
+  int64_t at = (int64_t)(op->w.offset / tsr_dtype_bytes(run->dtype)), steps[TSRI_CONV_AXES], before[TSRI_CONV_AXES];
+  for (int i = 0; i < TSRI_CONV_AXES; i++) {
+    int64_t last = op->kernel[i] - 1;
+    steps[i] = op->is_transposed ? -op->w_axes[i] : op->w_axes[i];
+    before[i] = op->is_transposed ? last * op->dilation[i] - op->before[i] : op->before[i];
+    if (op->is_transposed) at += last * op->w_axes[i];
+  }
+  tsri_call_buffer(call, "w", run->inputs[1], run->dtype);
+  tsri_call_word(call, "w_at", at);
+  tsri_call_word(call, "wg", op->w_group);
+  tsri_call_word(call, "wn", op->w_out);
+  pass_pair(call, "w", steps, axes);
+  pass_pair(call, "p", before, axes);
+}
+
+tsr_status tsri_conv_run_depthwise(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last) {
+  depth_axes axes = axes_of(op);
+  int64_t channels = op->groups * op->out_channels, size = op->windows[axes.a],
+          lines = op->images * channels * op->windows[axes.b];
+  int rows = rows_of(run->device, lines * size, size);
+  tsri_call call;
+  tsri_call_init_hooked(&call, run, "op_conv_depth", "conv_depth",
+                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                                  TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma),
+                                  TSRI_CONSTANT("BIAS", op->has_bias), TSRI_CONSTANT("LAST", is_last),
+                                  TSRI_CONSTANT("LINE", axes.is_line), TSRI_CONSTANT("K1", op->kernel[axes.a]),
+                                  TSRI_CONSTANT("K2", op->kernel[axes.b]), TSRI_CONSTANT("S1", op->stride[axes.a]),
+                                  TSRI_CONSTANT("D1", op->dilation[axes.a]), TSRI_CONSTANT("ROWS", rows)));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "bias", run->inputs[op->has_bias ? 2 : 1], run->dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  int64_t items = lines * ((size + rows - 1) / rows);
+  tsri_call_word(&call, "n", items);
+  tsri_call_word(&call, "x_at", (int64_t)(op->x.offset / tsr_dtype_bytes(run->dtype)));
+  tsri_call_word(&call, "b_at", (int64_t)(op->bias.offset / tsr_dtype_bytes(run->dtype)));
+  tsri_call_word(&call, "b_step", op->bias_step);
+  tsri_call_word(&call, "out_channels", channels);
+  tsri_call_word(&call, "group_channels", op->out_channels);
+  pass_pair(&call, "i", op->size, axes);
+  pass_pair(&call, "o", op->windows, axes);
+  tsri_call_word(&call, "xn", op->x_image);
+  tsri_call_word(&call, "xc", op->x_channel);
+  pass_pair(&call, "x", op->x_axes, axes);
+  pass_kernel(&call, run, op, axes);
+  tsri_call_word(&call, "yn", op->y_image);
+  tsri_call_word(&call, "yc", op->y_channel);
+  pass_pair(&call, "y", op->y_axes, axes);
+  tsri_call_word(&call, "s2", op->stride[axes.b]);
+  tsri_call_word(&call, "d2", op->dilation[axes.b]);
+  return tsri_call_items(&call, items);
+}
