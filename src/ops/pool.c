@@ -77,8 +77,9 @@ static tsr_status run_small(const tsri_kernel_run *run, const tsri_pool_attribut
   const tsri_layout *x = &run->layouts[0];
   bool is_last = given->is_last != 0;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_conv", "max_pool_small",
+  tsri_call_init(&call, run->device, "op_conv", "pool_small",
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("MODE", given->mode), TSRI_CONSTANT("PADDING", given->counts_padding),
                            TSRI_CONSTANT("LAST", is_last), TSRI_CONSTANT("K1", given->size[0]),
                            TSRI_CONSTANT("K2", given->size[1])));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
@@ -93,6 +94,7 @@ static tsr_status run_small(const tsri_kernel_run *run, const tsri_pool_attribut
   tsri_call_words(&call, "x", 1, &x->strides[2], 2);
   tsri_call_words(&call, "s", 1, given->stride, 2);
   tsri_call_words(&call, "p", 1, given->before, 2);
+  tsri_call_words(&call, "f", 1, given->after, 2);
   tsri_call_real(&call, "lowest", lowest_of(run->dtype));
   return tsri_call_items(&call, count);
 }
@@ -111,7 +113,8 @@ tsr_status tsri_run_pool(const tsri_kernel_run *run) {
   status = tsri_call_check(run->node->op->name, x);
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
   if (status != TSR_OK) return status;
-  if (given->mode == MODE_MAX && are_written_out(run, given)) return run_small(run, given, result.count);
+  bool is_simple = given->mode == MODE_MAX || given->mode == MODE_MEAN;
+  if (is_simple && are_written_out(run, given)) return run_small(run, given, result.count);
   int rank = x->shape.rank, spatial = rank - 2;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_conv", "pool",
@@ -423,6 +426,25 @@ static tsr_tensor *record(const pooling *p, tsr_tensor *x, tsr_dtype dtype) {
   return tsri_record_kernel(p->op, x->value->device, dtype, shape, &x, 1, TSRI_GIVE_ALL(p->op, pool, &p->given));
 }
 
+// Whether each channel has one window, which is all of it.
+static bool has_whole_planes(const pooling *p) {
+  bool is_whole = !p->given.is_adaptive;
+  for (int i = 0; i < p->shape.rank - 2; i++) {
+    is_whole = is_whole && p->sizes[i] == 1 && p->given.size[i] == p->shape.dims[2 + i] && p->given.before[i] == 0 &&
+               p->given.dilation[i] == 1;
+  }
+  return is_whole;
+}
+
+// The mean of each channel. As a reduction it has many items for a channel; the kernel for windows has one.
+static tsr_tensor *mean_of_planes(const pooling *p, tsr_tensor *x, tsr_dtype dtype) {
+  int axes[TSRI_MAX_SPATIAL], spatial = p->shape.rank - 2;
+  for (int i = 0; i < spatial; i++) axes[i] = 2 + i;
+  tsr_tensor *mean = tsr_mean(x, axes, spatial, true), *as = tsr_cast(mean, dtype);
+  tsr_release(mean);
+  return p->given.is_last ? tsri_then(tsr_moveaxis(as, 1, -1), as) : as;
+}
+
 // `as`: the dtype that x is converted to; `dtype`: that of the result.
 static tsr_tensor *pool(const tsri_op *op, int mode, tsr_tensor *x, const tsr_pool_desc *desc, tsr_dtype as,
                         tsr_dtype dtype) {
@@ -439,7 +461,10 @@ static tsr_tensor *pool(const tsri_op *op, int mode, tsr_tensor *x, const tsr_po
     p.shape = turned->layout.shape;
     status = measure(&p, desc);
   }
-  tsr_tensor *result = status == TSR_OK ? record(&p, turned, dtype) : tsri_tensor_fail(status);
+  tsr_tensor *result = NULL;
+  if (status != TSR_OK) result = tsri_tensor_fail(status);
+  else if (mode == MODE_MEAN && has_whole_planes(&p)) result = mean_of_planes(&p, turned, dtype);
+  else result = record(&p, turned, dtype);
   return tsri_tensor_named(op->name, tsri_then(result, turned));
 }
 
