@@ -320,6 +320,15 @@ static void put_integer(generator *g, int type, int depth) {
   }
 }
 
+// loose_max promises nothing for NaN, nor which zero it returns: its operands come from integers.
+static void put_loose_max(generator *g, int type, int depth) {
+  put(g, "loose_max(%s(", type_names[type]);
+  put_expr(g, I32, depth - 1);
+  put(g, "), %s(", type_names[type]);
+  put_expr(g, I32, depth - 1);
+  put(g, "))");
+}
+
 static void put_float(generator *g, int type, int depth) {
   static const char *const operators[] = {"+", "-", "*", "/"};
   static const char *const calls[] = {"floor", "ceil", "round", "trunc", "abs", "sign", "sqrt", "-"};
@@ -335,7 +344,8 @@ static void put_float(generator *g, int type, int depth) {
       put_call1(g, calls[below(g, 8)], type, depth);
       break;
     case 5:
-      put_call2(g, below(g, 2) ? "min" : "max", type, depth);
+      if (below(g, 3) == 0) put_loose_max(g, type, depth);
+      else put_call2(g, below(g, 2) ? "min" : "max", type, depth);
       break;
     case 6:
       put_call1(g, type_names[type], any_type(g), depth);

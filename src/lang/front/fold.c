@@ -257,6 +257,7 @@ static bool fold_arithmetic(tsri_ir_op op, double a, double b, double *out) {
       *out = a < b || isnan(a) ? a : b;
       return true;
     case TSRI_OP_MAX:
+    case TSRI_OP_LOOSE_MAX:
       *out = a > b || isnan(a) ? a : b;
       return true;
     case TSRI_OP_POW:

@@ -45,6 +45,7 @@
   X(GE, ">=", 2, ORDER, true, "false where either is NaN")                                                        \
   X(MIN, "min", 2, NUMBER, false, "a < b or a is NaN ? a : b, so NaN if either is NaN")                           \
   X(MAX, "max", 2, NUMBER, false, "a > b or a is NaN ? a : b, so NaN if either is NaN")                           \
+  X(LOOSE_MAX, "loose_max", 2, FLOAT, false, "the larger one; either of them if one is NaN or both are 0")        \
   X(ABS, "abs", 1, SIGNED, false, "abs(INT_MIN) is INT_MIN; floats clear the sign bit")                           \
   X(SIGN, "sign", 1, SIGNED, false, "x > 0 ? 1 : x < 0 ? -1 : x, so NaN stays NaN and -0 stays -0")               \
   X(FLOOR, "floor", 1, FLOAT, false, "largest whole number that is not above x")                                  \

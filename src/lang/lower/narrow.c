@@ -55,6 +55,7 @@ static bool operation_may_be_negative(const narrow_finder *f, const tsri_ir_expr
     case TSRI_OP_MIN:
       return a || b;
     case TSRI_OP_MAX:
+    case TSRI_OP_LOOSE_MAX:
       return a && b;
     case TSRI_OP_MUL:
       return product_may_be_negative(f, x->a, x->b);
@@ -112,6 +113,7 @@ static bool operation_needs_exact(const narrow_finder *f, const tsri_ir_expr *x,
     case TSRI_OP_DIV:
     case TSRI_OP_MIN:
     case TSRI_OP_MAX:
+    case TSRI_OP_LOOSE_MAX:
     case TSRI_OP_NEG:
     case TSRI_OP_ABS:
     case TSRI_OP_SQRT:

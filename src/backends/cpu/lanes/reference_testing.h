@@ -199,6 +199,7 @@ REF uint64_t ref_float_op(uint8_t op, uint8_t dtype, uint64_t a, uint64_t b, uin
     case TSRI_OP_MIN:
       return x < y || isnan(x) ? a : b;
     case TSRI_OP_MAX:
+    case TSRI_OP_LOOSE_MAX:
       return x > y || isnan(x) ? a : b;
     case TSRI_OP_SIGN:
       return x > 0 ? from_double(1, dtype) : x < 0 ? from_double(-1, dtype) : a;

@@ -44,6 +44,7 @@ static const op_codes codes[TSRI_OP_COUNT] = {
     [TSRI_OP_TRUNC] = {.glsl = SPV_GLSL_TRUNC},
     [TSRI_OP_MIN] = {.glsl = SPV_GLSL_F_MIN},  // relaxed ones
     [TSRI_OP_MAX] = {.glsl = SPV_GLSL_F_MAX},
+    [TSRI_OP_LOOSE_MAX] = {.glsl = SPV_GLSL_F_MAX},
     [TSRI_OP_EXP2] = {.glsl = SPV_GLSL_EXP2},
     [TSRI_OP_SQRT] = {.glsl = SPV_GLSL_SQRT},
     [TSRI_OP_RSQRT] = {.glsl = SPV_GLSL_INVERSE_SQRT},

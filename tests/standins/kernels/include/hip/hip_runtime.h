@@ -86,6 +86,8 @@ STANDIN_MATH(erf)
 #undef STANDIN_MATH
 STANDIN_INLINE float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 STANDIN_INLINE double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
+STANDIN_INLINE float fmaxf(float x, float y) { return __builtin_fmaxf(x, y); }
+STANDIN_INLINE double fmax(double x, double y) { return __builtin_fmax(x, y); }
 STANDIN_INLINE float powf(float x, float y) { return __builtin_powf(x, y); }
 STANDIN_INLINE double pow(double x, double y) { return __builtin_pow(x, y); }
 STANDIN_INLINE float atan2f(float y, float x) { return __builtin_atan2f(y, x); }
