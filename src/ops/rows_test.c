@@ -88,17 +88,30 @@ static double difference_of(tsr_tensor *there, tsr_tensor *here) {
   return most;
 }
 
-// Normal numbers; the second column is -infinity, the third has one such element.
+// Assigns `value` to the elements of a column from row `from` on, up to `to`.
+static void set_in_column(tsr_tensor *x, int64_t column, int64_t from, int64_t to, double value) {
+  tsr_tensor *part = tsr_slice(tsr_slice(x, 1, column, column + 1, 1), 0, from, to, 1);
+  tsr_assign(part, tsr_full(tsr_tensor_device(x), TSR_F32, TSR_SCALAR, value));
+  CHECK_OK(tsr_error(part));
+}
+
+// Normal numbers; the second column is -infinity and the third has one such element. The fourth has one NaN among numbers, the fifth one among -infinities, at its end; the
+// sixth has nothing but NaN, and the seventh one infinity.
 static tsr_tensor *columns_on(tsr_device *device, int64_t n, int64_t columns) {
   tsr_tensor *x = tsr_randn(device, TSR_F32, TSR_SHAPE(n, columns), 3);
-  tsr_assign(tsr_slice(x, 1, 1, 2, 1), tsr_full(device, TSR_F32, TSR_SCALAR, -INFINITY));
-  tsr_assign(tsr_slice(tsr_slice(x, 1, 2, 3, 1), 0, 40, 41, 1), tsr_full(device, TSR_F32, TSR_SCALAR, -INFINITY));
+  set_in_column(x, 1, 0, n, -INFINITY);
+  set_in_column(x, 2, n / 2, n / 2 + 1, -INFINITY);
+  set_in_column(x, 3, n / 2, n / 2 + 1, NAN);
+  set_in_column(x, 4, 0, n, -INFINITY);
+  set_in_column(x, 4, n - 1, n, NAN);
+  set_in_column(x, 5, 0, n, NAN);
+  set_in_column(x, 6, 0, 1, INFINITY);
   return x;
 }
 
 // Many columns of which an item keeps all, long ones in few spans and in many, and the same lines if they lie along memory.
 static void softmax_agrees(tsr_device *device) {
-  static const int64_t sizes[][2] = {{9, 7001}, {300, 251}, {10007, 7}};
+  static const int64_t sizes[][2] = {{9, 7001}, {40, 1999}, {300, 251}, {10007, 7}};
   if (!test_device_computes(device)) return;
   tsr_device *cpu = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
@@ -109,6 +122,9 @@ static void softmax_agrees(tsr_device *device) {
     CHECK(difference_of(tsr_log_softmax(there, 0), tsr_log_softmax(here, 0)) <= 1e-5);
     tsr_tensor *turned = tsr_transpose(there, 0, 1), *wanted = tsr_transpose(here, 0, 1);
     CHECK(difference_of(tsr_softmax(turned, 1), tsr_softmax(wanted, 1)) <= 1e-6);
+    CHECK(difference_of(tsr_softmax(tsr_contiguous(turned), 1), tsr_softmax(wanted, 1)) <= 1e-6);
+    CHECK(difference_of(tsr_logsumexp(turned, (int[]){1}, 1, false), tsr_logsumexp(wanted, (int[]){1}, 1, false)) <=
+          1e-5);
     CHECK(difference_of(tsr_cumsum(turned, 0), tsr_cumsum(wanted, 0)) <= 1e-2);
     turned = tsr_transpose(tsr_randn(device, TSR_F32, TSR_SHAPE(columns, n), 4), 0, 1);
     wanted = tsr_transpose(tsr_randn(cpu, TSR_F32, TSR_SHAPE(columns, n), 4), 0, 1);
