@@ -170,8 +170,7 @@ static void pass_columns(tsri_call *call, const softmax_lines *s) {
 }
 
 static tsr_status softmax_held_columns(const softmax_lines *s) {
-  int held = 4;
-  while (held < s->n) held *= 2;
+  int held = (int)(s->n + 3) / 4 * 4;
   tsri_call call;
   tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_columns",
                         TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
