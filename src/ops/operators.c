@@ -2,29 +2,6 @@
 // The records of all operators: expands operators.def into designated initialisers.
 #include "ops/operators.h"
 
-// --- Parameters ------------------------------------------------------------------------------------------------------
-
-#define TENSOR(x)   {#x, TSRI_PARAMETER_TENSOR},
-#define OPTIONAL(x) {#x, TSRI_PARAMETER_OPTIONAL},
-#define TENSORS(x)  {#x, TSRI_PARAMETER_TENSORS},
-#define NUMBER(x)   {#x, TSRI_PARAMETER_NUMBER},
-#define SIZE(x)     {#x, TSRI_PARAMETER_SIZE},
-#define AXIS(x)     {#x, TSRI_PARAMETER_AXIS},
-#define AXES(x)     {#x, TSRI_PARAMETER_AXES},
-#define SIZES(x)    {#x, TSRI_PARAMETER_SIZES},
-#define COUNT(x)    {#x, TSRI_PARAMETER_COUNT},
-#define FLAG(x)     {#x, TSRI_PARAMETER_FLAG},
-#define SHAPE(x)    {#x, TSRI_PARAMETER_SHAPE},
-#define DTYPE(x)    {#x, TSRI_PARAMETER_DTYPE},
-#define DEVICE(x)   {#x, TSRI_PARAMETER_DEVICE},
-#define SEED(x)     {#x, TSRI_PARAMETER_SEED},
-#define TEXT(x)     {#x, TSRI_PARAMETER_TEXT},
-#define DESC(x)     {"desc", TSRI_PARAMETER_DESC},
-#define FORMAT(x)   {#x, TSRI_PARAMETER_FORMAT},
-#define OUT(x)      {#x, TSRI_PARAMETER_OUT},
-#define INOUT(x)    {#x, TSRI_PARAMETER_INOUT},
-#define OUTS(x)     {#x, TSRI_PARAMETER_OUTS},
-
 // --- Bodies ----------------------------------------------------------------------------------------------------------
 
 #define RULE(r)      .rule = TSRI_DTYPE_RULE_##r,
@@ -54,9 +31,8 @@
 
 // --- Rows ------------------------------------------------------------------------------------------------------------
 
-#define ROW(op, what, inputs, numbers, ...)                    \
+#define ROW(op, inputs, numbers, ...)                          \
   [TSRI_OPERATOR_##op] = {.name = #op,                         \
-                          .text = what,                        \
                           .input_count = inputs,               \
                           .scalar_count = numbers,             \
                           .bodies[TSRI_BODY_FLOAT].name = #op, \
@@ -66,21 +42,14 @@
                           __VA_ARGS__},
 
 const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT] = {
-#define TSRI_ONE(name, family, text, body, check, real, whole) ROW(name, text, 1, 0, .parameters = {TENSOR(x)}, body)
-#define TSRI_ONE_1(name, p, family, text, body, check, real, whole) \
-  ROW(name, text, 1, 1, .parameters = {TENSOR(x) NUMBER(p)}, body)
-#define TSRI_ONE_2(name, p, q, family, text, body, check, real, whole) \
-  ROW(name, text, 1, 2, .parameters = {TENSOR(x) NUMBER(p) NUMBER(q)}, body)
-#define TSRI_ONE_3(name, p, q, r, family, text, body, check, real, whole) \
-  ROW(name, text, 1, 3, .parameters = {TENSOR(x) NUMBER(p) NUMBER(q) NUMBER(r)}, body)
-#define TSRI_TWO(name, family, text, body, check, real, whole) \
-  ROW(name, text, 2, 0, .parameters = {TENSOR(a) TENSOR(b)}, body)
-#define TSRI_TWO_1(name, p, family, text, body, check, real, whole) \
-  ROW(name, text, 2, 1, .parameters = {TENSOR(a) TENSOR(b) NUMBER(p)}, body)
-#define TSRI_THREE(name, a, b, c, family, text, body, check, real, whole) \
-  ROW(name, text, 3, 0, .parameters = {TENSOR(a) TENSOR(b) TENSOR(c)}, body)
-#define TSRI_REDUCTION(name, text, body, check) \
-  ROW(name, text, 0, 0, .parameters = {TENSOR(x) AXES(axes) COUNT(axis_count) FLAG(keep_dims)}, body)
-#define TSRI_OPERATOR(name, family, text, params, body, check) ROW(name, text, 0, 0, .parameters = {params}, body)
+#define TSRI_ONE(name, family, text, body, check, real, whole)            ROW(name, 1, 0, body)
+#define TSRI_ONE_1(name, p, family, text, body, check, real, whole)       ROW(name, 1, 1, body)
+#define TSRI_ONE_2(name, p, q, family, text, body, check, real, whole)    ROW(name, 1, 2, body)
+#define TSRI_ONE_3(name, p, q, r, family, text, body, check, real, whole) ROW(name, 1, 3, body)
+#define TSRI_TWO(name, family, text, body, check, real, whole)            ROW(name, 2, 0, body)
+#define TSRI_TWO_1(name, p, family, text, body, check, real, whole)       ROW(name, 2, 1, body)
+#define TSRI_THREE(name, a, b, c, family, text, body, check, real, whole) ROW(name, 3, 0, body)
+#define TSRI_REDUCTION(name, text, body, check)                           ROW(name, 0, 0, body)
+#define TSRI_OPERATOR(name, family, text, params, body, check)            ROW(name, 0, 0, body)
 #include "ops/operators.def"
 };

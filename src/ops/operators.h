@@ -74,35 +74,6 @@ typedef enum tsri_type_rule {
   TSRI_DTYPE_RULE_ASKED
 } tsri_type_rule;
 
-typedef enum tsri_parameter_kind {
-  TSRI_PARAMETER_NONE,
-  TSRI_PARAMETER_TENSOR,
-  TSRI_PARAMETER_OPTIONAL,
-  TSRI_PARAMETER_TENSORS,
-  TSRI_PARAMETER_NUMBER,
-  TSRI_PARAMETER_SIZE,
-  TSRI_PARAMETER_AXIS,
-  TSRI_PARAMETER_AXES,
-  TSRI_PARAMETER_SIZES,
-  TSRI_PARAMETER_COUNT,
-  TSRI_PARAMETER_FLAG,
-  TSRI_PARAMETER_SHAPE,
-  TSRI_PARAMETER_DTYPE,
-  TSRI_PARAMETER_DEVICE,
-  TSRI_PARAMETER_SEED,
-  TSRI_PARAMETER_TEXT,
-  TSRI_PARAMETER_DESC,
-  TSRI_PARAMETER_FORMAT,
-  TSRI_PARAMETER_OUT,
-  TSRI_PARAMETER_INOUT,
-  TSRI_PARAMETER_OUTS
-} tsri_parameter_kind;
-
-typedef struct tsri_parameter {
-  const char *name;
-  tsri_parameter_kind kind;
-} tsri_parameter;
-
 // Bodies of an element-wise operator, by the kind of dtype it computes in. HALF replaces FLOAT for f16 and bf16, if
 // there is one. Other operators have one body, TSRI_BODY_ONLY.
 enum {
@@ -114,15 +85,11 @@ enum {
   TSRI_BODY_ONLY = TSRI_BODY_FLOAT
 };
 
-enum { TSRI_MAX_PARAMETERS = 8 };
-
 typedef struct tsri_operator {
-  const char *name;                                // "add": the public function is tsr_add
-  const char *text;                                // what it computes
-  tsri_parameter parameters[TSRI_MAX_PARAMETERS];  // of the public function, in its order; unused ones are NONE
-  uint8_t input_count, scalar_count;               // element-wise: number of tensors and of scalars; else 0
-  uint8_t rule;                                    // tsri_type_rule
-  tsri_op bodies[TSRI_BODY_COUNT];                 // element-wise: if expression is NULL, that kind of dtype is refused
+  const char *name;                   // "add": the public function is tsr_add
+  uint8_t input_count, scalar_count;  // element-wise: number of tensors and of scalars; else 0
+  uint8_t rule;                       // tsri_type_rule
+  tsri_op bodies[TSRI_BODY_COUNT];    // element-wise: if expression is NULL, that kind of dtype is refused
 } tsri_operator;
 
 extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
