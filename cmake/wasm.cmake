@@ -51,25 +51,38 @@ endfunction()
 
 # Small rather than fast, since a page loads all of it: what records, plans and compiles runs once per operator or per kernel, not once per
 # element, and the CPU's operators for rows are there once for each dtype. The other loops over elements (core/ and the CPU backend) stay fast.
-tessera_glob(small_sources src/lang/*.c src/lang/*/*.c src/lang/*/*/*.c src/runtime/*.c src/graph/*.c src/ops/*.c src/grad/*.c src/train/*.c
+tessera_glob(small_sources src/lang/*.c src/lang/*/*.c src/lang/*/*/*.c src/runtime/*.c src/graph/*.c src/ops/*.c src/grad/*.c src/train/*.c src/saved/*.c
   src/backends/cpu/rows/*.c src/backends/webgpu/*.c src/backends/cpu/lanes/prepare.c src/backends/cpu/lanes/shorten.c
   src/backends/cpu/lanes/run.c src/backends/cpu/conv/op.c src/backends/cpu/product/op.c src/backends/cpu/native.c src/backends/fault/*.c src/backends/common/*.c
   src/core/builder.c src/core/error.c src/core/dtype.c src/core/file.c src/core/layout.c src/core/log.c src/core/native.c src/core/scope.c src/core/shape.c
   src/core/suggest.c src/core/tensor.c src/backends/cpu/device.c src/backends/cpu/program.c src/platform/cpu_name.c)
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Oz)
 
-# What web/tessera.js does not call, and only programs in C do: the module leaves out functions that it does not export.
-foreach(source src/runtime/cache.c src/runtime/speed.c src/saved/speed.c src/graph/capture_ports.c src/runtime/queue.c src/runtime/event.c src/runtime/host_memory.c
-    src/ops/transfer_async.c src/ops/split_batch.c src/ops/dlpack.c)
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/${source}" PROPERTIES
-    COMPILE_OPTIONS -Oz COMPILE_DEFINITIONS "TESSERA_EXPORT_H;TSR_API=;TSR_EXPORT=")
-endforeach()
-
 add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
 set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
 
 tessera_add_module(tessera_web tessera -O3 web/glue.c web/glue_training.c)
-target_link_options(tessera_web PRIVATE LINKER:--export-dynamic)
+
+# The module exports what the scripts of web/ call and no more: the linker leaves out what only programs in C reach. That is every function
+# whose name they write, and tsr_<name> for each operator of lists.js.
+tessera_glob(web_scripts web/*.js)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${web_scripts})
+set(exports)
+foreach(script ${web_scripts})
+  file(READ "${script}" text)
+  string(REGEX MATCHALL "tsrw?_[a-z0-9_]+" names "${text}")
+  list(APPEND exports ${names})
+endforeach()
+file(STRINGS web/lists.js operators REGEX "^  [a-z0-9_]+: '")
+list(TRANSFORM operators REPLACE "^  ([a-z0-9_]+): .*" "tsr_\\1")
+list(APPEND exports ${operators})
+list(REMOVE_DUPLICATES exports)
+list(SORT exports)
+list(TRANSFORM exports PREPEND "--export-if-defined=")
+list(JOIN exports "\n" exports)
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/exports.txt" CONTENT "${exports}\n")
+target_link_options(tessera_web PRIVATE "-Wl,@${PROJECT_BINARY_DIR}/generated/exports.txt")
+set_target_properties(tessera_web PROPERTIES LINK_DEPENDS "${PROJECT_BINARY_DIR}/generated/exports.txt")
 
 tessera_glob(program_sources tools/tessera/*.c examples/common/*.c)
 tessera_leave_out_other_systems(program_sources)
