@@ -126,6 +126,7 @@ static void scans_agree(tsr_device *device) {
   check_scan(device, cpu, TSR_BF16, TSR_SHAPE(7, 5001), 1);
   check_scan(device, cpu, TSR_I32, TSR_SHAPE(1100, 33), 0);
   check_scan(device, cpu, TSR_BF16, TSR_SHAPE(2, 1031, 37), 1);
+  check_scan(device, cpu, TSR_BF16, TSR_SHAPE(2, 1031, 38), 1);  // neighbours two at a time where memory has words
   check_scan_from(device, cpu, 4, 90, 31);
   check_scan_from(device, cpu, 3, 90, 32);
   check_scan_from(device, cpu, 8, 5, 1027);

@@ -37,10 +37,16 @@ typedef struct line_parts {
   tsr_buffer *offsets;  // what each part begins with; NULL: with nothing
 } line_parts;
 
+// Neighbouring lines of an item: two for elements of 16 bits where memory has words of 32, so that words are stored as a whole.
+static int lines_at_once(const scan *s) {
+  bool has_pairs = tsri_call_tuning(s->device)->row_pairs > 0 && tsr_dtype_bytes(s->dtype) == 2;
+  return has_pairs && s->inner % 2 == 0 && s->x_at % 2 == 0 ? 2 : 1;
+}
+
 // Passes what scan_lines and scan_line_sums have in common, and launches them.
 static tsr_status launch_line_parts(const scan *s, const line_parts *p, tsri_call *call) {
   enum { GROUP = 64 };  // WG of these kernels
-  int64_t blocks = (s->lines + GROUP - 1) / GROUP;
+  int64_t in_group = (int64_t)GROUP * lines_at_once(s), blocks = (s->lines + in_group - 1) / in_group;
   tsri_call_buffer(call, "x", s->x, s->dtype);
   tsri_call_word(call, "lines", s->lines);
   tsri_call_word(call, "blocks", blocks);
@@ -61,7 +67,7 @@ static tsr_status launch_lines(const scan *s, const line_parts *p) {
   tsri_call_init(&call, s->device, "op_scan", "scan_lines",
                  TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
                            TSRI_CONSTANT("EXCLUSIVE", s->is_exclusive), TSRI_CONSTANT("OFFSETS", p->offsets != NULL),
-                           TSRI_CONSTANT("AT_ONCE", reads_at_once(s))));
+                           TSRI_CONSTANT("AT_ONCE", reads_at_once(s)), TSRI_CONSTANT("WIDTH", lines_at_once(s))));
   tsri_call_buffer(&call, "offsets", p->offsets ? p->offsets : s->x, wide);
   tsri_call_buffer(&call, "y", s->y, s->dtype);
   return launch_line_parts(s, p, &call);
@@ -304,7 +310,7 @@ static tsr_status sum_line_parts(const scan *s, const line_parts *p, tsr_buffer 
   tsri_call call;
   tsri_call_init(&call, s->device, "op_scan", "scan_line_sums",
                  TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
-                           TSRI_CONSTANT("AT_ONCE", reads_at_once(s))));
+                           TSRI_CONSTANT("AT_ONCE", reads_at_once(s)), TSRI_CONSTANT("WIDTH", lines_at_once(s))));
   tsri_call_buffer(&call, "totals", totals, wide);
   return launch_line_parts(s, p, &call);
 }
