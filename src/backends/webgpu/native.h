@@ -4,6 +4,7 @@
 //   native.c          the library, its entry points and peculiarities, adapters
 //   native_device.c   devices, errors, waiting
 //   native_objects.c  buffers and programs
+//   native_groups.c   bind groups, kept for later dispatches
 //   native_queue.c    commands, submissions, reading back
 //   native_times.c    time stamps
 //   native_matrix.c   subgroup matrices
@@ -100,11 +101,12 @@ extern void (*tsri_wgpu_free_matrix_configs)(wgpu_matrix_configs configs);
 // As tsri_wgpu_f16_features, for the feature timestamp-query.
 uint32_t tsri_wgpu_time_features(wgpu_object adapter, uint32_t out_numbers[2]);
 
-enum { WGPU_MAX_SUBMISSIONS = 64 };
+enum { WGPU_MAX_SUBMISSIONS = 64, WGPU_KEPT_GROUPS = 2048 };
 
 struct tsri_wgpu_device {
   wgpu_object instance, adapter, handle, queue;
   wgpu_object encoder, pass;  // being recorded, or NULL
+  wgpu_object pipeline;       // of the pass's newest dispatch; NULL: it has none
   uint32_t submitted;         // number of the newest submission
   struct wgpu_submission {
     uint32_t number;
@@ -116,22 +118,30 @@ struct tsri_wgpu_device {
     uint32_t written;  // stamps, from 0 on
     bool is_new;       // some were written since the last submission
   } times;
-  wgpu_answer mapping;  // answer for a mapping whose read timed out
-  bool has_matrices;    // opened with the feature of subgroup matrices, or with one that has its number
+  struct wgpu_group *groups[WGPU_KEPT_GROUPS];  // native_groups.c
+  wgpu_answer mapping;                          // answer for a mapping whose read timed out
+  bool has_matrices;  // opened with the feature of subgroup matrices, or with one that has its number
   bool is_lost;
   char lost_text[600];
   uint32_t error_type;  // type of the first uncaptured error; 0: none
   char error_text[600];
 };
 
+// How many kept bind groups something is in, counted once for each binding, and where the newest of them is or was kept.
+typedef struct wgpu_uses {
+  uint32_t count, place;
+} wgpu_uses;
+
 struct tsri_wgpu_buffer {
   wgpu_object handle;
   size_t bytes;
+  wgpu_uses uses;
 };
 
 struct tsri_wgpu_program {
   wgpu_object pipeline, layout;
   uint32_t uniform_bytes;
+  wgpu_uses uses;
 };
 
 tsr_status tsri_wgpu_check_lost(const tsri_wgpu_device *device);
@@ -141,6 +151,12 @@ void tsri_wgpu_end_pass(tsri_wgpu_device *device);
 // Records the copy of new time stamps to where the host reads them. The encoder is open, and no pass.
 void tsri_wgpu_times_resolve(tsri_wgpu_device *device);
 void tsri_wgpu_times_close(tsri_wgpu_device *device);
+// A bind group with these bindings, kept by the device: it is valid until the next call of one of these functions. NULL: there is none.
+wgpu_object tsri_wgpu_group_of(tsri_wgpu_device *device, tsri_wgpu_program *program, const tsri_wgpu_binding *storage,
+                               uint32_t count, tsri_wgpu_buffer *uniform);
+// Releases the kept bind groups of a buffer or program (call before it is destroyed), and all of them.
+void tsri_wgpu_drop_groups_with(tsri_wgpu_device *device, const wgpu_uses *uses);
+void tsri_wgpu_drop_groups(tsri_wgpu_device *device);
 // Errors between the two calls are collected; tsri_wgpu_end_scopes returns the first one as a status.
 void tsri_wgpu_begin_scopes(tsri_wgpu_device *device);
 tsr_status tsri_wgpu_end_scopes(tsri_wgpu_device *device, tsr_status validation, const char *what);

@@ -39,6 +39,7 @@ tsr_status tsri_wgpu_native_device_check(tsri_wgpu_device *device) {
   if (device->error_type == 0) return TSR_OK;
   uint32_t type = device->error_type;
   device->error_type = 0;
+  tsri_wgpu_drop_groups(device);  // one of them may be what failed
   return tsri_wgpu_fail(status_of(type, TSR_ERR_INTERNAL), "WebGPU error %u: %s", (unsigned)type, device->error_text);
 }
 
@@ -151,6 +152,7 @@ tsr_status tsri_wgpu_native_device_open(uint32_t index, bool wants_matrices, dou
 
 void tsri_wgpu_native_device_close(tsri_wgpu_device *device) {
   const tsri_wgpu_entries *lib = &tsri_wgpu_lib;
+  tsri_wgpu_drop_groups(device);
   tsri_wgpu_times_close(device);
   if (device->pass) lib->ComputePassEncoderRelease(device->pass);
   if (device->encoder) lib->CommandEncoderRelease(device->encoder);

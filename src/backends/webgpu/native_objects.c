@@ -37,7 +37,7 @@ tsr_status tsri_wgpu_native_buffer_create(tsri_wgpu_device *device, uint32_t kin
 }
 
 void tsri_wgpu_native_buffer_destroy(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer) {
-  (void)device;
+  tsri_wgpu_drop_groups_with(device, &buffer->uses);
   if (buffer->handle) {
     tsri_wgpu_lib.BufferDestroy(buffer->handle);
     tsri_wgpu_lib.BufferRelease(buffer->handle);
@@ -108,7 +108,7 @@ tsr_status tsri_wgpu_native_program_create(tsri_wgpu_device *device, const char 
 }
 
 void tsri_wgpu_native_program_destroy(tsri_wgpu_device *device, tsri_wgpu_program *program) {
-  (void)device;
+  tsri_wgpu_drop_groups_with(device, &program->uses);
   if (program->pipeline) tsri_wgpu_lib.ComputePipelineRelease(program->pipeline);
   if (program->layout) tsri_wgpu_lib.BindGroupLayoutRelease(program->layout);
   tsri_free(program);

@@ -15,7 +15,7 @@ void tsri_wgpu_end_pass(tsri_wgpu_device *device) {
   if (!device->pass) return;
   tsri_wgpu_lib.ComputePassEncoderEnd(device->pass);
   tsri_wgpu_lib.ComputePassEncoderRelease(device->pass);
-  device->pass = NULL;
+  device->pass = device->pipeline = NULL;
 }
 
 tsr_status tsri_wgpu_native_write(tsri_wgpu_device *device, tsri_wgpu_buffer *buffer, size_t offset, const void *data,
@@ -37,18 +37,6 @@ tsr_status tsri_wgpu_native_copy(tsri_wgpu_device *device, tsri_wgpu_buffer *dst
   return TSR_OK;
 }
 
-static wgpu_object bind(tsri_wgpu_device *device, const tsri_wgpu_program *program, const tsri_wgpu_binding *storage,
-                        uint32_t count, tsri_wgpu_buffer *uniform) {
-  wgpu_group_entry entries[TSRI_WGPU_MAX_BINDINGS + 1] = {0};
-  for (uint32_t i = 0; i < count; i++) {
-    entries[i] = (wgpu_group_entry){
-        .binding = i, .buffer = storage[i].buffer->handle, .offset = storage[i].offset, .bytes = storage[i].bytes};
-  }
-  entries[count] = (wgpu_group_entry){.binding = count, .buffer = uniform->handle, .bytes = program->uniform_bytes};
-  wgpu_group_descriptor descriptor = {.layout = program->layout, .count = count + 1, .entries = entries};
-  return tsri_wgpu_lib.DeviceCreateBindGroup(device->handle, &descriptor);
-}
-
 tsr_status tsri_wgpu_native_dispatch(tsri_wgpu_device *device, tsri_wgpu_program *program,
                                      const tsri_wgpu_binding *storage, uint32_t storage_count,
                                      tsri_wgpu_buffer *uniform, size_t uniform_offset, uint32_t groups_x,
@@ -58,13 +46,13 @@ tsr_status tsri_wgpu_native_dispatch(tsri_wgpu_device *device, tsri_wgpu_program
   if (status == TSR_OK) status = tsri_wgpu_open_encoder(device);
   if (status != TSR_OK) return status;
   if (!device->pass) device->pass = lib->CommandEncoderBeginComputePass(device->encoder, NULL);
-  wgpu_object group = bind(device, program, storage, storage_count, uniform);
+  wgpu_object group = tsri_wgpu_group_of(device, program, storage, storage_count, uniform);
   if (!device->pass || !group) return tsri_wgpu_fail(TSR_ERR_LAUNCH, "WebGPU: no compute pass or bind group");
   uint32_t offset = (uint32_t)uniform_offset;
-  lib->ComputePassEncoderSetPipeline(device->pass, program->pipeline);
+  if (device->pipeline != program->pipeline) lib->ComputePassEncoderSetPipeline(device->pass, program->pipeline);
+  device->pipeline = program->pipeline;
   lib->ComputePassEncoderSetBindGroup(device->pass, 0, group, 1, &offset);
   lib->ComputePassEncoderDispatchWorkgroups(device->pass, groups_x, groups_y, groups_z);
-  lib->BindGroupRelease(group);
   return TSR_OK;
 }
 
