@@ -139,61 +139,91 @@ void tsri_vulkan_program_destroy(tsri_device *opaque, tsri_program *opaque_progr
 
 // --- Launching ------------------------------------------------------------------------------------------------------
 
-typedef struct bound {
-  VkDescriptorBufferInfo infos[VULKAN_MAX_BINDINGS];
-  VkWriteDescriptorSet writes[VULKAN_MAX_BINDINGS];
+// The buffers of a launch.
+typedef struct bindings {
+  VkDescriptorBufferInfo buffers[VULKAN_MAX_BINDINGS];
   vulkan_access accesses[VULKAN_MAX_BINDINGS];
   uint32_t count;
-} bound;
+} bindings;
 
 // Rounds the range up to a multiple of 16, since shaders read whole words and vectors. Buffers are padded accordingly.
-static void add_binding(bound *b, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize bytes, bool is_written) {
+static void add_binding(bindings *b, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize bytes, bool is_written) {
   uint32_t i = b->count++;
   VkDeviceSize range = (bytes + 15) & ~(VkDeviceSize)15;
-  b->infos[i] = (VkDescriptorBufferInfo){buffer, offset, range};
-  b->writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                        .dstBinding = i,
-                                        .descriptorCount = 1,
-                                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                        .pBufferInfo = &b->infos[i]};
+  b->buffers[i] = (VkDescriptorBufferInfo){buffer, offset, range};
   b->accesses[i] = (vulkan_access){buffer, offset, offset + range, is_written};
 }
 
-static tsr_status bind(vulkan_device *device, vulkan_batch *batch, const vulkan_program *program, bound *b) {
-  const tsri_vulkan_device_api *vk = &device->vk;
-  vk->CmdBindPipeline(batch->commands, VK_PIPELINE_BIND_POINT_COMPUTE, program->pipeline);
-  if (b->count == 0) return TSR_OK;
-  if (program->pushes_descriptors) {
-    vk->CmdPushDescriptorSetKHR(batch->commands, VK_PIPELINE_BIND_POINT_COMPUTE, program->layout, 0, b->count,
-                                b->writes);
-    return TSR_OK;
-  }
-  VkDescriptorSet set = VK_NULL_HANDLE;
+static tsr_status take_set(vulkan_device *device, vulkan_batch *batch, const vulkan_program *program, uint32_t count,
+                           VkDescriptorSet *out_set) {
   VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                       .descriptorPool = batch->sets,
                                       .descriptorSetCount = 1,
                                       .pSetLayouts = &program->set_layout};
-  VkResult result = vk->AllocateDescriptorSets(device->handle, &info, &set);
+  VkResult result = device->vk.AllocateDescriptorSets(device->handle, &info, out_set);
   if (result != VK_SUCCESS) return VULKAN_FAIL(device, result, TSR_ERR_LAUNCH, "vkAllocateDescriptorSets");
   batch->set_count++;
-  batch->descriptor_count += b->count;
-  for (uint32_t i = 0; i < b->count; i++) b->writes[i].dstSet = set;
-  vk->UpdateDescriptorSets(device->handle, b->count, b->writes, 0, NULL);
+  batch->descriptor_count += count;
+  return TSR_OK;
+}
+
+static tsr_status bind_buffers(vulkan_device *device, vulkan_batch *batch, const vulkan_program *program,
+                               const bindings *b) {
+  const tsri_vulkan_device_api *vk = &device->vk;
+  VkWriteDescriptorSet writes[VULKAN_MAX_BINDINGS];
+  VkDescriptorSet set = VK_NULL_HANDLE;
+  if (!program->pushes_descriptors) {
+    tsr_status status = take_set(device, batch, program, b->count, &set);
+    if (status != TSR_OK) return status;
+  }
+  for (uint32_t i = 0; i < b->count; i++) {
+    writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                       .dstSet = set,
+                                       .dstBinding = i,
+                                       .descriptorCount = 1,
+                                       .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                       .pBufferInfo = &b->buffers[i]};
+  }
+  if (program->pushes_descriptors) {
+    vk->CmdPushDescriptorSetKHR(batch->commands, VK_PIPELINE_BIND_POINT_COMPUTE, program->layout, 0, b->count, writes);
+    return TSR_OK;
+  }
+  vk->UpdateDescriptorSets(device->handle, b->count, writes, 0, NULL);
   vk->CmdBindDescriptorSets(batch->commands, VK_PIPELINE_BIND_POINT_COMPUTE, program->layout, 0, 1, &set, 0, NULL);
   return TSR_OK;
 }
 
-static tsr_status record_launch(vulkan_queue *queue, vulkan_program *program, const tsri_launch *launch, bound *b) {
+// Binds the pipeline, the buffers and the parameters, as far as the launch before has not bound the same: what is bound stays so in a command buffer.
+static tsr_status bind(vulkan_device *device, vulkan_batch *batch, const vulkan_program *program, const bindings *b,
+                       const void *params) {
+  const tsri_vulkan_device_api *vk = &device->vk;
+  struct vulkan_bound *bound = &batch->bound;
+  uint32_t pushed_bytes = program->has_params_buffer ? 0 : program->params_bytes;
+  size_t buffer_bytes = b->count * sizeof b->buffers[0];
+  bool is_bound = bound->program == program;
+  if (!is_bound) vk->CmdBindPipeline(batch->commands, VK_PIPELINE_BIND_POINT_COMPUTE, program->pipeline);
+  bound->program = NULL;  // until all is bound
+  if (b->count > 0 && !(is_bound && memcmp(bound->buffers, b->buffers, buffer_bytes) == 0)) {
+    tsr_status status = bind_buffers(device, batch, program, b);
+    if (status != TSR_OK) return status;
+    memcpy(bound->buffers, b->buffers, buffer_bytes);
+  }
+  if (pushed_bytes > 0 && !(is_bound && memcmp(bound->params, params, pushed_bytes) == 0)) {
+    vk->CmdPushConstants(batch->commands, program->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, pushed_bytes, params);
+    memcpy(bound->params, params, pushed_bytes);
+  }
+  bound->program = program;
+  return TSR_OK;
+}
+
+static tsr_status record_launch(vulkan_queue *queue, vulkan_program *program, const tsri_launch *launch,
+                                const bindings *b) {
   vulkan_device *device = queue->device;
   vulkan_batch *batch = NULL;
   vulkan_stream *stream = queue->kernels;
   tsr_status status = tsri_vulkan_stream_begin(stream, queue, b->count, &batch);
-  if (status == TSR_OK) status = bind(device, batch, program, b);
+  if (status == TSR_OK) status = bind(device, batch, program, b, launch->params);
   if (status != TSR_OK) return status;
-  if (program->params_bytes > 0 && !program->has_params_buffer) {
-    device->vk.CmdPushConstants(batch->commands, program->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, program->params_bytes,
-                                launch->params);
-  }
   tsri_vulkan_stream_touch(stream, b->accesses, b->count);
   device->vk.CmdDispatch(batch->commands, launch->groups[0], launch->groups[1], launch->groups[2]);
   program->marks.of[stream->index] = batch->value;
@@ -218,7 +248,7 @@ tsr_status tsri_vulkan_launch(tsri_queue *opaque, tsri_program *opaque_program, 
   vulkan_program *program = (vulkan_program *)opaque_program;
   vulkan_chunk *chunk = NULL;
   size_t offset = 0;
-  bound b;
+  bindings b;
   b.count = 0;
   for (uint32_t i = 0; i < program->buffer_count; i++) {
     const tsri_binding *binding = &launch->buffers[i];

@@ -577,4 +577,80 @@ TEST(launches_see_what_earlier_ones_wrote) {
   fixture_close(&f);
 }
 
+// --- What stays bound -----------------------------------------------------------------------------------------------
+
+static tsri_vulkan_device_api real;
+static int pipelines, buffers, params;
+
+static VKAPI_ATTR void VKAPI_CALL count_pipeline(VkCommandBuffer commands, VkPipelineBindPoint point,
+                                                 VkPipeline pipeline) {
+  pipelines++;
+  real.CmdBindPipeline(commands, point, pipeline);
+}
+
+static VKAPI_ATTR void VKAPI_CALL count_push(VkCommandBuffer commands, VkPipelineBindPoint point,
+                                             VkPipelineLayout layout, uint32_t set, uint32_t count,
+                                             const VkWriteDescriptorSet *writes) {
+  buffers++;
+  real.CmdPushDescriptorSetKHR(commands, point, layout, set, count, writes);
+}
+
+static VKAPI_ATTR void VKAPI_CALL count_sets(VkCommandBuffer commands, VkPipelineBindPoint point,
+                                             VkPipelineLayout layout, uint32_t first, uint32_t count,
+                                             const VkDescriptorSet *sets, uint32_t offset_count,
+                                             const uint32_t *offsets) {
+  buffers++;
+  real.CmdBindDescriptorSets(commands, point, layout, first, count, sets, offset_count, offsets);
+}
+
+static VKAPI_ATTR void VKAPI_CALL count_params(VkCommandBuffer commands, VkPipelineLayout layout,
+                                               VkShaderStageFlags stages, uint32_t offset, uint32_t bytes,
+                                               const void *given) {
+  params++;
+  real.CmdPushConstants(commands, layout, stages, offset, bytes, given);
+}
+
+static void count_binds(const fixture *f) {
+  tsri_vulkan_device_api *vk = &vulkan_device_of(f->device)->vk;
+  real = *vk;
+  vk->CmdBindPipeline = count_pipeline;
+  vk->CmdPushDescriptorSetKHR = count_push;
+  vk->CmdBindDescriptorSets = count_sets;
+  vk->CmdPushConstants = count_params;
+  vulkan_device_of(f->device)->streams[0].batch_limit = VULKAN_BATCH_COMMANDS;
+}
+
+TEST(launches_bind_what_the_one_before_has_not_bound) {
+  fixture f = fixture_open();
+  fixture_kernel add = fixture_compile(&f, "kernel k(inout u32 x[], u32 n) { x[global.x] += n; }", NULL, "", false);
+  fixture_kernel mul = fixture_compile(&f, "kernel k(inout u32 x[], u32 n) { x[global.x] *= n; }", NULL, "", false);
+  uint32_t x[2][64] = {{0}};
+  tsri_buffer *buffer = fixture_buffer(&f, sizeof x, x);
+  fixture_bound first = {buffer, sizeof x[0], 0}, second = {buffer, sizeof x[1], sizeof x[0]};
+  count_binds(&f);
+  const struct {
+    const fixture_kernel *kernel;
+    const fixture_bound *bound;
+    uint32_t n;
+  } steps[] = {{&add, &first, 5},  {&add, &first, 5},  {&add, &first, 7}, {&add, &second, 7},
+               {&mul, &second, 7}, {&add, &second, 7}, {&mul, &first, 3}};
+  for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+    fixture_launch(&f, steps[i].kernel, 1, 1, 1, steps[i].bound, &steps[i].n);
+  }
+  CHECK_EQ_INT(pipelines, 4);
+  CHECK_EQ_INT(buffers, 5);
+  CHECK_EQ_INT(params, 5);
+  fixture_read(&f, buffer, 0, x, sizeof x);
+  for (int i = 0; i < 64; i++) CHECK_EQ_UINT(x[0][i], (5 + 5 + 7) * 3);
+  for (int i = 0; i < 64; i++) CHECK_EQ_UINT(x[1][i], 7 * 7 + 7);
+  fixture_launch(&f, &mul, 1, 1, 1, &first, &(uint32_t){3});  // another command buffer has nothing bound
+  CHECK_EQ_INT(pipelines, 5);
+  fixture_read(&f, buffer, 0, x, sizeof x);
+  for (int i = 0; i < 64; i++) CHECK_EQ_UINT(x[0][i], (5 + 5 + 7) * 9);
+  f.backend->buffer_destroy(f.device, buffer);
+  fixture_discard(&f, &add);
+  fixture_discard(&f, &mul);
+  fixture_close(&f);
+}
+
 #endif

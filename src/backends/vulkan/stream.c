@@ -303,6 +303,7 @@ static tsr_status open_batch(vulkan_stream *stream) {
   batch->value = ++stream->last_value;
   batch->command_count = batch->set_count = batch->descriptor_count = 0;
   batch->after = (vulkan_marks){0};
+  batch->bound.program = NULL;
   stream->open = batch;
   stream->hazard_count = 0;
   if (batch->times) {

@@ -93,6 +93,12 @@ typedef struct vulkan_batch {
   int waiters;        // threads that wait for its fence
   uint32_t command_count, set_count, descriptor_count;
   vulkan_marks after;  // batches of other streams that it waits for
+  // What its newest launch has bound (program.c).
+  struct vulkan_bound {
+    const struct vulkan_program *program;  // NULL: nothing
+    VkDescriptorBufferInfo buffers[VULKAN_MAX_BINDINGS];
+    unsigned char params[VULKAN_PUSH_BYTES];
+  } bound;
 } vulkan_batch;
 
 // A sequence of batches. All members are protected by the device's lock.
