@@ -387,7 +387,8 @@ tsr_status tsri_vulkan_stream_end(vulkan_stream *stream) {
   batch->command_count++;
   if (batch->command_count >= stream->batch_limit) return tsri_vulkan_stream_submit(stream);
   // Slow commands: the first at once, so that the device does not wait for FIRST_COMMANDS to be recorded, and the next ones before it has run out of work.
-  if (batch->command_count < FIRST_COMMANDS && !stream->has_slow) return TSR_OK;
+  // Quick ones: whether it has run out is asked once in FIRST_COMMANDS.
+  if (batch->command_count % FIRST_COMMANDS != 0 && !stream->has_slow) return TSR_OK;
   tsri_vulkan_stream_retire(stream);
   uint32_t under_way = count_submitted(stream);
   bool is_due = under_way == 0 || (stream->has_slow && under_way == 1 && batch->command_count >= FIRST_COMMANDS);
