@@ -62,6 +62,8 @@ async function within(promise, ms) {
   }
 }
 
+const MOST_GROUPS = 2048;  // bind groups that are kept
+
 /** A device with what was recorded and not yet submitted. */
 class Device {
   constructor(gpuDevice) {
@@ -69,6 +71,7 @@ class Device {
     this.encoder = null;
     this.pass = null;
     this.stamps = null;  // while a profile is on
+    this.groups = new Map();  // bind groups of earlier dispatches, by what they bind
     this.submitted = 0;
     this.done = 0;
     this.finished = Promise.resolve();  // the last submission
@@ -102,6 +105,19 @@ class Device {
     }
     this.pass ??= this.commands().beginComputePass(profile ? this.stamps.passOf(name) : {});
     return this.pass;
+  }
+
+  // Keeps a bind group for dispatches with the same bindings, as making one takes longer than a dispatch. `numbers`: of its program and buffers.
+  keepGroup(key, group, numbers) {
+    if (this.groups.size >= MOST_GROUPS) this.groups.delete(this.groups.keys().next().value);
+    this.groups.set(key, {group, numbers});
+  }
+
+  // Call when the program or buffer with this number is destroyed: another may get its number.
+  dropGroups(kind, number) {
+    for (const [key, {numbers}] of this.groups) {
+      if (numbers[kind].includes(number)) this.groups.delete(key);
+    }
   }
 
   endPass() {
@@ -239,6 +255,7 @@ export function makeWebGpu(memory, gpu) {
   function checkDevice(device) {
     const error = device.errors.shift();
     if (!error) return;
+    device.groups.clear();  // one of them may be what failed
     const isMemory = error instanceof GPUOutOfMemoryError;
     throw new Failure(isMemory ? STATUS.ERR_OUT_OF_MEMORY : STATUS.ERR_INTERNAL, error.message);
   }
@@ -293,18 +310,29 @@ export function makeWebGpu(memory, gpu) {
     }
   }
 
-  function dispatch(device, program, storage, storageCount, uniform, uniformOffset, x, y, z) {
-    const {pipeline, layout, uniformBytes, name} = programs.get(program);
-    const words = new Uint32Array(memory().buffer, storage, 3 * storageCount);
-    const entries = [];
-    for (let binding = 0; binding < storageCount; binding++) {
+  // words: for each storage buffer its number, offset and size.
+  function bindGroup(device, program, words, uniform) {
+    const key = `${program},${uniform},${words}`, kept = device.groups.get(key);
+    if (kept) return kept.group;
+    const {layout, uniformBytes} = programs.get(program);
+    const entries = [], bound = [uniform];
+    for (let binding = 0; binding < words.length / 3; binding++) {
       const [buffer, offset, size] = words.subarray(3 * binding, 3 * binding + 3);
       entries.push({binding, resource: {buffer: buffers.get(buffer), offset, size}});
+      bound.push(buffer);
     }
-    entries.push({binding: storageCount, resource: {buffer: buffers.get(uniform), offset: 0, size: uniformBytes}});
+    entries.push({binding: entries.length, resource: {buffer: buffers.get(uniform), offset: 0, size: uniformBytes}});
+    const group = device.gpu.createBindGroup({layout, entries});
+    device.keepGroup(key, group, {buffers: bound, programs: [program]});
+    return group;
+  }
+
+  function dispatch(device, program, storage, storageCount, uniform, uniformOffset, x, y, z) {
+    const {pipeline, name} = programs.get(program);
+    const group = bindGroup(device, program, new Uint32Array(memory().buffer, storage, 3 * storageCount), uniform);
     const pass = device.computePass(name, profile);
     pass.setPipeline(pipeline);
-    pass.setBindGroup(0, device.gpu.createBindGroup({layout, entries}), [uniformOffset >>> 0]);
+    pass.setBindGroup(0, group, [uniformOffset >>> 0]);
     pass.dispatchWorkgroups(x, y, z);
   }
 
@@ -354,9 +382,15 @@ export function makeWebGpu(memory, gpu) {
     device_close: number => devices.remove(number).gpu.destroy(),
     device_check: onDevice(checkDevice),
     buffer_create: onDevice(createBuffer),
-    buffer_destroy: (device, number) => buffers.remove(number).destroy(),
+    buffer_destroy(device, number) {
+      devices.get(device)?.dropGroups('buffers', number);
+      buffers.remove(number).destroy();
+    },
     program_create: onDevice(createProgram),
-    program_destroy: (device, number) => void programs.remove(number),
+    program_destroy(device, number) {
+      devices.get(device)?.dropGroups('programs', number);
+      programs.remove(number);
+    },
     write: onDevice((device, buffer, offset, data, bytes) => {
       device.gpu.queue.writeBuffer(buffers.get(buffer), offset >>> 0, memory().buffer, data >>> 0, bytes >>> 0);
     }),

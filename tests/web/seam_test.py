@@ -84,6 +84,44 @@ def a_kernel_runs_and_its_result_is_read(browser):
     """) == [1, "OK", "OK", [0, 9, 0], True]
 
 
+def bind_groups_are_made_once_and_go_with_their_buffers(browser):
+    return browser.run(START + DOUBLE + """
+      const device = await open(), counts = [];
+      let groups = 0;
+      const createBindGroup = GPUDevice.prototype.createBindGroup;
+      GPUDevice.prototype.createBindGroup = function (...args) {
+        groups++;
+        return createBindGroup.apply(this, args);
+      };
+      const make = async (kind, size) => made(api.buffer_create(device, kind, size, OUT));
+      const uniform = await make(1, 1024), back = await make(2, 256), run = await made(program(device));
+      let x = await make(0, 256), y = await make(0, 256);
+      const scale = async (from, to, by) => {
+        new Uint32Array(memory.buffer, DATA, 4).set([4, by, 0, 0]);
+        api.write(device, uniform, 0, DATA, 16);
+        [from, 0, 256, to, 0, 256].forEach((word, i) => view.setUint32(DATA + 2048 + 4 * i, word, true));
+        if (api.dispatch(device, run, DATA + 2048, 2, uniform, 0, 1, 1, 1) !== 0) throw new Error(lastError());
+        api.copy(device, back, 0, to, 0, 256);
+        await made(api.submit(device, OUT));
+        if (await api.read(device, back, 0, DATA + 4096, 16, Infinity) !== 0) throw new Error(lastError());
+        counts.push([groups, view.getUint32(DATA + 4096 + 8, true)]);
+      };
+      const fill = first => {
+        new Uint32Array(memory.buffer, DATA, 4).set([first, first + 1, first + 2, first + 3]);
+        api.write(device, x, 0, DATA, 16);
+      };
+      fill(10);
+      await scale(x, y, 2);
+      await scale(x, y, 3);
+      await scale(y, x, 1);
+      api.buffer_destroy(device, x);
+      x = await make(0, 256);  // gets the number of the other
+      fill(20);
+      await scale(x, y, 2);
+      return counts;
+    """) == [[1, 24], [1, 36], [2, 36], [3, 44]]
+
+
 def an_adapter_is_described(browser):
     features, kind, buffer_pages, items, name = browser.run(START + """
       await api.start(0);
@@ -151,7 +189,7 @@ def without_navigator_gpu_the_reason_is_said(browser):
 
 
 if __name__ == "__main__":
-    run_claims(an_adapter_is_described, a_kernel_runs_and_its_result_is_read,
+    run_claims(an_adapter_is_described, a_kernel_runs_and_its_result_is_read, bind_groups_are_made_once_and_go_with_their_buffers,
                wrong_text_is_a_build_error_with_the_compilers_words, a_buffer_over_the_limit_is_out_of_memory,
                a_lost_device_answers_so_ever_after, a_wait_ends_after_its_time,
                without_navigator_gpu_the_reason_is_said)
