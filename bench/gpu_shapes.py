@@ -17,10 +17,11 @@ import os
 import statistics
 import time
 
+from gpu_wake import Waker
+
 DTYPES = ("f32", "bf16", "f16", "i64", "i32")
 SAMPLE_NS = 5e6
-WARM_NS = 3e7  # the least work before a row's samples …
-WAKE_NS = 4e8  # … and the most: enough to raise the clock of a GPU that idled for seconds
+WARM_NS = 3e7  # the least work before a row's samples
 
 
 class Shape(ctypes.Structure):
@@ -318,20 +319,17 @@ def own_input(library, dtype, dims, limit=None):
 
 class Timed:
     """Something to call again and again, and how to wait for it. A sample has as many calls as take SAMPLE_NS. It is called for WARM_NS first: libraries
-    are asked for a plan, or their algorithms compared, once a shape has come back often enough. It is called for longer, up to WAKE_NS, if the GPU has waited for the
-    host before, while kernels were built: twice as long as it waited. Through Vulkan and WebGPU an H200 that works for less than some half of the time lowers its
-    clock, down to 345 MHz."""
+    are asked for a plan, or their algorithms compared, once a shape has come back often enough. It is called for longer if the GPU has waited for the host
+    before, while kernels were built, so that its clock may be low."""
 
-    last_ns = 0  # when the last sample of any of them ended
+    gpu = Waker()
 
     def __init__(self, step, wait):
         self.step, self.wait, self.calls = step, wait, 1
-        busy_until = Timed.last_ns
+        busy_until = Timed.gpu.last_ns
         self.sample_us()
-        begin, self.calls = time.perf_counter_ns(), max(1, int(SAMPLE_NS / 1000 / max(self.sample_us(), 1)))
-        warm_ns = max(WARM_NS, min(2 * (begin - busy_until), WAKE_NS))
-        while time.perf_counter_ns() - begin < warm_ns:
-            self.sample_us()
+        self.calls = max(1, int(SAMPLE_NS / 1000 / max(self.sample_us(), 1)))
+        Timed.gpu.wake(self.sample_us, busy_until, WARM_NS)
         self.calls = 1
         self.calls = max(1, min(1000, int(SAMPLE_NS / 1000 / max(self.sample_us(), 1))))
 
@@ -342,8 +340,8 @@ class Timed:
         for _ in range(self.calls):
             self.step()
         self.wait()
-        Timed.last_ns = time.perf_counter_ns()
-        return (Timed.last_ns - begin) / self.calls / 1000
+        Timed.gpu.worked()
+        return (Timed.gpu.last_ns - begin) / self.calls / 1000
 
 
 def our_step(library, row, inputs):

@@ -10,21 +10,28 @@ median of all counts: three samples of some microseconds are often wrong by more
 their names alone, so that those of the first --limit seconds are a fair part of the grid. --warm runs each of them once and measures nothing: it fills the cache of kernels, and
 several processes can share that by --part 0/8, 1/8 and so on. If the host has not finished queueing when the GPU is done, the cost of
 calling C through ctypes is subtracted; PyTorch is called as its users call it. With --against, the ratio is the time of the same cell
-in that file divided by this one's, and PyTorch is not run. --join a/sweep.json,b/sweep.json measures nothing: it draws one map of runs
+in that file divided by this one's; that, --alone and --warm do not load PyTorch. --join a/sweep.json,b/sweep.json measures nothing: it draws one map of runs
 through several backends.
+
+The GPU's clock falls while inputs are made and kernels are built (bench/gpu_wake.py). So that is done for many cells first, which are then measured one after
+the other: before them the GPU works until a kernel of known time is as fast as ever. That kernel is timed again after them, and its pace, as a share of the
+fastest, is kept with each cell.
 """
 import argparse
 import ctypes
 import fnmatch
 import hashlib
-import json
+import math
 import os
 import statistics
 import sys
 import time
 
-import heat_map
+import gpu_sweep_report
+import layouts
 from gpu_shapes import Library, Shape
+from gpu_sweep_report import key_of
+from gpu_wake import MOST_NS, Pace, Waker
 from sweep_ops import OPERATORS
 
 SIZES = (1, 7, 64, 1000, 16384, 1000000)
@@ -33,9 +40,13 @@ MOST = 20_000_000  # elements
 MOST_PRODUCT = 2e10  # multiply-adds of a matrix product
 MOST_FACTOR = 5e7  # elements of each of its factors
 DTYPES = ("f32", "bf16", "i32")
+DTYPE_NAMES = {"torch.float32": "f32", "torch.bfloat16": "bf16", "torch.int32": "i32", "torch.int64": "i64"}
 LAYOUTS = ("contiguous", "transposed", "strided")
 MOST_CALLS = 200
 BEHIND, MORE_TURNS = 0.95, 4
+BATCH_SECONDS, BATCH_BYTES = 2.0, 4e9  # how long cells are prepared, and the most bytes of their inputs, before they are measured
+CELL_SECONDS = 0.01  # what measuring a cell takes, about
+KNOWN_SIZE = 10_000_000  # numbers that the kernel of known time makes
 
 
 def grid():
@@ -53,7 +64,7 @@ def cells_of(args):
                 for shape in grid():
                     work = op.work(shape)
                     is_small = work <= MOST_PRODUCT and work / min(shape) <= MOST_FACTOR
-                    if is_small and not (dtype == "i32" and op.is_float):
+                    if is_small and math.prod(shape) >= args.least_elements and not (dtype == "i32" and op.is_float):
                         found.append((op, shape, dtype, layout))
     name = lambda cell: f"{cell[0].title} {cell[1]} {cell[2]} {cell[3]}"
     part, parts = map(int, args.part.split("/"))
@@ -61,39 +72,44 @@ def cells_of(args):
     return [cell for i, cell in enumerate(found) if i % parts == part]
 
 
-def make(torch, shape, dtype, layout, where):
-    """A matrix of this shape and memory layout."""
+def entry_of(cell):
+    op, (rows, columns), dtype, layout = cell
+    return {"op": op.title, "rows": rows, "columns": columns, "dtype": dtype, "layout": layout}
+
+
+def make(torch, shape, dtype, layout):
+    """A matrix of this shape and memory layout: PyTorch's or, without it, the layout alone."""
     rows, columns = shape
     stored = {"contiguous": (rows, columns), "transposed": (columns, rows), "strided": (rows, 2 * columns)}[layout]
-    if dtype == "i32":
-        x = torch.randint(-1000, 1000, stored, dtype=torch.int32, device=where)
+    if not torch:
+        x = layouts.Layout(stored, dtype)
+    elif dtype == "i32":
+        x = torch.randint(-1000, 1000, stored, dtype=torch.int32, device="cuda")
     else:
-        x = (torch.rand(stored, device=where) * 2 - 1).to(torch.bfloat16 if dtype == "bf16" else torch.float32)
-    return {"contiguous": x, "transposed": x.t(), "strided": x[:, ::2]}[layout]
+        x = (torch.rand(stored, device="cuda") * 2 - 1).to(torch.bfloat16 if dtype == "bf16" else torch.float32)
+    return {"contiguous": lambda: x, "transposed": x.t, "strided": lambda: x[:, ::2]}[layout]()
 
 
 class Tessera(Library):
-    """Tensors with the layout of PyTorch's, and calls of operators with them."""
+    """Tensors with a layout that is given, and calls of operators with them."""
 
-    def stored(self, torch, tensor):
-        """A dense tensor of random elements of this size and dtype; indices are copied."""
-        names = {torch.float32: "f32", torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64"}
-        name, shape = names[tensor.dtype], Shape(*tensor.shape)
-        if name == "i64":
-            return self.take(tensor)
-        if name == "i32":
-            return self.randint(self.device, self.codes[name], shape, ctypes.c_int64(-1000), ctypes.c_int64(1000), ctypes.c_uint64(1))
+    def stored(self, tensor):
+        """A dense tensor of random elements of this size and dtype; indices have the range of those that are given."""
+        name, shape = DTYPE_NAMES.get(str(tensor.dtype), tensor.dtype), Shape(*tensor.shape)
+        if name in ("i32", "i64"):
+            least, limit = (-1000, 1000) if name == "i32" else (0, tensor.limit if isinstance(tensor, layouts.Layout) else int(tensor.max()) + 1)
+            return self.randint(self.device, self.codes[name], shape, ctypes.c_int64(least), ctypes.c_int64(limit), ctypes.c_uint64(1))
         return self.random("rand", name, *tensor.shape)
 
-    def like(self, torch, tensor):
-        """A tensor whose elements lie in memory as those of PyTorch's do."""
+    def like(self, tensor):
+        """A tensor whose elements lie in memory as those of PyTorch's tensor, or of a layout, do."""
         core = tensor.squeeze()
         order = sorted(range(core.dim()), key=lambda i: -core.stride(i))
         dense = core.permute(order)
         step = dense.stride(-1) if dense.dim() else 1
         if step > 1:
             dense = dense.as_strided((*dense.shape[:-1], dense.shape[-1] * step), (*dense.stride()[:-1], 1))
-        ours = self.stored(torch, dense)
+        ours = self.stored(dense)
         if step > 1:
             ours = self.slice(ours, len(order) - 1, ctypes.c_int64(0), ctypes.c_int64(dense.shape[-1]), ctypes.c_int64(step))
         if len(order) > 1:
@@ -138,6 +154,20 @@ class Tessera(Library):
     def wait(self):
         self.must(self.lib.tsr_device_synchronize(self.device))
 
+    def pace(self):
+        """The time of a kernel that is bound by instructions, in as many calls as take 2 ms."""
+        function, size = self.lib.tsr_randn, Shape(KNOWN_SIZE)
+        function.restype = ctypes.c_void_p
+
+        def run():
+            made = ctypes.c_void_p(function(self.device, self.codes["f32"], size, ctypes.c_uint64(1)))
+            self.must(self.lib.tsr_evaluate(made))
+            self.lib.tsr_release(made)
+
+        run()
+        calls = calls_of(run, self.wait, 0.002)
+        return Pace(lambda: sample(run, self.wait, calls))
+
 
 def sample(run, wait, calls, off=0):
     """Nanoseconds per call. `off` is subtracted if the host was not done before the GPU."""
@@ -180,133 +210,174 @@ def ratio_of(times):
     return statistics.median(a / b for a, b in zip(times["torch"], times["tessera"]))
 
 
-def measure(ours, torch, cell, args, known):
-    """Times of one cell, or None if the operator has no such inputs."""
-    op, shape, dtype, layout = cell
-    where = "cuda" if torch.cuda.is_available() else "cpu"
-    tensors = op.inputs(torch, shape, lambda s, seed: make(torch, s, dtype, layout, where))
-    if tensors is None:
-        return None
-    tensors = [t.to(where) for t in tensors]
-    taken = [ours.like(torch, t) for t in tensors]
-    try:
-        run, nothing = ours.calling(op, taken, shape)
+class Prepared:
+    """A cell whose inputs are made and whose kernels are built: all have run once. `contenders` are, by library, what to call, how to wait for it, and what
+    the host spends on a call through ctypes. Without PyTorch there is one. If the operator has no such inputs, there is none."""
+
+    def __init__(self, ours, torch, cell):
+        op, shape, dtype, layout = cell
+        tensors = op.inputs(torch or layouts, shape, lambda s, seed: make(torch, s, dtype, layout)) or []
+        if torch:
+            tensors = [t.to("cuda") for t in tensors]
+        self.ours, self.entry, self.contenders = ours, entry_of(cell), {}
+        self.bytes = sum(8 * math.prod(t.shape) for t in tensors)
+        self.taken = [ours.like(t) for t in tensors]
+        try:
+            if tensors:
+                self.run_once(op, shape, torch, tensors)
+        except (RuntimeError, TypeError):
+            self.release()
+            raise
+
+    def run_once(self, op, shape, torch, tensors):
+        run, nothing = self.ours.calling(op, self.taken, shape)
         run()
-        ours.wait()
-        if args.warm:
-            return None
-        off = nothing_cost(nothing)
-        ours.lib.tsr_clear_error()
-        contenders = {"tessera": (run, ours.wait, off)}
-        if where == "cuda" and known is None and not args.alone:
-            contenders["torch"] = (lambda: op.torch(torch, *tensors), torch.cuda.synchronize, 0)
-        times, calls = {}, {}
-        for name, contender in contenders.items():
-            calls[name] = calls_of(*contender[:2], args.seconds)
-            times[name] = []
-        take_turns(contenders, calls, times, args.turns)
+        self.ours.wait()
+        self.contenders["tessera"] = (run, self.ours.wait, nothing_cost(nothing))
+        self.ours.lib.tsr_clear_error()
+        if torch:
+            self.contenders["torch"] = (lambda: op.torch(torch, *tensors), torch.cuda.synchronize, 0)
+            self.contenders["torch"][0]()
+
+    def measure(self, args):
+        """Times of the cell, and their ratio if there are two contenders."""
+        calls = {name: calls_of(run, wait, args.seconds) for name, (run, wait, _) in self.contenders.items()}
+        times = {name: [] for name in calls}
+        take_turns(self.contenders, calls, times, args.turns)
         if "torch" in times and ratio_of(times) < BEHIND:
-            take_turns(contenders, calls, times, MORE_TURNS * args.turns)
-    finally:
-        for tensor in taken:
-            ours.lib.tsr_release(tensor)
-    found = {name + "_ns": statistics.median(values) for name, values in times.items()}
-    if "torch" in times:
-        found["ratio"] = ratio_of(times)
-    return found
+            take_turns(self.contenders, calls, times, MORE_TURNS * args.turns)
+        found = {name + "_ns": statistics.median(values) for name, values in times.items()}
+        return {**found, "ratio": ratio_of(times)} if "torch" in times else found
+
+    def release(self):
+        for tensor in self.taken:
+            self.ours.lib.tsr_release(tensor)
+        self.taken, self.contenders = [], {}
 
 
-def key_of(cell):
-    return cell["op"], cell["rows"], cell["columns"], cell["dtype"], cell["layout"]
+class Sweep:
+    """A run through the grid until the time `end`: batch by batch, cells are prepared, the clock is raised, and they are measured. `known`: the times of an
+    earlier run by cell, or None."""
+
+    def __init__(self, ours, torch, args, known, end):
+        self.ours, self.torch, self.args, self.known, self.end = ours, torch, args, known, end
+        self.cells, self.gpu, self.pace = [], Waker(), ours.pace()
+
+    def base_ns(self, entry):
+        return self.known.get(key_of(entry), {}).get("tessera_ns", 0)
+
+    def attempt(self, entry, action):
+        """What `action` returns, or None: a library does not have the operator for this dtype."""
+        try:
+            return action()
+        except (RuntimeError, TypeError) as error:
+            self.cells.append({**entry, "why": str(error).splitlines()[0]})
+            self.ours.release_all()
+            self.ours.lib.tsr_clear_error()
+            return None
+
+    def batch(self, cells):
+        """Prepares the next cells: as many as there is memory for, and as can still be measured in time."""
+        begin, found = time.time(), []
+        for cell in cells:
+            entry = entry_of(cell)
+            if self.known is None or self.base_ns(entry) > 1000 * self.args.least_us:
+                prepared = self.attempt(entry, lambda: Prepared(self.ours, self.torch, cell))
+                found += [prepared] if prepared and prepared.contenders else []
+            now = time.time()
+            has_room = sum(p.bytes for p in found) < BATCH_BYTES and now - begin < BATCH_SECONDS
+            if not has_room or now + MOST_NS / 1e9 + CELL_SECONDS * len(found) > self.end:
+                break
+        return found
+
+    def wake(self):
+        """The first time until the clock must be up: how fast the GPU can be is not known before."""
+        is_first = self.gpu.last_ns == 0
+        self.gpu.wake(self.pace.measure, self.gpu.last_ns, is_awake=None if is_first else self.pace.is_full)
+
+    def measure(self, batch):
+        first = len(self.cells)
+        for prepared in batch:
+            times = self.attempt(prepared.entry, lambda: prepared.measure(self.args))
+            if times and self.known is not None:
+                times["ratio"] = self.base_ns(prepared.entry) / times["tessera_ns"]
+            self.cells += [{**prepared.entry, **times}] if times else []
+        self.pace.measure()
+        self.gpu.worked()
+        for cell in self.cells[first:]:
+            cell["pace"] = round(self.pace.share, 3)
+        for prepared in batch:
+            prepared.release()
+
+    def run(self):
+        cells = iter(cells_of(self.args))
+        while time.time() < self.end:
+            batch = self.batch(cells)
+            if not batch:
+                break
+            self.wake()
+            self.measure(batch)
 
 
-def summary(cells):
-    ratios = [cell["ratio"] for cell in cells if "ratio" in cell]
-    if not ratios:
-        return "nothing was compared"
-    return (f"{len(ratios):5} cells  median {statistics.median(ratios):5.2f}  under 0.95: {sum(r < 0.95 for r in ratios):4}"
-            f"  under 0.7: {sum(r < 0.7 for r in ratios):4}")
+def warm(ours, args, end):
+    """Runs each cell once."""
+    for cell in cells_of(args):
+        if time.time() > end:
+            break
+        try:
+            Prepared(ours, None, cell).release()
+        except (RuntimeError, TypeError):
+            ours.release_all()
+            ours.lib.tsr_clear_error()
 
 
-def report(cells, worst):
-    for title in dict.fromkeys(cell["op"] for cell in cells):
-        mine = sorted((c for c in cells if c["op"] == title and "ratio" in c), key=lambda c: c["ratio"])
-        names = ", ".join(f"{c['rows']}x{c['columns']} {c['dtype']} {c['layout'][0]} {c['ratio']:.2f} ({c['tessera_ns'] / 1000:.0f})" for c in mine[:worst])
-        print(f"{title:15} {summary(mine)}  {names}")
-    print(f"{'all':15} {summary(cells)}")
+def load_torch():
+    """PyTorch, or None if it finds no GPU."""
+    import torch
+    torch.set_grad_enabled(False)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    return torch if torch.cuda.is_available() else None
 
 
-def in_order(cells):
-    return sorted(cells, key=lambda c: [op.title for op in OPERATORS].index(c["op"]))
-
-
-def join(names, out):
-    """One map of several runs, with their backends in place of layouts."""
-    cells = []
-    for name in names:
-        with open(name, encoding="utf-8") as file:
-            run = json.load(file)
-        print(f"{run['backend']:8} {summary(run['cells'])}")
-        cells += [{**cell, "layout": run["backend"]} for cell in run["cells"]]
-    heat_map.draw_overview(os.path.join(out, "joined.png"), in_order(cells))
-
-
-def main():
+def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--program", default="build/release/bin/tessera", help="libtessera is looked for beside it")
     parser.add_argument("--op", default="*", help="patterns of operators, separated by commas")
     parser.add_argument("--dtype", default=",".join(DTYPES))
     parser.add_argument("--layout", default=",".join(LAYOUTS))
+    parser.add_argument("--least-elements", type=int, default=0, help="only shapes with as many elements")
     parser.add_argument("--part", default="0/1", help="which of how many parts of the grid")
     parser.add_argument("--limit", type=float, default=1e9, help="seconds")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.001, help="of one sample")
     parser.add_argument("--worst", type=int, default=2, help="cells that are named for each operator")
+    parser.add_argument("--worst-of-all", type=int, default=0, help="cells of those that the GPU bounds that are named in the end, with --against")
     parser.add_argument("--warm", action="store_true", help="run each cell once, to build the kernels")
     parser.add_argument("--alone", action="store_true", help="measure Tessera alone, for other runs to compare with")
     parser.add_argument("--against", help="a sweep.json to compare with, in place of PyTorch")
+    parser.add_argument("--least-us", type=float, default=0, help="with --against: only cells that took longer there")
     parser.add_argument("--out", default="build/sweep", help="folder of the table and the map")
     parser.add_argument("--join", help="runs to draw together, separated by commas")
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    begin, args = time.time(), options()
     os.makedirs(args.out, exist_ok=True)
     if args.join:
-        join(args.join.split(","), args.out)
+        gpu_sweep_report.join(args.join.split(","), args.out)
         return
-    begin = time.time()
-    import torch
-    torch.set_grad_enabled(False)
-    torch.backends.cuda.matmul.allow_tf32 = False
-    ours, known, cells = Tessera(args.program, args.backend, False), None, []
-    if args.against:
-        with open(args.against, encoding="utf-8") as file:
-            known = {key_of(cell): cell for cell in json.load(file)["cells"]}
-    for cell in cells_of(args):
-        if time.time() - begin > args.limit:
-            break
-        op, (rows, columns), dtype, layout = cell
-        entry = {"op": op.title, "rows": rows, "columns": columns, "dtype": dtype, "layout": layout}
-        if known is not None and "tessera_ns" not in known.get(key_of(entry), {}):
-            continue
-        try:
-            found = measure(ours, torch, cell, args, known)
-        except (RuntimeError, TypeError) as error:  # one of them does not have it for this dtype
-            found = {"why": str(error).splitlines()[0]}
-            ours.release_all()
-            ours.lib.tsr_clear_error()
-        if not found:
-            continue
-        if known is not None and "tessera_ns" in found:
-            found["ratio"] = known[key_of(entry)]["tessera_ns"] / found["tessera_ns"]
-        cells.append({**entry, **found})
+    ours = Tessera(args.program, args.backend, False)
     if args.warm:
+        warm(ours, args, begin + args.limit)
         return
-    with open(os.path.join(args.out, "sweep.json"), "w", encoding="utf-8") as file:
-        json.dump({"torch": torch.__version__, "backend": args.backend, "cells": cells}, file, indent=0)
-    cells = in_order(cells)
-    heat_map.draw_overview(os.path.join(args.out, "overview.png"), cells)
-    report(cells, args.worst)
-    print(f"{time.time() - begin:.0f} s; table and map: {args.out}")
+    torch = None if args.alone or args.against else load_torch()
+    sweep = Sweep(ours, torch, args, gpu_sweep_report.read(args.against) if args.against else None, begin + args.limit)
+    sweep.run()
+    seconds = time.time() - begin
+    about = {"torch": torch.__version__ if torch else None, "backend": args.backend, "seconds": seconds, "seconds_waking": sweep.gpu.spent_ns / 1e9}
+    gpu_sweep_report.report(sweep.cells, about, args)
 
 
 if __name__ == "__main__":
