@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench_progress.h"
 #include "bench_time.h"
 #include "commands.h"
+#include "progress.h"
 #include "report.h"
 
 // --- Works -----------------------------------------------------------------------------------------------------------
@@ -152,10 +152,10 @@ static void measure_device(compare_device *out, const char *backend, int index) 
     return;
   }
   for (int i = 0; i < COMPARE_WORKS; i++) {
-    bench_progress("%s: %s", out->name, compare_works[i].name);
+    progress_show("%s: %s", out->name, compare_works[i].name);
     measure_work(device, i, out);
   }
-  bench_progress("%s: speed", out->name);
+  progress_show("%s: speed", out->name);
   if (tsr_device_measure_speed(device, &out->speed) != TSR_OK) out->speed = (tsr_device_speed){0};
   tsr_device_release(device);
 }
@@ -183,7 +183,7 @@ int compare_run(compare_result *result, const device_choice *wanted, double leas
       if (is_cpu == (pass == 0)) visit(result, wanted, &found->backends[i], is_cpu);
     }
   }
-  bench_progress_end();
+  progress_end();
   tsr_discovery_release(found);
   return result->count > 0 ? EXIT_DONE : EXIT_NO_DEVICE;
 }

@@ -11,10 +11,10 @@
 #include <tessera/tessera.h>
 
 #include "bench_judge.h"
-#include "bench_progress.h"
 #include "bench_time.h"
 #include "commands.h"
 #include "json.h"
+#include "progress.h"
 #include "report.h"
 
 enum { TURNS = 15, GROUP = 3, DEVICES = 2 * GROUP };
@@ -197,10 +197,10 @@ int bench_tuned_run(const bench_plan *plan, const device_choice *wanted, const b
   int exit_code = open_devices(&two, wanted), timed = 0;
   for (int i = 0; i < count && exit_code == EXIT_DONE; i++) {
     if (rows[i]->rows == 0) continue;  // rows without a size time recording and launching, which is not tuned
-    bench_progress("%d of %d: %s", i + 1, count, rows[i]->name);
+    progress_show("%d of %d: %s", i + 1, count, rows[i]->name);
     time_row(&two, &all, wanted, rows[i], &results[timed++]);
   }
-  bench_progress_end();
+  progress_end();
   if (exit_code == EXIT_DONE && as_json) write_json(results, timed);
   else if (exit_code == EXIT_DONE) exit_code = print_rows(results, timed);
   if (exit_code == EXIT_DONE) exit_code = judge(results, timed);

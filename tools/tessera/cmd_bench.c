@@ -9,7 +9,6 @@
 
 #include "bench_compare.h"
 #include "bench_measure.h"
-#include "bench_progress.h"
 #include "bench_time.h"
 #include "bench_tuned.h"
 #include "commands.h"
@@ -18,6 +17,7 @@
 #include "json.h"
 #include "pattern.h"
 #include "profile_option.h"
+#include "progress.h"
 #include "report.h"
 
 static const char name[] = "bench";
@@ -293,10 +293,10 @@ static int measure_and_show(const bench_plan *plan, bench_limits *limits, const 
   bench_result *results = calloc((size_t)count, sizeof *results);
   if (!results) return report_no_memory();
   for (int i = 0; i < count; i++) {
-    bench_progress("%d of %d: %s", i + 1, count, rows[i]->name);
+    progress_show("%d of %d: %s", i + 1, count, rows[i]->name);
     bench_measure(plan, rows[i], limits, &results[i]);
   }
-  bench_progress_end();
+  progress_end();
   if (as_json) write_json(limits, &info, results, count);
   else exit_code = print_results(limits, &info, results, count);
   if (exit_code == EXIT_DONE) exit_code = judge(results, count);

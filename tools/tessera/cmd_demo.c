@@ -6,7 +6,6 @@
 #include <string.h>
 #include <tessera/tessera.h>
 
-#include "bench_progress.h"
 #include "commands.h"
 #include "demo_result.h"
 #include "demo_sheet.h"
@@ -16,6 +15,7 @@
 #include "image.h"
 #include "interrupt.h"
 #include "profile_option.h"
+#include "progress.h"
 #include "report.h"
 #include "size.h"
 
@@ -152,7 +152,7 @@ static bool attempt(demo_result *result, int visit, const demo_budget *budget, t
   } else {
     snprintf(t->message, sizeof t->message, "%s", tsr_last_error());
   }
-  bench_progress_end();
+  progress_end();
   tsr_device_release(device);
   return t->end != DEMO_FAILED;
 }
@@ -221,12 +221,12 @@ static void visit_all(demo_result *result, const demo_reference *reference, cons
         snprintf(v->message, sizeof v->message, "skipped: %s; 'tessera demo --device %s' runs it alone",
                  interrupt_is_noted() ? "interrupted" : "the time is over", place);
       } else {
-        if (is_talkative()) bench_progress("%s: running both networks", place);
+        if (is_talkative()) progress_show("%s: running both networks", place);
         demo_visit_run(reference, v);
       }
     }
   }
-  bench_progress_end();
+  progress_end();
 }
 
 static void skip_all(demo_result *result) {

@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <tessera/tessera.h>
 
-#include "bench_progress.h"
 #include "bench_rows.h"
 #include "commands.h"
 #include "device_choice.h"
 #include "interrupt.h"
 #include "json.h"
 #include "pattern.h"
+#include "progress.h"
 #include "report.h"
 
 static const char name[] = "tune";
@@ -126,14 +126,14 @@ static int tune_all(tsr_device *device) {
     if (!is_asked_for(row)) continue;
     int64_t rows = row->rows, cols = row->cols;
     for (int size = 0; size < SIZES && rows > 0 && !interrupt_is_noted(); size++) {
-      bench_progress("%d of %d: %s %lld x %lld", done + 1, chosen, row->name, (long long)rows, (long long)cols);
+      progress_show("%d of %d: %s %lld x %lld", done + 1, chosen, row->name, (long long)rows, (long long)cols);
       for (int d = 0; d < DTYPES; d++) tune_row(row, device, dtypes[d], rows, cols);
       rows = rows > SMALLER ? rows / SMALLER : rows;
       cols = cols > SMALLER ? cols / SMALLER : cols;
     }
     done++;
   }
-  bench_progress_end();
+  progress_end();
   return interrupt_is_noted() ? EXIT_INTERRUPTED : EXIT_DONE;
 }
 

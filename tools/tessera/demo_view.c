@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench_progress.h"
 #include "bench_time.h"
 #include "digits.h"
+#include "progress.h"
 #include "term.h"
 
 enum { BAR = 32, SHOWN_MOST = 8, WIDE = DIGITS_SIDE / 2, HIGH = DIGITS_SIDE / 4, GAP = 2 };
@@ -22,13 +22,13 @@ void demo_view_step(const demo_training *training, int steps) {
   memset(bar, '.', BAR);
   memset(bar, '#', (size_t)full);
   bar[BAR] = '\0';
-  bench_progress("[%s] step %d of %d  loss %.4f", bar, training->step_count, steps,
-                 (double)training->losses[training->step_count - 1]);
+  progress_show("[%s] step %d of %d  loss %.4f", bar, training->step_count, steps,
+                (double)training->losses[training->step_count - 1]);
 }
 
 void demo_view_epoch(const demo_training *training, int steps) {
   const demo_epoch *epoch = &training->epochs[training->epoch_count - 1];
-  bench_progress_end();
+  progress_end();
   printf("epoch %d/%d  loss %.4f  %6.2f %% of %d unseen digits  %5.1f s\n", training->epoch_count,
          (steps + DEMO_BATCHES - 1) / DEMO_BATCHES, epoch->loss, 100 * epoch->accuracy, epoch->tried, epoch->seconds);
   fflush(stdout);
