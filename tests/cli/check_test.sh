@@ -58,11 +58,31 @@ json "it['devices'][0]['failures'] == [] and it['devices'][0]['failed'] == 0"
 json "it['devices'][0]['operators'][0]['name'] == 'exp' and it['devices'][0]['operators'][0]['worst']['unit'] == 'ULP'"
 json "0 < it['devices'][0]['operators'][0]['worst']['share'] <= 1"
 
-claim "the summary ends with the counts and the seed, and shows no progress in a pipe"
+claim "the summary ends with the counts and the seed, and a short run shows no progress in a pipe"
 expect 0 check --backend cpu --op 'sigmoid' --dtype f32 --seed 3
 has "$out" "0 failed"
 has "$out" "seed 3"
 lacks "$out" $'\r'
+is_empty "$err" "standard error"
+
+claim "a run that is ended by timeout(1) says what it found until then: exit code 130"
+code=0
+export OCL_ICD_VENDORS=/nonexistent VK_ICD_FILENAMES=/nonexistent # devices that are not checked need no time
+timeout --preserve-status 3 "$TSR_TEST_PROGRAM" check --backend cpu --json >"$work/out" 2>"$work/err" || code=$?
+[[ $code -eq 130 ]] || fail "the exit code is $code"
+json "it['ok'] is False and it['devices'][0]['interrupted'] is True and it['devices'][0]['failed'] == 0"
+json "it['devices'][0]['passed'] > 0 and len(it['devices'][0]['operators']) < 100"
+
+claim "a long run tells every five seconds how far it is, on standard error"
+code=0
+timeout --preserve-status 7 "$TSR_TEST_PROGRAM" check --backend cpu >"$work/out" 2>"$work/err" || code=$?
+out=$(<"$work/out")
+err=$(<"$work/err")
+[[ $code -eq 130 ]] || fail "the exit code is $code"
+[[ $err =~ ^"cpu:0: "[0-9]+" cases, 0 failed, operator "[0-9]+" of "[0-9]+": "[a-z0-9_]+/.*", "[0-9]+" s"$ ]] || fail "these are not the messages"
+[[ $out =~ "interrupted: "[0-9]+" of "[0-9]+" operators were reached" ]] || fail "the summary does not say so"
+has "$out" " 0 failed"
+unset OCL_ICD_VENDORS VK_ICD_FILENAMES
 
 claim "a sample is repeatable, smaller than the whole, other for another seed, and leaves no operator out"
 expect 0 check --backend cpu --quick --sample 50 --json
@@ -143,3 +163,7 @@ has "$out" "0 failed"
 claim "a wrong gradient is found, and the command that repeats it has --grad"
 TESSERA_FAULTS=launch:3 expect 1 check --grad --backend cpu --op exp/f64/odd
 has "$out" "tessera check --grad --device cpu:0 --seed 1 --op 'exp/f64/odd'"
+
+claim "on a terminal one line shows the progress, and is removed"
+on_terminal "stty cols 60; TERM=xterm '$TSR_TEST_PROGRAM' check --backend cpu --op sum,prod,softmax,sort"
+[[ $out == *$'\r\x1b[Kcpu:0: '*" cases, 0 failed, operator "[1-4]" of 4: "*$'\r\x1b[K'* ]] || fail "there is no such line"

@@ -137,15 +137,15 @@ def run_claims(*claims, **options):
 
 def check(browser, *args, **options):
     """Runs `tessera check` in the page, as JSON: the exit code and what it says of the first device."""
-    code, lines = browser.run("""
-        const {runProgram} = await import('/program.js'), lines = [];
-        const take = line => lines.push(line);
-        return [await runProgram(['check', '--json', ...args[0]], {stdout: take, stderr: take, ...args[1]}), lines];
+    code, lines, messages = browser.run("""
+        const {runProgram} = await import('/program.js'), lines = [], messages = [];
+        const sinks = {stdout: line => lines.push(line), stderr: line => messages.push(line)};
+        return [await runProgram(['check', '--json', ...args[0]], {...sinks, ...args[1]}), lines, messages];
     """, list(args), options)
     try:
         return code, json.loads("\n".join(lines))["devices"][0]
     except (ValueError, IndexError, KeyError):
-        sys.exit("tessera check ended with %s and said:\n%s" % (code, "\n".join(lines[-20:])))
+        sys.exit("tessera check ended with %s and said:\n%s" % (code, "\n".join(lines[-20:] + messages[-20:])))
 
 
 def all_cases_pass(browser, *args, **options):

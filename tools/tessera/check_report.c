@@ -88,6 +88,10 @@ int check_print(const check_run *run, double seconds) {
               " in known gaps, seed %" PRIu64 ", %.1f s",
               run->backend, run->index, total.passed, total.cases, total.failed, total.gaps, run->options->seed,
               seconds);
+  if (run->is_interrupted) {
+    report_text("interrupted: %d of %d operators were reached, the last one perhaps not with all of its cases",
+                run->op_number, run->op_count);
+  }
   return exit_code;
 }
 
@@ -146,6 +150,7 @@ void check_write(json_writer *json, const check_run *run, double seconds) {
   json_int(json, "index", run->index);
   json_text(json, "name", is_known ? info.name : NULL);
   json_bool(json, "ok", check_has_passed(run));
+  json_bool(json, "interrupted", run->is_interrupted);
   json_real(json, "seconds", seconds);
   write_tally(json, &run->total);
   json_begin_array(json, "operators");

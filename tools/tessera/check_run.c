@@ -11,9 +11,12 @@
 
 #include "bench_time.h"
 #include "check_grad.h"
+#include "check_progress.h"
 #include "commands.h"
 #include "device_choice.h"
+#include "interrupt.h"
 #include "pattern.h"
+#include "progress.h"
 #include "report.h"
 #include "term.h"
 
@@ -59,24 +62,6 @@ static uint64_t hash_text(const char *text) {
   uint64_t hash = UINT64_C(0xCBF29CE484222325);
   for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
   return scramble(hash);
-}
-
-// --- Progress ---------------------------------------------------------------------------------------------------------
-
-static void clear_progress(const check_run *run) {
-  if (run->options->shows_progress) printf("\r%*s\r", term_columns() - 1, "");
-}
-
-static void show_progress(check_run *run) {
-  if (!run->options->shows_progress) return;
-  double now = bench_now_ns() * 1e-9;
-  if (now - run->last_progress < 0.1) return;
-  run->last_progress = now;
-  char text[256];
-  snprintf(text, sizeof text, "%s:%d: %" PRId64 " cases, %" PRId64 " failed  %s", run->backend, run->index,
-           run->total.cases, run->total.failed, run->id);
-  printf("\r%-*.*s", term_columns() - 1, term_columns() - 1, text);
-  fflush(stdout);
 }
 
 // --- Cases ------------------------------------------------------------------------------------------------------------
@@ -127,6 +112,7 @@ static bool is_asked_for(const check_run *run, bool *out_is_named) {
 static bool is_chosen(check_run *run, check_weight weight) {
   bool is_named = false;
   if (run->repeated) return strcmp(run->id, run->repeated) == 0;
+  if (interrupt_is_noted()) return false;
   return is_asked_for(run, &is_named) && (is_named || is_kept(run, weight)) && is_sampled(run);
 }
 
@@ -144,7 +130,7 @@ bool check_begin(check_run *run, check_weight weight, const char *format, ...) {
   run->random = scramble(run->options->seed) ^ hash_text(run->id);
   run->scope = tsr_scope_begin(run->device);
   if (run->grad) check_grad_begin(run);
-  show_progress(run);
+  check_progress_show(run);
   return true;
 }
 
@@ -161,7 +147,7 @@ void check_note(check_run *run, const char *format, ...) {
 static void print_failure(check_run *run, const check_failure *failure) {
   enum { MOST = 25 };
   if (run->options->is_quiet || run->total.failed > MOST + 1) return;
-  clear_progress(run);
+  progress_end();
   if (run->total.failed == MOST + 1) {
     printf("… more failures; --json lists them all\n");
   } else {
@@ -170,6 +156,7 @@ static void print_failure(check_run *run, const check_failure *failure) {
            term_begin(TERM_BAD, colour), term_end(TERM_BAD, colour), failure->id, failure->inputs, failure->message,
            run->options->is_grad ? " --grad" : "", run->backend, run->index, run->options->seed, failure->id);
   }
+  fflush(stdout);  // a run that is killed has then said so
 }
 
 static void keep_failure(check_run *run) {
@@ -507,6 +494,7 @@ static bool init(check_run *run) {
   run->gap_passed = calloc((size_t)check_gap_count + 1, sizeof *run->gap_passed);
   run->last_failure = &run->failures;
   run->is_eager = runs_when_recorded(run->device);
+  run->begin_ns = run->shown_ns = bench_now_ns();
   return run->tallies && run->gap_failed && run->gap_passed;
 }
 
@@ -563,10 +551,14 @@ bool check_run_all(check_run *run) {
   check_grad grad = {0};
   if (!init(run)) return false;
   if (run->options->is_grad) run->grad = &grad;
-  for (int i = 0; i < check_op_count(); i++) {
-    if (check_means(run->options->pattern, check_op_at(i))) run_op(run, check_op_at(i), &run->tallies[i]);
+  for (int i = 0; i < check_op_count(); i++) run->op_count += check_means(run->options->pattern, check_op_at(i));
+  for (int i = 0; i < check_op_count() && !interrupt_is_noted(); i++) {
+    if (!check_means(run->options->pattern, check_op_at(i))) continue;
+    run->op_number++;
+    run_op(run, check_op_at(i), &run->tallies[i]);
   }
-  clear_progress(run);
+  progress_end();
+  run->is_interrupted = interrupt_is_noted();
   run->grad = NULL;
   return true;
 }
@@ -586,7 +578,8 @@ void check_run_deinit(check_run *run) {
 // Only a complete run can tell, since some of a gap's cases may pass.
 bool check_gap_is_stale(const check_run *run, int gap) {
   const check_options *options = run->options;
-  bool is_whole = !options->pattern && options->dtype == TSR_DTYPE_COUNT && options->sample == 1 && options->parts == 1;
+  bool is_whole = !run->is_interrupted && !options->pattern && options->dtype == TSR_DTYPE_COUNT &&
+                  options->sample == 1 && options->parts == 1;
   return is_whole && run->gap_passed[gap] > 0 && run->gap_failed[gap] == 0;
 }
 
@@ -594,5 +587,5 @@ bool check_has_passed(const check_run *run) {
   for (int i = 0; i < check_gap_count; i++) {
     if (check_gap_is_stale(run, i)) return false;
   }
-  return run->total.failed == 0;
+  return run->total.failed == 0 && !run->is_interrupted;
 }

@@ -10,9 +10,8 @@
 typedef struct check_options {
   uint64_t seed;
   check_level level;
-  const char *pattern;  // for an operator, or for "operator/dtype/case"; NULL: all
-  tsr_dtype dtype;      // TSR_DTYPE_COUNT: all
-  bool shows_progress;
+  const char *pattern;   // for an operator, or for "operator/dtype/case"; NULL: all
+  tsr_dtype dtype;       // TSR_DTYPE_COUNT: all
   uint64_t sample;       // one case in this many, and at least one per operator; 1: all
   uint64_t part, parts;  // of the remaining cases, every parts-th one, beginning with the part-th; 1 of 1: all
   bool is_quiet;         // failures are not printed immediately
@@ -55,6 +54,7 @@ struct check_run {
   bool is_eager;     // the device runs each operator when it is recorded
 
   const check_op *op;
+  int op_number, op_count;  // of the operators that --op selects: which one this is, from 1 on, and how many there are
   tsr_dtype dtype;
   check_tally *tally;  // of the current operator
 
@@ -84,7 +84,9 @@ struct check_run {
   check_tally total;
   check_failure *failures, **last_failure;
   int64_t *gap_failed, *gap_passed;  // per gap
-  double last_progress;
+  bool is_interrupted;               // the user ended it before all cases had run
+
+  double begin_ns, shown_ns;  // when the run began, and when check_progress last printed
 };
 
 // Runs the cases of all operators. False: memory is out.

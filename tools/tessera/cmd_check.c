@@ -8,6 +8,7 @@
 #include "check_report.h"
 #include "commands.h"
 #include "device_choice.h"
+#include "interrupt.h"
 #include "profile_option.h"
 #include "report.h"
 
@@ -65,6 +66,7 @@ static int check_one(choice *chosen, const char *name, int index) {
   double seconds = (bench_now_ns() - start) * 1e-9;
   if (exit_code == EXIT_DONE && chosen->json) check_write(chosen->json, &run, seconds);
   if (exit_code == EXIT_DONE && !chosen->json) exit_code = check_print(&run, seconds);
+  if (exit_code == EXIT_DONE && run.is_interrupted) exit_code = EXIT_INTERRUPTED;
   if (exit_code == EXIT_DONE && !check_has_passed(&run)) chosen->has_failed = true;
   tsr_device_release(run.device);
   check_run_deinit(&run);
@@ -165,7 +167,6 @@ static bool read_choice(choice *chosen) {
                                     .is_grad = is_grad};
   if (!read_part(&chosen->options.part, &chosen->options.parts)) return false;
   chosen->options.level = is_large ? CHECK_LARGE : is_quick ? CHECK_QUICK : CHECK_USUAL;
-  chosen->options.shows_progress = !as_json && term_is_terminal() && term_columns() > 1;
   if (device_choice_read(&wanted, "check") != EXIT_DONE) return false;
   if (dtype_name && tsr_dtype_parse(dtype_name, &chosen->options.dtype) != TSR_OK) {
     report_usage("check", "%s", tsr_last_error());
@@ -184,6 +185,7 @@ static int run(int argument_count, char **arguments) {
   if (!read_choice(&chosen)) return EXIT_USAGE;
   if (wants_list) return run_list();
   tsr_discovery *found = NULL;
+  interrupt_catch();
   if (tsr_discover(&found) != TSR_OK) return report_error();
   int exit_code = device_choice_check(&wanted, found);
   if (exit_code == EXIT_DONE) exit_code = as_json ? run_json(&chosen, found) : check_chosen(&chosen, found);
@@ -206,7 +208,11 @@ const tool_command command_check = {
              "\n"
              "Inputs are random and repeatable: they depend on the seed and on the name of the case. A failure "
              "shows the command that repeats just it. The exit code is 1 if any case fails, or if a gap that is "
-             "listed as known passes.",
+             "listed as known passes.\n"
+             "\n"
+             "While it runs, a line on standard error says how far it is: on a terminal it is replaced, elsewhere "
+             "there is one every five seconds. Ctrl-C and SIGTERM, as of timeout(1), end the run after the current "
+             "case, with the results until then; the exit code is then 130.",
          .options = options,
          .option_count = sizeof options / sizeof options[0],
          .example = "tessera check --device cpu --op 'soft*'\ntessera check --op add/f32/transposed --seed 7"},

@@ -15,7 +15,7 @@
   X(USAGE, 2, "the command line is wrong")                                                     \
   X(ERROR, 3, "an error in Tessera, or a file or output that could not be read or written")    \
   X(NO_DEVICE, 4, "a usable device is needed and there is none")                               \
-  X(INTERRUPTED, 130, "Ctrl-C, after which the command ended in order")
+  X(INTERRUPTED, 130, "Ctrl-C or SIGTERM, after which the command ended in order")
 
 enum {
 #define EXIT_X(name, number, text) EXIT_##name = number,

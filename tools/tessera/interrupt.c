@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ctrl-C as a request to end in order.
+// Ctrl-C and SIGTERM as requests to end in order.
 #include "interrupt.h"
 
 #if defined(__wasm__)  // a page has no signals
@@ -9,16 +9,58 @@ bool interrupt_is_noted(void) { return false; }
 #else
 #include <signal.h>
 
-static volatile sig_atomic_t is_noted;
+#include "bench_time.h"
 
-static void note(int number) {
-  is_noted = 1;
+enum { END_SECONDS = 10 };  // what a command may still take after SIGTERM
+#define ONE_REQUEST_NS 1e8
+
+static volatile sig_atomic_t is_noted;
+static double first_ns;  // only the handler uses it
+
+static void end_by(int number) {
   signal(number, SIG_DFL);
+  raise(number);
 }
 
-// If Ctrl-C is ignored already, as in a program that was started in the background, it stays ignored.
+#if defined(_WIN32)  // it has no SIGTERM from outside
+static void set_limit(int number) { (void)number; }
+#else
+#include <unistd.h>
+
+static void end_late(int number) {
+  (void)number;
+  end_by(SIGTERM);
+}
+
+// Whoever sends SIGTERM does not wait for ever, as for a device that hangs.
+static void set_limit(int number) {
+  if (number != SIGTERM) return;
+  signal(SIGALRM, end_late);
+  alarm(END_SECONDS);
+}
+#endif
+
+static void note(int number) {
+  // clock_gettime may be called in a handler; Windows calls handlers on a thread of their own.
+  double now = bench_now_ns();  // NOLINT(bugprone-signal-handler)
+  if (is_noted && now - first_ns > ONE_REQUEST_NS) {
+    end_by(number);
+    return;
+  }
+  if (!is_noted) first_ns = now;
+  is_noted = 1;
+  signal(number, note);  // Windows has reset it
+  set_limit(number);
+}
+
+// A signal that is ignored already, as Ctrl-C in a program that was started in the background, stays ignored.
+static void catch_one(int number) {
+  if (signal(number, note) == SIG_IGN) signal(number, SIG_IGN);
+}
+
 void interrupt_catch(void) {
-  if (signal(SIGINT, note) == SIG_IGN) signal(SIGINT, SIG_IGN);
+  catch_one(SIGINT);
+  catch_one(SIGTERM);
 }
 
 bool interrupt_is_noted(void) { return is_noted != 0; }
