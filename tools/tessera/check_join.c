@@ -43,8 +43,49 @@ static void run_concat_case(check_run *run, tsr_dtype dtype, tsr_dtype other, co
   check_result(run, tsr_concat(parts, 3, c->axis), check_expect_each(run, result, m.shape, concat_element, &m));
 }
 
+// Inputs of a case of many: more than the kernels of any backend take at once.
+enum { MANY = 19 };
+
+typedef struct many {
+  const check_tensor *x[MANY];
+  int axis;
+} many;
+
+static check_value many_element(const void *context, const int64_t *index) {
+  const many *m = context;
+  int64_t place[TSR_MAX_RANK];
+  memcpy(place, index, sizeof place);
+  int part = 0;
+  while (place[m->axis] >= m->x[part]->shape.dims[m->axis]) place[m->axis] -= m->x[part++]->shape.dims[m->axis];
+  return at(m->x[part], place);
+}
+
+// Joins MANY matrices along the axis. Number i has sizes[0] * (i % sizes[1]) elements along it, sizes[0] if sizes[1] is 1, and sizes[2] along the other.
+static void run_concat_many(check_run *run, tsr_dtype dtype, int axis, const int64_t sizes[3], check_view view) {
+  many m = {.axis = axis};
+  tsr_tensor *parts[MANY];
+  tsr_shape shape = TSR_SHAPE(sizes[2], sizes[2]);
+  int64_t all = 0;
+  for (int i = 0; i < MANY; i++) {
+    shape.dims[axis] = sizes[0] * (i % sizes[1] + (sizes[1] == 1));
+    all += shape.dims[axis];
+    m.x[i] = check_input(run, dtype, shape, view, CHECK_ANY);
+    parts[i] = m.x[i]->tensor;
+  }
+  shape.dims[axis] = all;
+  check_result(run, tsr_concat(parts, MANY, axis), check_expect_each(run, dtype, shape, many_element, &m));
+}
+
 void check_concat(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
+  for (int axis = 0; axis < 2; axis++) {
+    if (check_begin(run, CHECK_OFTEN, "many-even/%d", axis))
+      run_concat_many(run, dtype, axis, (int64_t[]){8, 1, 12}, CHECK_PLAIN);
+    if (check_begin(run, CHECK_HEAVY, "many-odd/%d", axis))
+      run_concat_many(run, dtype, axis, (int64_t[]){1, 6, 7}, CHECK_PLAIN);
+    if (check_begin(run, CHECK_HEAVY, "many-steps/%d", axis))
+      run_concat_many(run, dtype, axis, (int64_t[]){4, 3, 8}, CHECK_SLICED);
+  }
   for (int i = 0; i < check_axis_case_count; i++) {
     const check_axis_case *c = &check_axis_cases[i];
     if (check_begin(run, c->weight, "%s", c->name)) run_concat_case(run, dtype, dtype, c);
