@@ -93,6 +93,30 @@ static void extremes_have_indices(tsr_device *device) {
 }
 TEST(rows_of_infinities_have_a_largest_element) { test_on_every_device(extremes_have_indices); }
 
+// Lines with and without NaN and ties, of all kinds as above; rows from the second element on begin within a quad.
+static void first_extremes_agree(tsr_device *device) {
+  static const int64_t shapes[][3] = {{700, 40, 1}, {9, 5000, 1},  {1, 70001, 1}, {5000, 16, 0},
+                                      {90, 9, 0},   {40, 1500, 0}, {9, 7000, 0},  {7000, 3, 1}};
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    int64_t rows = shapes[i][0], n = shapes[i][1];
+    int axis = (int)shapes[i][2];
+    tsr_tensor *there = numbers(device, rows, n), *here = numbers(cpu, rows, n);
+    for (int k = 0; k < 3; k++) {
+      check_as_on_cpu("argmax", tsr_argmax(there, &axis, 1, false), tsr_argmax(here, &axis, 1, false));
+      check_as_on_cpu("argmin", tsr_argmin(there, &axis, 1, false), tsr_argmin(here, &axis, 1, false));
+      there = k ? tsr_slice(tsr_cast(there, TSR_F32), 1, 1, n, 1) : tsr_cast(there, TSR_BF16);
+      here = k ? tsr_slice(tsr_cast(here, TSR_F32), 1, 1, n, 1) : tsr_cast(here, TSR_BF16);
+    }
+  }
+  tsr_scope_end(other);
+  tsr_scope_end(scope);
+  tsr_device_release(cpu);
+}
+TEST(first_extremes_of_lines_with_nan_are_the_same_on_every_device) { test_on_every_device(first_extremes_agree); }
+
 // Whole numbers, whose running sums are exact in every order; those of bf16 are rounded from f32 on every device.
 static void check_scan(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, tsr_shape shape, int axis) {
   tsr_tensor *sums[2];

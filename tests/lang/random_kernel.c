@@ -320,9 +320,9 @@ static void put_integer(generator *g, int type, int depth) {
   }
 }
 
-// loose_max promises nothing for NaN, nor which zero it returns: its operands come from integers.
-static void put_loose_max(generator *g, int type, int depth) {
-  put(g, "loose_max(%s(", type_names[type]);
+// loose_max and loose_less promise nothing for NaN, the first not which zero it returns either: their operands come from integers.
+static void put_loose(generator *g, const char *function, int type, int depth) {
+  put(g, "%s(%s(", function, type_names[type]);
   put_expr(g, I32, depth - 1);
   put(g, "), %s(", type_names[type]);
   put_expr(g, I32, depth - 1);
@@ -344,7 +344,7 @@ static void put_float(generator *g, int type, int depth) {
       put_call1(g, calls[below(g, 8)], type, depth);
       break;
     case 5:
-      if (below(g, 3) == 0) put_loose_max(g, type, depth);
+      if (below(g, 3) == 0) put_loose(g, "loose_max", type, depth);
       else put_call2(g, below(g, 2) ? "min" : "max", type, depth);
       break;
     case 6:
@@ -396,7 +396,8 @@ static void put_bool(generator *g, int depth) {
       put_binary(g, BOOL, logic[below(g, 7)], BOOL, BOOL, depth);
       break;
     case 4:
-      put_call1(g, tests[below(g, 3)], F32, depth);
+      if (below(g, 4) == 0) put_loose(g, "loose_less", F32, depth);
+      else put_call1(g, tests[below(g, 3)], F32, depth);
       break;
     case 5:
       put_call1(g, below(g, 2) ? "!" : "bool", BOOL, depth);

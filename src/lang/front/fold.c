@@ -209,6 +209,7 @@ static bool fold_test(tsri_ir_op op, double a, double b, uint64_t *out) {
       *out = !(a == b);
       return true;
     case TSRI_OP_LT:
+    case TSRI_OP_LOOSE_LESS:
       *out = a < b;
       return true;
     case TSRI_OP_LE:

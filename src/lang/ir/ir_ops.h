@@ -75,6 +75,7 @@
   X(POW, "pow", 2, FLOAT, false, "as C's pow, also for a negative base and a whole exponent; pow(x, 0) is 1")     \
   X(FMA, "fma", 3, FLOAT, false, "a * b + c rounded once")                                                        \
   X(ISNAN, "isnan", 1, TEST, false, "decided by the bits")                                                        \
+  X(LOOSE_LESS, "loose_less", 2, TEST, false, "a < b; any result if one of them is NaN")                          \
   X(ISINF, "isinf", 1, TEST, false, "decided by the bits")                                                        \
   X(ISFINITE, "isfinite", 1, TEST, false, "decided by the bits")                                                  \
   X(POPCOUNT, "popcount", 1, INT, false, "number of 1 bits")                                                      \

@@ -215,6 +215,8 @@ REF uint64_t ref_float_op(uint8_t op, uint8_t dtype, uint64_t a, uint64_t b, uin
       return is_f32 ? from_f32(fmaf(as_f32(a), as_f32(b), as_f32(c))) : from_f64(fma(x, y, z));
     case TSRI_OP_ISNAN:
       return x != x;
+    case TSRI_OP_LOOSE_LESS:
+      return x < y;
     case TSRI_OP_ISINF:
       return fabs(x) == INFINITY;
     case TSRI_OP_ISFINITE:

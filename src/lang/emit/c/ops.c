@@ -39,6 +39,7 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_SHL] = {.i = "tsr_shl_$t($a, $b)", .u = "($a << ($b & $w))"},
     [TSRI_OP_SHR] = {.i = "($a >> ($b & $w))", .u = "($a >> ($b & $w))"},
     [TSRI_OP_LOOSE_MAX] = {.f = "fmax$f($a, $b)"},
+    [TSRI_OP_LOOSE_LESS] = {.f = "($a < $b)"},
     [TSRI_OP_ABS] = {.f = "fabs$f($a)"},
     [TSRI_OP_FLOOR] = {.f = EXACT},
     [TSRI_OP_CEIL] = {.f = EXACT},

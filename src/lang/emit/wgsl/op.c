@@ -55,6 +55,7 @@ static const patterns_by_type patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_MIN] = SAME("min($a, $b)", "iu"),  // of floats: relaxed ones
     [TSRI_OP_MAX] = SAME("max($a, $b)", "iu"),
     [TSRI_OP_LOOSE_MAX] = FLOATS("max($a, $b)"),
+    [TSRI_OP_LOOSE_LESS] = FLOATS("($a < $b)"),
     [TSRI_OP_ABS] = {.i = "abs($a)", .native = "i"},
     [TSRI_OP_SIGN] = {.i = "sign($a)", .native = "i"},
     [TSRI_OP_FLOOR] = FLOATS("floor($a)"),
