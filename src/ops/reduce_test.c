@@ -202,6 +202,36 @@ static void check_negated(tsr_device *device) {
 
 TEST(least_and_most_of_negated_integers) { test_on_every_device(check_negated); }
 
+// --- Short rows of 16 bits ---------------------------------------------------------------------------------------------
+
+// An odd number of rows, each shared by a few items; an operator after the sum reads an element for each row. All sums are whole numbers that bf16 and f16 have.
+static void check_short_rows(tsr_device *device) {
+  enum { ROWS = 1001, MOST_COLUMNS = 40 };
+  static float numbers[ROWS * MOST_COLUMNS], more[ROWS], sums[ROWS];
+  static uint16_t halves[ROWS];
+  static const int lengths[] = {8, 20, 32, MOST_COLUMNS};
+  static const tsr_dtype dtypes[] = {TSR_BF16, TSR_F16};
+  if (!test_device_computes(device)) return;
+  tsr_scope *scope = tsr_scope_begin(device);
+  for (int i = 0; i < ROWS * MOST_COLUMNS; i++) numbers[i] = (float)(i * 37 % 13 - 6);
+  for (int i = 0; i < ROWS; i++) more[i] = (float)(i % 7);
+  for (int k = 0; k < 8; k++) {
+    int n = lengths[k / 2];
+    tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(ROWS, n), numbers, sizeof(float) * ROWS * (size_t)n);
+    tsr_tensor *after = tsr_from_data(device, TSR_F32, TSR_SHAPE(ROWS), more, sizeof more);
+    tsr_tensor *sum = tsr_sum(tsr_cast(x, dtypes[k % 2]), TSR_AXES(1), false);
+    CHECK_OK(tsr_read(tsr_add(sum, tsr_cast(after, dtypes[k % 2])), halves, sizeof halves));
+    CHECK_OK(tsr_convert(TSR_F32, sums, dtypes[k % 2], halves, ROWS));
+    for (int i = 0; i < ROWS; i++) {
+      float wanted = more[i];
+      for (int j = 0; j < n; j++) wanted += numbers[i * n + j];
+      CHECK(sums[i] == wanted);
+    }
+  }
+  tsr_scope_end(scope);
+}
+TEST(short_rows_of_16_bits) { test_on_every_device(check_short_rows); }
+
 // --- Long rows that begin at any element ------------------------------------------------------------------------------
 
 enum { LONG_ROWS = 5, LONG = 2307, MOST_SKIPPED = 5 };
