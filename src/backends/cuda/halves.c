@@ -43,8 +43,9 @@ static int64_t inner_of(const cuda_product *p) { return p->a.is_transposed ? p->
 static bool is_a_turned(const cuda_product *p) { return p->b.is_transposed; }
 static bool is_b_turned(const cuda_product *p) { return !p->a.is_transposed; }
 
-// The kernel reads f32 with elements along n next to each other only as its a, so it then computes the transposed product: rows of the tiles are columns of y.
-static bool is_exchanged(const cuda_product *p) { return p->dtype == TSR_F32 && is_b_turned(p); }
+// The matrix units read TF32 from shared memory only with elements along k next to each other; elements in the other order go through registers, which only the kernel's a can. So if that is the order of b alone, the kernel computes the
+// transposed product: rows of the tiles are columns of y. If it is the order of both, the kernel turns b in shared memory, which takes longer.
+static bool is_exchanged(const cuda_product *p) { return p->dtype == TSR_F32 && is_b_turned(p) && !is_a_turned(p); }
 static int64_t rows_of(const cuda_product *p) { return is_exchanged(p) ? p->d.rows : p->d.cols; }
 static int64_t columns_of(const cuda_product *p) { return is_exchanged(p) ? p->d.cols : p->d.rows; }
 
@@ -103,10 +104,9 @@ static bool has_quads(const cuda_matrix *matrix, size_t element_bytes, uint32_t 
          matrix->batch_stride % QUAD == 0;
 }
 
-// Whether the matrix units multiply the dtype. They read TF32 from shared memory only with elements along k next to each other, and from registers in any order, which are only for one of the factors.
+// Whether the matrix units multiply the dtype.
 static bool has_kind(const cuda_device *device, const cuda_product *p) {
-  if (p->dtype == TSR_F32) return device->allows_tf32 && !(is_a_turned(p) && is_b_turned(p));
-  return p->dtype == TSR_F16 || p->dtype == TSR_BF16;
+  return p->dtype == TSR_F32 ? device->allows_tf32 : p->dtype == TSR_F16 || p->dtype == TSR_BF16;
 }
 
 bool tsri_cuda_halves_take(const cuda_device *device, const cuda_product *p) {

@@ -7,13 +7,13 @@
 // The results of a tile, rounded to 16 bits, stay in registers, too, and are stored while the next tile is being multiplied (IS_LATE): all work-groups end their tiles at about the same time, and if they stored them at once, they would
 // wait for the memory. Results of f32 find no room in registers and are stored at once.
 //
-// Each slot has two barriers: `full` lets the multiplying warp groups wait for the copies, and `empty` lets the loading item wait until both have multiplied the strip.
+// Each slot has two barriers: `full` lets the multiplying warp groups wait for the copies, and `empty` lets the loading item wait until both have multiplied the strip. If TURNS_B, three warps of the first warp group turn strips of b where they lie, and a barrier `turned` lets the multiplying ones wait for that.
 //
 // CLUSTER work-groups, 1 or more, form a cluster. Either they compute tiles below each other, and need the same strips of b: each copies a part of them to the shared memory of all. Or, with IS_SPLIT, they compute the same tile, and
 // each of them adds up a part of k; then each adds up the sums of all parts, in their order, for a part of the columns. Such a cluster computes one tile only.
 //
 // The host defines KIND (0: f16, 1: bf16, 2: f32), COLUMNS (64, 128 or 256), SLOTS, CLUSTER, IS_SPLIT, ACTIVATION (1: relu, 2: gelu by tanh), HAS_C, and A_TURNED and B_TURNED: 0 if elements along k are neighbours in memory, 1 if
-// elements along m (of a) or n (of b) are. Of f32, only a may be turned; then y may be turned, too (Y_TURNED): elements along m are neighbours in y, c, and what the chain reads, and bias has an element for each row. Lines of such neighbours begin at multiples of 16 bytes. Rows of y and c have a multiple of 4 elements and begin at multiples of the bytes of 4 elements.
+// elements along m (of a) or n (of b) are. If a is turned and of f32, y may be turned, too (Y_TURNED): elements along m are neighbours in y, c, and what the chain reads, and bias has an element for each row. Lines of such neighbours begin at multiples of 16 bytes. Rows of y and c have a multiple of 4 elements and begin at multiples of the bytes of 4 elements.
 //
 // If there is a chain of element-wise operators after the product, the host puts its function before this text, and defines CHAIN_INPUTS, how many tensors the function reads beside the product's element, and
 // CHAIN(x, inputs, y), which calls it for one element.
@@ -37,6 +37,7 @@ typedef uint2 quad;
 #endif
 
 #define IS_HELD (KIND == 2 && A_TURNED)   // items have their elements of a in registers
+#define TURNS_B (KIND == 2 && B_TURNED)   // strips of b are turned in shared memory
 #define SHARERS (IS_SPLIT ? 1 : CLUSTER)  // work-groups that share strips of b
 
 enum {
@@ -53,6 +54,7 @@ enum {
   SLOT_BYTES = A_BYTES + B_BYTES,
   STEPS = 4,                                       // instructions for a strip, of 32 bytes along k each
   A_PIECE = IS_HELD ? 32 : 64,                     // rows of a piece of a: a line of f32
+  B_PIECE = TURNS_B ? 32 : 64,                     // columns of a piece of b
   ENDED = IS_SPLIT ? COLUMNS / CLUSTER : COLUMNS,  // columns whose results the work-group computes
   MOST_CHUNK = LINE_BYTES / ELEMENT_BYTES,
   CHUNK = ENDED < MOST_CHUNK ? ENDED : MOST_CHUNK, // columns that a warp computes and stores at a time
@@ -66,8 +68,9 @@ enum {
   CHUNK_BYTES = (16 * CHUNK / QUAD_LINE) * PITCH,
   IS_LATE = KIND != 2 && !IS_SPLIT,
   HELD = IS_LATE ? CHUNKS : 1,                     // chunks of results in registers
-  LOADING_REGISTERS = 40,
-  MULTIPLYING_REGISTERS = 232,
+  TURNING_WARPS = 3,
+  LOADING_REGISTERS = TURNS_B ? 56 : 40,
+  MULTIPLYING_REGISTERS = TURNS_B ? 224 : 232,
 };
 
 // What the copy engine knows of a matrix (CUtensorMap).
@@ -153,9 +156,15 @@ struct turn {
 };
 
 struct slots {
-  u32 strips, full, empty;  // addresses in shared memory
+  u32 strips, full, empty, turned;  // addresses in shared memory
 
   __device__ __forceinline__ u32 strip(u32 slot) const { return strips + slot * SLOT_BYTES; }
+
+  // Waits until the strips of a slot can be multiplied.
+  __device__ __forceinline__ void wait_for_strips(const turn &now) const {
+    wait_for(full + now.slot * 8, now.parity);
+    if (TURNS_B) wait_for(turned + now.slot * 8, now.parity);
+  }
 };
 
 // --- Tiles --------------------------------------------------------------------------------------------------------------
@@ -216,9 +225,9 @@ __device__ __forceinline__ void copy_to_all(u32 to, const matrix_map *map, int x
       : "memory");
 }
 
-// Copies a strip in pieces of 64 rows or columns, which begin at `first`: all of a, and this work-group's share of b.
+// Copies a strip in pieces of A_PIECE rows or B_PIECE columns: all of a, and this work-group's share of b.
 __device__ __forceinline__ void load_strip(const product &p, const place &at, int k, u32 strip, u32 barrier) {
-  enum { B_PIECES = COLUMNS / PIECE / SHARERS };
+  enum { B_PIECES = COLUMNS / B_PIECE / SHARERS };
   int a_batch = p.a_has_batch ? at.batch : 0, b_batch = p.b_has_batch ? at.batch : 0;
 #pragma unroll
   for (int i = 0; i < ROWS / A_PIECE; i++) {
@@ -227,8 +236,8 @@ __device__ __forceinline__ void load_strip(const product &p, const place &at, in
   }
 #pragma unroll
   for (int i = 0; i < B_PIECES; i++) {
-    int piece = (int)sharer() * B_PIECES + i, column = at.column + piece * PIECE;
-    u32 to = strip + A_BYTES + piece * PIECE_BYTES;
+    int piece = (int)sharer() * B_PIECES + i, column = at.column + piece * B_PIECE;
+    u32 to = strip + A_BYTES + piece * (B_PIECE * LINE_BYTES);
     if (SHARERS == 1) copy(to, &p.b, B_TURNED ? column : k, B_TURNED ? k : column, b_batch, barrier);
     else copy_to_all(to, &p.b, B_TURNED ? column : k, B_TURNED ? k : column, b_batch, barrier);
   }
@@ -266,6 +275,45 @@ __device__ __forceinline__ void get(u32 at, uint2 &x) {
 __device__ __forceinline__ void get(u32 at, uint4 &x) {
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(at) : "memory");
 }
+
+#if TURNS_B
+// Turns strips of b. Its pieces are squares: 32 lines along n become 32 lines along k in the same 4 KB. A square has 8 x 8 blocks of 4 x 4 elements, and block (i, j) goes to where (j, i) was. So the blocks (i, i ^ d) stay together:
+// eight lanes take those of one d, each lane a block, and neither when they read nor when they write do two of them meet in a bank. The copy engine and wgmma both exchange the 16 bytes of line i so (swizzle).
+__device__ __forceinline__ void turn_blocks(u32 square, int d) {
+  int i = threadIdx.x % 8, j = i ^ d;
+  uint4 lines[4];
+#pragma unroll
+  for (int l = 0; l < 4; l++) get(square + (i * 4 + l) * LINE_BYTES + (j ^ (i * 4 + l) % 8) * 16, lines[l]);
+  __syncwarp();
+  u32 to = square + j * 4 * LINE_BYTES;
+  int first = i ^ j % 2 * 4;
+  put(to + first * 16, make_uint4(lines[0].x, lines[1].x, lines[2].x, lines[3].x));
+  put(to + LINE_BYTES + (first ^ 1) * 16, make_uint4(lines[0].y, lines[1].y, lines[2].y, lines[3].y));
+  put(to + 2 * LINE_BYTES + (first ^ 2) * 16, make_uint4(lines[0].z, lines[1].z, lines[2].z, lines[3].z));
+  put(to + 3 * LINE_BYTES + (first ^ 3) * 16, make_uint4(lines[0].w, lines[1].w, lines[2].w, lines[3].w));
+}
+
+__device__ __forceinline__ void turn_all(const product &p, const slots &s) {
+  tiles all(p);
+  share mine(p);
+  turn now;
+  int lane = threadIdx.x % 32;
+  for (int i = all.first(); i < all.count; i += all.hop) {
+    for (int j = 0; j < mine.count; j++) {
+      u32 b = s.strip(now.slot) + A_BYTES;
+      wait_for(s.full + now.slot * 8, now.parity);
+#pragma unroll 1
+      for (int half = threadIdx.x / 32 - 1; half < COLUMNS / B_PIECE * 2; half += TURNING_WARPS) {
+        turn_blocks(b + half / 2 * (B_PIECE * LINE_BYTES), half % 2 * 4 + lane / 8);
+      }
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma reads what was written, and the copy engine writes there next
+      __syncwarp();
+      if (lane == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(s.turned + now.slot * 8) : "memory");
+      now.next();
+    }
+  }
+}
+#endif
 
 // If IS_HELD, lanes 4 i to 4 i + 3 of a warp hold two neighbouring rows of the 32 of a piece of a: this is the first of them. Even warps have rows 0 to 7 and 16 to 23, odd ones the 8 rows after each of these.
 __device__ __forceinline__ int held_row(int i) { return i % 2 * 2 + i / 4 * 4 + i / 2 % 2 * 16; }
@@ -374,8 +422,8 @@ struct factor {
 // Begins to multiply a strip, and to add it to d if ADDS.
 template <bool ADDS>
 __device__ __forceinline__ void multiply(float *d, const factor &a, u32 strip) {
-  u64 b = describe<B_TURNED>(strip + A_BYTES);
-  enum { B_NEXT = (B_TURNED ? 16 * 128 : 32) >> 4 };
+  enum { IS_TURNED = B_TURNED && !TURNS_B, B_NEXT = (IS_TURNED ? 16 * 128 : 32) >> 4 };
+  u64 b = describe<IS_TURNED>(strip + A_BYTES);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
   for (int i = 0; i < STEPS; i++) MULTIPLY(d, a.step(i), b + i * B_NEXT, (u32)(ADDS || i > 0));
@@ -667,7 +715,7 @@ struct multiplier {
   __device__ __forceinline__ multiplier(const slots &s) : s(s), warpgroup(threadIdx.x / 128 - 1), last(0) {}
 
   __device__ __forceinline__ void begin(float *sums) {
-    wait_for(s.full + now.slot * 8, now.parity);
+    s.wait_for_strips(now);
     factors[0].take(s.strip(now.slot), warpgroup);
     multiply<false>(sums, factors[0], s.strip(now.slot));
     last = now.slot;
@@ -676,7 +724,7 @@ struct multiplier {
 
   // A strip whose number is odd uses factor 1.
   __device__ __forceinline__ void go_on(float *sums, int odd) {
-    wait_for(s.full + now.slot * 8, now.parity);
+    s.wait_for_strips(now);
     factors[odd].take(s.strip(now.slot), warpgroup);
     multiply<true>(sums, factors[odd], s.strip(now.slot));
     wait_until_multiplied<1>();
@@ -781,13 +829,14 @@ __device__ __forceinline__ void multiply_all(const product &p, const slots &s, u
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
     tsrk_product_halves(const __grid_constant__ product p) {
   extern __shared__ unsigned char memory[];
-  __shared__ u64 barriers[2][SLOTS];
+  __shared__ u64 barriers[3][SLOTS];
   u32 first = ((u32)__cvta_generic_to_shared(memory) + 1023) & ~1023u;  // swizzles count from multiples of 1024
-  slots s = {first, (u32)__cvta_generic_to_shared(barriers[0]), (u32)__cvta_generic_to_shared(barriers[1])};
+  slots s = {first, (u32)__cvta_generic_to_shared(barriers[0]), (u32)__cvta_generic_to_shared(barriers[1]), (u32)__cvta_generic_to_shared(barriers[2])};
   if (threadIdx.x == 0) {
     for (int i = 0; i < SLOTS; i++) {
       begin_barrier(s.full + i * 8, 1);
-            begin_barrier(s.empty + i * 8, MULTIPLYING / 32 * SHARERS);
+      begin_barrier(s.empty + i * 8, MULTIPLYING / 32 * SHARERS);
+      begin_barrier(s.turned + i * 8, TURNING_WARPS);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -797,6 +846,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   if (threadIdx.x < 128) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"((int)LOADING_REGISTERS));
     if (threadIdx.x == 0) load_all(p, s);
+#if TURNS_B
+    if (threadIdx.x >= 32) turn_all(p, s);
+#endif
     __syncwarp();
     if (IS_SPLIT) wait_for_cluster();  // as in add_parts
   } else {
