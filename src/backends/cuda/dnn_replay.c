@@ -4,15 +4,14 @@
 
 #include <string.h>
 
-// RECORDED_RUN: the run at which a graph is recorded; recording takes the host as long as some ten runs. TIMED_RUNS: the shortest of several runs of
-// the graph counts, because a run in which the GPU waits for the host takes longer than its kernels.
-enum { RECORDED_RUN = 8, TIMED_RUNS = 4 };
-static const float most_ms = 0.022F;  // a graph whose kernels take longer is not worth its pause (dnn_replay.h)
+// RECORDED_RUN: the run at which a graph is recorded; recording takes the host as long as some ten runs. TIMED_RUNS: how many runs are timed in each
+// way. The shortest counts, because a loop may wait for results now and then.
+enum { RECORDED_RUN = 8, TIMED_RUNS = 5 };
 
 static void forget_events(dnn_replay *replay, const tsri_cuda_api *cu) {
   for (int i = 0; i < 2; i++) {
-    if (replay->ends[i]) (void)cu->EventDestroy(replay->ends[i]);
-    replay->ends[i] = NULL;
+    if (replay->begins[i]) (void)cu->EventDestroy(replay->begins[i]);
+    replay->begins[i] = NULL;
   }
 }
 
@@ -46,35 +45,40 @@ static void record(dnn_replay *replay, cuda_queue *queue, int (*launch)(const vo
   bool is_good = cu->StreamEndCapture(queue->stream, &graph) == CU_SUCCESS && code == DNN_SUCCESS;
   if (is_good && cu->GraphInstantiate(&replay->exec, graph, 0) != CU_SUCCESS) replay->exec = NULL;
   if (graph) (void)cu->GraphDestroy(graph);
-  bool has_events = replay->exec && cu->EventCreate(&replay->ends[0], 0) == CU_SUCCESS &&
-                    cu->EventCreate(&replay->ends[1], 0) == CU_SUCCESS;
-  if (!has_events) forget_events(replay, cu);
 }
 
-// Takes the time of the last timed run if it has ended. After the last of them, a graph that takes too long is given up.
-static void take_time(dnn_replay *replay, const tsri_cuda_api *cu) {
-  float ms = 0;
-  if (!replay->is_timing || cu->EventQuery(replay->ends[1]) != CU_SUCCESS) return;
-  if (cu->EventElapsedTime(&ms, replay->ends[0], replay->ends[1]) != CU_SUCCESS) ms = 0;
-  replay->is_timing = false;
-  if (replay->timed++ == 0 || ms < replay->least_ms) replay->least_ms = ms;
-  if (replay->timed < TIMED_RUNS) return;
+static void settle(dnn_replay *replay, const tsri_cuda_api *cu) {
+  bool is_faster = replay->least_ms[DNN_BY_GRAPH] < replay->least_ms[DNN_BY_LIBRARY];
+  replay->is_settled = true;
+  replay->way = is_faster ? DNN_BY_GRAPH : DNN_BY_LIBRARY;
   forget_events(replay, cu);
-  if (replay->least_ms <= most_ms) return;
+  if (is_faster || !replay->exec) return;
   (void)cu->GraphExecDestroy(replay->exec);
   replay->exec = NULL;
 }
 
-// False: there is no graph, or it does not start.
-static bool launch_graph(dnn_replay *replay, cuda_queue *queue) {
+// Takes the time between the begins of two runs. False: the second has not begun yet.
+static bool take_time(dnn_replay *replay, const tsri_cuda_api *cu) {
+  float ms = 0, *least = &replay->least_ms[replay->way];
+  if (cu->EventQuery(replay->begins[1]) != CU_SUCCESS) return false;
+  replay->queued = 0;
+  if (cu->EventElapsedTime(&ms, replay->begins[0], replay->begins[1]) != CU_SUCCESS) return true;
+  if (replay->timed++ < DNN_WAYS || ms < *least) *least = ms;
+  return true;
+}
+
+// Called at the begin of each run until the way is settled. Runs in both ways are timed in turns.
+static void time_run(dnn_replay *replay, cuda_queue *queue) {
   const tsri_cuda_api *cu = queue->cu;
-  if (replay->ends[0]) take_time(replay, cu);
-  if (!replay->exec) return false;
-  bool is_timed =
-      replay->ends[0] && !replay->is_timing && cu->EventRecord(replay->ends[0], queue->stream) == CU_SUCCESS;
-  bool is_launched = cu->GraphLaunch(replay->exec, queue->stream) == CU_SUCCESS;
-  if (is_timed) replay->is_timing = cu->EventRecord(replay->ends[1], queue->stream) == CU_SUCCESS;
-  return is_launched;
+  if (replay->queued == 2 && !take_time(replay, cu)) return;
+  if (replay->timed == DNN_WAYS * TIMED_RUNS || !replay->exec) {
+    settle(replay, cu);
+    return;
+  }
+  if (replay->queued == 0) replay->way = replay->timed % DNN_WAYS == 0 ? DNN_BY_LIBRARY : DNN_BY_GRAPH;
+  cu_event *begin = &replay->begins[replay->queued];
+  if (!*begin && cu->EventCreate(begin, 0) != CU_SUCCESS) *begin = NULL;
+  if (*begin && cu->EventRecord(*begin, queue->stream) == CU_SUCCESS) replay->queued++;
 }
 
 int tsri_dnn_replay(dnn_replays *replays, cuda_queue *queue, const dnn_run *run, int (*launch)(const void *context),
@@ -82,5 +86,7 @@ int tsri_dnn_replay(dnn_replays *replays, cuda_queue *queue, const dnn_run *run,
   if (queue->is_recording) return launch(context);
   dnn_replay *replay = find(replays, run, queue->cu);
   if (replay->uses < RECORDED_RUN && ++replay->uses == RECORDED_RUN) record(replay, queue, launch, context);
-  return launch_graph(replay, queue) ? DNN_SUCCESS : launch(context);
+  if (replay->uses == RECORDED_RUN && !replay->is_settled) time_run(replay, queue);
+  bool is_launched = replay->way == DNN_BY_GRAPH && queue->cu->GraphLaunch(replay->exec, queue->stream) == CU_SUCCESS;
+  return is_launched ? DNN_SUCCESS : launch(context);
 }

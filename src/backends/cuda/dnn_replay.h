@@ -3,8 +3,10 @@
 //
 // At each run of a plan, cuDNN prepares the parameters of its kernels and launches them one by one. A recorded graph needs only one call of the
 // driver, but it contains the addresses of the operands. So a graph is recorded when a plan has run often enough with the same addresses, which
-// happens in loops, where results get the same memory again and again. Between two graphs the GPU pauses longer than between two kernels (1.3 to
-// 2.2 us on an H200), so a graph is kept only if its kernels take less time than cuDNN takes on the host.
+// happens in loops, where results get the same memory again and again.
+//
+// Whether a graph is faster depends on the loop: it saves time of the host, but between two graphs the GPU pauses longer than between two kernels
+// (1.3 to 2.2 us on an H200). So both ways are timed in turns, from the begin of one run to the begin of the next, and the faster one is kept.
 #ifndef TSRI_CUDA_DNN_REPLAY_H
 #define TSRI_CUDA_DNN_REPLAY_H
 
@@ -20,14 +22,18 @@ typedef struct dnn_run {
   uint64_t operands[DNN_MOST_BINDINGS];  // addresses, and the bits of numbers that the host passes
 } dnn_run;
 
+typedef enum dnn_way { DNN_BY_LIBRARY, DNN_BY_GRAPH, DNN_WAYS } dnn_way;
+
 typedef struct dnn_replay {
   dnn_run run;
-  int uses;            // runs so far; stops counting when the graph is recorded
-  cu_graph_exec exec;  // NULL: not recorded, or left to cuDNN
-  cu_event ends[2];    // recorded before and after a run of `exec` to time it; NULL: timing is over
-  bool is_timing;      // the events are queued
-  int timed;           // runs whose times are known
-  float least_ms;      // the shortest of those times
+  int uses;                  // runs so far; stops counting when the graph is recorded
+  bool is_settled;           // the way is chosen, or the graph cannot be recorded
+  dnn_way way;               // of the next run; only DNN_BY_GRAPH if there is a graph
+  cu_graph_exec exec;        // NULL: not recorded, or given up
+  cu_event begins[2];        // of a run and the next one; NULL: timing has not begun, or is over
+  int queued;                // how many of the events are queued
+  int timed;                 // runs whose times are known, in both ways together
+  float least_ms[DNN_WAYS];  // the shortest of those times, for each way
 } dnn_replay;
 
 // The last runs of a graph's plans; all 0 at first.

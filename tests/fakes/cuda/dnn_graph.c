@@ -410,6 +410,7 @@ static int run_graph(dnn_node graph, dnn_node pack) {
 static bool count_graph(void) {
   bool fails = fake_state()->failing_graphs > 0;
   if (fails) fake_state()->failing_graphs--;
+  fake_spend(fake_state()->graph_us);
   fake_state()->graphs++;
   return fails;
 }
