@@ -653,4 +653,66 @@ TEST(launches_bind_what_the_one_before_has_not_bound) {
   fixture_close(&f);
 }
 
+// --- Barriers ---------------------------------------------------------------------------------------------------------
+
+static int barriers;
+
+static VKAPI_ATTR void VKAPI_CALL count_barrier(VkCommandBuffer commands, VkPipelineStageFlags from,
+                                                VkPipelineStageFlags to, VkDependencyFlags flags, uint32_t count,
+                                                const VkMemoryBarrier *list, uint32_t buffer_count,
+                                                const VkBufferMemoryBarrier *of_buffers, uint32_t image_count,
+                                                const VkImageMemoryBarrier *of_images) {
+  barriers++;
+  real.CmdPipelineBarrier(commands, from, to, flags, count, list, buffer_count, of_buffers, image_count, of_images);
+}
+
+typedef struct pieces {
+  fixture f;
+  fixture_kernel add;  // y = x + 1
+  tsri_buffer *buffer;
+} pieces;
+
+enum { PIECE_BYTES = 256, PIECES = 80 };
+
+// Copies piece `from`, plus 1, to piece `to`. Returns the number of barriers that it took.
+static int add_one(const pieces *p, int from, int to) {
+  int before = barriers;
+  fixture_bound bound[] = {{p->buffer, PIECE_BYTES, (size_t)from * PIECE_BYTES},
+                           {p->buffer, PIECE_BYTES, (size_t)to * PIECE_BYTES}};
+  fixture_launch(&p->f, &p->add, 1, 1, 1, bound, NULL);
+  return barriers - before;
+}
+
+TEST(barriers_are_only_between_launches_of_which_one_uses_what_the_other_writes) {
+  pieces p = {.f = fixture_open()};
+  uint32_t words[PIECES][PIECE_BYTES / 4] = {{0}};
+  p.add =
+      fixture_compile(&p.f, "kernel k(in u32 x[], out u32 y[]) { y[global.x] = x[global.x] + 1; }", NULL, "", false);
+  p.buffer = fixture_buffer(&p.f, sizeof words, words);
+  vulkan_stream *stream = &vulkan_device_of(p.f.device)->streams[0];
+  real = vulkan_device_of(p.f.device)->vk;
+  vulkan_device_of(p.f.device)->vk.CmdPipelineBarrier = count_barrier;
+  stream->batch_limit = stream->enough = VULKAN_BATCH_COMMANDS;  // all in one batch
+  (void)add_one(&p, 0, 1);
+  for (int i = 2; i < VULKAN_HAZARDS; i++) CHECK_EQ_INT(add_one(&p, 0, i), 0);
+  CHECK_EQ_INT(add_one(&p, 0, VULKAN_HAZARDS), 1);  // more than it remembers
+  CHECK_EQ_INT(add_one(&p, 40, 70), 0);             // written before that barrier
+  CHECK_EQ_INT(add_one(&p, 70, 71), 1);             // reads what was written
+  CHECK_EQ_INT(add_one(&p, 41, 71), 1);             // writes what was written
+  CHECK_EQ_INT(add_one(&p, 42, 41), 1);             // writes what was read
+  CHECK_EQ_INT(add_one(&p, 42, 72), 0);             // reads what was read
+  CHECK_EQ_INT(add_one(&p, 72, 73), 1);
+  fixture_read(&p.f, p.buffer, 0, words, sizeof words);
+  const struct {
+    int piece;
+    uint32_t wanted;
+  } results[] = {{0, 0}, {1, 1}, {40, 1}, {41, 2}, {47, 1}, {70, 2}, {71, 2}, {72, 2}, {73, 3}};
+  for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
+    for (int j = 0; j < PIECE_BYTES / 4; j++) CHECK_EQ_UINT(words[results[i].piece][j], results[i].wanted);
+  }
+  p.f.backend->buffer_destroy(p.f.device, p.buffer);
+  fixture_discard(&p.f, &p.add);
+  fixture_close(&p.f);
+}
+
 #endif

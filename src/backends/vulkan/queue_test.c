@@ -44,6 +44,31 @@ TEST(batches_begin_small_and_grow_while_they_are_short) {
   fixture_close(&f);
 }
 
+// Records fills until a batch is submitted. Returns how many that took. The device is idle before.
+static int fills_of_a_batch(const fixture *f, tsri_buffer *buffer) {
+  const vulkan_device *device = vulkan_device_of(f->device);
+  const vulkan_stream *stream = &device->streams[0];
+  uint64_t before = stream->submitted;
+  int count = 0;
+  CHECK_EQ_INT(device->vk.DeviceWaitIdle(device->handle), VK_SUCCESS);
+  for (; stream->submitted == before; count++) CHECK_OK(f->backend->fill(f->queue, buffer, 0, 64, &(uint32_t){1}, 4));
+  return count;
+}
+
+TEST(an_idle_device_gets_larger_batches_until_there_is_a_wait) {
+  fixture f = fixture_open();
+  tsri_buffer *buffer = fixture_buffer(&f, 4096, NULL);
+  for (int round = 0; round < 2; round++) {
+    static const int counts[] = {8, 16, 32, 32};
+    CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
+    vulkan_device_of(f.device)->streams[0].batch_limit = VULKAN_BATCH_COMMANDS;
+    for (int i = 0; i < 4; i++) CHECK_EQ_INT(fills_of_a_batch(&f, buffer), counts[i]);
+  }
+  CHECK_OK(f.backend->queue_wait(f.queue, UINT64_MAX));
+  f.backend->buffer_destroy(f.device, buffer);
+  fixture_close(&f);
+}
+
 // A quick command waits for more of them; a slow one begins at once, and the next ones are submitted before it has ended.
 TEST(slow_commands_are_submitted_at_once) {
   fixture f = fixture_open();

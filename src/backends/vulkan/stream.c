@@ -24,8 +24,11 @@ static VkAccessFlags reads_of(const vulkan_stream *stream) {
   return VK_ACCESS_TRANSFER_READ_BIT | (stream->copies_only ? 0 : VK_ACCESS_SHADER_READ_BIT);
 }
 
+// If the device is idle, the first batch after a wait is submitted when it has FIRST_COMMANDS, and each further one when it has twice as many as the one before, up to
+// IDLE_COMMANDS: an idle device should begin soon, but each submission takes the host as long as several launches.
 enum {
-  FIRST_COMMANDS = 8,           // a batch of this size is submitted at once if the device is idle
+  FIRST_COMMANDS = 8,
+  IDLE_COMMANDS = 32,
   SLOW_NS = 30 * 1000,          // commands that take longer are worth a submission each
   LONG_NS = 500 * 1000 * 1000,  // a batch that ran this long was too large
   SHORT_NS = 100 * 1000 * 1000
@@ -70,6 +73,7 @@ tsr_status tsri_vulkan_stream_init(vulkan_stream *stream, uint32_t family, VkQue
   // known yet. Large copies are submitted one by one in any case.
   bool can_measure = device->physical.timestamp_bits > 0 && !stream->copies_only;
   stream->batch_limit = can_measure ? FIRST_COMMANDS : VULKAN_BATCH_COMMANDS;
+  stream->enough = FIRST_COMMANDS;
   for (int i = 0; i < VULKAN_BATCHES; i++) {
     VkResult result = init_batch(stream, family, &stream->batches[i]);
     if (result != VK_SUCCESS) return VULKAN_FAIL(device, result, TSR_ERR_UNAVAILABLE, "making a command buffer");
@@ -258,6 +262,7 @@ tsr_status tsri_vulkan_stream_wait(vulkan_stream *stream, uint64_t value, uint64
     if (!batch) break;
     status = wait_for(stream, batch, timeout_ns);
   }
+  if (stream->completed == stream->last_value) stream->enough = FIRST_COMMANDS;
   return status;
 }
 
@@ -367,19 +372,29 @@ static bool conflicts(const vulkan_access *a, const vulkan_access *b) {
   return a->buffer == b->buffer && a->begin < b->end && b->begin < a->end && (a->is_write || b->is_write);
 }
 
+// Whether the second one is known if the first is: what conflicts with it conflicts with the first.
+static bool covers(const vulkan_access *a, const vulkan_access *b) {
+  return a->buffer == b->buffer && a->begin <= b->begin && b->end <= a->end && (a->is_write || !b->is_write);
+}
+
 void tsri_vulkan_stream_touch(vulkan_stream *stream, const vulkan_access *accesses, uint32_t count) {
-  bool needs_barrier = stream->hazard_count + count > VULKAN_HAZARDS;
+  bool needs_barrier = false, is_known[VULKAN_MAX_BINDINGS] = {false};
+  uint32_t new_count = 0;
   for (uint32_t i = 0; i < count && !needs_barrier; i++) {
     for (uint32_t j = 0; j < stream->hazard_count && !needs_barrier; j++) {
       needs_barrier = conflicts(&accesses[i], &stream->hazards[j]);
+      is_known[i] |= covers(&stream->hazards[j], &accesses[i]);
     }
+    new_count += !is_known[i];
   }
+  needs_barrier |= stream->hazard_count + new_count > VULKAN_HAZARDS;
   if (needs_barrier) {
     put_barrier_for_all(stream);
     stream->hazard_count = 0;
   }
-  memcpy(stream->hazards + stream->hazard_count, accesses, count * sizeof *accesses);
-  stream->hazard_count += count;
+  for (uint32_t i = 0; i < count; i++) {
+    if (needs_barrier || !is_known[i]) stream->hazards[stream->hazard_count++] = accesses[i];
+  }
 }
 
 tsr_status tsri_vulkan_stream_end(vulkan_stream *stream) {
@@ -388,11 +403,14 @@ tsr_status tsri_vulkan_stream_end(vulkan_stream *stream) {
   if (batch->command_count >= stream->batch_limit) return tsri_vulkan_stream_submit(stream);
   // Slow commands: the first at once, so that the device does not wait for FIRST_COMMANDS to be recorded, and the next ones before it has run out of work.
   // Quick ones: whether it has run out is asked once in FIRST_COMMANDS.
-  if (batch->command_count % FIRST_COMMANDS != 0 && !stream->has_slow) return TSR_OK;
+  bool is_asked = batch->command_count >= stream->enough && batch->command_count % FIRST_COMMANDS == 0;
+  if (!is_asked && !stream->has_slow) return TSR_OK;
   tsri_vulkan_stream_retire(stream);
   uint32_t under_way = count_submitted(stream);
   bool is_due = under_way == 0 || (stream->has_slow && under_way == 1 && batch->command_count >= FIRST_COMMANDS);
-  return is_due ? tsri_vulkan_stream_submit(stream) : TSR_OK;
+  if (!is_due) return TSR_OK;
+  if (stream->enough < IDLE_COMMANDS) stream->enough *= 2;
+  return tsri_vulkan_stream_submit(stream);
 }
 
 #endif

@@ -115,6 +115,7 @@ typedef struct vulkan_stream {
   uint64_t last_value, completed;  // numbers of the newest batch, and of the newest one that has ended
   uint64_t submitted;              // number of the newest one that was submitted without an error
   uint32_t batch_limit;            // current limit of commands per batch
+  uint32_t enough;                 // commands of a batch that is submitted if the device is idle
   bool has_slow;                   // commands of the newest batch that has ended took more than SLOW_NS each
   vulkan_marks awaited;            // of other streams: batches that its newest batch comes after
   vulkan_access hazards[VULKAN_HAZARDS];
