@@ -78,6 +78,7 @@ typedef struct tsri_limits {
   // true: the device cannot bind several parts of one buffer, or does it badly. The pool then creates one buffer per
   // block.
   bool binds_whole_buffers;
+  bool overlaps_launches;   // launches of a queue run side by side unless one uses what another writes
   uint32_t max_group_size;  // work items per work-group; 0: the device runs no programs
   uint32_t max_groups[3];
   uint32_t shared_bytes;   // shared memory per work-group

@@ -81,6 +81,7 @@ static tsr_status create_pool(tsr_device *device, const tsri_open_request *reque
       .limit_bytes = request->memory_limit,
       .initial_bytes = request->pool_bytes,
       .own_buffers = device->limits.binds_whole_buffers,
+      .overlaps = device->limits.overlaps_launches,
       .settle = settle,
       .refresh = refresh,
       .is_busy = is_busy,

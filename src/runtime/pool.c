@@ -2,7 +2,7 @@
 // Caching memory pool: taking, giving back, joining, growing and trimming.
 //
 // A request is rounded up to its size class and served by the first of these that succeeds: the smallest free block
-// that fits and that no other track still uses; the same after joining free neighbours; a new segment from the backend; a block that another track
+// that fits and that no other track still uses; the same after joining free neighbours; a new segment from the backend; a block that rests; a block that another track
 // still uses; a new segment after a wait and a trim. A block larger than needed is split, and the rest stays free.
 //
 // Requests up to 1 MiB share segments of 2 MiB; a larger request gets a segment of its own size. A small block must not
@@ -33,7 +33,9 @@ enum {
   MOST_STEP_BYTES = 2 << 20,
   PIECES_PER_SEGMENT = 16,
   // How many blocks of a class are compared to find the smallest; bounds the time of a hit.
-  SCAN_BLOCKS = 8
+  SCAN_BLOCKS = 8,
+  // Larger blocks do not rest: what runs long gains little by running beside other work.
+  MOST_RESTING_BYTES = 64 << 10
 };
 
 typedef struct request {
@@ -117,9 +119,30 @@ static void join_segment(tsri_pool *pool, tsri_segment *segment) {
   segment->can_join = false;
 }
 
+// Puts a small block that was given back to rest, if blocks rest in this pool. Returns the block that may be handed out from now on; NULL: none.
+static tsri_block *rest(tsri_pool *pool, tsri_block *block) {
+  if (!pool->desc.overlaps || block->bytes > MOST_RESTING_BYTES) return block;
+  tsri_block **place = &pool->resting[pool->next_resting++ % TSRI_RESTING_BLOCKS], *rested = *place;
+  *place = block;
+  return rested;
+}
+
+// Blocks that rest may be handed out from now on: memory is short, or their neighbours and segments are looked for. False if there was none.
+static bool end_rest(tsri_pool *pool) {
+  bool is_any = false;
+  for (int i = 0; i < TSRI_RESTING_BLOCKS; i++) {
+    tsri_block *block = pool->resting[i];
+    pool->resting[i] = NULL;
+    if (block) tsri_bins_insert(&pool->bins, block);
+    is_any |= block != NULL;
+  }
+  return is_any;
+}
+
 // False if there was nothing to join.
 static bool join_neighbours(tsri_pool *pool) {
   if (!pool->can_join) return false;
+  end_rest(pool);
   for (tsri_segment *segment = pool->segments; segment; segment = segment->next) {
     if (segment->can_join) join_segment(pool, segment);
   }
@@ -334,6 +357,7 @@ static tsr_status settle_unlocked(tsri_pool *pool, uint64_t *out_mark) {
 // Keeps the lock during buffer_destroy, so that the next request finds the memory free.
 static uint64_t release_idle_segments(tsri_pool *pool, uint64_t mark) {
   uint64_t held_before = pool->stats.held_bytes;
+  end_rest(pool);
   for (tsri_segment *segment = pool->segments, *next; segment; segment = next) {
     next = segment->next;
     if (segment->used_count == 0 && segment->last_given <= mark) remove_segment(pool, segment);
@@ -362,6 +386,10 @@ static outcome take_any_held(tsri_pool *pool, request *wanted, tsri_block **out_
 static outcome take_busy(tsri_pool *pool, request *wanted, tsri_block **out_block) {
   wanted->takes_busy = true;
   return wanted->found_busy ? take_held(pool, wanted, out_block) : NO_ROOM;
+}
+
+static outcome take_rested(tsri_pool *pool, request *wanted, tsri_block **out_block) {
+  return end_rest(pool) ? take_held(pool, wanted, out_block) : NO_ROOM;
 }
 
 // Tries again after asking the device which commands have ended: blocks that were passed over may be free by now. Unlocks while it asks.
@@ -472,6 +500,7 @@ void tsri_pool_destroy(tsri_pool *pool) {
   if (!pool) return;
   assert(tsri_pool_is_sound_locked(pool));
   assert(pool->stats.in_use_bytes == 0);
+  end_rest(pool);
   while (pool->segments) remove_segment(pool, pool->segments);
   while (pool->slabs) {
     tsri_record_slab *slab = pool->slabs;
@@ -487,6 +516,7 @@ static tsr_status take_missed(tsri_pool *pool, request *wanted, tsri_block **out
   char said[TSRI_ERROR_BYTES] = "";
   outcome result = take_refreshed(pool, wanted, out_block);
   if (result == NO_ROOM) result = take_new(pool, wanted, said, out_block);
+  if (result == NO_ROOM) result = take_rested(pool, wanted, out_block);
   if (result == NO_ROOM) result = take_busy(pool, wanted, out_block);
   if (result == NO_ROOM) result = take_after_trim(pool, wanted, said, out_block);
   tsri_mutex_unlock(&pool->lock);
@@ -530,7 +560,8 @@ void tsri_pool_give(tsri_pool *pool, tsri_block *block) {
   segment->last_given = ++pool->give_count;
   pool->stats.in_use_bytes -= block->bytes;
   if (tsri_profiling() && pool->desc.owner) tsri_profile_memory(pool->desc.owner, pool->stats.in_use_bytes, 0);
-  tsri_bins_insert(&pool->bins, block);
+  tsri_block *rested = rest(pool, block);
+  if (rested) tsri_bins_insert(&pool->bins, rested);
   if ((block->previous && block->previous->is_free) || (block->next && block->next->is_free)) {
     segment->can_join = true;
     pool->can_join = true;

@@ -44,6 +44,9 @@ typedef struct tsri_pool_desc {
   uint64_t limit_bytes;       // most bytes the pool may hold; 0: no limit
   uint64_t initial_bytes;     // bytes to allocate in tsri_pool_create; 0: none. Ignored with own_buffers
   bool own_buffers;           // every block gets a segment of its own
+  // The device runs queued work side by side as far as it uses different memory. A small block that was given back is then handed out only after some others, as
+  // work that writes to it would wait for the work that still uses it.
+  bool overlaps;
   // Waits until queued work is done. It is called without the pool's lock, so it may give blocks back. NULL: there is
   // never queued work.
   tsr_status (*settle)(void *user);

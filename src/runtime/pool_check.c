@@ -40,10 +40,15 @@ static bool segment_is_sound(const tsri_segment *segment, tally *sum) {
   return bytes == segment->bytes && used_count == segment->used_count;
 }
 
-// Every listed block is free and in its class. The number of listed blocks equals the number of free ones, so all are
-// listed.
-static bool bins_are_sound(const tsri_bins *bins, size_t free_count) {
+// Every listed block is free and in its class. The number of blocks that are listed or rest equals the number of free ones, so all are
+// listed but those that rest.
+static bool bins_are_sound(const tsri_pool *pool, size_t free_count) {
+  const tsri_bins *bins = &pool->bins;
   size_t listed = 0;
+  for (int i = 0; i < TSRI_RESTING_BLOCKS; i++) {
+    if (pool->resting[i] && !pool->resting[i]->is_free) return false;
+    listed += pool->resting[i] != NULL;
+  }
   for (unsigned bin = 0; bin < TSRI_BIN_COUNT; bin++) {
     bool marked = bins->filled[bin / 64] >> bin % 64 & 1;
     if (marked != (bins->first[bin] != NULL)) return false;
@@ -74,7 +79,7 @@ bool tsri_pool_is_sound_locked(const tsri_pool *pool) {
   const tsr_memory_stats *stats = &pool->stats;
   return sum.held_bytes == stats->held_bytes && sum.used_bytes == stats->in_use_bytes &&
          stats->peak_bytes >= stats->in_use_bytes && stats->hits <= stats->allocations &&
-         bins_are_sound(&pool->bins, sum.free_count) && spares_are_sound(pool);
+         bins_are_sound(pool, sum.free_count) && spares_are_sound(pool);
 }
 
 bool tsri_pool_is_sound(tsri_pool *pool) {

@@ -3,7 +3,7 @@
 //
 // Invariants whenever the lock is free:
 // - The blocks of a segment lie end to end and their bytes add up to the segment's.
-// - A block is in the free list of its size class if and only if it is free.
+// - A block is in the free list of its size class if and only if it is free and does not rest.
 // - Two free blocks are neighbours only in a segment marked `can_join`; after a trim, in none.
 // - in_use_bytes and held_bytes are the sums over used blocks and over segments.
 #ifndef TSRI_POOL_STATE_H
@@ -12,6 +12,9 @@
 #include "platform/platform.h"
 #include "runtime/pool.h"
 #include "runtime/pool_bins.h"
+
+// Small blocks rest after they were given back, this many at a time; see tsri_pool_desc.overlaps.
+enum { TSRI_RESTING_BLOCKS = 16 };
 
 typedef struct tsri_segment {
   struct tsri_segment *previous, *next;  // in the pool's list, in no particular order
@@ -40,6 +43,8 @@ struct tsri_pool {
 
   tsri_mutex lock;  // guards all fields below
   tsri_bins bins;
+  tsri_block *resting[TSRI_RESTING_BLOCKS];  // a ring; NULL: no block
+  unsigned next_resting;                     // the place of the block that has rested longest
   tsri_segment *segments;
   tsri_block *spares;  // unused records, linked by bin_next; their `segment` is NULL
   size_t spare_count;

@@ -10,6 +10,7 @@
 
 #include "core/alloc.h"
 #include "core/error.h"
+#include "runtime/pool_state.h"
 #include "support/test.h"
 
 #define KIB ((size_t)1 << 10)
@@ -811,6 +812,15 @@ TEST(own_buffers_last_through_a_long_random_run) {
   soak(&desc, &device, 4);
 }
 
+TEST(resting_blocks_last_through_a_long_random_run) {
+  tsri_device device = {.capacity = 150 * MIB};
+  tsri_pool_desc desc = describe(&device);
+  desc.overlaps = true;
+  soak(&desc, &device, 6);
+  desc.limit_bytes = 100 * MIB;
+  soak(&desc, &device, 7);
+}
+
 // --- Threads -------------------------------------------------------------------------------------
 
 enum { THREADS = 8, THREAD_STEPS = 4000, THREAD_LIVE = 16 };
@@ -890,3 +900,48 @@ static void run_workers(uint64_t limit_bytes) {
 TEST(eight_threads_share_a_pool) { run_workers(0); }
 
 TEST(eight_threads_share_a_pool_that_is_too_small) { run_workers(12 * MIB); }
+
+// --- Blocks that rest ------------------------------------------------------------------------------
+
+TEST(small_blocks_rest_before_they_are_handed_out_again) {
+  for (int own_buffers = 0; own_buffers < 2; own_buffers++) {
+    tsri_device device = {0};
+    tsri_pool_desc desc = describe(&device);
+    desc.overlaps = true;
+    desc.own_buffers = own_buffers != 0;
+    tsri_pool *pool = open_pool(&device, &desc);
+    tsri_block *first = take(pool, 4000);
+    tsri_pool_give(pool, first);
+    CHECK_EQ_UINT(stats_of(pool).in_use_bytes, 0);
+    for (int i = 0; i < TSRI_RESTING_BLOCKS; i++) {
+      tsri_block *block = take(pool, 4000);
+      CHECK(block != first);
+      tsri_pool_give(pool, block);
+      CHECK(tsri_pool_is_sound(pool));
+    }
+    int created = device.created;
+    for (int i = 0; i < 3 * TSRI_RESTING_BLOCKS; i++) tsri_pool_give(pool, take(pool, 4000));
+    CHECK_EQ_INT(device.created, created);  // there are enough by now
+    tsri_block *large = take(pool, MIB);
+    tsri_pool_give(pool, large);
+    CHECK(take(pool, MIB) == large);  // large ones do not rest
+    tsri_pool_give(pool, large);
+    tsri_pool_trim(pool);
+    CHECK_EQ_UINT(stats_of(pool).held_bytes, 0);
+    close_pool(&device, pool);
+  }
+}
+
+TEST(blocks_do_not_rest_when_memory_is_short) {
+  tsri_device device = {0};
+  tsri_pool_desc desc = describe(&device);
+  desc.overlaps = desc.own_buffers = true;
+  desc.limit_bytes = 10 * 4096;
+  tsri_pool *pool = open_pool(&device, &desc);
+  for (int i = 0; i < 100; i++) tsri_pool_give(pool, take(pool, 4096));
+  CHECK_EQ_INT(device.created, 10);
+  CHECK_EQ_INT(device.settle_count, 0);
+  tsri_pool_give(pool, take(pool, 5 * 4096));  // gives the others back to the device
+  CHECK(stats_of(pool).held_bytes <= desc.limit_bytes);
+  close_pool(&device, pool);
+}

@@ -245,6 +245,7 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   const vulkan_features *f = &device->features;
   bool is_software = tsri_vulkan_is_software(&device->physical);
   out->buffer_alignment = l->minStorageBufferOffsetAlignment > 256 ? l->minStorageBufferOffsetAlignment : 256;
+  out->overlaps_launches = true;  // batches have barriers only between commands that need one
   out->binding_alignment = l->minStorageBufferOffsetAlignment > 16 ? l->minStorageBufferOffsetAlignment : 16;
   out->max_buffer_bytes = tsri_vulkan_max_buffer(&device->physical);
   out->max_group_size = l->maxComputeWorkGroupInvocations;
