@@ -4,8 +4,8 @@
 
     python3 bench/gpu_sweep.py [--backend cuda] [--limit 120] [--op 'sum*,softmax'] [--out build/sweep] [--alone] [--against sweep.json]
 
-Both libraries run in this process and take turns, sample by sample; a sample is as many calls, queued one after the other, as take a
-millisecond (at most 200), and one wait. A cell whose ratio is under 0.95 after --turns samples gets four times as many more, and the
+Both libraries run in this process and take turns, sample by sample; a sample is as many calls, queued one after the other, as take four
+milliseconds (at most 200), and one wait: the start of a burst and its wait take Vulkan and WebGPU some 0.1 ms, which is not what a kernel takes. A cell whose ratio is under 0.95 after --turns samples gets four times as many more, and the
 median of all counts: three samples of some microseconds are often wrong by more than that. Cells are taken in an order that depends on
 their names alone, so that those of the first --limit seconds are a fair part of the grid. --warm runs each of them once and measures nothing: it fills the cache of kernels, and
 several processes can share that by --part 0/8, 1/8 and so on. If the host has not finished queueing when the GPU is done, the cost of
@@ -15,7 +15,7 @@ through several backends.
 
 The GPU's clock falls while inputs are made and kernels are built (bench/gpu_wake.py). So that is done for many cells first, which are then measured one after
 the other: before them the GPU works until a kernel of known time is as fast as ever. That kernel is timed again after them, and its pace, as a share of the
-fastest, is kept with each cell.
+fastest, is kept with each cell. Building takes most of the time, so --processes of them build at once (bench/crew.py), and measure in turn.
 """
 import argparse
 import ctypes
@@ -27,6 +27,7 @@ import statistics
 import sys
 import time
 
+import crew
 import gpu_sweep_report
 import layouts
 from gpu_shapes import Library, Shape
@@ -45,7 +46,7 @@ LAYOUTS = ("contiguous", "transposed", "strided")
 MOST_CALLS = 200
 BEHIND, MORE_TURNS = 0.95, 4
 BATCH_SECONDS, BATCH_BYTES = 2.0, 4e9  # how long cells are prepared, and the most bytes of their inputs, before they are measured
-CELL_SECONDS = 0.01  # what measuring a cell takes, about
+CELL_SECONDS = 0.02  # what measuring a cell takes, about
 KNOWN_SIZE = 10_000_000  # numbers that the kernel of known time makes
 
 
@@ -154,8 +155,8 @@ class Tessera(Library):
     def wait(self):
         self.must(self.lib.tsr_device_synchronize(self.device))
 
-    def pace(self):
-        """The time of a kernel that is bound by instructions, in as many calls as take 2 ms."""
+    def pace(self, best):
+        """The time of a kernel that is bound by instructions, in as many calls as take 2 ms. `best` as for Pace."""
         function, size = self.lib.tsr_randn, Shape(KNOWN_SIZE)
         function.restype = ctypes.c_void_p
 
@@ -166,7 +167,7 @@ class Tessera(Library):
 
         run()
         calls = calls_of(run, self.wait, 0.002)
-        return Pace(lambda: sample(run, self.wait, calls))
+        return Pace(lambda: sample(run, self.wait, calls), best)
 
 
 def sample(run, wait, calls, off=0):
@@ -185,8 +186,8 @@ def sample(run, wait, calls, off=0):
 def calls_of(run, wait, seconds):
     """How many calls take `seconds`. One call alone is mostly its wait, so each guess is made with as many calls as the one before said."""
     calls = 1
-    for _ in range(3):
-        calls = max(1, min(MOST_CALLS, int(seconds * 1e9 / sample(run, wait, calls))))
+    for part in (min(seconds, 0.001), min(seconds, 0.001), seconds):
+        calls = max(1, min(MOST_CALLS, int(part * 1e9 / sample(run, wait, calls))))
     return calls
 
 
@@ -221,10 +222,12 @@ class Prepared:
             tensors = [t.to("cuda") for t in tensors]
         self.ours, self.entry, self.contenders = ours, entry_of(cell), {}
         self.bytes = sum(8 * math.prod(t.shape) for t in tensors)
+        begin = time.perf_counter()
         self.taken = [ours.like(t) for t in tensors]
         try:
             if tensors:
                 self.run_once(op, shape, torch, tensors)
+                self.entry["prepare_ms"] = round(1000 * (time.perf_counter() - begin), 1)
         except (RuntimeError, TypeError):
             self.release()
             raise
@@ -256,12 +259,12 @@ class Prepared:
 
 
 class Sweep:
-    """A run through the grid until the time `end`: batch by batch, cells are prepared, the clock is raised, and they are measured. `known`: the times of an
-    earlier run by cell, or None."""
+    """A process's run through its part of the grid until the time `end`: batch by batch, cells are prepared, the clock is raised, and they are measured.
+    `known`: the times of an earlier run by cell, or None."""
 
     def __init__(self, ours, torch, args, known, end):
         self.ours, self.torch, self.args, self.known, self.end = ours, torch, args, known, end
-        self.cells, self.gpu, self.pace = [], Waker(), ours.pace()
+        self.cells, self.gpu, self.pace = [], Waker(), None
 
     def base_ns(self, entry):
         return self.known.get(key_of(entry), {}).get("tessera_ns", 0)
@@ -279,44 +282,44 @@ class Sweep:
     def batch(self, cells):
         """Prepares the next cells: as many as there is memory for, and as can still be measured in time."""
         begin, found = time.time(), []
-        for cell in cells:
+        for cell in cells if begin < self.end else []:
             entry = entry_of(cell)
             if self.known is None or self.base_ns(entry) > 1000 * self.args.least_us:
                 prepared = self.attempt(entry, lambda: Prepared(self.ours, self.torch, cell))
                 found += [prepared] if prepared and prepared.contenders else []
             now = time.time()
             has_room = sum(p.bytes for p in found) < BATCH_BYTES and now - begin < BATCH_SECONDS
-            if not has_room or now + MOST_NS / 1e9 + CELL_SECONDS * len(found) > self.end:
+            if not has_room or now + MOST_NS / 1e9 + CELL_SECONDS * len(found) * self.args.processes > self.end:
                 break
         return found
 
     def wake(self):
-        """The first time until the clock must be up: how fast the GPU can be is not known before."""
-        is_first = self.gpu.last_ns == 0
-        self.gpu.wake(self.pace.measure, self.gpu.last_ns, is_awake=None if is_first else self.pace.is_full)
+        """The first process, the first time, until the clock must be up: how fast the GPU can be is not known before."""
+        is_awake = self.pace.is_full if self.pace.is_known() else None
+        self.gpu.wake(self.pace.measure, self.gpu.last_ns, is_awake=is_awake)
 
     def measure(self, batch):
+        self.wake()
         first = len(self.cells)
         for prepared in batch:
             times = self.attempt(prepared.entry, lambda: prepared.measure(self.args))
             if times and self.known is not None:
                 times["ratio"] = self.base_ns(prepared.entry) / times["tessera_ns"]
             self.cells += [{**prepared.entry, **times}] if times else []
-        self.pace.measure()
+        self.pace.settle()
         self.gpu.worked()
         for cell in self.cells[first:]:
             cell["pace"] = round(self.pace.share, 3)
         for prepared in batch:
             prepared.release()
 
-    def run(self):
-        cells = iter(cells_of(self.args))
-        while time.time() < self.end:
-            batch = self.batch(cells)
-            if not batch:
-                break
-            self.wake()
-            self.measure(batch)
+    def run(self, together, number):
+        """Takes every cell whose place in the grid is `number`, counted modulo the number of processes."""
+        cells = iter(cells_of(self.args)[number::together.count])
+        with together.turn:
+            self.pace = self.ours.pace(together.best_ns)
+        together.rounds(lambda: self.batch(cells), self.measure)
+        return self.cells, self.gpu.spent_ns
 
 
 def warm(ours, args, end):
@@ -350,7 +353,8 @@ def options():
     parser.add_argument("--part", default="0/1", help="which of how many parts of the grid")
     parser.add_argument("--limit", type=float, default=1e9, help="seconds")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=0.001, help="of one sample")
+    parser.add_argument("--seconds", type=float, default=0.004, help="of one sample")
+    parser.add_argument("--processes", type=int, default=1, help="that build kernels at the same time")
     parser.add_argument("--worst", type=int, default=2, help="cells that are named for each operator")
     parser.add_argument("--worst-of-all", type=int, default=0, help="cells of those that the GPU bounds that are named in the end, with --against")
     parser.add_argument("--warm", action="store_true", help="run each cell once, to build the kernels")
@@ -368,16 +372,21 @@ def main():
     if args.join:
         gpu_sweep_report.join(args.join.split(","), args.out)
         return
-    ours = Tessera(args.program, args.backend, False)
+    known = gpu_sweep_report.read(args.against) if args.against else None
+
+    def task(together, number):
+        ours = Tessera(args.program, args.backend, False)
+        torch = None if args.alone or args.against else load_torch()
+        sweep = Sweep(ours, torch, args, known, begin + args.limit)
+        return (*sweep.run(together, number), torch.__version__ if torch else None)
+
     if args.warm:
-        warm(ours, args, begin + args.limit)
+        warm(Tessera(args.program, args.backend, False), args, begin + args.limit)
         return
-    torch = None if args.alone or args.against else load_torch()
-    sweep = Sweep(ours, torch, args, gpu_sweep_report.read(args.against) if args.against else None, begin + args.limit)
-    sweep.run()
-    seconds = time.time() - begin
-    about = {"torch": torch.__version__ if torch else None, "backend": args.backend, "seconds": seconds, "seconds_waking": sweep.gpu.spent_ns / 1e9}
-    gpu_sweep_report.report(sweep.cells, about, args)
+    answers = crew.run(args.processes, task)
+    seconds, waking = time.time() - begin, sum(spent_ns for _, spent_ns, _ in answers) / 1e9
+    about = {"torch": answers[0][2] if answers else None, "backend": args.backend, "seconds": seconds, "seconds_waking": waking}
+    gpu_sweep_report.report([cell for cells, _, _ in answers for cell in cells], about, args)
 
 
 if __name__ == "__main__":

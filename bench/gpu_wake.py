@@ -32,17 +32,28 @@ class Waker:
 
 
 class Pace:
-    """How fast the GPU is now, as a share of the fastest it has been, by a kernel whose time depends on the clock. `sample` returns that kernel's time."""
+    """How fast the GPU is now, as a share of the fastest it has been, by a kernel whose time depends on the clock. `sample` returns that kernel's time; `best` is
+    the least so far, a multiprocessing.Value that processes share."""
 
-    FULL = 0.96
+    FULL, TRIES = 0.96, 3
 
-    def __init__(self, sample):
-        self.sample, self.best, self.share = sample, float("inf"), 0
+    def __init__(self, sample, best):
+        self.sample, self.best, self.share = sample, best, 0
 
     def measure(self):
         now = self.sample()
-        self.best = min(self.best, now)
-        self.share = self.best / now
+        self.best.value = min(self.best.value, now)
+        self.share = self.best.value / now
+
+    def settle(self):
+        """Measures until the pace is full, a few times at most: a single sample may have been disturbed."""
+        for _ in range(Pace.TRIES):
+            self.measure()
+            if self.is_full():
+                break
+
+    def is_known(self):
+        return self.best.value < float("inf")
 
     def is_full(self):
         return self.share >= Pace.FULL
