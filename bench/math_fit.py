@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Prints nearly minimax polynomial coefficients for src/backends/cpu/math and kernels/fn_activation.tk (needs python3-mpmath and numpy).
+"""Prints nearly minimax polynomial coefficients for src/backends/cpu/math, kernels/fn_activation.tk and kernels/fn_softplus.tk (needs python3-mpmath and numpy).
 
 Each fit is f(x) ~ sum c[j] x^j on [lo, hi], with the smallest maximum of |weight * error|. Coefficients are rounded one by
 one, lowest power first; after each, the remaining ones are fitted again.
@@ -110,6 +110,8 @@ def main():
                             "-1", "2", 8),
         # gelu(x) = max(x, 0) - a 2^p(a), a = |x|; weighted like the tail itself, less steeply
         "gelu": lambda: fit("gelu, in a", lambda a: log(mp.erfc(a / sqrt(2 * one)) / 2, 2), lambda a: mp.power(2, -1.5 * a), 0, 6, 11),
+        # log(1 + e) = e P(e)
+        "softplus": lambda: fit("softplus, in e", series(lambda e: mp.log1p(e) / e), series(lambda e: e / mp.log1p(e)), 0, 1, 10),
         # log2((1 + s) / (1 - s)) = s P(s^2)
         "pow_log2": lambda: fit("pow_log2, in z = s^2", series(lambda z: log((1 + sqrt(z)) / (1 - sqrt(z)), 2) / sqrt(z)),
                                 lambda z: one, 0, (3 - 2 * sqrt(2 * one)) ** 2, 5, round_f64),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element-wise operators whose kernels are formulas of several functions (kernels/fn_inverse.tk, fn_hypot.tk, fn_logaddexp.tk), for few numbers of f32. Each step is the
+// Element-wise operators whose kernels are formulas of several functions (kernels/fn_inverse.tk, fn_hypot.tk, fn_softplus.tk), for few numbers of f32. Each step is the
 // kernel's, in its order, so that results have the same bits.
 #include <math.h>
 
@@ -99,12 +99,21 @@ static bool formula_hypot(const tsr_device *device, const float *a, const float 
   return true;
 }
 
+// log(1 + e) for e from 0 to 1.
+static float log1p_of_unit(float e) {
+  float p = fmaf(fmaf(e, -0.00329089141f, 0.0200878605f), e, -0.0574597232f);
+  p = fmaf(fmaf(p, e, 0.106613249f), e, -0.15344964f);
+  p = fmaf(fmaf(p, e, 0.1969212f), e, -0.249580204f);
+  p = fmaf(fmaf(p, e, 0.333304644f), e, -0.499999315f);
+  return e * fmaf(p, e, 1);
+}
+
 static bool formula_logaddexp(const tsr_device *device, const float *a, const float *b, int count, float *out) {
   for (int i = 0; i < count; i++) out[i] = a[i] == b[i] ? -0.0f : -fabsf(a[i] - b[i]);
-  if (!apply(device, PART_EXP, out, count) || !apply(device, PART_LOG1P, out, count)) return false;
+  if (!apply(device, PART_EXP, out, count)) return false;
   for (int i = 0; i < count; i++) {
-    const float larger = isnan(a[i]) || a[i] > b[i] ? a[i] : b[i];
-    out[i] = larger + out[i];
+    const float larger = isnan(a[i]) || a[i] > b[i] ? a[i] : b[i], more = log1p_of_unit(out[i]);
+    out[i] = larger + more;
   }
   return true;
 }
