@@ -141,10 +141,10 @@ TEST(collectives_through_shared_memory_combine_every_item_once) {
   static const uint32_t sizes[] = {1, 5, 8, 16, 21, 40};
   for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
     uint32_t n = sizes[k];
-    int32_t sums[48], runs[48], least[48], any[48], given[48];
+    int32_t sums[48], runs[48], least[48], any[48], given[48], bits[48];
     for (uint32_t i = 0; i < n; i++) {
       uint32_t first = i & ~7u, end = first + 8 < n ? first + 8 : n, from = first | ((i ^ 3u) & 7u);
-      sums[i] = runs[i] = any[i] = 0;
+      sums[i] = runs[i] = any[i] = bits[i] = 0;
       least[i] = INT32_MAX;
       for (uint32_t j = 0; j < n; j++) {
         int32_t v = (int32_t)(j * j % 23) - 9;
@@ -152,6 +152,7 @@ TEST(collectives_through_shared_memory_combine_every_item_once) {
         if (j >= first && j < end) runs[i] += v;
         if (v < least[i]) least[i] = v;
         if (j >= first && j < end && v == 3) any[i] = 1;
+        if (j >= first && j < end && v > 0) bits[i] |= 1 << (j - first);
       }
       given[i] = from < n ? (int32_t)(from * from % 23) - 9 : 0;
     }
@@ -160,6 +161,7 @@ TEST(collectives_through_shared_memory_combine_every_item_once) {
     check_collective("i32 s = group_min(v); y[local.x] = s;", n, least);
     check_collective("bool s = subgroup_any(v == 3); y[local.x] = i32(s);", n, any);
     check_collective("i32 s = subgroup_shuffle_xor(v, 3); y[local.x] = s;", n, given);
+    check_collective("u32 s = subgroup_ballot(v > 0); y[local.x] = i32(s);", n, bits);
     check_collective("i32 s = group_sum(v); s = group_min(v + s - s); y[local.x] = s;", n, least);
   }
 }

@@ -166,7 +166,8 @@ static void query_floats(const VkPhysicalDeviceFloatControlsPropertiesKHR *p, vu
 // Subgroups are used only if their size is certain: the device has only one size, or a pipeline can request a size.
 static void query_subgroups(const property_chain *c, vulkan_features *f) {
   const VkSubgroupFeatureFlags needed = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
-                                        VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+                                        VK_SUBGROUP_FEATURE_ARITHMETIC_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT |
+                                        VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
   const VkPhysicalDeviceProperties *p = &c->base.properties;
   f->subgroup_size = c->subgroup.subgroupSize;
   bool is_single = p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU || p->vendorID == VULKAN_NVIDIA;

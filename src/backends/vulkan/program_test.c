@@ -412,14 +412,15 @@ TEST(integers_wrap_and_divide_as_the_language_says) {
 static void run_collectives(fixture *f, const char *dtype, uint32_t items) {
   char text[512], args[32];
   float x[128];
-  enum { KINDS = 6 };
+  enum { KINDS = 7 };
   static float y[KINDS * 128];
   for (uint32_t i = 0; i < items; i++) x[i] = (float)((i * 37 + 5) % 101) - 50;
   snprintf(text, sizeof text,
            "kernel k<WG = 128>(in f32 a[], out f32 y[]) {\n  u32 i = local.x;\n  %s x = %s(a[i]);\n"
            "  y[i] = f32(group_sum(x));\n  y[i + 128] = f32(group_min(x));\n  y[i + 256] = f32(group_max(x));\n"
            "  y[i + 384] = group_any(x > 40) && !group_all(x > 40) ? 1 : 0;\n"
-           "  y[i + 512] = f32(subgroup_sum(x));\n  y[i + 640] = f32(subgroup_shuffle_xor(x, 1));\n}\n",
+           "  y[i + 512] = f32(subgroup_sum(x));\n  y[i + 640] = f32(subgroup_shuffle_xor(x, 1));\n"
+           "  y[i + 768] = f32(subgroup_ballot(x > 0) & 0xFFFF);\n}\n",
            dtype, dtype);
   snprintf(args, sizeof args, "WG=%u", items);
   fixture_kernel k = fixture_compile(f, text, NULL, args, false);
@@ -436,13 +437,18 @@ static void run_collectives(fixture *f, const char *dtype, uint32_t items) {
   uint32_t size = f->emit.subgroup_size;
   for (uint32_t i = 0; i < items; i++) {
     float part = 0;
-    for (uint32_t j = i / size * size; j < (i / size + 1) * size && j < items; j++) part += x[j];
+    uint32_t bits = 0;
+    for (uint32_t j = i / size * size; j < (i / size + 1) * size && j < items; j++) {
+      part += x[j];
+      if (x[j] > 0 && j % size < 16) bits |= 1u << j % size;
+    }
     CHECK_NEAR(y[i], sum, 0);
     CHECK_NEAR(y[i + 128], least, 0);
     CHECK_NEAR(y[i + 256], most, 0);
     CHECK_NEAR(y[i + 384], most > 40 && least <= 40, 0);
     CHECK_NEAR(y[i + 512], part, 0);
     CHECK_NEAR(y[i + 640], (i ^ 1) < items && size > 1 ? x[i ^ 1] : 0, 0);
+    CHECK_NEAR(y[i + 768], (float)bits, 0);
   }
   for (int i = 0; i < 2; i++) f->backend->buffer_destroy(f->device, bound[i].buffer);
   fixture_discard(f, &k);

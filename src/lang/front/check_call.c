@@ -141,6 +141,8 @@ static tsri_check_operand check_collective(tsri_checker *c, const tsri_ast *call
     second = args[1].expr;
   }
   if (refuse_constant(c, pos)) return tsri_error_operand(pos);
+  // A ballot takes 0 or 1 and gives a word: so the value of every collective has the type of its result.
+  if (op == TSRI_COLLECTIVE_SUBGROUP_BALLOT) args[0] = tsri_convert_to(c, args[0], TSR_U32);
   uint32_t var = tsri_new_var(c, tsri_temp_name, args[0].type);
   tsri_append(c, (tsri_ir_stmt){.kind = TSRI_STMT_COLLECTIVE,
                                 .op = (uint8_t)op,

@@ -159,6 +159,7 @@ static const tsri_foreign words[] = {
     NAME("__clz", "clz"),
     NAME("__umulhi", "mulhi"),
     NAME("mul_hi", "mulhi"),
+    NAME("__ballot_sync", "subgroup_ballot(x)"),
     NAME("__shfl_sync", "subgroup_shuffle(x, lane)"),
     NAME("__shfl_xor_sync", "subgroup_shuffle_xor(x, mask)"),
 };

@@ -105,7 +105,9 @@
   X(SUBGROUP_SHUFFLE, "subgroup_shuffle", SUBGROUP, 2, NUMBER,                                                      \
     "the value of the item whose lane is the second argument (u32) modulo the subgroup's size; 0 if there is none") \
   X(SUBGROUP_SHUFFLE_XOR, "subgroup_shuffle_xor", SUBGROUP, 2, NUMBER,                                              \
-    "the value of the item whose lane is this one's xor the second argument, modulo the size; 0 if there is none")
+    "the value of the item whose lane is this one's xor the second argument, modulo the size; 0 if there is none")  \
+  X(SUBGROUP_BALLOT, "subgroup_ballot", SUBGROUP, 1, BOOL,                                                          \
+    "a u32 whose bit i says whether it is true for lane i; lanes from 32 on are left out")
 
 // Atomics on elements of i32 and u32 `inout` buffers and shared arrays. Each returns the old value. The memory order
 // is relaxed; a barrier orders them. Columns: name, spelling, operands after the index, new value (old: the value

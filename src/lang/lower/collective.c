@@ -24,7 +24,8 @@ tsri_collective_way tsri_collective_way_of(tsri_ir_collective collective) {
   const tsri_ir_collective_info *info = &tsri_ir_collective_infos[collective];
   return (tsri_collective_way){.is_group = info->scope == TSRI_SCOPE_GROUP,
                                .is_shuffle = info->arity == 2,
-                               .is_bool = info->rule == TSRI_RULE_BOOL,
+                               .is_ballot = collective == TSRI_COLLECTIVE_SUBGROUP_BALLOT,
+                               .is_bool = info->rule == TSRI_RULE_BOOL && collective != TSRI_COLLECTIVE_SUBGROUP_BALLOT,
                                .op = joining(collective)};
 }
 

@@ -8,6 +8,7 @@
 typedef struct tsri_collective_way {
   bool is_group;    // over the whole work-group; otherwise over the subgroup
   bool is_shuffle;  // combines nothing: moves the value of one item to another
+  bool is_ballot;   // collects a bit of each item; its value is a u32 that is 0 or 1
   bool is_bool;     // OR and AND of bools; MAX and MIN of 0 and 1 if shared memory cannot hold bools
   tsri_ir_op op;    // ADD, MIN or MAX; OR or AND if is_bool
 } tsri_collective_way;

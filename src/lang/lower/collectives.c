@@ -151,7 +151,17 @@ static collecting begin(hoister *h, const tsri_ir_stmt *s, const tsri_collective
   return c;
 }
 
+// The bit of this item in the result of a ballot: 0 for lanes that it has no bit for.
+static uint32_t ballot_bit(const collecting *c, uint32_t value) {
+  rewriter *w = c->w;
+  uint32_t size = options_of(c->h)->subgroup_size, lane = bits_and(c, c->item, size - 1);
+  uint32_t bit = op(w, TSRI_OP_SHL, u32_type, value, lane, 0);
+  if (size <= 32) return bit;
+  return op(w, TSRI_OP_SELECT, u32_type, test(w, TSRI_OP_LT, lane, number(w, 32)), bit, number(w, 0));
+}
+
 static uint32_t in_pool(const collecting *c, const tsri_collective_way *way, uint32_t value) {
+  if (way->is_ballot) return ballot_bit(c, value);
   return way->is_bool ? cast(c->w, value, TSRI_EXPR_CONVERT, u32_type) : value;
 }
 
@@ -194,7 +204,7 @@ static uint32_t combine_shuffled(const collecting *c, uint32_t value, uint32_t c
 
 // A collective of a subgroup in hardware.
 static void put_in_hardware(hoister *h, tsri_ir_stmt s, const tsri_collective_way *way, list *to) {
-  if (way->is_shuffle || !options_of(h)->has_only_shuffles) {
+  if (way->is_shuffle || way->is_ballot || !options_of(h)->has_only_shuffles) {
     append(&h->w, to, put_stmt(&h->w, s));
     return;
   }

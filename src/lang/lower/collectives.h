@@ -14,10 +14,10 @@ typedef struct tsri_collectives_options {
   // The result of a work-group collective is read by one load for all items (TSRI_LOAD_FOR_ALL), where the dialect
   // has one; without it, by a load between two barriers.
   bool load_for_all;
-  bool has_only_shuffles;  // in hardware: other collectives of a subgroup become shuffles and operations
+  bool has_only_shuffles;  // and ballots in hardware: other collectives of a subgroup become shuffles and operations
 } tsri_collectives_options;
 
-// The kernel without COLLECTIVE statements but those in hardware (with has_only_shuffles, SHUFFLE and SHUFFLE_XOR), with a shared array for each type of value that it
+// The kernel without COLLECTIVE statements but those in hardware (with has_only_shuffles, SHUFFLE, SHUFFLE_XOR and BALLOT), with a shared array for each type of value that it
 // combines through shared memory. A work-group that is no whole number of subgroups uses no hardware.
 //
 // Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose names it uses.

@@ -18,6 +18,7 @@ static const char standin_prelude[] =
     "  __device__ __forceinline__ operator float() const {\n"
     "    float x;\n    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));\n    return x;\n  }\n};\n"
     "#define _Float16 standin_half\n"
+    "#define __ballot(v) ((unsigned long long)__ballot_sync(0xffffffffu, v))\n"
     "#define __shfl(v, l) __shfl_sync(0xffffffffu, v, l)\n"
     "#define __shfl_xor(v, m) __shfl_xor_sync(0xffffffffu, v, m)\n"
     "static __device__ __forceinline__ unsigned __lane_id() {\n"

@@ -99,6 +99,16 @@ static void check_waves(uint32_t wave) {
 TEST(waves_of_32_add_up) { check_waves(32); }
 TEST(waves_of_64_add_up) { check_waves(64); }
 
+TEST(ballots_have_no_bits_of_missing_lanes) {
+  standin_module *module = build("metal", METAL("x[l.x] = (uint)(ulong)simd_ballot(x[l.x] % 2u == 0u);"));
+  uint32_t x[40];
+  for (uint32_t i = 0; i < 40; i++) x[i] = i;
+  CHECK(run(module, "k", (void *[]){x, x}, 1, 40, 32));
+  CHECK_EQ_UINT(x[0], 0x55555555u);
+  CHECK_EQ_UINT(x[39], 0x55u);
+  standin_release(module);
+}
+
 TEST(sums_of_simd_groups_count_missing_lanes_as_0) {
   standin_module *module = build("metal", METAL("x[l.x] = as_type<uint>(simd_sum(float(x[l.x])));"));
   uint32_t x[40];

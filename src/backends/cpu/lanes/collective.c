@@ -101,6 +101,15 @@ static void shuffle(const lane_exec *x, const lane_insn *insn, uint32_t bytes, c
   }
 }
 
+static void ballot(const lane_exec *x, const lane_insn *insn, uint32_t *dst) {
+  const uint32_t *values = x->work->reg[insn->a];
+  for (uint32_t first = 0; first < x->set.n; first += TSRI_LANE_SUBGROUP) {
+    uint32_t count = x->set.n - first < TSRI_LANE_SUBGROUP ? x->set.n - first : TSRI_LANE_SUBGROUP, bits = 0;
+    for (uint32_t i = 0; i < count; i++) bits |= (uint32_t)(values[first + i] != 0) << i;
+    for (uint32_t i = 0; i < count; i++) dst[first + i] = bits;
+  }
+}
+
 // Results go through the scratch: shuffles read what other lanes would overwrite.
 void tsri_lanes_subgroup(lane_exec *x, const lane_insn *insn) {
   uint32_t bytes = insn->op == TSRI_LANE_SUBGROUP_32 ? 4 : 8;
@@ -108,6 +117,8 @@ void tsri_lanes_subgroup(lane_exec *x, const lane_insn *insn) {
   const char *values = x->work->reg[insn->a];
   if (insn->e == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE || insn->e == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR) {
     shuffle(x, insn, bytes, result);
+  } else if (insn->e == TSRI_COLLECTIVE_SUBGROUP_BALLOT && bytes == 4) {
+    ballot(x, insn, (uint32_t *)(void *)result);
   } else {
     for (uint32_t first = 0; first < x->set.n; first += TSRI_LANE_SUBGROUP) {
       uint32_t count = x->set.n - first < TSRI_LANE_SUBGROUP ? x->set.n - first : TSRI_LANE_SUBGROUP;

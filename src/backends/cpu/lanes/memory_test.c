@@ -305,20 +305,23 @@ TEST(subgroup_operations_stay_in_their_subgroup) {
       "  i32 s = subgroup_sum(v), a = subgroup_min(v), b = subgroup_max(v);\n"
       "  i32 n = subgroup_shuffle(v, subgroup_lane + 1), m = subgroup_shuffle_xor(v, 5);\n"
       "  bool p = subgroup_any(v > 90), q = subgroup_all(v > 1);\n  lane[i] = subgroup_lane * 100 + subgroup_size;\n"
+      "  u32 c = subgroup_ballot(v > 50);\n  lane[i + 80] = c;\n"
       "  y[i * 6] = s; y[i * 6 + 1] = a; y[i * 6 + 2] = b; y[i * 6 + 3] = n; y[i * 6 + 4] = m; y[i * 6 + 5] = (p ? 1 : "
       "0) + (q ? 2 : 0);\n}";
   enum { WIDTH = 32, N = 80 };
   tsri_lanes_program *program = program_from(text, NULL, false);
   int32_t x[N], y[N * 6];
-  uint32_t lane[N];
+  uint32_t lane[2 * N];
   for (int i = 0; i < N; i++) x[i] = i * 37 % 97;
   FOR_EACH_LEVEL(level) {
     tsri_lanes_buffer buffers[3] = {{x, sizeof x}, {y, sizeof y}, {lane, sizeof lane}};
     CHECK_OK(launch_at(program, level, buffers, 3, NULL, 0, 1, 1));
     for (int i = 0; i < N; i++) {
       int first = i / WIDTH * WIDTH, last = first + WIDTH < N ? first + WIDTH : N, sum = 0, least = 1000, most = -1;
+      uint32_t bits = 0;
       for (int k = first; k < last; k++) {
         sum += x[k];
+        bits |= (uint32_t)(x[k] > 50) << (k - first);
         if (x[k] < least) least = x[k];
         if (x[k] > most) most = x[k];
       }
@@ -330,6 +333,7 @@ TEST(subgroup_operations_stay_in_their_subgroup) {
       CHECK_EQ_INT(y[i * 6 + 4], twin < N ? x[twin] : 0);
       CHECK_EQ_INT(y[i * 6 + 5], (most > 90) + 2 * (least > 1));
       CHECK_EQ_UINT(lane[i], (uint32_t)(i - first) * 100 + WIDTH);
+      CHECK_EQ_UINT(lane[i + N], bits);
     }
   }
   tsri_lanes_release(program);

@@ -220,7 +220,8 @@ static void put_prelude(tsri_c_emitter *e, tsri_builder *out) {
   if (is_opencl && e->uses_subgroups && !e->options->ptx) {
     tsri_builder_string(out,
                         "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
-                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n");
+                        "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n"
+                        "#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable\n");
   }
   tsri_builder_string(out, e->spell->prelude);
   if (has_f64) tsri_builder_string(out, "#ifndef tsr_has_f64\n#define tsr_has_f64\ntypedef double f64;\n#endif\n");

@@ -235,6 +235,7 @@ TEST(opencl_shuffles_and_rounds_by_ptx_where_the_compiler_takes_it) {
       {"y[i] = subgroup_shuffle(x[i], 3);", TSR_I64, ": \"=l\"(r) : \"l\"(v), \"r\"(m)"},
       {"y[i] = subgroup_sum(x[i]);", TSR_F64, "bfly.b32 b, b, %2, 31, 0xffffffff; mov.b64 %0, {a, b}; }"},
       {"y[i] = subgroup_max(x[i]);", TSR_F32, "v = tsr_max_f32(v, tsr_swap_f32(v, m))"},
+      {"y[i] = subgroup_ballot(x[i] > 3);", TSR_U32, "vote.sync.ballot.b32 %0, p, 0xffffffff;"},
       {"y[i] = x[i] + x[0];", TSR_BF16, "cvt.rn.bf16.f32 %0, %1;"},
       {"y[i] = f32(f16(x[i]));", TSR_F32, "tsr_f16_to_f32(tsr_f32_to_f16("},
   };

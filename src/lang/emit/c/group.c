@@ -13,7 +13,7 @@
 void tsri_c_put_collective(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   tsri_collective_way way = tsri_collective_way_of((tsri_ir_collective)stmt->op);
   tsr_dtype dtype = way.is_bool ? TSR_U32 : (tsr_dtype)e->kernel->exprs[stmt->value].type.dtype;
-  const char *op = way.is_shuffle ? "shuffle" : tsri_collective_name(&way);
+  const char *op = way.is_shuffle ? "shuffle" : way.is_ballot ? "ballot" : tsri_collective_name(&way);
   tsri_c_name name = tsri_c_need(e, tsri_c_named("tsr_subgroup_%s_%s", op, tsr_dtype_name(dtype)));
   e->uses_subgroups = true;
   tsri_c_put(e, "%v = %s(%s%e", stmt->var, name.text, way.is_bool ? "(u32)" : "", stmt->value);

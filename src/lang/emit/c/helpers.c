@@ -183,6 +183,14 @@ static const helper helpers[] = {
     {TSRI_C_GPU, "subgroup_add", "iuf", SUBGROUP("add", BUTTERFLY("add"))},
     {TSRI_C_GPU, "subgroup_min", "iuf", SUBGROUP("min", BUTTERFLY("min"))},
     {TSRI_C_GPU, "subgroup_max", "iuf", SUBGROUP("max", BUTTERFLY("max"))},
+    {TSRI_C_CUDA, "subgroup_ballot", "u", SUBGROUP("ballot", " return __ballot_sync(0xffffffffu, v != 0u); ")},
+    {TSRI_C_HIP, "subgroup_ballot", "u", SUBGROUP("ballot", " return ($t)__ballot(v != 0u); ")},
+    {TSRI_C_METAL, "subgroup_ballot", "u", SUBGROUP("ballot", " return ($t)(ulong)simd_ballot(v != 0u); ")},
+    {OPENCL_PTX, "subgroup_ballot", "u",
+     SUBGROUP("ballot",
+              "\n  $t r;\n  asm volatile(\"{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, "
+              "0xffffffff; }\" : \"=r\"(r) : \"r\"(v));\n  return r;\n")},
+    {TSRI_C_OPENCL, "subgroup_ballot", "u", SUBGROUP("ballot", " return sub_group_ballot((int)v).x; ")},
     {TSRI_C_GPU, "subgroup_shuffle", "iuf",
      "TSR_FN $t tsr_subgroup_shuffle_$t($t v, u32 lane) { return tsr_lane_$t(v, lane & ($Z - 1u)); }\n"},
 

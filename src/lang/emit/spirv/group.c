@@ -43,6 +43,15 @@ static tsri_spv_id native_vote(tsri_spv *s, tsri_ir_op op, tsri_spv_id value) {
   return SPV_OP(s, code, tsri_spv_make_type(SPV_BOOL, 1), tsri_spv_u32(s, SPV_SCOPE_SUBGROUP), value);
 }
 
+// The first of the four words of a ballot. `value` is 0 or 1.
+static tsri_spv_id native_ballot(tsri_spv *s, tsri_spv_id value) {
+  tsri_spv_need(s, SPV_CAPABILITY_GROUP_NON_UNIFORM_BALLOT);
+  tsri_spv_id is_set = SPV_OP(s, SPV_OP_I_NOT_EQUAL, tsri_spv_make_type(SPV_BOOL, 1), value, tsri_spv_u32(s, 0));
+  tsri_spv_id words = SPV_OP(s, SPV_OP_GROUP_NON_UNIFORM_BALLOT, tsri_spv_make_type(SPV_U32, 4),
+                             tsri_spv_u32(s, SPV_SCOPE_SUBGROUP), is_set);
+  return SPV_OP(s, SPV_OP_COMPOSITE_EXTRACT, word_type(), words, 0);
+}
+
 // The result over the subgroup, in each of its items.
 static tsri_spv_id subgroup_reduce(tsri_spv *s, tsri_ir_op op, tsri_ir_type ir_type, tsri_spv_id value) {
   tsri_spv_type type = tsri_spv_value_type(ir_type);
@@ -70,5 +79,5 @@ tsri_spv_id tsri_spv_collective(tsri_spv *s, tsri_ir_collective op, tsri_ir_type
                                 tsri_spv_id lane) {
   tsri_collective_way way = tsri_collective_way_of(op);
   if (way.is_shuffle) return any_shuffle(s, op, tsri_spv_value_type(type), value, lane);
-  return subgroup_reduce(s, way.op, type, value);
+  return way.is_ballot ? native_ballot(s, value) : subgroup_reduce(s, way.op, type, value);
 }

@@ -118,6 +118,7 @@ enum {
   SPV_OP_UNREACHABLE = 255,
   SPV_OP_GROUP_NON_UNIFORM_ALL = 334,
   SPV_OP_GROUP_NON_UNIFORM_ANY = 335,
+  SPV_OP_GROUP_NON_UNIFORM_BALLOT = 339,
   SPV_OP_GROUP_NON_UNIFORM_SHUFFLE = 345,
   SPV_OP_GROUP_NON_UNIFORM_SHUFFLE_XOR = 346,
   SPV_OP_GROUP_NON_UNIFORM_I_ADD = 349,
@@ -199,6 +200,7 @@ enum {
   X(GROUP_NON_UNIFORM, 61, "")                                    \
   X(GROUP_NON_UNIFORM_VOTE, 62, "")                               \
   X(GROUP_NON_UNIFORM_ARITHMETIC, 63, "")                         \
+  X(GROUP_NON_UNIFORM_BALLOT, 64, "")                             \
   X(GROUP_NON_UNIFORM_SHUFFLE, 65, "")                            \
   X(STORAGE_16BIT, 4433, "SPV_KHR_16bit_storage")                 \
   X(STORAGE_8BIT, 4448, "SPV_KHR_8bit_storage")                   \

@@ -110,7 +110,7 @@ TEST(groups_shared_arrays_and_loops_are_valid) {
       "  s += subgroup_sum(x) + subgroup_min(x) + subgroup_max(x) + subgroup_shuffle(x, 3) + subgroup_shuffle_xor(x, "
       "1);\n"
       "  if (group_any(x > 0) && group_all(x > 1) || subgroup_any(x > 2) && subgroup_all(x > 3)) s += 1;\n"
-      "  y[global.x] = s + T(subgroup_lane + subgroup_size);\n}\n"
+      "  y[global.x] = s + T(subgroup_lane + subgroup_size + subgroup_ballot(x > 4));\n}\n"
       "kernel m<T, WG = 32>(in T a[], out T y[], inout u32 h[], inout i32 g[], u32 n) {\n"
       "  shared T tile[64];\n  shared u32 counts[8];\n  T held[4];\n"
       "  for (u32 i = 0; i < 4; i++) {\n    if (i == 2) continue;\n    held[i] = a[i];\n    if (i > n) break;\n  }\n"

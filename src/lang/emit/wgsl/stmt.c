@@ -78,12 +78,16 @@ static void put_barrier(tsri_wgsl *w) {
   tsri_wgsl_put_line(w, "workgroupBarrier();\n");
 }
 
-// A shuffle of the subgroup; there are no other collectives here (tsri_lacks.has_only_shuffles). WGSL's xor wants the same second
+// A shuffle or a ballot of the subgroup; there are no other collectives here (tsri_lacks.has_only_shuffles). WGSL's xor wants the same second
 // operand in all items.
-static void put_shuffle(tsri_wgsl *w, const tsri_ir_stmt *s) {
+static void put_collective(tsri_wgsl *w, const tsri_ir_stmt *s) {
   bool is_xor = s->op == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR;
   bool is_same = is_xor && w->kernel->exprs[s->compare].kind == TSRI_EXPR_CONST;
   w->has_shuffles = true;
+  if (s->op == TSRI_COLLECTIVE_SUBGROUP_BALLOT) {
+    tsri_wgsl_put(w, "%i%v = subgroupBallot(%e != 0u).x;\n", s->var, s->value);
+    return;
+  }
   tsri_wgsl_put(w, "%i%v = %s(%e, (%s%e) & %uu);\n", s->var, is_same ? "subgroupShuffleXor" : "subgroupShuffle",
                 s->value, is_xor && !is_same ? "tsr_lid ^ " : "", s->compare, w->options->subgroup_size - 1);
 }
@@ -125,7 +129,7 @@ static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
       tsri_wgsl_put_atomic(w, s);
       break;
     case TSRI_STMT_COLLECTIVE:
-      put_shuffle(w, s);
+      put_collective(w, s);
       break;
     default:
       if (s->kind >= TSRI_STMT_FRAGMENT_FIRST) tsri_wgsl_put_fragment_stmt(w, s);

@@ -112,11 +112,12 @@ static tsri_emitted emit_with_subgroups(const char *text) {
 TEST(collectives_are_shuffles_where_the_device_has_subgroups) {
   tsri_emitted code = emit_with_subgroups(
       "kernel k<WG = 64>(in f32 x[], out f32 y[]) {\n  f32 v = subgroup_max(x[local.x]);\n"
-      "  y[local.x] = subgroup_shuffle(v, 7) + subgroup_shuffle_xor(v, local.x);\n}\n");
+      "  y[local.x] = subgroup_shuffle(v, 7) + subgroup_shuffle_xor(v, local.x) + f32(subgroup_ballot(v > 3));\n}\n");
   CHECK(strncmp(code.data, "enable subgroups;\n", 18) == 0);
   CHECK(strstr(code.data, "subgroupShuffleXor(t_"));
   CHECK(strstr(code.data, "(7u) & 31u)"));
   CHECK(strstr(code.data, "(tsr_lid ^ tsr_local.x) & 31u)"));
+  CHECK(strstr(code.data, " = subgroupBallot("));
   CHECK(!strstr(code.data, "workgroupBarrier"));
   CHECK_EQ_UINT(code.shared_bytes, 0);
   tsri_emitted_deinit(&code);

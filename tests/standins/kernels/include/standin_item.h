@@ -92,6 +92,17 @@ STANDIN_INLINE T standin_lane_xor(unsigned line, T value, unsigned mask) {
   return standin_lane(line, value, standin_now->number % standin_now->wave ^ mask);
 }
 
+// A bit for each lane of the wave for which the value is true; all lanes must call it.
+STANDIN_INLINE unsigned long long standin_ballot(unsigned line, bool value) {
+  const unsigned wave = standin_now->wave, items = standin_now->size[0] * standin_now->size[1] * standin_now->size[2];
+  const unsigned first = standin_now->number / wave * wave;
+  const unsigned char *slots = standin_now->exchange(line, &value, sizeof value);
+  unsigned long long bits = 0;
+  for (unsigned i = 0; i < wave && first + i < items; i++)
+    bits |= (unsigned long long)(slots[i * STANDIN_SLOT_BYTES] != 0) << i;
+  return bits;
+}
+
 // Adds as a butterfly does: lane i and lane i ^ 16 first, and so on down to neighbours. Lanes that the group does not have
 // count as 0. Integers wrap around.
 template <class T>

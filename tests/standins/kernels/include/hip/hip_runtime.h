@@ -125,6 +125,7 @@ STANDIN_INLINE T atomicCAS(T *object, T compare, T value) {
 // --- Barriers and waves ---
 
 #define __syncthreads()         standin_now->barrier(__LINE__)
+#define __ballot(value)         standin_ballot(__LINE__, value)
 #define __shfl(value, lane)     standin_lane(__LINE__, value, (unsigned)(lane))
 #define __shfl_xor(value, mask) standin_lane_xor(__LINE__, value, (unsigned)(mask))
 
