@@ -258,7 +258,7 @@ static void try_all(way_search *s) {
   uint64_t tried = 0, asked = 0;
   if (launch(s->work, s->best, &asked) != TSR_OK) return;
   if (tsri_device_is_cpu(s->work->device)) asked |= UINT64_C(1) << TSRI_ENTRY_threads;
-  for (int entry = TSRI_TUNING_ENTRIES - 1; entry >= 0; entry--) {  // native and threads come first
+  for (int entry = TSRI_ENTRY_threads; entry >= 0; entry--) {  // threads and native come first; no later entry is tried
     uint64_t bit = UINT64_C(1) << entry, more = 0;
     if (!(asked & bit) || tried & bit) continue;
     tried |= bit;

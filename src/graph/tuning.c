@@ -138,7 +138,13 @@ void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning) {
 
 // --- Tuning of single launches --------------------------------------------------------------------------------------
 
-_Static_assert(TSRI_TUNING_ENTRIES <= 64, "an entry has a bit in tsri_tuning_asked");
+#define TSRI_TUNE(name, lanes, soft, gpu, tries, meaning)                         \
+  _Static_assert((int)TSRI_ENTRY_##name < TSRI_TUNING_BITS || sizeof(tries) == 1, \
+                 #name " has a bit in tsri_tuning_asked");
+#define TSRI_TUNE_SET(name, changes) \
+  _Static_assert((int)TSRI_ENTRY_##name < TSRI_TUNING_BITS, #name " has a bit in tsri_tuning_asked");
+#include "graph/tuning.def"
+_Static_assert((int)TSRI_ENTRY_threads < TSRI_TUNING_BITS, "threads has a bit in tsri_tuning_asked");
 _Thread_local uint64_t tsri_tuning_asked;
 static _Thread_local const tsri_tuning *used;
 

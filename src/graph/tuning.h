@@ -18,10 +18,14 @@ typedef enum tsri_tuning_entry {
   TSRI_TUNING_ENTRIES
 } tsri_tuning_entry;
 
-// TSRI_TUNED(tuning, name): the entry's value. It notes that a launch has asked for the entry, in one bit for each, so that tuning tries other values of it.
+// TSRI_TUNED(tuning, name): the entry's value. It notes that a launch has asked for the entry, in one bit for each, so that tuning tries other values of it. Entries that
+// tuning never tries need no bit: they may come after the others.
+enum { TSRI_TUNING_BITS = 64 };
 #define TSRI_TUNED(tuning, name) (tsri_tuning_ask(TSRI_ENTRY_##name), (tuning)->name)
 extern _Thread_local uint64_t tsri_tuning_asked;
-static inline void tsri_tuning_ask(tsri_tuning_entry entry) { tsri_tuning_asked |= UINT64_C(1) << entry; }
+static inline void tsri_tuning_ask(tsri_tuning_entry entry) {
+  if ((int)entry < TSRI_TUNING_BITS) tsri_tuning_asked |= UINT64_C(1) << entry;
+}
 
 // The entries for launches on this device, which has a graph state: those of tsri_tuning_use if it was called.
 const tsri_tuning *tsri_tuning_of(const tsr_device *device);
