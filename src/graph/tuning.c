@@ -89,8 +89,8 @@ static const struct {
     // A sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads, and 32.2 element by element; on CUDA 29.4 and 26.9. var over axis 0 of 20000 x 5000 takes
     // 114 us with four reads of channels ahead and 122 with two; on CUDA 125 and 105, by the registers that they take.
     {"spirv",
-     "matmul_m=64,matmul_inside=0,scan_items=8,scan_once=12,radix_items=8,product_alignment=16,reduce_wide=2,"
-     "channel_reads=4"},
+     "matmul_m=64,matmul_inside=0,scan_items=8,scan_once=12,radix_items=8,radix_teams=2,product_alignment=16,"
+     "reduce_wide=2,channel_reads=4"},
     // WebGPU: 4096^3 in f32 took 5.0 ms with 4 steps, 4.0 with 8, 3.85 with tiles of 64 rows, too, and 3.45 with conditions; 4097^3 3.9 without them and
     // 5.0 with them. q8_0 takes 46.5 us without a row of x in registers, and 53.9 with it. Elements of 16 bits are read as words of two if lines begin at
     // multiples of 16 bytes (matmul_padded.c). Running sums of 10,000 rows of 10,000 take 256 us with 8 elements for each item, and 330 with 16; sorts of

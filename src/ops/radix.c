@@ -39,6 +39,18 @@ static key_form form_of(tsr_dtype dtype) {
       TSRI_CONSTANT("WIDTH", (form)->width), TSRI_CONSTANT("INF", (form)->inf),                      \
       TSRI_CONSTANT("DESCENDING", (s)->is_descending)
 
+// Whether subgroups of a group rank the digits of a tile, eight bits at a time: `wanted` says so, and their sizes are right (op_radix.tk).
+static bool ranks_in_teams(const tsr_device *device, bool wanted, int group) {
+  int subgroup = tsri_call_subgroup(device, group);
+  return wanted && subgroup >= 4 && subgroup <= 32 && group <= subgroup * 8;
+}
+
+// Items of a group that sorts a tile of a long row: eight subgroups at most if these rank digits.
+static int tile_group(tsr_device *device) {
+  int few = tsri_call_subgroup(device, GROUP) * 8;
+  return few < GROUP && ranks_in_teams(device, tsri_call_tuning(device)->radix_teams > 0, few) ? few : GROUP;
+}
+
 // Elements per item of a work-group that sorts a tile: fewer if shared memory is small or elements are large.
 static int items_of(tsr_device *device, const key_form *form) {
   int items = tsri_call_tuning(device)->radix_items;
@@ -76,15 +88,17 @@ static int bits_of(const tsri_sort *s, const key_form *form) { return s->key_bit
 // 4, through Vulkan 192, 220 and 293.
 static tsr_status sort_whole_rows(const tsri_sort *s, const key_form *form, tsr_buffer *dummy) {
   enum { DENSE = 16 };
+  bool wants_teams = tsri_call_tuning(s->device)->radix_teams > 1;
   int items = 4, group = s->device->limits.subgroup_size > 32 ? 64 : 32;
   while (group * items < s->n && items < DENSE) items *= 2;
   while (group * items < s->n && group < GROUP) group *= 2;
   while (group * items < s->n) items *= 2;
   tsri_call call;
-  tsri_call_init(&call, s->device, "op_radix", "radix_rows",
-                 TSRI_WITH(KEY_ARGS(s, form), TSRI_CONSTANT("VALUES", s->values != NULL),
-                           TSRI_CONSTANT("ORDER", s->order != NULL), TSRI_CONSTANT("ITEMS", items),
-                           TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, group)), TSRI_CONSTANT("WG", group)));
+  tsri_call_init(
+      &call, s->device, "op_radix", "radix_rows",
+      TSRI_WITH(KEY_ARGS(s, form), TSRI_CONSTANT("VALUES", s->values != NULL), TSRI_CONSTANT("ORDER", s->order != NULL),
+                TSRI_CONSTANT("ITEMS", items), TSRI_CONSTANT("TEAMS", ranks_in_teams(s->device, wants_teams, group)),
+                TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, group)), TSRI_CONSTANT("WG", group)));
   tsri_call_buffer(&call, "x", s->x, form->carrier);
   bind(&call, "values", s->values, dummy, form->carrier);
   bind(&call, "order", s->order, dummy, TSR_I32);
@@ -101,7 +115,7 @@ static tsr_status sort_whole_rows(const tsri_sort *s, const key_form *form, tsr_
 typedef struct pass_plan {
   const tsri_sort *s;
   key_form form;
-  int items;
+  int group, items;
   int64_t tiles, all_tiles;     // of a row, and of all
   int64_t chunk, chunks;        // tiles of a chunk, and chunks of a row; 0: the tiles sum their counts themselves
   tsr_buffer *counts, *before;  // digits of each tile, and of those before it in its chunk
@@ -118,7 +132,7 @@ typedef struct run_state {
 static tsr_status count_digits(const pass_plan *p, const run_state *from, int shift) {
   tsri_call call;
   tsri_call_init(&call, p->s->device, "op_radix", "radix_count",
-                 TSRI_WITH(KEY_ARGS(p->s, &p->form), TSRI_CONSTANT("ITEMS", p->items)));
+                 TSRI_WITH(KEY_ARGS(p->s, &p->form), TSRI_CONSTANT("ITEMS", p->items), TSRI_CONSTANT("WG", p->group)));
   tsri_call_buffer(&call, "x", from->values, p->form.carrier);
   tsri_call_buffer(&call, "counts", p->counts, TSR_U32);
   tsri_call_word(&call, "all_tiles", p->all_tiles);
@@ -152,12 +166,15 @@ static tsr_status sum_counts(const pass_plan *p) {
 }
 
 static tsr_status move(const pass_plan *p, const run_state *from, const run_state *to, int shift) {
+  bool wants_teams = tsri_call_tuning(p->s->device)->radix_teams > 0;
   tsri_call call;
   tsri_call_init(
       &call, p->s->device, "op_radix", "radix_move",
       TSRI_WITH(KEY_ARGS(p->s, &p->form), TSRI_CONSTANT("VALUES", to->values != NULL),
                 TSRI_CONSTANT("ORDER", to->order ? (from->order ? 2 : 1) : 0), TSRI_CONSTANT("CHUNKED", p->chunks > 0),
-                TSRI_CONSTANT("ITEMS", p->items), TSRI_CONSTANT("SG", tsri_call_subgroup(p->s->device, GROUP))));
+                TSRI_CONSTANT("ITEMS", p->items),
+                TSRI_CONSTANT("TEAMS", ranks_in_teams(p->s->device, wants_teams, p->group)),
+                TSRI_CONSTANT("SG", tsri_call_subgroup(p->s->device, p->group)), TSRI_CONSTANT("WG", p->group)));
   tsri_call_buffer(&call, "x", from->values, p->form.carrier);
   bind(&call, "from", from->order, p->counts, TSR_I32);
   tsri_call_buffer(&call, "counts", p->chunks > 0 ? p->before : p->counts, TSR_U32);
@@ -176,7 +193,7 @@ static tsr_status move(const pass_plan *p, const run_state *from, const run_stat
 
 static tsr_status plan_passes(pass_plan *p) {
   const tsri_sort *s = p->s;
-  int64_t tile = (int64_t)GROUP * p->items;
+  int64_t tile = (int64_t)p->group * p->items;
   p->tiles = (s->n + tile - 1) / tile;
   p->all_tiles = p->tiles * s->rows;
   bool sums_itself = p->tiles <= MOST_SUMMED || p->all_tiles <= FEW_TILES;
@@ -215,7 +232,8 @@ static tsr_status run_passes(const pass_plan *p, int passes) {
 }
 
 static tsr_status sort_long_rows(const tsri_sort *s, const key_form *form, tsr_buffer *dummy) {
-  pass_plan plan = {.s = s, .form = *form, .items = items_of(s->device, form), .dummy = dummy};
+  pass_plan plan = {
+      .s = s, .form = *form, .group = tile_group(s->device), .items = items_of(s->device, form), .dummy = dummy};
   tsr_status status = plan_passes(&plan);
   if (status == TSR_OK) status = run_passes(&plan, (bits_of(s, form) + 7) / 8);
   tsr_buffer_release(plan.counts);
