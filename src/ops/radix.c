@@ -253,13 +253,23 @@ typedef struct candidates {
   int64_t n, at;
 } candidates;
 
-// How radix_first is shaped for a device: items of a group, elements whose ranks it computes, and elements that it keeps a list of, as many as shared memory has room
-// for beside the bins, the sums, a word for each item (collectives) and three for each of `most`.
+// How radix_first is shaped for a device: items of a group, elements whose ranks it computes, and elements that it keeps a list of with their keys, as many as shared memory has room
+// for beside the bins, the sums, a word for each item (collectives) and three for each of `most`; keys that each item reads for a bound.
 typedef struct first_shape {
-  int group, most, list;
+  int group, most, list, sample;
 } first_shape;
 
-static first_shape shape_first(const tsri_sort *s) {
+// Reads a sample if few enough elements will be within its bound: of `length` elements about `keep` times the share that is read. A list has room for
+// three times as many.
+static void shape_sample(const tsri_sort *s, int64_t length, first_shape *shape) {
+  enum { SAMPLE = 4096, SHORTEST_LIST = 1024 };
+  int64_t within = s->keep * length / SAMPLE;
+  if (length < 2 * SAMPLE || s->keep > shape->group / 4 || within * 2 > shape->list) return;
+  shape->sample = SAMPLE / shape->group;
+  while (shape->list > SHORTEST_LIST && within * 3 <= shape->list / 2) shape->list /= 2;
+}
+
+static first_shape shape_first(const tsri_sort *s, int64_t length) {
   enum { BINS = 2048, OTHERS = 64, LONGEST_LIST = 4096 };
   const tsri_limits *limits = &s->device->limits;
   first_shape shape = {.group = tsri_call_tuning(s->device)->select_group,
@@ -271,19 +281,20 @@ static first_shape shape_first(const tsri_sort *s) {
   if (shape.most == 1024 && shape.group == 512) shape.group = 1024;
   if (shape.group > (int)limits->max_group_size) shape.group = (int)limits->max_group_size;
   int64_t room = (int64_t)limits->shared_bytes / 4 - BINS - OTHERS - 3 * shape.group - 3 * shape.most;
-  while (shape.list > 1 && shape.list > room) shape.list /= 2;
+  while (shape.list > 1 && shape.list * 2 > room) shape.list /= 2;
+  shape_sample(s, length, &shape);
   return shape;
 }
 
 static tsr_status choose_first(const tsri_sort *s, const key_form *form, const candidates *from, const candidates *to,
                                int64_t parts) {
-  first_shape shape = shape_first(s);
+  first_shape shape = shape_first(s, from->n / parts);
   tsri_call call;
   tsri_call_init(
       &call, s->device, "op_radix", "radix_first",
       TSRI_WITH(KEY_ARGS(s, form), TSRI_CONSTANT("INDEXED", from->order != NULL), TSRI_CONSTANT("MOST", shape.most),
-                TSRI_CONSTANT("LIST", shape.list), TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, shape.group)),
-                TSRI_CONSTANT("WG", shape.group)));
+                TSRI_CONSTANT("LIST", shape.list), TSRI_CONSTANT("SAMPLE", shape.sample),
+                TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, shape.group)), TSRI_CONSTANT("WG", shape.group)));
   tsri_call_buffer(&call, "x", from->values, form->carrier);
   bind(&call, "from", from->order, from->values, TSR_I32);
   tsri_call_buffer(&call, "values", to->values, form->carrier);
