@@ -108,11 +108,13 @@ int64_t tsri_scatter_exact_room(int64_t n) {
 }
 
 static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut) {
+  bool is_once = cut->per * z->n <= (int64_t)cut->group * cut->each;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_scatter", "scatter_exact",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
-                           TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
-                           TSRI_CONSTANT("EACH", cut->each), TSRI_CONSTANT("WG", cut->group)));
+  tsri_call_init(
+      &call, run->device, "op_scatter", "scatter_exact",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANGE", cut->range),
+                TSRI_CONSTANT("WHOLE", cut->ranges == 1), TSRI_CONSTANT("JOINED", cut->per > 1),
+                TSRI_CONSTANT("ONCE", is_once), TSRI_CONSTANT("EACH", cut->each), TSRI_CONSTANT("WG", cut->group)));
   tsri_call_word(&call, "room", tsri_scatter_exact_room(z->n));
   return tsri_scatter_launch_ranges(run, z, cut->ranges, cut->per, &call);
 }
@@ -143,12 +145,15 @@ static tsr_status fill_bins(const tsri_kernel_run *run, const tsri_scatter_sizes
 // A team has one to two items for each element of a tile that falls into one bin.
 static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut,
                            const binned *b) {
+  enum { TILES = 4 };  // tiles that a team reads at a time
   int team = 8;
   while (team < cut->group && team * cut->ranges < b->tile) team *= 2;
+  bool is_once = b->tiles <= TILES * (int64_t)(cut->group / team);
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_scatter", "scatter_binned",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("TEAM", team),
-                           TSRI_CONSTANT("WG", cut->group)));
+  tsri_call_init(
+      &call, run->device, "op_scatter", "scatter_binned",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("ONCE", is_once),
+                TSRI_CONSTANT("TEAM", team), TSRI_CONSTANT("TILES", TILES), TSRI_CONSTANT("WG", cut->group)));
   tsri_scatter_pass_x(run, z, &call);
   tsri_call_buffer(&call, "found", b->found, TSR_U32);
   tsri_call_buffer(&call, "starts", b->starts, TSR_U32);
