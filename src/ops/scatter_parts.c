@@ -2,8 +2,6 @@
 #include "ops/scatter_parts.h"
 #include "ops/scatter_exact.h"
 
-#include <tessera/buffer.h>
-
 enum { GROUP = 256, EACH = 8 };
 
 // A part has elements enough that joining its sums with those of other groups, some three operations in memory for each target, is the lesser work.
@@ -17,18 +15,17 @@ bool tsri_scatter_parts_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, 
   *out = (tsri_parts_cut){.parts = (z->n + length - 1) / length, .length = length, .range = LEAST_RANGE, .copies = 1};
   while (out->range < z->size) out->range *= 2;
   while (out->copies < MOST_COPIES && 2 * out->copies * out->range <= MOST_SLOTS) out->copies *= 2;
-  return true;
+  return 3 * z->outer * out->parts * z->size < TSRI_CALL_MAX_ELEMENTS;
 }
 
-// Step 0 or 1.
-static tsr_status launch_step(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_parts_cut *cut,
-                              int step, tsr_buffer *words) {
+static tsr_status sum_parts(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_parts_cut *cut,
+                            tsr_buffer *words) {
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_scatter", "scatter_parts",
-      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("STEP", step),
-                TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("COPIES", cut->copies), TSRI_CONSTANT("EACH", EACH),
-                TSRI_CONSTANT("WG", GROUP)));
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANGE", cut->range),
+                TSRI_CONSTANT("COPIES", cut->copies), TSRI_CONSTANT("ONCE", cut->length <= (int64_t)GROUP * EACH),
+                TSRI_CONSTANT("EACH", EACH), TSRI_CONSTANT("WG", GROUP)));
   tsri_scatter_pass_sources(run, z, &call);
   tsri_call_buffer(&call, "words", words, TSR_U32);
   tsri_call_word(&call, "rows", z->outer);
@@ -38,26 +35,29 @@ static tsr_status launch_step(const tsri_kernel_run *run, const tsri_scatter_siz
   return tsri_call_many_groups(&call, z->outer * cut->parts);
 }
 
-static tsr_status launch_totals(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsr_buffer *words) {
+static tsr_status join_parts(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_parts_cut *cut,
+                             tsr_buffer *words) {
+  enum { TARGETS = 8 };  // of a group: the words that are read at once
+  int64_t blocks = (z->size + TARGETS - 1) / TARGETS;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_scatter", "scatter_totals", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  tsri_call_init(&call, run->device, "op_scatter", "scatter_totals",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("TARGETS", TARGETS)));
   tsri_scatter_pass_x(run, z, &call);
   tsri_call_buffer(&call, "words", words, TSR_U32);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "all", z->outer * z->size);
+  tsri_call_word(&call, "all", z->outer * blocks);
+  tsri_call_word(&call, "blocks", blocks);
+  tsri_call_word(&call, "parts", cut->parts);
   tsri_call_word(&call, "size", z->size);
   tsri_call_word(&call, "room", tsri_scatter_exact_room(z->n));
-  return tsri_call_items(&call, z->outer * z->size);
+  return tsri_call_many_groups(&call, z->outer * blocks);
 }
 
 tsr_status tsri_scatter_parts_run(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_parts_cut *cut) {
-  int64_t count = 3 * z->outer * z->size;
   tsr_buffer *words = NULL;
-  tsr_status status = tsri_call_scratch(run->device, count, TSR_U32, &words);
-  if (status == TSR_OK) status = tsr_buffer_fill(words, 0, (size_t)count * 4, &(unsigned char){0}, 1);
-  if (status == TSR_OK) status = launch_step(run, z, cut, 0, words);
-  if (status == TSR_OK) status = launch_step(run, z, cut, 1, words);
-  if (status == TSR_OK) status = launch_totals(run, z, words);
+  tsr_status status = tsri_call_scratch(run->device, 3 * z->outer * cut->parts * z->size, TSR_U32, &words);
+  if (status == TSR_OK) status = sum_parts(run, z, cut, words);
+  if (status == TSR_OK) status = join_parts(run, z, cut, words);
   tsr_buffer_release(words);
   return status;
 }
