@@ -98,10 +98,20 @@ static windows windows_of_conv(int rank, const tsri_conv_attributes *given) {
   return w;
 }
 
-// The gradient by the weight: by the device's native operator if it has one, else by weight_gradient.
+// With its channels last in memory, and seen as axis 1.
+static tsr_tensor *packed_last(tsr_tensor *x) { return tsr_moveaxis(tsr_contiguous(tsr_moveaxis(x, 1, -1)), -1, 1); }
+
+// The gradient by the weight: by the device's native operator if it has one, else by weight_gradient. The gradient of the result may have its channels elsewhere in
+// memory than the convolution had them; copying it there takes less time than a kernel that reads it as it is.
 static tsr_tensor *weight_gradient_of(const windows *w, tsr_tensor *x, tsr_tensor *g, const tsri_conv_attributes *given,
                                       const int64_t *sizes) {
-  if (tsri_conv_weight_is_native(x, g, given, sizes)) return tsri_conv_weight(x, g, given, sizes);
+  if (tsri_conv_weight_has_kernel(x, g, given, sizes)) return tsri_conv_weight(x, g, given, sizes);
+  if (given->is_last) {
+    tsr_tensor *packed_x = packed_last(x), *packed_g = packed_last(g);
+    if (tsri_conv_weight_has_kernel(packed_x, packed_g, given, sizes)) {
+      return tsri_conv_weight(packed_x, packed_g, given, sizes);
+    }
+  }
   return weight_gradient(w, x, g, sizes);
 }
 

@@ -288,11 +288,24 @@ static tsr_dtype dtype_of(const convolution *c, const tsr_tensor *x, const tsr_t
   return tsri_autocast(c->op, dtype);
 }
 
+// x as `dtype`. If its channels are to be last, but are not so in memory, and the device convolves natively only if they are, they are moved there: gradients
+// come in the order in which the operators after the convolution had its result.
+static tsr_tensor *x_as(const convolution *c, tsr_tensor *x, const tsr_tensor *bias, tsr_shape shape, tsr_dtype dtype) {
+  tsr_tensor *cast = tsr_cast(x, dtype);
+  if (!c->given.is_last || cast->status != TSR_OK) return cast;
+  tsri_layout packed = tsri_conv_weight_layout(c->x, true), w = tsri_conv_weight_layout(c->w, true);
+  const tsr_device *device = cast->value->device;
+  if (is_native_with(c, device, &cast->layout, &w, bias, shape, dtype)) return cast;
+  if (!is_native_with(c, device, &packed, &w, bias, shape, dtype)) return cast;
+  tsr_tensor *last = tsr_moveaxis(cast, 1, -1), *copy = tsr_contiguous(last);
+  return tsri_then(tsri_then(tsri_then(tsr_moveaxis(copy, -1, 1), copy), last), cast);
+}
+
 static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
   const tsri_op *op = c->op;
   tsr_shape shape = result_shape(c);
   tsr_dtype dtype = dtype_of(c, x, weight, bias);
-  tsr_tensor *inputs[3] = {tsr_cast(x, dtype), NULL, bias ? tsr_cast(bias, dtype) : NULL};
+  tsr_tensor *inputs[3] = {x_as(c, x, bias, shape, dtype), NULL, bias ? tsr_cast(bias, dtype) : NULL};
   inputs[1] = weights_as(c, inputs[0], weight, inputs[2], shape, dtype);
   int count = bias ? 3 : 2;
   tsr_device *device = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Depthwise convolutions by kernels/op_conv_depth.tk: which axes the kernel takes, and how many results an item computes.
+// Depthwise convolutions and their gradient by the weights, by kernels/op_conv_depth.tk: which axes the kernels take, and how the work is divided.
 #include "ops/conv_depth.h"
 
 #include "graph/node.h"
@@ -96,4 +96,93 @@ tsr_status tsri_conv_run_depthwise(const tsri_kernel_run *run, const tsri_conv_o
   tsri_call_word(&call, "s2", op->stride[axes.b]);
   tsri_call_word(&call, "d2", op->dilation[axes.b]);
   return tsri_call_items(&call, items);
+}
+
+// --- The gradient by the weights --------------------------------------------------------------------------------------
+
+// Adds up the parts.
+static tsr_status join_weights(const tsri_kernel_run *run, tsr_buffer *sums, int64_t count, int64_t parts) {
+  enum { GROUP = 128, LANES = 8 };
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_conv_tiles", "join_splits",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("LANES", LANES), TSRI_CONSTANT("WG", GROUP)));
+  tsri_call_buffer(&call, "parts", sums, tsri_accumulator(run->dtype));
+  tsri_call_buffer(&call, "bias", run->inputs[0], run->dtype);  // not read
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "count", count);
+  tsri_call_word(&call, "splits", parts);
+  tsri_call_word(&call, "positions", 1);
+  tsri_call_word(&call, "o2", 1);
+  tsri_call_word(&call, "b_at", 0);
+  tsri_call_word(&call, "b_step", 0);
+  tsri_call_word(&call, "out_channels", 1);
+  return tsri_call_many_groups(&call, (count + GROUP / LANES - 1) / (GROUP / LANES));
+}
+
+// `lanes` channels to a group, `parts` parts of `span` positions.
+typedef struct weight_cut {
+  int lanes;
+  int64_t positions, span, parts;
+} weight_cut;
+
+static weight_cut cut_of(const tsr_device *device, const tsri_conv_op *op, int group) {
+  enum { GROUPS_PER_TILE = 8, LEAST_ROUNDS = 8, MOST_LANES = 32, MOST_PARTS = 1024 };
+  bool is_last = op->x_channel == 1 && op->y_channel == 1 && op->groups > 1;
+  weight_cut cut = {.lanes = is_last ? MOST_LANES : 1, .positions = op->images * op->windows[1] * op->windows[2]};
+  int64_t groups = (op->groups * op->out_channels + cut.lanes - 1) / cut.lanes, side = group / cut.lanes;
+  int64_t wanted = (int64_t)TSRI_TUNED(tsri_tuning_of(device), matmul_tiles) * GROUPS_PER_TILE / groups,
+          most = cut.positions / (side * LEAST_ROUNDS);
+  if (wanted > most) wanted = most;
+  if (wanted > MOST_PARTS) wanted = MOST_PARTS;
+  if (wanted < 1) wanted = 1;
+  cut.span = (cut.positions + wanted - 1) / wanted;
+  cut.parts = (cut.positions + cut.span - 1) / cut.span;
+  return cut;
+}
+
+static tsr_status sum_parts(const tsri_kernel_run *run, const tsri_conv_op *op, const weight_cut *cut, int group,
+                            tsr_buffer *sums) {
+  depth_axes axes = axes_of(op);
+  size_t element = tsr_dtype_bytes(run->dtype);
+  int64_t channels = op->groups * op->out_channels;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_conv_depth", "conv_depth_weight",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma),
+                           TSRI_CONSTANT("K1", op->kernel[axes.a]), TSRI_CONSTANT("K2", op->kernel[axes.b]),
+                           TSRI_CONSTANT("LANES", cut->lanes), TSRI_CONSTANT("WG", group)));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
+  tsri_call_buffer(&call, "parts", sums, tsri_accumulator(run->dtype));
+  tsri_call_word(&call, "n", cut->positions);
+  tsri_call_word(&call, "span", cut->span);
+  tsri_call_word(&call, "x_at", (int64_t)(op->x.offset / element));
+  tsri_call_word(&call, "g_at", (int64_t)(op->y.offset / element));
+  tsri_call_word(&call, "out_channels", channels);
+  tsri_call_word(&call, "group_channels", op->out_channels);
+  tsri_call_word(&call, "xn", op->x_image);
+  tsri_call_word(&call, "xc", op->x_channel);
+  tsri_call_word(&call, "gn", op->y_image);
+  tsri_call_word(&call, "gc", op->y_channel);
+  pass_pair(&call, "i", op->size, axes);
+  pass_pair(&call, "o", op->windows, axes);
+  pass_pair(&call, "x", op->x_axes, axes);
+  pass_pair(&call, "g", op->y_axes, axes);
+  pass_pair(&call, "s", op->stride, axes);
+  pass_pair(&call, "d", op->dilation, axes);
+  pass_pair(&call, "p", op->before, axes);
+  return tsri_call_groups(&call, (channels + cut->lanes - 1) / cut->lanes, cut->parts, 1);
+}
+
+tsr_status tsri_conv_run_depthwise_weight(const tsri_kernel_run *run, const tsri_conv_op *op) {
+  enum { GROUP = 256 };
+  weight_cut cut = cut_of(run->device, op, GROUP);
+  int64_t count = op->groups * op->out_channels * op->kernel[1] * op->kernel[2];
+  tsr_buffer *sums = NULL;
+  tsr_status status = tsri_call_scratch(run->device, count * cut.parts, tsri_accumulator(run->dtype), &sums);
+  if (status == TSR_OK) status = sum_parts(run, op, &cut, GROUP, sums);
+  if (status == TSR_OK) status = join_weights(run, sums, count, cut.parts);
+  tsr_buffer_release(sums);
+  return status;
 }

@@ -11,4 +11,8 @@ bool tsri_conv_is_depthwise(const tsr_device *device, const tsri_conv_op *op, ts
 // Computes it. `op` describes the run's inputs, whose elements kernels can address; of its places, only offsets are read. is_last: the result's channels are its last axis.
 tsr_status tsri_conv_run_depthwise(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last);
 
+// Computes the gradient by the weights of such a convolution, which is not transposed. `op` describes the convolution; its y is the run's input 1, the gradient by
+// the result.
+tsr_status tsri_conv_run_depthwise_weight(const tsri_kernel_run *run, const tsri_conv_op *op);
+
 #endif

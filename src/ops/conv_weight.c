@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The gradient of a convolution by its weights, by the device's own operator or by a plain kernel (kernels/op_conv.tk).
+// The gradient of a convolution by its weights, by the device's own operator, by the kernel for depthwise ones (conv_depth.h), or by a plain kernel
+// (kernels/op_conv.tk).
 #include "ops/conv_weight.h"
 
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
 #include "ops/compose.h"
+#include "ops/conv_depth.h"
 #include "ops/conv_describe.h"
 #include "ops/promote.h"
 #include "ops/window.h"
@@ -13,11 +15,11 @@
 
 #include <tessera/ops.h>
 
-// The layout of the weights: [channels of the result, channels of x, spatial …].
-static tsri_layout layout_of(tsr_shape x, tsr_shape g, bool is_last, const int64_t *kernel) {
-  tsr_shape shape = {.rank = x.rank, .dims = {g.dims[1], x.dims[1]}};
+// The layout of the weights: [channels of the result, channels of a group of x, spatial …].
+static tsri_layout layout_of(tsr_shape x, tsr_shape g, const tsri_conv_attributes *given, const int64_t *kernel) {
+  tsr_shape shape = {.rank = x.rank, .dims = {g.dims[1], x.dims[1] / given->groups}};
   for (int i = 2; i < x.rank; i++) shape.dims[i] = kernel[i - 2];
-  return tsri_conv_weight_layout(shape, is_last);
+  return tsri_conv_weight_layout(shape, given->is_last != 0);
 }
 
 // The shape of their memory, in which the channels of x may come last.
@@ -43,15 +45,17 @@ static tsri_native_op describe(const tsri_conv_attributes *given, const tsri_lay
   return op;
 }
 
-bool tsri_conv_weight_is_native(const tsr_tensor *x, const tsr_tensor *g, const tsri_conv_attributes *given,
-                                const int64_t *kernel) {
-  tsri_layout w = layout_of(x->layout.shape, g->layout.shape, given->is_last != 0, kernel);
-  if (given->groups != 1 || given->is_transposed || x->dtype != g->dtype || x->layout.count == 0 ||
-      g->layout.count == 0) {
+bool tsri_conv_weight_has_kernel(const tsr_tensor *x, const tsr_tensor *g, const tsri_conv_attributes *given,
+                                 const int64_t *kernel) {
+  tsri_layout w = layout_of(x->layout.shape, g->layout.shape, given, kernel);
+  const tsr_device *device = x->value->device;
+  if (given->is_transposed || x->dtype != g->dtype || x->layout.count == 0 || g->layout.count == 0 ||
+      device != g->value->device) {
     return false;
   }
   tsri_native_op op = describe(given, &x->layout, &g->layout, &w, x->dtype);
-  return x->value->device == g->value->device && tsri_device_takes(x->value->device, &op);
+  if (given->groups != 1) return tsri_conv_is_depthwise(device, &op.is.conv, x->dtype);
+  return tsri_device_takes(device, &op);
 }
 
 // Inputs: x and the gradient by the result, both as [image, channel, spatial …]. Where a native operator (such as cuDNN's) fails after all, one item adds up all products of a weight.
@@ -59,15 +63,20 @@ static tsr_status run(const tsri_kernel_run *run) {
   const tsri_conv_attributes *given = TSRI_GIVEN(run->node, conv);
   const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];
   bool is_last = given->is_last != 0;
-  tsri_layout w = layout_of(x->shape, g->shape, is_last, &run->shape.dims[is_last ? 1 : 2]);
+  tsri_layout w = layout_of(x->shape, g->shape, given, &run->shape.dims[is_last ? 1 : 2]);
   if (w.count == 0) return TSR_OK;
   if (x->count == 0 || g->count == 0) return tsri_call_zero(run);
   tsri_native_op op = describe(given, x, g, &w, run->dtype);
+  tsr_status status = TSR_OK;
+  if (given->groups != 1) {
+    status = tsri_call_check(run->node->op->name, x);
+    if (status == TSR_OK) status = tsri_call_check(run->node->op->name, g);
+    return status == TSR_OK ? tsri_conv_run_depthwise_weight(run, &op.is.conv) : status;
+  }
   tsri_place_bind(&op.is.conv.x, run->inputs[0]);
   tsri_place_bind(&op.is.conv.y, run->inputs[1]);
   tsri_place_bind(&op.is.conv.w, run->output);
-  tsr_status status =
-      tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0], run->inputs[1]}, 3);
+  status = tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0], run->inputs[1]}, 3);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   status = tsri_call_check(run->node->op->name, x);
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, g);
@@ -116,7 +125,7 @@ tsr_tensor *tsri_conv_weight(tsr_tensor *x, tsr_tensor *g, const tsri_conv_attri
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 2, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   bool is_last = given->is_last != 0;
-  tsri_layout w = layout_of(x->layout.shape, g->layout.shape, is_last, kernel);
+  tsri_layout w = layout_of(x->layout.shape, g->layout.shape, given, kernel);
   tsr_tensor *found =
       tsri_record_kernel(op, device, x->dtype, memory_shape(&w, is_last), inputs, 2, TSRI_GIVE_ALL(op, conv, given));
   return is_last ? tsri_then(tsr_moveaxis(found, -1, 1), found) : found;

@@ -166,6 +166,14 @@ static const conv_case convs[] = {
      {4, {10, 1, 3, 3}},
      {.before = {1, 1}, .after = {1, 1}, .groups = 5},
      true},
+    {"depthwise-last",
+     CHECK_OFTEN,
+     P,
+     P,
+     {4, {3, 5, 7, 9}},
+     {4, {10, 1, 3, 2}},
+     {.stride = {2, 1}, .dilation = {1, 2}, .after = {1, 1}, .groups = 5, .channels_last = true},
+     true},
     {"channels-last", CHECK_ALWAYS, P, P, {4, {2, 3, 5, 7}}, {4, {5, 3, 3, 3}}, {.channels_last = true}, true},
     {"last-1d",
      CHECK_OFTEN,
@@ -221,7 +229,7 @@ static const conv_case convs[] = {
      {4, {12, 1, 3, 3}},
      {.before = {1, 1}, .after = {1, 1}, .groups = 12},
      true},
-    {"depthwise-last",
+    {"depthwise-rows-last",
      CHECK_HEAVY,
      P,
      P,
@@ -229,7 +237,7 @@ static const conv_case convs[] = {
      {4, {32, 1, 3, 2}},
      {.stride = {2, 1}, .dilation = {1, 3}, .groups = 16, .channels_last = true},
      false},
-    {"depthwise-1d", CHECK_HEAVY, P, T, {3, {4, 16, 2101}}, {3, {16, 1, 5}}, {.before = {4}, .groups = 16}, true},
+    {"depthwise-rows-1d", CHECK_HEAVY, P, T, {3, {4, 16, 2101}}, {3, {16, 1, 5}}, {.before = {4}, .groups = 16}, true},
 };
 
 static const conv_case transposed[] = {
