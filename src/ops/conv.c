@@ -341,6 +341,73 @@ static tsr_tensor *record_last(convolution *c, tsr_tensor *x, tsr_tensor *weight
   return tsri_then(tsr_moveaxis(result, -1, 1), result);
 }
 
+// --- As a product ------------------------------------------------------------------------------------------------------
+
+// Whether each result is a sum over channels alone: a kernel of one element, no strides, padding or groups. Such a convolution is a matrix product, for which GPUs
+// have better kernels.
+static bool is_product(const convolution *c, const tsr_tensor *x, tsr_dtype dtype) {
+  bool is_plain = c->given.groups == 1 && tsri_dtype_is_float(dtype) && x->layout.count > 0 && c->out_channels > 0;
+  for (int i = 0; i < c->spatial; i++) {
+    is_plain = is_plain && c->w.dims[2 + i] == 1 && c->given.stride[i] == 1 && c->sizes[i] == c->x.dims[2 + i] &&
+               c->given.before[i] == 0;
+  }
+  tsri_graph_state *state = NULL;
+  return is_plain && tsri_graph_state_for(x->value->device, &state) == TSR_OK && state->tuning.conv_depth != 0;
+}
+
+static int64_t positions_of(const convolution *c) {
+  int64_t positions = 1;
+  for (int i = 0; i < c->spatial; i++) positions *= c->x.dims[2 + i];
+  return positions;
+}
+
+// The weights as a matrix of [channels of the result, channels of x].
+static tsr_tensor *weights_as_matrix(const convolution *c, tsr_tensor *weight) {
+  bool is_transposed = c->given.is_transposed != 0;
+  tsr_tensor *matrix = tsr_reshape(weight, TSR_SHAPE(c->w.dims[0], c->w.dims[1]));
+  return is_transposed ? tsri_then(tsr_transpose(matrix, 0, 1), matrix) : matrix;
+}
+
+// Rows of channels, which are last in memory, times the weights; the result lies like x.
+static tsr_tensor *multiply_last(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
+  tsr_shape shape = {.rank = c->x.rank, .dims = {c->x.dims[0]}};
+  for (int i = 0; i < c->spatial; i++) shape.dims[1 + i] = c->x.dims[2 + i];
+  shape.dims[shape.rank - 1] = c->out_channels;
+  tsr_tensor *rows = tsr_reshape(x, TSR_SHAPE(c->x.dims[0] * positions_of(c), c->x.dims[1]));
+  tsr_tensor *product = tsr_linear(rows, weight, bias, NULL), *last = tsr_reshape(product, shape);
+  tsri_release_all((tsr_tensor *[]){rows, product}, 2);
+  return c->given.is_last ? last : tsri_then(tsr_moveaxis(last, -1, 1), last);
+}
+
+// The weights times the plane of each image.
+static tsr_tensor *multiply_planes(const convolution *c, tsr_tensor *x, tsr_tensor *weight) {
+  tsr_tensor *planes = tsr_reshape(x, TSR_SHAPE(c->x.dims[0], c->x.dims[1], positions_of(c)));
+  tsr_tensor *product = tsr_matmul(weight, planes), *result = tsr_reshape(product, result_shape(c));
+  tsri_release_all((tsr_tensor *[]){planes, product}, 2);
+  return result;
+}
+
+// Whether planes are fast factors: not much smaller than a tile, and with lines that are aligned as the device's products want it.
+static bool has_good_planes(const convolution *c, const tsr_tensor *x) {
+  enum { LEAST_POSITIONS = 64 };
+  const tsri_tuning *tuning = tsri_call_tuning(x->value->device);
+  int64_t bytes = positions_of(c) * (int64_t)tsr_dtype_bytes(x->dtype);
+  bool is_narrow = tsr_dtype_bytes(x->dtype) == 2 && tuning->product_alignment != 0;
+  return !c->given.is_last && positions_of(c) >= LEAST_POSITIONS && tsr_tensor_is_contiguous(x) &&
+         (!is_narrow || bytes % tuning->product_alignment == 0);
+}
+
+// A convolution that is_product. NULL: x would have to be copied first.
+static tsr_tensor *multiply(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
+  tsr_dtype dtype = dtype_of(c, x, weight, bias);
+  tsr_tensor *cast = tsr_cast(x, dtype), *last = tsr_moveaxis(cast, 1, -1), *as = tsr_cast(weight, dtype),
+             *matrix = weights_as_matrix(c, as), *added = bias ? tsr_cast(bias, dtype) : NULL, *result = NULL;
+  if (tsr_tensor_is_contiguous(last)) result = multiply_last(c, last, matrix, added);
+  else if (!bias && has_good_planes(c, cast)) result = multiply_planes(c, cast, matrix);
+  tsri_release_all((tsr_tensor *[]){cast, last, as, matrix, added}, 5);
+  return result ? tsri_tensor_named(c->op->name, result) : NULL;
+}
+
 // x has its channels as axis 1.
 static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias,
                             const tsr_conv_desc *desc) {
@@ -352,6 +419,8 @@ static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, t
   if (status == TSR_OK) status = check_channels(c, bias);
   if (status == TSR_OK) status = measure(c, desc);
   if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *product = is_product(c, x, dtype_of(c, x, weight, bias)) ? multiply(c, x, weight, bias) : NULL;
+  if (product) return product;
   return prefers_last(c, x, weight, bias) ? record_last(c, x, weight, bias) : record(c, x, weight, bias);
 }
 
