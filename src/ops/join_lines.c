@@ -47,74 +47,92 @@ static tsr_status join_native(const tsri_kernel_run *run, int axis) {
 
 // --- By a kernel ------------------------------------------------------------------------------------------------------
 
-// MOST_JOINED: inputs of one launch. MOST_STEP: largest step with which neighbouring items still read from few cache
-// lines.
-enum { MOST_JOINED = 4, MOST_STEP = 4 };
+// MOST_JOINED: inputs of one launch; with the result, as many buffers as work on every device. FEW: those of the kernel's short form. MOST_STEP: largest step with
+// which neighbouring items still read from few cache lines.
+enum { MOST_JOINED = 7, FEW = 4, MOST_STEP = 4 };
 
-// Input i of join_lines as lines of the result: `line` elements, `step` apart, in lines that are `row` apart.
+// The inputs of a launch as lines of the result. Input i has elements `step` apart, in lines that are `row` apart; its part of a line ends at `end`.
 typedef struct joined_lines {
-  int64_t end;  // of its part in a line of the result
-  int64_t row, step;
+  int count, inputs[MOST_JOINED];  // their numbers among the run's inputs
+  int64_t end[MOST_JOINED], row[MOST_JOINED], step[MOST_JOINED];
+  int64_t outer, line, at, pitch;  // lines, elements of one, where the first begins in the result, and distance there
+  int each;                        // how many neighbours an item can take: 4 or 1
+  bool is_stepped;
 } joined_lines;
 
-// Finds the lines of all inputs, and how many neighbours an item can take: 4 or 1. False: some input is empty or has no such lines, or its elements are far apart.
-static bool find_lines(const tsri_kernel_run *run, int axis, joined_lines lines[MOST_JOINED], int *out_each) {
-  int64_t outer = 1, inner = 1, line = 0;
-  for (int i = 0; i < run->shape.rank; i++) {
-    if (i != axis) *(i < axis ? &outer : &inner) *= run->shape.dims[i];
-  }
-  *out_each = 4;
-  for (int i = 0; i < run->input_count; i++) {
-    const tsri_layout *x = &run->layouts[i];
-    tsri_layout view;
-    bool is_view = false;
-    int64_t length = x->shape.dims[axis] * inner;
-    int64_t low = 0, high = 0;
-    tsri_layout_span(x, &low, &high);
-    if (x->count == 0 || high >= TSRI_CALL_MAX_ELEMENTS) return false;
-    if (tsri_layout_reshape(x, TSR_SHAPE(outer, length), &view, &is_view) != TSR_OK || !is_view) return false;
-    line += length;
-    lines[i] = (joined_lines){line, view.strides[0], length > 1 ? view.strides[1] : 1};
-    if (lines[i].step < 0 || lines[i].step > MOST_STEP) return false;
-    bool is_aligned = lines[i].step != 1 || (x->offset % 4 == 0 && (outer == 1 || lines[i].row % 4 == 0));
-    if (line % 4 != 0 || !is_aligned) *out_each = 1;
-  }
+// Adds an input to the launch. False: it has no such lines, or its elements are far apart.
+static bool add_lines(joined_lines *lines, const tsri_kernel_run *run, int input) {
+  const tsri_layout *x = &run->layouts[input];
+  int64_t length = x->count / lines->outer, low = 0, high = 0;
+  tsri_layout view;
+  bool is_view = false;
+  tsri_layout_span(x, &low, &high);
+  if (high >= TSRI_CALL_MAX_ELEMENTS) return false;
+  if (tsri_layout_reshape(x, TSR_SHAPE(lines->outer, length), &view, &is_view) != TSR_OK || !is_view) return false;
+  int i = lines->count++;
+  lines->line += length;
+  lines->inputs[i] = input;
+  lines->end[i] = lines->line;
+  lines->row[i] = view.strides[0];
+  lines->step[i] = length > 1 ? view.strides[1] : 1;
+  if (lines->step[i] < 0 || lines->step[i] > MOST_STEP) return false;
+  bool is_aligned = lines->step[i] != 1 || (x->offset % 4 == 0 && (lines->outer == 1 || lines->row[i] % 4 == 0));
+  if (lines->line % 4 != 0 || !is_aligned) lines->each = 1;
+  lines->is_stepped = lines->is_stepped || lines->step[i] != 1;
   return true;
 }
 
-static tsr_status join_kernel(const tsri_kernel_run *run, int axis) {
+static tsr_status launch_lines(const tsri_kernel_run *run, const joined_lines *lines) {
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
-  joined_lines lines[MOST_JOINED];
-  int each = 4;
-  if (run->input_count > MOST_JOINED || !tuning->reduce_wide || !find_lines(run, axis, lines, &each))
-    return TSR_ERR_UNSUPPORTED;
-  tsri_layout y;
-  tsr_status status = tsri_layout_init("concat", run->shape, run->dtype, &y, NULL);
-  if (status != TSR_OK || y.count >= TSRI_CALL_MAX_ELEMENTS) return status == TSR_OK ? TSR_ERR_UNSUPPORTED : status;
-  bool is_stepped = false;
-  for (int i = 0; i < run->input_count; i++) is_stepped = is_stepped || lines[i].step != 1;
   tsr_dtype unit = tsri_call_carrier(run->device, run->dtype);
+  bool is_pitched = lines->line != lines->pitch, is_aligned = lines->at % 4 == 0 && lines->pitch % 4 == 0;
+  int each = is_pitched && !is_aligned ? 1 : lines->each;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_join", "join_lines",
-                 TSRI_WITH(TSRI_TYPE("T", unit), TSRI_CONSTANT("EACH", each), TSRI_CONSTANT("STEPPED", is_stepped),
-                           TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
-  static const char *const names[MOST_JOINED][5] = {{"a", "a_at", "a_row", "a_step", "a_end"},
-                                                    {"b", "b_at", "b_row", "b_step", "b_end"},
-                                                    {"c", "c_at", "c_row", "c_step", "c_end"},
-                                                    {"d", "d_at", "d_row", "d_step", NULL}};
-  int64_t line = lines[run->input_count - 1].end;
+  tsri_call_init(
+      &call, run->device, "op_join", "join_lines",
+      TSRI_WITH(TSRI_TYPE("T", unit), TSRI_CONSTANT("EACH", each), TSRI_CONSTANT("STEPPED", lines->is_stepped),
+                TSRI_CONSTANT("MANY", lines->count > FEW), TSRI_CONSTANT("PITCHED", is_pitched),
+                TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
+  static const char *const names[MOST_JOINED][5] = {
+      {"a", "a_at", "a_row", "a_step", "a_end"}, {"b", "b_at", "b_row", "b_step", "b_end"},
+      {"c", "c_at", "c_row", "c_step", "c_end"}, {"d", "d_at", "d_row", "d_step", "d_end"},
+      {"e", "e_at", "e_row", "e_step", "e_end"}, {"f", "f_at", "f_row", "f_step", "f_end"},
+      {"g", "g_at", "g_row", "g_step", NULL}};
   for (int i = 0; i < MOST_JOINED; i++) {
-    int from = i < run->input_count ? i : 0;
-    tsri_call_buffer(&call, names[i][0], run->inputs[from], unit);
-    tsri_call_word(&call, names[i][1], run->layouts[from].offset);
-    tsri_call_word(&call, names[i][2], lines[from].row);
-    tsri_call_word(&call, names[i][3], lines[from].step);
-    if (names[i][4]) tsri_call_word(&call, names[i][4], i < run->input_count ? lines[i].end : line);
+    int from = i < lines->count ? i : 0, input = lines->inputs[from];
+    tsri_call_buffer(&call, names[i][0], run->inputs[input], unit);
+    tsri_call_word(&call, names[i][1], run->layouts[input].offset);
+    tsri_call_word(&call, names[i][2], lines->row[from]);
+    tsri_call_word(&call, names[i][3], lines->step[from]);
+    if (names[i][4]) tsri_call_word(&call, names[i][4], i < lines->count ? lines->end[i] : lines->line);
   }
   tsri_call_buffer(&call, "y", run->output, unit);
-  tsri_call_word(&call, "n", y.count);
-  tsri_call_word(&call, "line", line);
-  return tsri_call_rounds(&call, y.count / each);
+  tsri_call_word(&call, "n", lines->outer * lines->line);
+  tsri_call_word(&call, "line", lines->line);
+  tsri_call_word(&call, "y_at", lines->at);
+  tsri_call_word(&call, "y_row", lines->pitch);
+  return tsri_call_rounds(&call, lines->outer * lines->line / each);
+}
+
+// As tsri_join_lines, MOST_JOINED inputs at a time. All are looked at before the first launch.
+static tsr_status join_kernel(const tsri_kernel_run *run, int axis) {
+  joined_lines first = {.outer = 1, .pitch = 1, .each = 4};
+  for (int i = 0; i < run->shape.rank; i++) *(i < axis ? &first.outer : &first.pitch) *= run->shape.dims[i];
+  if (!tsri_call_tuning(run->device)->reduce_wide || first.outer * first.pitch >= TSRI_CALL_MAX_ELEMENTS)
+    return TSR_ERR_UNSUPPORTED;
+  for (int pass = 0; pass < 2; pass++) {
+    joined_lines lines = first;
+    for (int i = 0; i < run->input_count; i++) {
+      if (run->layouts[i].count > 0 && !add_lines(&lines, run, i)) return TSR_ERR_UNSUPPORTED;
+      if (lines.count == 0 || (lines.count < MOST_JOINED && i + 1 < run->input_count)) continue;
+      tsr_status status = pass == 1 ? launch_lines(run, &lines) : TSR_OK;
+      if (status != TSR_OK) return status;
+      int64_t at = lines.at + lines.line;
+      lines = first;
+      lines.at = at;
+    }
+  }
+  return TSR_OK;
 }
 
 tsr_status tsri_join_lines(const tsri_kernel_run *run, int axis) {
