@@ -42,6 +42,11 @@ class ConvDesc(ctypes.Structure):
                 ("padding", ctypes.c_int), ("channels_last", ctypes.c_bool)]
 
 
+class PoolDesc(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int64 * 3) for name in ("size", "stride", "dilation", "before", "after", "output")] + [
+        ("power", ctypes.c_double), ("rounds_up", ctypes.c_bool), ("counts_padding", ctypes.c_bool), ("channels_last", ctypes.c_bool)]
+
+
 class AttentionDesc(ctypes.Structure):
     _fields_ = [("scale", ctypes.c_double), ("softcap", ctypes.c_double), ("window", ctypes.c_int64),
                 ("tensors", ctypes.c_void_p * 3), ("causal", ctypes.c_bool)]
@@ -209,6 +214,8 @@ def moves():
             lambda o, a, b: o.add(o.slice(a, 1, ctypes.c_int64(0), ctypes.c_int64(5000), ctypes.c_int64(2)), b)),
         Row("concat axis 1 8000x5000 twice f32", [("f32", big), ("f32", big)], lambda t, a, b: t.cat((a, b), 1),
             lambda o, a, b: o.concat((ctypes.c_void_p * 2)(a, b), 2, 1)),
+        Row("concat axis 1 1000x64 50 times f32", [("f32", (1000, 64))] * 50, lambda t, *parts: t.cat(parts, 1),
+            lambda o, *parts: o.concat((ctypes.c_void_p * len(parts))(*[part.value for part in parts]), len(parts), 1)),
         Row("pad 8000x5000 by 3 f32", [("f32", big)], lambda t, a: t.nn.functional.pad(a, (3, 3, 3, 3)),
             lambda o, a: o.pad(a, (ctypes.c_int64 * 2)(3, 3), (ctypes.c_int64 * 2)(3, 3), 2, ctypes.c_double(0))),
         Row("roll 8000x5000 by 7 f32", [("f32", big)], lambda t, a: a.roll(7, 1), lambda o, a: o.roll(a, ctypes.c_int64(7), 1)),
@@ -219,11 +226,20 @@ def moves():
 
 
 def networks():
-    def conv(n, c, side, k, dtype, most, tf32=False):
-        desc = ConvDesc()
-        desc.before[:2] = desc.after[:2] = (1, 1)
-        return Row(f"conv {n}x{c}x{side}x{side} to {k} 3x3 {'tf32' if tf32 else dtype}", [(dtype, (n, c, side, side)), (dtype, (k, c, 3, 3))],
-                   lambda t, x, w: t.nn.functional.conv2d(x, w, padding=1), lambda o, x, w: o.conv(x, w, None, ctypes.byref(desc)), tf32, most)
+    def conv(n, c, side, k, dtype, most, tf32=False, size=3, groups=1):
+        desc = ConvDesc(groups=groups)
+        desc.before[:2] = desc.after[:2] = (size // 2, size // 2)
+        title = f"conv {n}x{c}x{side}x{side} to {k} {size}x{size} {f'by {groups} ' if groups > 1 else ''}{'tf32' if tf32 else dtype}"
+        return Row(title, [(dtype, (n, c, side, side)), (dtype, (k, c // groups, size, size))],
+                   lambda t, x, w: t.nn.functional.conv2d(x, w, padding=size // 2, groups=groups),
+                   lambda o, x, w: o.conv(x, w, None, ctypes.byref(desc)), tf32, most)
+
+    def avg_pool(dims, size, stride, padding, dtype):
+        desc = PoolDesc(counts_padding=True)
+        desc.size[:2], desc.stride[:2] = (size, size), (stride, stride)
+        desc.before[:2] = desc.after[:2] = (padding, padding)
+        return Row(f"avg_pool {'x'.join(map(str, dims))} {size}x{size} {dtype}", [(dtype, dims)],
+                   lambda t, x: t.nn.functional.avg_pool2d(x, size, stride, padding), lambda o, x: o.avg_pool(x, ctypes.byref(desc)))
 
     def attention(batch, heads, kv, queries, keys, size, causal, most, dtype="bf16"):
         desc = AttentionDesc(causal=causal)
@@ -238,6 +254,8 @@ def networks():
     channel = [("f32", (128,))] * 4
     return [
         conv(32, 64, 56, 64, "f32", 84, True), conv(32, 64, 56, 64, "f16", 55), conv(32, 256, 14, 256, "f16", 34), conv(8, 33, 57, 65, "f16", None),
+        conv(32, 256, 56, 64, "f16", None, size=1), conv(32, 128, 56, 128, "f32", None, groups=128), conv(32, 128, 56, 128, "f16", None, groups=128),
+        avg_pool((32, 192, 28, 28), 3, 1, 1, "f16"),
         Row("batch_norm training 64x128x56x56 f32", [("f32", (64, 128, 56, 56))] + channel,
             lambda t, x, m, v, w, b: t.nn.functional.batch_norm(x, m, v, w, b, True), normed, most_us=70),
         Row("group_norm 64x128x56x56 by 32 f32", [("f32", (64, 128, 56, 56))] + channel[:2],
