@@ -29,6 +29,19 @@ static void put_operand(function_writer *w, uint32_t index) {
   }
 }
 
+static bool is_limit(const function_writer *w, const tsri_ir_expr *n, tsri_ir_op op, uint64_t bound) {
+  const tsri_ir_expr *limit = &w->x->nodes[n->b];
+  return n->kind == TSRI_EXPR_OP && n->op == op && n->lane == 1 && limit->kind == TSRI_EXPR_CONST &&
+         limit->type.dtype == TSR_F32 && limit->bits == bound;
+}
+
+// The maximum inside of a minimum that limits its operand to 0 … 1; NULL if that is something else.
+static const tsri_ir_expr *saturated(const function_writer *w, const tsri_ir_expr *n) {
+  enum { ONE = 0x3f800000 };
+  const tsri_ir_expr *inner = &w->x->nodes[n->a];
+  return w->dialect->saturate && is_limit(w, n, TSRI_OP_MIN, ONE) && is_limit(w, inner, TSRI_OP_MAX, 0) ? inner : NULL;
+}
+
 static void put_node(function_writer *w, const tsri_ir_expr *n) {
   if (n->kind == TSRI_EXPR_CONST) {
     w->dialect->put_constant(w->emitter, &w->text, (tsr_dtype)n->type.dtype, n->bits);
@@ -37,7 +50,10 @@ static void put_node(function_writer *w, const tsri_ir_expr *n) {
   tsr_dtype operand = (tsr_dtype)w->x->nodes[n->a].type.dtype;
   if (n->kind == TSRI_EXPR_OP && n->op == TSRI_OP_SELECT) operand = (tsr_dtype)n->type.dtype;
   tsri_builder pattern = {0};
-  w->dialect->put_pattern(w->emitter, &pattern, n, operand);
+  const tsri_ir_expr *inner = saturated(w, n);
+  if (inner) tsri_builder_string(&pattern, w->dialect->saturate);
+  else w->dialect->put_pattern(w->emitter, &pattern, n, operand);
+  if (inner) n = inner;
   w->text.has_failed |= pattern.has_failed;
   for (size_t i = 0; pattern.text && i < pattern.bytes; i++) {
     if (pattern.text[i] == '$') {

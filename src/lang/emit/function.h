@@ -25,6 +25,8 @@ typedef struct tsri_function_dialect {
   bool (*want)(void *emitter, const char *name);
   // Adds a whole function.
   void (*define)(void *emitter, const char *name, const tsri_builder *text);
+  // "saturate($a)": the operand, but at least 0 and at most 1, in place of a relaxed MIN of a relaxed MAX of f32. NULL: there is none.
+  const char *saturate;
 } tsri_function_dialect;
 
 // Writes the function of this name and those it calls, unless they are there. False: no expansion has this name.

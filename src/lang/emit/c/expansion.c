@@ -25,7 +25,7 @@ static void put_pattern(void *emitter, tsri_builder *out, const tsri_ir_expr *x,
 
 void tsri_c_define_expansion(tsri_c_emitter *e, const char *name) {
   static const tsri_function_dialect dialect = {NULL,        put_head,    put_declaration, tsri_c_put_const,
-                                                put_pattern, tsri_c_want, tsri_c_define};
+                                                put_pattern, tsri_c_want, tsri_c_define,   NULL};
   tsri_expand_options options = {.fma = true, .trusts_nan = true, .remainder = true};
   (void)tsri_function_define(&dialect, e, name, options);
 }

@@ -198,7 +198,7 @@ static void define(void *emitter, const char *name, const tsri_builder *text) {
 }
 
 static const tsri_function_dialect dialect = {is_constant_in_place,  put_head, put_declaration, put_constant,
-                                              put_expansion_pattern, want,     define};
+                                              put_expansion_pattern, want,     define,          "saturate($a)"};
 
 bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name) {
   return tsri_function_define(&dialect, w, name,

@@ -217,6 +217,14 @@ TEST(results_that_more_arithmetic_follows_are_one_fma_where_it_rounds_once) {
   check_fused_has("kernel k(in f32 x[], out f32 y[], f32 a) { y[global.x] = x[global.x] * a; }", " * a_p0)");
 }
 
+TEST(exp_by_the_devices_own_exp2_limits_its_exponent_by_one_operation) {
+  tsri_emit_options options = tsri_emit_defaults_wgsl;
+  options.exact_fma = options.near_exp2 = true;
+  tsri_emitted code = emit_with("kernel k(in f32 x[], out f32 y[]) { y[0] = exp(x[0]); }", false, &options);
+  CHECK(strstr(code.data, "saturate(n") && !strstr(code.data, "min("));
+  tsri_emitted_deinit(&code);
+}
+
 TEST(the_high_word_of_a_product_with_a_constant_takes_fewer_operations) {
   const char *generic =
       "kernel k(in u32 x[], out u32 y[]) { y[0] = mulhi(x[0], 0x7FFF8000u); }";  // halves of 2^16 - 1 in all, also of the rest
