@@ -127,6 +127,8 @@ typedef struct tsri_limits {
   bool has_near_quotient;  // quotients of ordinary numbers are rounded correctly after two corrections by fma
   bool has_near_exp2;      // exp2 of f32 is accurate from -0.5 to 0.5
   bool has_near_root;  // the root that follows from its inverse root of f32 is rounded correctly after one correction
+  // SPIR-V: f32 products and differences round to even and keep subnormal numbers, so that bf16 is rounded by them.
+  bool has_exact_products;
 } tsri_limits;
 
 // The forms of code that program_create can get. A backend accepts those listed in its `code_forms`.

@@ -12,21 +12,22 @@
 #include "runtime/stage.h"
 
 // Divisions that round otherwise are off for one quotient in ten or so, or for all that are subnormal: none is missed.
-enum { COUNT = 1 << 14, GROUP = 64, INPUTS = 4, BUFFERS = INPUTS + 1 };
+enum { COUNT = 1 << 14, GROUP = 64, INPUTS = 5, BUFFERS = INPUTS + 1 };
 
 // What an item computes. Quotients by a variable, of a constant, by a constant: compilers may treat each in its own way.
-enum { QUOTIENT, INVERSE, THIRD, EXP, ROOT, FORMS };
+enum { QUOTIENT, INVERSE, THIRD, EXP, ROOT, ROUNDED, FORMS };
 static const char text[] =
-    "kernel own_functions<WG = 64>(in f32 a[], in f32 b[], in f32 c[], in f32 d[], out f32 y[]) {\n"
+    "kernel own_functions<WG = 64>(in f32 a[], in f32 b[], in f32 c[], in f32 d[], in f32 e[], out f32 y[]) {\n"
     "  f32 p = a[global.x], q = b[global.x];\n"
-    "  y[global.x * 5] = p / q;\n"
-    "  y[global.x * 5 + 1] = 1 / q;\n"
-    "  y[global.x * 5 + 2] = p / 3.0f;\n"
-    "  y[global.x * 5 + 3] = exp(c[global.x]);\n"
-    "  y[global.x * 5 + 4] = sqrt(d[global.x]);\n}\n";
+    "  y[global.x * 6] = p / q;\n"
+    "  y[global.x * 6 + 1] = 1 / q;\n"
+    "  y[global.x * 6 + 2] = p / 3.0f;\n"
+    "  y[global.x * 6 + 3] = exp(c[global.x]);\n"
+    "  y[global.x * 6 + 4] = sqrt(d[global.x]);\n"
+    "  y[global.x * 6 + 5] = f32(bf16(e[global.x]));\n}\n";
 
 typedef struct function_data {
-  float in[INPUTS][COUNT];  // dividends, divisors, arguments of exp, of sqrt
+  float in[INPUTS][COUNT];  // dividends, divisors, arguments of exp, of sqrt, and what is rounded to bf16
   float y[COUNT * FORMS];
 } function_data;
 
@@ -128,6 +129,18 @@ static void fill_squares(float *d, uint32_t *state) {
   }
 }
 
+// Lower halves at and beside the middle of two bf16. Of the upper halves all up to the second smallest exponent, and all from the second largest one on:
+// these are subnormal, or become infinity, or are NaN. The others are arbitrary, and so is every other lower half of them.
+static void fill_roundings(float *e, uint32_t *state) {
+  static const uint32_t lower[] = {0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF};
+  enum { LOWER = sizeof lower / sizeof *lower, EDGE = 256 };
+  for (uint32_t i = 0; i < COUNT; i++) {
+    uint32_t number = i / LOWER / 2, sign = i / LOWER % 2 << 31, any = next_random(state);
+    if (number < 2 * EDGE) any = (number < EDGE ? number : 0x7FFF - (number - EDGE)) << 16 | sign;
+    e[i] = as_float(number < 2 * EDGE || i % 2 == 0 ? (any & 0xFFFF0000u) | lower[i % LOWER] : any);
+  }
+}
+
 // --- Comparing --------------------------------------------------------------------------------------------------------
 
 static bool is_same(float got, float wanted) { return isnan(wanted) ? isnan(got) : bits_of(got) == bits_of(wanted); }
@@ -175,6 +188,17 @@ static bool has_near_root(const function_data *data) {
   return true;
 }
 
+static bool has_exact_products(const function_data *data) {
+  for (uint32_t i = 0; i < COUNT; i++) {
+    uint16_t half = 0;
+    float wanted = 0;
+    bool is_converted = tsr_convert(TSR_BF16, &half, TSR_F32, &data->in[4][i], 1) == TSR_OK &&
+                        tsr_convert(TSR_F32, &wanted, TSR_BF16, &half, 1) == TSR_OK;
+    if (!is_converted || !is_same(data->y[(size_t)i * FORMS + ROUNDED], wanted)) return false;
+  }
+  return true;
+}
+
 // --- The launch -------------------------------------------------------------------------------------------------------
 
 static tsr_status compute(tsr_device *device, const tsri_kernel *kernel, function_data *data) {
@@ -200,11 +224,13 @@ static tsr_status compute(tsr_device *device, const tsri_kernel *kernel, functio
 static tsr_status compute_all(tsr_device *device, const tsri_kernel *kernel, function_data *data) {
   tsri_limits *limits = &device->limits;
   limits->has_exact_quotient = limits->has_near_exp2 = limits->has_near_root = true;  // so that the kernel uses them
+  limits->has_exact_products = true;
   tsr_status status = compute(device, kernel, data);
   bool is_done = status == TSR_OK;
   limits->has_exact_quotient = is_done && are_quotients_right(data, false);
   limits->has_near_exp2 = is_done && has_near_exp2(data);
   limits->has_near_root = is_done && has_near_root(data);
+  limits->has_exact_products = is_done && has_exact_products(data);
   if (!is_done || limits->has_exact_quotient || !limits->has_exact_fma) return status;
   limits->has_near_quotient = true;
   status = compute(device, kernel, data);
@@ -220,17 +246,19 @@ static tsr_status measure(tsr_device *device, function_data *data) {
   fill_pairs(data, &state);
   fill_exponents(data->in[2], &state);
   fill_squares(data->in[3], &state);
+  fill_roundings(data->in[4], &state);
   tsr_status status = tsri_lang_parse("own_functions", text, sizeof text - 1, NULL, &module);
   if (status == TSR_OK) status = tsri_lang_specialise(module, NULL, NULL, 0, NULL, NULL, &kernel);
   if (status == TSR_OK) status = compute_all(device, kernel, data);
   tsri_kernel_release(kernel);
   tsri_module_release(module);
   atomic_store(&device->counters.launches, 0);  // not a launch of the program
-  tsri_log(TSR_LOG_DEBUG, "%s: of its own f32 functions kernels use%s%s%s", device->info.name,
+  tsri_log(TSR_LOG_DEBUG, "%s: of its own f32 functions kernels use%s%s%s%s", device->info.name,
            limits->has_exact_quotient  ? " quotients"
            : limits->has_near_quotient ? " corrected quotients"
                                        : " no quotients",
-           limits->has_near_exp2 ? ", exp2" : "", limits->has_near_root ? ", inverse roots" : "");
+           limits->has_near_exp2 ? ", exp2" : "", limits->has_near_root ? ", inverse roots" : "",
+           limits->has_exact_products ? ", products to round to bf16" : "");
   return status == TSR_ERR_BUILD || status == TSR_ERR_UNSUPPORTED ? TSR_OK : status;
 }
 

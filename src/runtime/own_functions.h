@@ -6,7 +6,7 @@
 
 #include "runtime/program.h"
 
-// Sets has_exact_quotient, has_near_quotient, has_near_exp2 and has_near_root in the limits of a device without has_exact_divide: a launch computes functions
+// Sets has_exact_quotient, has_near_quotient, has_near_exp2, has_near_root and has_exact_products in the limits of a device without has_exact_divide: a launch computes functions
 // of numbers of all kinds, which are compared with those of the CPU. A device whose results differ, or which cannot run the kernel, keeps false.
 // Software devices are not measured: they say themselves what they can.
 //
@@ -16,6 +16,7 @@
 //                 is off by up to 2.06 from -0.5 to 0.5, and so is exp, there as in CUDA
 //   square roots  by the device's inverse root and one correction (lang/lower/expand_root.c) must have the CPU's bits, again with those closest
 //                 to the middle of two floats
+//   bf16          by products (lang/lower/expand_half.c; SPIR-V alone) must have the bits of tsr_convert: a device may flush subnormal numbers of f32
 //
 // Errors: TSR_ERR_OUT_OF_MEMORY, and those that leave the device unusable (TSR_ERR_DEVICE_LOST, TSR_ERR_TIMEOUT).
 tsr_status tsri_own_functions_measure(tsr_device *device);

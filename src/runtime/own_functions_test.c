@@ -29,7 +29,7 @@ static void check_measured(tsr_device *device) {
   if (!is_measurable(device)) return;
   tsri_limits measured = measure_as_hardware(device, false);
   if (strcmp(device->backend->name, "cpu") != 0) return;
-  CHECK(measured.has_exact_quotient && measured.has_near_exp2 && measured.has_near_root);
+  CHECK(measured.has_exact_quotient && measured.has_near_exp2 && measured.has_near_root && measured.has_exact_products);
 }
 
 TEST(exact_quotients_and_accurate_functions_are_found_by_computing_them) { test_on_every_device(check_measured); }
@@ -51,9 +51,11 @@ static void check_not_asked(tsr_device *device) {
   bool is_software = device->info.is_software;
   device->limits.has_exact_divide = true;
   device->limits.has_exact_quotient = device->limits.has_near_exp2 = device->limits.has_near_root = false;
+  device->limits.has_exact_products = false;
   device->info.is_software = false;
   CHECK_OK(tsri_own_functions_measure(device));
   CHECK(!device->limits.has_exact_quotient && !device->limits.has_near_exp2 && !device->limits.has_near_root);
+  CHECK(!device->limits.has_exact_products);
   device->limits = kept;
   device->info.is_software = is_software;
 }

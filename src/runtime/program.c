@@ -36,6 +36,7 @@ static tsri_emit_options options_for(const tsr_device *device, const tsri_emitte
   options.near_quotient = limits->has_near_quotient;
   options.near_exp2 = limits->has_near_exp2;
   options.near_root = limits->has_near_root;
+  options.exact_products = limits->has_exact_products;
   options.exact_fma = limits->has_exact_fma;
   options.quirks = limits->has_quirks;
   options.storage16 = limits->has_storage16;

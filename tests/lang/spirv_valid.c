@@ -28,6 +28,7 @@ static const device_kind kinds[] = {
       .storage16 = true,
       .storage8 = true,
       .i16 = true,
+      .exact_products = true,
       .i8 = true,
       .exact_fma = true,
       .keeps_denormals = 7,

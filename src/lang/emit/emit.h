@@ -60,6 +60,7 @@ typedef struct tsri_emit_options {
                                      // Shuffles and conversions to f16 and bf16 are its instructions
   bool exact_quotient;               // its f32 division alone is rounded correctly
   bool near_quotient, near_exp2, near_root;  // what its f32 division, exp2 and roots are good for (lower/expand.h)
+  bool exact_products;     // its f32 products and differences round to even and keep subnormal numbers
   bool wide_unaligned;     // wide buffers may begin anywhere: several elements are then read one by one
   bool no_alias;           // no two buffers of a launch overlap: pointers are marked so
   bool as_function;        // CUDA, HIP: a function for the device, which other code calls, not a kernel

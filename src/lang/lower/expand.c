@@ -116,6 +116,7 @@ static tsri_expander expander_for(tsri_ir_type type, tsri_expand_options options
                          .has_root = options.near_root && options.fma && type.dtype == TSR_F32,
                          .asks_by_bits = options.nan_by_bits,
                          .trusts_nan = options.trusts_nan,
+                         .rounds_by_products = options.by_products && options.trusts_nan,
                          .has_remainder = options.remainder,
                          .goes_through_f64 = options.f64};
 }
@@ -189,7 +190,7 @@ void tsri_expand_encode(tsr_dtype storage, uint32_t lanes, tsri_expand_options o
   tsri_ir_type type = {TSR_F32, (uint8_t)lanes};
   tsri_expander e = expander_for(type, options, out);
   node x = put(&e, (tsri_ir_expr){.kind = TSRI_EXPR_VAR, .type = type});
-  out->result = storage == TSR_F16 ? tsri_expand_encode_f16(&e, x) : tsri_expand_encode_bf16(&e, x);
+  out->result = storage == TSR_F16 ? tsri_expand_encode_f16(&e, x) : tsri_expand_encode_bf16(&e, x, options.upper);
 }
 
 void tsri_expand_decode(tsr_dtype storage, uint32_t lanes, tsri_expansion *out) {

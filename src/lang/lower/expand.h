@@ -38,8 +38,12 @@ typedef struct tsri_expand_options {
   bool fma;          // FMA is an operation that rounds once; if false, it is not used
   bool nan_by_bits;  // comparisons may give any result for NaN, so NaN is tested by its bits, if possible at the end
   bool trusts_nan;   // comparisons give the right result for NaN, whatever the compiler assumes
-  bool remainder;    // REM works for negative integers; if false, it is computed with DIV
-  bool f64;          // f64 and i64 exist, so FMA of f32 may be computed in f64
+  // MUL and SUB of f32 round to even and keep subnormal numbers, so that bf16 is rounded by them; needs `trusts_nan`.
+  bool by_products;
+  // tsri_expand_encode to bf16 leaves the bits in the upper half of the word; the lower half is arbitrary.
+  bool upper;
+  bool remainder;  // REM works for negative integers; if false, it is computed with DIV
+  bool f64;        // f64 and i64 exist, so FMA of f32 may be computed in f64
   bool
       narrow;  // the result is rounded to 16 bits afterwards (narrow.h), so a relative error of 2^-15 does no harm: the
                // dialect's own EXP2, DIV and SQRT of f32 are used, relaxed

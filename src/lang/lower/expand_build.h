@@ -59,7 +59,7 @@ typedef struct tsri_expander {
   bool is_nan_last;                       // the caller handles NaN afterwards, so the result
                                           // for it does not matter here
   bool is_far;                            // the argument is beyond tsri_expand_limit
-  bool asks_by_bits, trusts_nan, has_remainder, goes_through_f64;  // from tsri_expand_options
+  bool asks_by_bits, trusts_nan, rounds_by_products, has_remainder, goes_through_f64;  // from tsri_expand_options
 } tsri_expander;
 
 // --- One expression each --------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ node tsri_expand_round_f16(tsri_expander *e, node x);
 node tsri_expand_round_bf16(tsri_expander *e, node x);
 node tsri_expand_encode_f16(tsri_expander *e, node x);
 node tsri_expand_decode_f16(tsri_expander *e, node half);
-node tsri_expand_encode_bf16(tsri_expander *e, node x);
+node tsri_expand_encode_bf16(tsri_expander *e, node x, bool is_upper);
 node tsri_expand_decode_bf16(tsri_expander *e, node half);
 // expand_integer.c: on integers
 node tsri_expand_integer_div(tsri_expander *e, node a, node b);

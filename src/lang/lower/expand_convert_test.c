@@ -119,6 +119,39 @@ TEST(every_half_is_read_and_written_as_tsr_convert_does) {
   }
 }
 
+// A lower half decides only by whether it is 0, below, at or above the middle, so these stand for all floats.
+TEST(floats_of_every_upper_half_are_rounded_to_bf16) {
+  static const uint32_t lower[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
+  static const tsri_expand_options options[] = {
+      {0}, {.trusts_nan = true}, {.trusts_nan = true, .by_products = true}, {.by_products = true}};
+  enum { LOWER = 6, FORMS = 4 };
+  static tsri_expansion encode[FORMS];
+  for (int f = 0; f < FORMS; f++) tsri_expand_encode(TSR_BF16, 1, options[f], &encode[f]);
+  for (uint32_t i = 0; i < 65536 * LOWER; i++) {
+    value x = {.w = (i / LOWER) << 16 | lower[i % LOWER]};
+    uint16_t wanted = 0;
+    CHECK_OK(tsr_convert(TSR_BF16, &wanted, TSR_F32, &x.u, 1));
+    for (int f = 0; f < FORMS; f++) {
+      uint32_t is = evaluate(&encode[f], x, (value){.w = 0}).u;
+      CHECK(isnan(x.f) ? (is & 0x7fff) > 0x7f80 && is < 0x10000 : is == wanted);
+    }
+  }
+}
+
+TEST(bf16_in_the_upper_half_is_the_same) {
+  static tsri_expansion low, upper;
+  for (int by_products = 0; by_products < 2; by_products++) {
+    tsri_expand_options options = {.trusts_nan = true, .by_products = by_products != 0};
+    tsri_expand_encode(TSR_BF16, 1, options, &low);
+    options.upper = true;
+    tsri_expand_encode(TSR_BF16, 1, options, &upper);
+    for (int i = 0; i < test_rounds(100000); i++) {
+      value x = {.w = (uint32_t)(random_unit() * 0x1p32)};
+      CHECK_EQ_UINT(evaluate(&upper, x, (value){.w = 0}).u >> 16, evaluate(&low, x, (value){.w = 0}).u);
+    }
+  }
+}
+
 TEST(words_become_f32_by_one_rounding) {
   static tsri_expansion x;
   tsri_expand_convert(TSR_F32, (tsri_ir_type){TSR_U32, 1}, (tsri_expand_options){0}, &x);

@@ -38,6 +38,8 @@ static inline value run_f32(const tsri_ir_expr *n, value a, value b, value c) {
       return (value){.f = fmaf(a.f, b.f, c.f)};
     case TSRI_OP_NEG:
       return (value){.f = -a.f};
+    case TSRI_OP_ABS:
+      return (value){.f = fabsf(a.f)};
     case TSRI_OP_SQRT:
       return off_by_error(n, (value){.f = sqrtf(a.f)});
     case TSRI_OP_RSQRT:

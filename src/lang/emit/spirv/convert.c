@@ -26,7 +26,8 @@ static tsri_spv_id not_zero(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
 
 // Comparisons of f32 are right for NaN if the driver keeps the promise of the execution mode for it.
 static tsri_expand_options options_of(const tsri_spv *s) {
-  return (tsri_expand_options){.trusts_nan = (s->options->keeps_nan & 2) != 0 && !s->options->quirks};
+  return (tsri_expand_options){.trusts_nan = (s->options->keeps_nan & 2) != 0 && !s->options->quirks,
+                               .by_products = s->options->exact_products};
 }
 
 // The bits of a value as a storage type, in a word; and back.
@@ -41,6 +42,24 @@ tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri
   if (!is_half(storage)) return bytes < 4 ? U(BITWISE_AND, value, WORD(bytes == 1 ? 0xff : 0xffff)) : value;
   tsri_expand_encode(storage, lanes, options_of(s), &x);
   return tsri_spv_put_expansion(s, &x, &value);
+}
+
+tsri_spv_id tsri_spv_bf16_halves(tsri_spv *s, uint32_t lanes, tsri_spv_id value) {
+  tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1), words = tsri_spv_make_type(SPV_U32, lanes);
+  tsri_spv_type two = tsri_spv_make_type(SPV_U16, 2), four = tsri_spv_make_type(SPV_U16, 4);
+  tsri_expand_options options = options_of(s);
+  tsri_expansion x;
+  tsri_spv_id parts[4];
+  options.upper = true;
+  tsri_expand_encode(TSR_BF16, lanes, options, &x);
+  tsri_spv_id upper = tsri_spv_put_expansion(s, &x, &value);
+  tsri_spv_need(s, SPV_CAPABILITY_INT16);
+  for (uint32_t i = 0; i < lanes; i++) parts[i] = tsri_spv_bitcast(s, two, word, tsri_spv_extract(s, words, upper, i));
+  if (lanes == 1) return tsri_spv_extract(s, two, parts[0], 1);
+  for (uint32_t i = 0; i < lanes; i += 2) {
+    parts[i / 2] = SPV_OP(s, SPV_OP_VECTOR_SHUFFLE, two, parts[i], parts[i + 1], 1, 3);
+  }
+  return lanes == 2 ? parts[0] : SPV_OP(s, SPV_OP_VECTOR_SHUFFLE, four, parts[0], parts[1], 0, 1, 2, 3);
 }
 
 tsri_spv_id tsri_spv_decode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id bits) {

@@ -122,9 +122,19 @@ static tsri_spv_id load_at(tsri_spv *s, const tsri_spv_place *place, tsri_spv_ty
   return SPV_OP(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, wide, raw);
 }
 
+// Whether values are stored as tsri_spv_bf16_halves gives them.
+static bool stores_halves(const tsri_spv *s, const tsri_spv_place *place) {
+  return place->storage == TSR_BF16 && place->array->kind == SPV_U16 && s->options->i16;
+}
+
+// The type of values before they are stored.
+static tsri_spv_type given_type(const tsri_spv *s, const tsri_spv_place *place, tsri_spv_kind kind, uint32_t lanes) {
+  return stores_halves(s, place) ? tsri_spv_make_type(kind, lanes) : widened_type(kind, lanes);
+}
+
 static void store_at(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type type, tsri_spv_id pointer,
                      tsri_spv_id value) {
-  tsri_spv_type wide = widened_type((tsri_spv_kind)type.kind, type.lanes);
+  tsri_spv_type wide = given_type(s, place, (tsri_spv_kind)type.kind, type.lanes);
   if (wide.kind != type.kind) {
     value = SPV_OP(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, type, value);
   }
@@ -160,7 +170,7 @@ static void store_elements(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id
     return;
   }
   for (uint32_t i = 0; i < place->lanes; i++) {
-    tsri_spv_id lane = tsri_spv_extract(s, widened_type(kind, place->lanes), value, i);
+    tsri_spv_id lane = tsri_spv_extract(s, given_type(s, place, kind, place->lanes), value, i);
     store_at(s, place, tsri_spv_make_type(kind, 1), element_pointer(s, place, next_index(s, index, i)), lane);
   }
 }
@@ -175,7 +185,8 @@ tsri_spv_id tsri_spv_load_place(tsri_spv *s, tsri_spv_place place) {
 }
 
 void tsri_spv_store_place(tsri_spv *s, tsri_spv_place place, tsri_spv_id value) {
-  if (has_bits(place.array)) value = tsri_spv_encode(s, place.storage, place.lanes, value);
+  if (stores_halves(s, &place)) value = tsri_spv_bf16_halves(s, place.lanes, value);
+  else if (has_bits(place.array)) value = tsri_spv_encode(s, place.storage, place.lanes, value);
   store_elements(s, &place, value);
 }
 

@@ -191,6 +191,9 @@ tsri_spv_id tsri_spv_put_expansion(tsri_spv *s, const tsri_expansion *x, const t
 // Between a value and the bits of a storage type, as u32 (or the value itself where storage is the value type).
 tsri_spv_id tsri_spv_decode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id bits);
 tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id value);
+// f32 as bf16 in integers of 16 bits. These are components of words that have the bf16 in their upper half: NVIDIA's driver joins two of them by one instruction,
+// and shifts each word before that if it is asked for lower halves.
+tsri_spv_id tsri_spv_bf16_halves(tsri_spv *s, uint32_t lanes, tsri_spv_id value);
 
 // --- Memory ---------------------------------------------------------------------------------------------------------
 
