@@ -98,7 +98,7 @@ static const struct {
     // 59 and 101, i64 181 and 226; but 4097 x 4099 f32 60 and 55 (bf16 57 and 103). On Vulkan tiles of 32 and 64 take 68.
     // Rows of 16 bits and odd length in pairs: rms_norm of 20,000 rows of 4,097 bf16 takes 196 us, one by one 459; of 1,023 97 and 206, of 257 94 and 151; of 77
     // 259 and 251, of 41 298 and 249. One by one Vulkan takes 132 for 165, CUDA 127 for 167 and OpenCL 124 for 143.
-    // The first 50 of 1000 x 50257 take 303 us with groups of 1,024, 439 with 512 and 736 with 256; on Vulkan 269, 218 and 319, on CUDA 197, 196 and 249.
+    // The first 50 of 1000 x 50257 take 292 us with groups of 1,024, 432 with 512 and 753 with 256.
     {"wgsl",
      "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,scan_items=8,scan_once=12,radix_items=8,"
      "copy_tile=32,"
