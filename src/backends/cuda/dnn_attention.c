@@ -204,12 +204,17 @@ struct dnn_attention_plan {
 };
 
 // Estimate of the time that cuDNN saves over our kernels. On an H200 it is about 1 ns per 10^5 operations, or, for a single query, 1 ns per
-// 4 kB of keys and values.
+// 4 kB of keys and values. Our tiles compute whole steps of keys, and what they do besides takes as long as two. For heads of more than
+// 160 elements shared memory has no room for 64 rows, and smaller tiles take five times as long.
 static double gain_ns(const cuda_attention *a) {
-  double sizes = (double)(a->size + a->value_size), keys = (double)a->batch * (double)a->keys;
-  if (a->queries == 1) return keys * (double)a->kv_heads * sizes * 2 / 4000;
-  double operations = 2 * keys * (double)a->heads * (double)a->queries * sizes / (a->is_causal ? 2 : 1);
-  return operations * (a->is_gradient ? 2.5 : 1) / 1e5;
+  enum { STEP = 64, STEPS_BESIDES = 2, LARGE_HEAD = 160, LARGE_HEAD_COST = 5 };
+  double sizes = (double)(a->size + a->value_size), batch = (double)a->batch;
+  if (a->queries == 1) return batch * (double)a->keys * (double)a->kv_heads * sizes * 2 / 4000;
+  int64_t seen = a->is_causal ? a->keys / 2 : a->keys;
+  double keys = (double)((seen + STEP - 1) / STEP + STEPS_BESIDES) * STEP;
+  double operations = 2 * batch * (double)a->heads * (double)a->queries * keys * sizes;
+  bool is_large = a->size > LARGE_HEAD || a->value_size > LARGE_HEAD;
+  return operations * (a->is_gradient ? 2.5 : 1) * (is_large ? LARGE_HEAD_COST : 1) / 1e5;
 }
 
 void tsri_cuda_dnn_destroy_attention(dnn_attention_plan *plan) {

@@ -287,9 +287,15 @@ TEST(a_plan_is_made_once_attentions_without_it_have_taken_long) {
   fixture f = fixture_open();
   trial t = begin(f, TSR_BF16, HEADS, false);
   int refused = 0;
-  t.op.is.attention.plan_after_ns = 300;  // an attention of this size would be faster by 53 ns
+  t.op.is.attention.plan_after_ns = 1200;  // an attention of this size would be faster by 189 ns
   while (!takes(&t)) refused++;
-  CHECK(refused > 1 && refused < 30);
+  CHECK_EQ_INT(refused, 6);
+  refused = 0;
+  t.op.is.attention.size = t.op.is.attention.value_size = 256;  // 40 times as slow by our kernels
+  t.op.is.attention.plan_after_ns = 30000;
+  while (!takes(&t)) refused++;
+  CHECK_EQ_INT(refused, 3);
+  t.op.is.attention.size = t.op.is.attention.value_size = SIZE;
   t.op.is.attention.keys = ROWS - 1;  // another shape counts for itself
   CHECK(!takes(&t));
   t.op.is.attention.plan_after_ns = 0;
