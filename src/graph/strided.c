@@ -278,10 +278,13 @@ static bool is_wide(const piece *part) {
   return fits;
 }
 
+// Kernels are built for 1, 2, 4 or 8 axes.
+static int axes_of_kernel(int rank) { return rank <= 1 ? 1 : rank <= 2 ? 2 : rank <= 4 ? 4 : 8; }
+
 static tsr_status launch_elements(piece *part) {
   const tsri_strided *copy = &part->copy;
   int group = TSRI_TUNED(part->tuning, item_group), rounds = TSRI_TUNED(part->tuning, item_rounds);
-  int rank = copy->rank <= 1 ? 1 : copy->rank <= 2 ? 2 : copy->rank <= 4 ? 4 : 8;
+  int rank = axes_of_kernel(copy->rank);
   int64_t count = 1, wide = is_wide(part) ? 4 : 1;
   for (int i = 0; i < copy->rank; i++) count *= copy->dims[i];
   tsr_status status =
@@ -292,6 +295,77 @@ static tsr_status launch_elements(piece *part) {
   put(part, "n", count);
   put_axes(part, copy->rank, rank, TSR_MAX_RANK);
   return launch(part, (uint64_t)((count / wide + group * rounds - 1) / (group * rounds)));
+}
+
+// Rows of few units on one side that are planes on the other (see copy_short of kernels/op_copy.tk).
+typedef struct short_rows {
+  int axis;        // along the rows
+  int next;        // along the planes, on which the units of a plane are neighbours
+  bool packs;      // the destination has the rows
+  int64_t planes;  // distance between planes
+  bool is_wide;    // four rows can be moved at a time, as quads
+} short_rows;
+
+// Whether four rows at a time are whole quads on both sides.
+static bool is_wide_short(const piece *part, const short_rows *rows) {
+  const tsri_strided *copy = &part->copy;
+  int64_t pitch = rows->packs ? copy->to[rows->next] : copy->from[rows->next];
+  bool fits = TSRI_TUNED(part->tuning, fused_bytes) > 0 && pitch == copy->dims[rows->axis] &&
+              copy->dims[rows->next] % 4 == 0 && rows->planes % 4 == 0 && part->at[0] % 4 == 0 && part->at[1] % 4 == 0;
+  for (int i = 0; i < copy->rank; i++) {
+    if (i != rows->axis && i != rows->next) fits = fits && copy->from[i] % 4 == 0 && copy->to[i] % 4 == 0;
+  }
+  return fits;
+}
+
+static bool find_short(const piece *part, short_rows *out) {
+  enum { MOST = 8, LEAST_PLANE = 16 };
+  const tsri_strided *copy = &part->copy;
+  int from = -1, to = -1;  // the axes along which each side has its neighbours
+  for (int i = 0; i < copy->rank; i++) {
+    if (copy->from[i] == 1) from = i;
+    if (copy->to[i] == 1) to = i;
+  }
+  if (from < 0 || to < 0) return false;
+  bool packs = copy->dims[to] <= MOST;
+  *out = (short_rows){.axis = packs ? to : from, .next = packs ? from : to, .packs = packs};
+  if (copy->dims[out->axis] > MOST || copy->dims[out->next] < LEAST_PLANE) return false;
+  out->planes = packs ? copy->from[to] : copy->to[from];
+  out->is_wide = is_wide_short(part, out);
+  return true;
+}
+
+// Leaves the axes along which rows follow each other, the one along planes last, in steps of `each` rows.
+static void leave_rows(tsri_strided *copy, const short_rows *rows, int64_t each) {
+  tsri_strided all = *copy;
+  int rank = 0;
+  for (int i = 0; i <= all.rank; i++) {
+    int axis = i < all.rank ? i : rows->next;
+    if (i == rows->axis || i == rows->next) continue;
+    int64_t step = axis == rows->next ? each : 1;
+    copy->dims[rank] = all.dims[axis] / step;
+    copy->from[rank] = all.from[axis] * step;
+    copy->to[rank++] = all.to[axis] * step;
+  }
+  copy->rank = rank;
+}
+
+static tsr_status launch_short(piece *part, const short_rows *rows) {
+  int64_t size = part->copy.dims[rows->axis], count = 1;
+  int group = TSRI_TUNED(part->tuning, item_group);
+  leave_rows(&part->copy, rows, rows->is_wide ? 4 : 1);
+  const tsri_strided *copy = &part->copy;
+  int rank = axes_of_kernel(copy->rank);
+  for (int i = 0; i < copy->rank; i++) count *= copy->dims[i];
+  tsr_status status = begin(
+      part, "copy_short",
+      TSRI_WITH(TSRI_TYPE("T", carrier_of(copy->unit)), TSRI_CONSTANT("RANK", rank), TSRI_CONSTANT("SHORT", size),
+                TSRI_CONSTANT("WIDE", rows->is_wide), TSRI_CONSTANT("PACKS", rows->packs), TSRI_CONSTANT("WG", group)));
+  if (status != TSR_OK) return status;
+  put(part, "n", count);
+  put(part, "step", rows->planes);
+  put_axes(part, copy->rank, rank, TSR_MAX_RANK);
+  return launch(part, (uint64_t)((count + group - 1) / group));
 }
 
 // Launches the piece whose first unit is at `places` on the axes.
@@ -306,6 +380,8 @@ static tsr_status launch_piece(const tsri_strided *copy, const int64_t *sizes, c
   }
   bind_side(part, 0, from, from_at);
   bind_side(part, 1, to, to_at);
+  short_rows rows;
+  if (find_short(part, &rows)) return launch_short(part, &rows);
   return part->copy.is_turned ? launch_turned(part) : launch_elements(part);
 }
 

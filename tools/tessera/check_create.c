@@ -163,10 +163,15 @@ void check_reshape(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 void check_contiguous(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
-  static const tsr_shape from[] = {{2, {13, 17}}, {3, {5, 4, 7}}, {2, {0, 3}}, {2, {257, 131}}};
-  for (int i = 0; i < 4 * CHECK_VIEW_COUNT; i++) {
-    if (!check_begin(run, i / 4 == CHECK_TRANSPOSED ? CHECK_ALWAYS : CHECK_OFTEN, "%d-%d", i / 4, i % 4)) continue;
-    view v = {.x = check_input(run, dtype, from[i % 4], (check_view)(i / 4), CHECK_ANY), .shape = from[i % 4]};
+  static const tsr_shape copied[] = {{2, {13, 17}},   {3, {5, 4, 7}},  {2, {0, 3}},  {2, {257, 131}},
+                                     {3, {2, 32, 3}}, {3, {3, 3, 64}}, {2, {77, 5}}, {3, {2, 8, 20}}};
+  enum { COUNT = sizeof copied / sizeof copied[0] };
+  for (int i = 0; i < COUNT * CHECK_VIEW_COUNT; i++) {
+    check_view from = (check_view)(i / COUNT);
+    tsr_shape shape = copied[i % COUNT];
+    if (!check_begin(run, from == CHECK_TRANSPOSED ? CHECK_ALWAYS : CHECK_OFTEN, "%d-%d", (int)from, i % COUNT))
+      continue;
+    view v = {.x = check_input(run, dtype, shape, from, CHECK_ANY), .shape = shape};
     tsr_tensor *result = tsr_contiguous(v.x->tensor);
     if (tsr_error(result) == TSR_OK && !tsr_tensor_is_contiguous(result))
       check_fail(run, "the result is not contiguous");
