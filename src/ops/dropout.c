@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // bernoulli and dropout: uniform numbers of the counter-based generator (ops/random.c), compared with a probability.
+#include <math.h>
+
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/compose.h"
 #include "ops/promote.h"
+#include "ops/random.h"
 
 #include <tessera/ops.h>
 
@@ -12,10 +15,9 @@ static tsr_status check_probability(const char *caller, double p) {
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: p is %g; it must lie between 0 and 1", caller, p);
 }
 
-// Whether the uniform number of each element is below p.
+// Whether the uniform number of each element is below p, rounded to f32 as a scalar of lt is.
 static tsr_tensor *is_below(tsr_device *device, tsr_shape shape, double p, uint64_t seed) {
-  tsr_tensor *uniform = tsr_rand(device, TSR_F32, shape, seed);
-  return tsri_then(tsr_lt_scalar(uniform, p), uniform);
+  return tsri_random_below(device, shape, (uint64_t)ceil(ldexp((double)(float)p, TSRI_RANDOM_BITS)), seed);
 }
 
 tsr_tensor *tsr_bernoulli(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double p, uint64_t seed) {

@@ -15,6 +15,18 @@ TEST(bernoulli_is_repeatable_and_as_frequent_as_asked_for) {
   finish();
 }
 
+TEST(bernoulli_is_1_where_the_uniform_number_is_below_p) {
+  begin();
+  static const double shares[] = {0, 1e-9, 0.1, 0.25, 0.7, 0.99999999, 1};
+  for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+    tsr_shape shape = TSR_SHAPE(4001);
+    tsr_tensor *is_below = tsr_lt_scalar(tsr_rand(dev, TSR_F32, shape, 11), shares[i]);
+    tsr_tensor *found = tsr_bernoulli(dev, TSR_BOOL, shape, shares[i], 11);
+    CHECK_VALUES(tsr_all(tsr_eq(found, is_below), NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 1);
+  }
+  finish();
+}
+
 TEST(dropout_keeps_the_sum_on_average) {
   begin();
   tsr_tensor *x = tsr_ones(dev, TSR_F32, TSR_SHAPE(4000)), *y = tsr_dropout(x, 0.5, 3);

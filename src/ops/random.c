@@ -42,6 +42,27 @@ tsr_status tsri_run_rand(const tsri_kernel_run *run) {
   return tsri_call_rounds(&call, (count + each - 1) / each);
 }
 
+static tsr_status run_below(const tsri_kernel_run *run) {
+  int64_t count = 0;
+  tsr_status status = tsri_random_count(run, &count);
+  if (status != TSR_OK) return status;
+  const tsri_random_attributes *given = TSRI_GIVEN(run->node, random);
+  const tsri_tuning *tuning = tsri_call_tuning(run->device);
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_random", "uniform_below",
+                 TSRI_WITH(TSRI_CONSTANT("WIDE", tuning->reduce_wide != 0),
+                           TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
+  tsri_random_pass(run, &call, given->seed, count);
+  tsri_call_word(&call, "limit", (int64_t)given->range);
+  return tsri_call_rounds(&call, (count + 3) / 4);
+}
+
+const tsri_op tsri_op_random_below = {.name = "bernoulli",
+                                      .kind = TSRI_OP_KERNEL,
+                                      .run = run_below,
+                                      .attribute_set = TSRI_SET_random,
+                                      .attribute_bytes = sizeof(tsri_random_attributes)};
+
 tsr_status tsri_run_randn(const tsri_kernel_run *run) {
   int64_t count = 0;
   tsr_status status = tsri_random_count(run, &count);
@@ -98,6 +119,15 @@ tsr_tensor *tsr_rand(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint6
 
 tsr_tensor *tsr_randn(tsr_device *device, tsr_dtype dtype, tsr_shape shape, uint64_t seed) {
   return record(TSRI_BODY(randn), device, dtype, shape, (tsri_random_attributes){.seed = seed});
+}
+
+tsr_tensor *tsri_random_below(tsr_device *device, tsr_shape shape, uint64_t limit, uint64_t seed) {
+  const tsri_op *op = &tsri_op_random_below;
+  tsr_status status = tsri_device_check(op->name, device);
+  if (status == TSR_OK) status = tsri_shape_check(op->name, shape, &(int64_t){0});
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsri_random_attributes given = {.seed = seed, .range = limit};
+  return tsri_record_kernel(op, device, TSR_BOOL, shape, NULL, 0, TSRI_GIVE_ALL(op, random, &given));
 }
 
 // Whether the dtype can hold the number exactly.

@@ -17,4 +17,13 @@ void tsri_random_init(tsri_call *call, const tsri_kernel_run *run, const char *k
 // Passes what every kernel of op_random.tk takes: y, n, key_low and key_high.
 void tsri_random_pass(const tsri_kernel_run *run, tsri_call *call, uint64_t seed, int64_t count);
 
+enum { TSRI_RANDOM_BITS = 24 };  // of a uniform number in f32
+
+// Whether the number that tsr_rand gives each element in f32 is below limit / 2^TSRI_RANDOM_BITS (bool), without storing the numbers. `limit` is at most
+// 2^TSRI_RANDOM_BITS.
+tsr_tensor *tsri_random_below(tsr_device *device, tsr_shape shape, uint64_t limit, uint64_t seed);
+
+// Its node: no inputs, `seed` and `range` (the limit) of the attributes `random`.
+extern const tsri_op tsri_op_random_below;
+
 #endif

@@ -202,6 +202,12 @@ static tsr_tensor *again_random(const tsri_again *s) {
   return tsri_record_kernel(s->op, s->device, result->dtype, result->shape, NULL, 0, s->given);
 }
 
+static tsr_tensor *again_random_below(const tsri_again *s) {
+  const tsri_random_attributes *g = TSRI_AGAIN_GIVEN(s, random);
+  if (g->range >> TSRI_RANDOM_BITS > 1 || s->results[0].dtype != TSR_BOOL) return tsri_again_wrong(s, "an attribute");
+  return tsri_random_below(s->device, s->results[0].shape, g->range, g->seed);
+}
+
 static tsr_tensor *again_eye(const tsri_again *s) {
   const tsri_eye_attributes *g = TSRI_AGAIN_GIVEN(s, eye);
   tsr_shape shape = s->results[0].shape;
@@ -266,6 +272,7 @@ static const struct {
   again_family family;
 } parts[] = {
     {&tsri_op_resize_table, {NULL, 0, 0, NULL, tsri_again_resize_table}},
+    {&tsri_op_random_below, {NULL, 0, 0, again_random_below, NULL}},
     {&tsri_op_norm_gradient, {NULL, 2, 4, NULL, tsri_again_norm_gradient}},
     {&tsri_op_norm_one_pass, {NULL, 2, 4, NULL, tsri_again_norm_one_pass}},
     {&tsri_op_channel_statistics, {NULL, 1, 1, tsri_again_channel_statistics, NULL}},

@@ -15,6 +15,7 @@
 #include "ops/norm_one_pass.h"
 #include "ops/operators.h"
 #include "ops/pool.h"
+#include "ops/random.h"
 #include "ops/resize.h"
 #include "ops/roi.h"
 
@@ -24,6 +25,7 @@ static const struct {
   const tsri_op *op;
 } parts[] = {
     {"resize table", &tsri_op_resize_table},
+    {"random below", &tsri_op_random_below},
     {"qr whole", &tsri_op_qr_whole},
     {"norm gradient", &tsri_op_norm_gradient},
     {"norm gradient in parts", &tsri_op_norm_one_pass},

@@ -154,6 +154,7 @@ static tsr_tensor *indexing(tsr_tensor *x) {
       tsr_eye(device, TSR_F32, 3, 4, -1),
       tsr_eye(device, TSR_F32, 3, 4, 2),
       tsr_rand(device, TSR_F32, TSR_SHAPE(5), 9),
+      tsr_dropout(x, 0.5, 9),
       tsr_cast(tsr_argmax(rows, (int[]){1}, 1, false), TSR_F32),
       tsr_mean(tsr_transpose(rows, 0, 1), (int[]){0}, 1, true),
       tsr_var(rows, NULL, 0, false, 1),
