@@ -14,7 +14,7 @@ static tsr_tensor *tap_along(tsr_tensor *table, int64_t positions, int64_t taps,
 // Each position of the result is a weighted sum of a few elements of x (its taps). If the first index is negative, it is not computed from x.
 void tsri_gradient_resize(const grad_view *v) {
   const tsri_taps_attributes *given = TSRI_GIVEN(v, taps);
-  tsr_tensor *g = v->cotangents[0];
+  tsr_tensor *g = tsri_grad_wide(v->cotangents[0]);
   int axis = (int)given->axis, rank = tsr_tensor_shape(g).rank;
   int64_t positions = tsr_tensor_shape(g).dims[axis], taps = given->taps;
   tsr_tensor *first = tap_along(v->inputs[1], positions, taps, 0, axis, rank);

@@ -19,6 +19,20 @@ static const char name[] = "resize";
 
 // --- Launch ----------------------------------------------------------------------------------------------------------
 
+// Begins a call of weigh, or of weigh_quads if that fits. *out_each: elements of the result per item.
+static void begin_weigh(const tsri_kernel_run *run, int64_t taps, int64_t inner, int64_t m, tsri_call *call,
+                        int64_t *out_each) {
+  const tsri_tuning *tuning = tsri_call_tuning(run->device);
+  tsri_lang_arg types[] = {TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("Y", run->dtype),
+                           TSRI_TYPE("A", run->input_dtypes[2]), TSRI_CONSTANT("TAPS", taps),
+                           TSRI_CONSTANT("ALONG", inner == 1),   TSRI_CONSTANT("WG", tuning->item_group)};
+  // With 4 taps, rows of the table for neighbours in j are so far apart that reading them takes longer than the divisions saved.
+  bool fits = inner == 1 ? m % 4 == 0 && taps == 2 : inner % 4 == 0 && run->layouts[0].offset % 4 == 0;
+  *out_each = fits && tuning->reduce_wide ? 4 : 1;
+  if (*out_each == 4) tsri_call_init(call, run->device, "op_taps", "weigh_quads", types, 6);
+  else tsri_call_init(call, run->device, "op_taps", "weigh", types, 4);
+}
+
 // Inputs: x, contiguous; indices and weights, [size of the result's axis, taps].
 tsr_status tsri_run_taps(const tsri_kernel_run *run) {
   const tsri_taps_attributes *given = TSRI_GIVEN(run->node, taps);
@@ -33,10 +47,9 @@ tsr_status tsri_run_taps(const tsri_kernel_run *run) {
   if (status == TSR_OK) status = tsri_call_check(name, &result);
   if (status != TSR_OK) return status;
   tsr_dtype wide = run->input_dtypes[2];
+  int64_t each = 1;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_taps", "weigh",
-                 TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("Y", run->dtype), TSRI_TYPE("A", wide),
-                           TSRI_CONSTANT("TAPS", given->taps)));
+  begin_weigh(run, given->taps, inner, run->shape.dims[axis], &call, &each);
   tsri_call_buffer(&call, "x", run->inputs[0], run->input_dtypes[0]);
   tsri_call_buffer(&call, "indices", run->inputs[1], TSR_I32);
   tsri_call_buffer(&call, "weights", run->inputs[2], wide);
@@ -47,7 +60,7 @@ tsr_status tsri_run_taps(const tsri_kernel_run *run) {
   tsri_call_word(&call, "m", run->shape.dims[axis]);
   tsri_call_word(&call, "inner", inner);
   tsri_call_real(&call, "outside", given->outside);
-  return tsri_call_items(&call, result.count);
+  return tsri_call_items(&call, result.count / each);
 }
 
 // --- The table of an axis ----------------------------------------------------------------------------------------------
@@ -171,15 +184,15 @@ static bool is_same(const resized_axis *a) {
   return a->n == a->m && a->scale == 1 && a->desc->coordinates != TSR_RESIZE_CROP;
 }
 
-// Resizes one axis. Releases x.
-static tsr_tensor *resize_axis(tsr_tensor *x, int axis, const resized_axis *a, tsr_dtype dtype) {
+// Resizes one axis, with sums and weights of dtype `wide`. Releases x.
+static tsr_tensor *resize_axis(tsr_tensor *x, int axis, const resized_axis *a, tsr_dtype wide, tsr_dtype dtype) {
   tsr_status status = tsri_tensor_check(name, x);
   if (status != TSR_OK) return tsri_then(tsri_tensor_fail(status), x);
   if (is_same(a)) return x;
   if (a->m == 0) return tsri_then(tsr_slice(x, axis, 0, 0, 1), x);
   bool is_nearest = a->desc->mode == TSR_RESIZE_NEAREST;
   tsr_tensor *table[2];
-  record_table(a, x->value->device, is_nearest ? TSR_F32 : dtype, table);
+  record_table(a, x->value->device, is_nearest ? TSR_F32 : wide, table);
   tsr_tensor *result = is_nearest ? selected(x, axis, a, table[0]) : weighed(x, axis, a, table, dtype);
   tsri_release_all(table, 2);
   return tsri_then(result, x);
@@ -252,7 +265,8 @@ tsr_tensor *tsr_resize(tsr_tensor *x, tsr_shape size, const tsr_resize_desc *des
   for (int pass = 0; pass < size.rank; pass++) {
     int i = next_axis(axes, size.rank, done);
     done |= 1u << i;
-    result = resize_axis(result, x->layout.shape.rank - size.rank + i, &axes[i], is_nearest ? dtype : wide);
+    bool is_rounded = is_nearest || pass + 1 == size.rank;
+    result = resize_axis(result, x->layout.shape.rank - size.rank + i, &axes[i], wide, is_rounded ? dtype : wide);
   }
   return tsri_tensor_named(name, tsri_then(tsr_cast(result, dtype), result));
 }
