@@ -47,9 +47,9 @@ static tsr_status join_native(const tsri_kernel_run *run, int axis) {
 
 // --- By a kernel ------------------------------------------------------------------------------------------------------
 
-// MOST_JOINED: inputs of one launch; with the result, as many buffers as work on every device. FEW: those of the kernel's short form. MOST_STEP: largest step with
+// MOST_JOINED: inputs of one launch; with the result, and with the report of a kernel whose indices are checked, eight buffers, which every device binds. FEW: those of the kernel's short form. MOST_STEP: largest step with
 // which neighbouring items still read from few cache lines.
-enum { MOST_JOINED = 7, FEW = 4, MOST_STEP = 4 };
+enum { MOST_JOINED = 6, FEW = 4, MOST_STEP = 4 };
 
 // The inputs of a launch as lines of the result. Input i has elements `step` apart, in lines that are `row` apart; its part of a line ends at `end`.
 typedef struct joined_lines {
@@ -96,8 +96,7 @@ static tsr_status launch_lines(const tsri_kernel_run *run, const joined_lines *l
   static const char *const names[MOST_JOINED][5] = {
       {"a", "a_at", "a_row", "a_step", "a_end"}, {"b", "b_at", "b_row", "b_step", "b_end"},
       {"c", "c_at", "c_row", "c_step", "c_end"}, {"d", "d_at", "d_row", "d_step", "d_end"},
-      {"e", "e_at", "e_row", "e_step", "e_end"}, {"f", "f_at", "f_row", "f_step", "f_end"},
-      {"g", "g_at", "g_row", "g_step", NULL}};
+      {"e", "e_at", "e_row", "e_step", "e_end"}, {"f", "f_at", "f_row", "f_step", NULL}};
   for (int i = 0; i < MOST_JOINED; i++) {
     int from = i < lines->count ? i : 0, input = lines->inputs[from];
     tsri_call_buffer(&call, names[i][0], run->inputs[input], unit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// concat of tensors whose lines are contiguous, by a native operator (TSRI_NATIVE_JOIN), or of tensors whose lines have a constant step, up to seven in one launch on a GPU (kernels/op_join.tk). Web pages do without it (join_lines_wasm.c).
+// concat of tensors whose lines are contiguous, by a native operator (TSRI_NATIVE_JOIN), or of tensors whose lines have a constant step, up to six in one launch on a GPU (kernels/op_join.tk). Web pages do without it (join_lines_wasm.c).
 #ifndef TSRI_OPS_JOIN_LINES_H
 #define TSRI_OPS_JOIN_LINES_H
 
