@@ -351,8 +351,7 @@ static bool is_product(const convolution *c, const tsr_tensor *x, tsr_dtype dtyp
     is_plain = is_plain && c->w.dims[2 + i] == 1 && c->given.stride[i] == 1 && c->sizes[i] == c->x.dims[2 + i] &&
                c->given.before[i] == 0;
   }
-  tsri_graph_state *state = NULL;
-  return is_plain && tsri_graph_state_for(x->value->device, &state) == TSR_OK && state->tuning.conv_depth != 0;
+  return is_plain && tsri_call_tuning(x->value->device)->conv_depth != 0;
 }
 
 static int64_t positions_of(const convolution *c) {

@@ -18,12 +18,18 @@ static check_value at(const check_tensor *x, const int64_t *index) { return x->v
 
 // --- concat, stack ----------------------------------------------------------------------------------------------------
 
+// The number of the part that has the element at `index` of the result, and where it is in there.
+static int part_at(const check_tensor *const *parts, int axis, const int64_t *index, int64_t place[TSR_MAX_RANK]) {
+  int part = 0;
+  memcpy(place, index, TSR_MAX_RANK * sizeof *place);
+  while (place[axis] >= parts[part]->shape.dims[axis]) place[axis] -= parts[part++]->shape.dims[axis];
+  return part;
+}
+
 static check_value concat_element(const void *context, const int64_t *index) {
   const move *m = context;
   int64_t place[TSR_MAX_RANK];
-  memcpy(place, index, sizeof place);
-  int part = 0;
-  while (place[m->axis] >= m->x[part]->shape.dims[m->axis]) place[m->axis] -= m->x[part++]->shape.dims[m->axis];
+  int part = part_at(m->x, m->axis, index, place);
   tsr_dtype dtype = check_promote(check_promote(m->x[0]->dtype, m->x[1]->dtype), m->x[2]->dtype);
   return check_convert(dtype, m->x[part]->dtype, at(m->x[part], place));
 }
@@ -54,9 +60,7 @@ typedef struct many {
 static check_value many_element(const void *context, const int64_t *index) {
   const many *m = context;
   int64_t place[TSR_MAX_RANK];
-  memcpy(place, index, sizeof place);
-  int part = 0;
-  while (place[m->axis] >= m->x[part]->shape.dims[m->axis]) place[m->axis] -= m->x[part++]->shape.dims[m->axis];
+  int part = part_at(m->x, m->axis, index, place);
   return at(m->x[part], place);
 }
 
