@@ -105,7 +105,7 @@ expect 0 check --backend cpu --op add --dtype f32 --quick --json --part 2/2
 json "it['devices'][0]['cases'] == $whole - $half and abs($whole - 2 * $half) <= 1"
 
 claim "a wrong command line is a mistake, with what is allowed"
-expect 2 check --op no_such_operator
+expect 2 check --op 'add,no_such_operator,exp'
 has "$err" "no_such_operator"
 expect 2 check --dtype f33
 has "$err" "f33"

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "device_choice.h"
 #include "interrupt.h"
+#include "pattern.h"
 #include "profile_option.h"
 #include "report.h"
 
@@ -135,11 +136,24 @@ static int run_list(void) {
   return EXIT_DONE;
 }
 
-static bool means_something(void) {
+static bool means_something(const char *part) {
   for (int i = 0; i < check_op_count(); i++) {
-    if (check_means(pattern, check_op_at(i))) return true;
+    if (check_means(part, check_op_at(i))) return true;
   }
   return false;
+}
+
+// Whether each part of --op means an operator: a wrong name in a list would leave that operator unchecked. Says which one does not.
+static bool all_mean_something(void) {
+  const char *list = pattern;
+  char part[CHECK_ID_BYTES];
+  if (list && !*list) return report_usage("check", "--op is empty; --list shows the operators"), false;
+  while (pattern_next(&list, part, sizeof part)) {
+    if (means_something(part)) continue;
+    report_usage("check", "there is no operator '%s'; --list shows them", part);
+    return false;
+  }
+  return true;
 }
 
 // Reads "2/3"; no text means 1/1.
@@ -172,11 +186,7 @@ static bool read_choice(choice *chosen) {
     report_usage("check", "%s", tsr_last_error());
     return false;
   }
-  if (!means_something()) {
-    report_usage("check", "there is no operator '%s'; --list shows them", pattern);
-    return false;
-  }
-  return true;
+  return all_mean_something();
 }
 
 static int run(int argument_count, char **arguments) {
