@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "ops/call.h"
 #include "ops/compose.h"
+#include "ops/count.h"
 #include "ops/create.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
@@ -12,31 +13,42 @@
 
 #include <tessera/ops.h>
 
-// LOCAL_BINS: MOST of kernels/op_count.tk. PART: elements that a work-group counts there.
-enum { LOCAL_BINS = 1024, PART = 16 * 256, MOST_BINS = 1 << 24 };
+// LOCAL_BINS: MOST of kernels/op_count.tk. A work-group of GROUP items counts LEAST_PART elements or more there, so many that MOST_PARTS are enough: each adds all its
+// counts to those of the others.
+enum { LOCAL_BINS = 1024, GROUP = 256, LEAST_PART = 16 * GROUP, MOST_PARTS = 2048, MOST_BINS = 1 << 24 };
 
-// The input is a contiguous list of integers; the result has a count for each of 0, 1, …
+static int64_t part_of(int64_t count) {
+  int64_t part = (count / MOST_PARTS + GROUP - 1) / GROUP * GROUP;
+  return part > LEAST_PART ? part : LEAST_PART;
+}
+
+// The first input is a contiguous list of integers, and the result has a count for each of 0, 1, …; or of floats, and the second one is the edges of the ranges.
 tsr_status tsri_run_count(const tsri_kernel_run *run) {
   const tsri_layout *values = &run->layouts[0];
-  int64_t bins = run->shape.dims[0], parts = (values->count + PART - 1) / PART;
+  int64_t bins = run->shape.dims[0], part = part_of(values->count);
+  int has_ranges = run->input_count > 1;  // else `edges` is not read
   if (bins == 0) return TSR_OK;
   tsr_status status = tsri_call_zero(run);
   if (status != TSR_OK || values->count == 0) return status;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_count", "count",
-                 TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[0]), TSRI_CONSTANT("LOCAL", bins <= LOCAL_BINS)));
+                 TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[0]), TSRI_CONSTANT("RANGES", has_ranges),
+                           TSRI_CONSTANT("LOCAL", bins <= LOCAL_BINS)));
   tsri_call_buffer(&call, "values", run->inputs[0], run->input_dtypes[0]);
+  tsri_call_buffer(&call, "edges", run->inputs[has_ranges], run->input_dtypes[0]);
   tsri_call_buffer(&call, "counts", run->output, TSRI_INDEX_DTYPE);
   tsri_call_word(&call, "n", values->count);
   tsri_call_word(&call, "v_at", values->offset);
+  tsri_call_word(&call, "e_at", run->layouts[has_ranges].offset);
   tsri_call_word(&call, "bins", bins);
-  tsri_call_word(&call, "parts", parts);
-  return tsri_call_many_groups(&call, parts);
+  tsri_call_word(&call, "part", part);
+  return tsri_call_many_groups(&call, (values->count + part - 1) / part);
 }
 
-// `values` are integers.
-static tsr_tensor *count_each(const tsri_op *op, tsr_tensor *values, int64_t bins) {
+// Counts integers from 0 to bins - 1; or floats between `edges`, of which there is one more than bins.
+static tsr_tensor *count_each(const tsri_op *op, tsr_tensor *values, tsr_tensor *edges, int64_t bins) {
   tsr_status status = tsri_tensor_check(op->name, values);
+  if (status == TSR_OK && edges) status = tsri_tensor_check(op->name, edges);
   if (status == TSR_OK && values->layout.count > INT32_MAX) {
     status =
         TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %lld elements; counts are i32", op->name, (long long)values->layout.count);
@@ -45,8 +57,8 @@ static tsr_tensor *count_each(const tsri_op *op, tsr_tensor *values, int64_t bin
   tsr_tensor *packed = tsr_contiguous(values);
   status = tsri_tensor_check(op->name, packed);
   if (status != TSR_OK) return packed;
-  tsr_tensor *result =
-      tsri_record_kernel(op, packed->value->device, TSRI_INDEX_DTYPE, TSR_SHAPE(bins), &packed, 1, NULL);
+  tsr_tensor *result = tsri_record_kernel(op, packed->value->device, TSRI_INDEX_DTYPE, TSR_SHAPE(bins),
+                                          (tsr_tensor *[]){packed, edges}, edges ? 2 : 1, NULL);
   return tsri_then(result, packed);
 }
 
@@ -108,19 +120,16 @@ tsr_tensor *tsr_bincount(tsr_tensor *x, tsr_tensor *weights, int64_t length) {
     if (status == TSR_OK) status = check_bins("bincount", 0, length);
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_tensor_named("bincount",
-                           weights ? add_weights(x, weights, length) : count_each(TSRI_BODY(bincount), x, length));
+  return tsri_tensor_named(
+      "bincount", weights ? add_weights(x, weights, length) : count_each(TSRI_BODY(bincount), x, NULL, length));
 }
 
 // --- histogram -------------------------------------------------------------------------------------------------------
 
-// The bin of each element: as many edges as are not above it, less one. The last edge belongs to the last bin.
-static tsr_tensor *bins_of(tsr_tensor *x, int64_t bins, double low, double high) {
-  tsr_dtype dtype = tsri_accumulator(tsri_promote_float(x->dtype));
-  tsr_tensor *values = tsr_cast(x, dtype), *edges = tsr_linspace(x->value->device, dtype, low, high, bins + 1);
-  tsr_tensor *above = tsr_searchsorted(edges, values, true), *bin = tsr_sub_scalar(above, 1);
-  tsr_tensor *is_last = tsr_eq_scalar(values, high), *result = tsr_masked_fill(bin, is_last, (double)(bins - 1));
-  tsri_release_all((tsr_tensor *[]){values, edges, above, bin, is_last}, 5);
+tsr_tensor *tsri_histogram_between(tsr_tensor *x, tsr_tensor *edges) {
+  tsr_tensor *values = tsr_cast(x, edges->dtype), *packed = tsr_contiguous(edges);
+  tsr_tensor *result = count_each(TSRI_BODY(histogram), values, packed, edges->layout.count - 1);
+  tsri_release_all((tsr_tensor *[]){values, packed}, 2);
   return result;
 }
 
@@ -131,8 +140,11 @@ tsr_tensor *tsr_histogram(tsr_tensor *x, int64_t bins, double low, double high) 
     status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "histogram: from %g to %g is no range", low, high);
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_tensor *bin = bins_of(x, bins, low, high);
-  return tsri_tensor_named("histogram", tsri_then(count_each(TSRI_BODY(histogram), bin, bins), bin));
+  tsr_tensor *edges =
+      tsr_linspace(x->value->device, tsri_accumulator(tsri_promote_float(x->dtype)), low, high, bins + 1);
+  status = tsri_tensor_check("histogram", edges);
+  if (status != TSR_OK) return tsri_tensor_named("histogram", edges);
+  return tsri_tensor_named("histogram", tsri_then(tsri_histogram_between(x, edges), edges));
 }
 
 tsr_tensor *tsr_bucketize(tsr_tensor *x, tsr_tensor *boundaries, bool right) {

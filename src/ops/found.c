@@ -2,6 +2,7 @@
 // Operators whose result has as many elements as are found: nonzero, masked_select, unique. They read that number from the device.
 #include "core/error.h"
 #include "core/tensor.h"
+#include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/create.h"
 #include "ops/promote.h"
@@ -17,39 +18,78 @@ static tsr_status check_count(const char *caller, const tsr_tensor *x) {
   return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %lld elements; places are i32", caller, (long long)x->layout.count);
 }
 
-// The places of the elements that are not 0 in a list of i32, which has elements of 0 and 1. `*out_numbers` are their running sums. The places are
-// where the numbers 1, 2, … first occur in those.
-static tsr_status find(tsr_tensor *marks, tsr_tensor **out_numbers, tsr_tensor **out_places) {
-  tsr_device *device = marks->value->device;
-  tsri_tape_refuses(device, "an operator whose result's size is found on the device");
-  tsr_tensor *numbers = tsr_cumsum(marks, 0), *last = tsr_slice(numbers, 0, -1, INT64_MAX, 1);
+// Elements that a work-group looks at: ITEMS * WG of kernels/op_found.tk.
+enum { PART = 16 * 256 };
+
+static int64_t parts_of(int64_t count) { return (count + PART - 1) / PART; }
+
+static void start(const tsri_kernel_run *run, const char *kernel, tsri_call *call) {
+  const tsri_layout *x = &run->layouts[0];
+  tsri_call_init(call, run->device, "op_found", kernel, TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0])));
+  tsri_call_buffer(call, "x", run->inputs[0], run->input_dtypes[0]);
+  tsri_call_word(call, "n", x->count);
+  tsri_call_word(call, "x_at", x->offset);
+  tsri_call_word(call, "parts", parts_of(x->count));
+}
+
+// Of a contiguous list with elements.
+static tsr_status run_counts(const tsri_kernel_run *run) {
+  tsr_status status = tsri_call_check("nonzero", &run->layouts[0]);
+  if (status != TSR_OK) return status;
+  tsri_call call;
+  start(run, "found_count", &call);
+  tsri_call_buffer(&call, "counts", run->output, TSRI_INDEX_DTYPE);
+  return tsri_call_many_groups(&call, parts_of(run->layouts[0].count));
+}
+
+// The second input: running sums of the counts.
+static tsr_status run_places(const tsri_kernel_run *run) {
+  if (run->shape.dims[0] == 0) return TSR_OK;
+  tsri_call call;
+  start(run, "found_places", &call);
+  tsri_call_buffer(&call, "ends", run->inputs[1], TSRI_INDEX_DTYPE);
+  tsri_call_buffer(&call, "y", run->output, TSRI_INDEX_DTYPE);
+  return tsri_call_many_groups(&call, parts_of(run->layouts[0].count));
+}
+
+static const tsri_op op_counts = {.name = "nonzero", .kind = TSRI_OP_KERNEL, .run = run_counts};
+static const tsri_op op_places = {.name = "nonzero", .kind = TSRI_OP_KERNEL, .run = run_places};
+
+// `ends` are the running sums of how many elements each part of the list x has: the last one is the number of places, which this waits for.
+static tsr_tensor *places_by(tsr_tensor *x, tsr_tensor *ends) {
+  tsr_device *device = x->value->device;
+  tsr_tensor *last = tsr_slice(ends, 0, -1, INT64_MAX, 1);
   int64_t found = 0;
-  tsr_status status = marks->layout.count > 0 ? tsr_item_int(last, &found) : TSR_OK;
+  tsr_status status = tsr_item_int(last, &found);
   tsr_release(last);
-  tsr_tensor *wanted = tsr_arange(device, TSRI_INDEX_DTYPE, 1, (double)found + 1, 1);
-  *out_places = status == TSR_OK ? tsr_searchsorted(numbers, wanted, false) : tsri_tensor_fail(status);
-  *out_numbers = numbers;
-  tsr_release(wanted);
-  return tsri_tensor_check("find", *out_places);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return tsri_record_kernel(&op_places, device, TSRI_INDEX_DTYPE, TSR_SHAPE(found), (tsr_tensor *[]){x, ends}, 2, NULL);
 }
 
 // The places of the elements that are not 0, counted in row-major order.
 static tsr_tensor *places_of(tsr_tensor *x) {
-  tsr_tensor *truth = tsr_cast(x, TSR_BOOL), *cast = tsr_cast(truth, TSRI_INDEX_DTYPE);
-  tsr_tensor *marks = tsr_reshape(cast, TSR_SHAPE(x->layout.count)), *numbers = NULL, *places = NULL;
-  tsr_status status = tsri_tensor_check("find", marks);
-  if (status == TSR_OK) (void)find(marks, &numbers, &places);
-  else places = tsri_tensor_fail(status);
-  tsri_release_all((tsr_tensor *[]){truth, cast, marks, numbers}, 4);
+  tsr_device *device = x->value->device;
+  int64_t count = x->layout.count;
+  tsri_tape_refuses(device, "an operator whose result's size is found on the device");
+  if (count == 0) return tsri_record_zeros(device, TSRI_INDEX_DTYPE, TSR_SHAPE(0));
+  tsr_tensor *packed = tsr_contiguous(x), *list = tsri_then(tsr_reshape(packed, TSR_SHAPE(count)), packed);
+  tsr_status status = tsri_tensor_check("find", list);
+  if (status != TSR_OK) return list;
+  tsr_tensor *counts =
+      tsri_record_kernel(&op_counts, device, TSRI_INDEX_DTYPE, TSR_SHAPE(parts_of(count)), &list, 1, NULL);
+  tsr_tensor *ends = tsri_then(tsr_cumsum(counts, 0), counts), *places = NULL;
+  status = tsri_tensor_check("find", ends);
+  places = status == TSR_OK ? places_by(list, ends) : tsri_tensor_fail(status);
+  tsri_release_all((tsr_tensor *[]){list, ends}, 2);
   return places;
 }
 
 // --- nonzero, masked_select ------------------------------------------------------------------------------------------
 
 // The index along one axis: places divided by its stride, modulo its size.
-static tsr_tensor *axis_of(tsr_tensor *places, int64_t stride, int64_t size) {
-  tsr_tensor *quotient = tsr_floor_div_scalar(places, (double)stride);
-  return tsri_then(tsr_mod_scalar(quotient, (double)size), quotient);
+static tsr_tensor *axis_of(tsr_tensor *places, int64_t stride, int64_t size, bool is_first) {
+  tsr_tensor *quotient = stride > 1 ? tsr_floor_div_scalar(places, (double)stride) : tsr_retain(places);
+  return is_first ? quotient : tsri_then(tsr_mod_scalar(quotient, (double)size), quotient);
 }
 
 tsr_tensor *tsr_nonzero(tsr_tensor *x) {
@@ -61,7 +101,7 @@ tsr_tensor *tsr_nonzero(tsr_tensor *x) {
   int rank = x->layout.shape.rank;
   int64_t stride = 1;
   for (int i = rank - 1; i >= 0; i--) {
-    axes[i] = axis_of(places, stride, x->layout.shape.dims[i]);
+    axes[i] = axis_of(places, stride, x->layout.shape.dims[i], i == 0);
     stride *= x->layout.shape.dims[i];
   }
   tsr_shape none = TSR_SHAPE(places->layout.count, 0);
@@ -105,8 +145,8 @@ static tsr_tensor *mark_first(tsr_tensor *sorted) {
 }
 
 // Which of the found elements each element of x is: the sorted ones are numbered, and go back to where they were.
-static tsr_tensor *inverse_of(tsr_tensor *numbers, tsr_tensor *order, tsr_shape shape) {
-  tsr_tensor *from_zero = tsr_sub_scalar(numbers, 1);
+static tsr_tensor *inverse_of(tsr_tensor *marks, tsr_tensor *order, tsr_shape shape) {
+  tsr_tensor *numbers = tsr_cumsum(marks, 0), *from_zero = tsri_then(tsr_sub_scalar(numbers, 1), numbers);
   tsr_tensor *back = tsri_then(tsr_scatter(from_zero, 0, order, from_zero), from_zero);
   return tsri_then(tsr_reshape(back, shape), back);
 }
@@ -125,18 +165,19 @@ tsr_status tsr_unique(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_i
   tsr_status status = check_count("unique", x);
   if (status != TSR_OK) return status;
   tsr_tensor *flat = tsr_reshape(x, TSR_SHAPE(x->layout.count)), *order = tsr_argsort(flat, 0, false);
-  tsr_tensor *sorted = tsr_take(flat, order), *marks = NULL, *numbers = NULL, *firsts = NULL;
+  tsr_tensor *sorted = tsr_take(flat, order), *marks = NULL, *firsts = NULL;
   status = tsri_tensor_check("unique", sorted);
   if (status == TSR_OK) marks = mark_first(sorted);
   if (status == TSR_OK) status = tsri_tensor_check("unique", marks);
-  if (status == TSR_OK) status = find(marks, &numbers, &firsts);
+  if (status == TSR_OK) firsts = places_of(marks);
+  if (status == TSR_OK) status = tsri_tensor_check("unique", firsts);
   if (status == TSR_OK) {
-    tsr_tensor *results[3] = {tsr_take(sorted, firsts), inverse_of(numbers, order, x->layout.shape),
+    tsr_tensor *results[3] = {tsr_take(sorted, firsts), inverse_of(marks, order, x->layout.shape),
                               counts_of(firsts, x->layout.count)};
     status = tsri_hand_out("unique", results, outs, 3);
   } else {
     tsri_fail_as("unique", status);
   }
-  tsri_release_all((tsr_tensor *[]){flat, order, sorted, marks, numbers, firsts}, 6);
+  tsri_release_all((tsr_tensor *[]){flat, order, sorted, marks, firsts}, 5);
   return status;
 }

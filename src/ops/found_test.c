@@ -12,6 +12,21 @@ TEST(nonzero_gives_a_row_for_each_element) {
   finish();
 }
 
+// More elements than a work-group looks at, and none found in some of these.
+TEST(nonzero_of_a_long_list_keeps_the_order) {
+  enum { COUNT = 20001, EACH = 7, FROM = 9000 };
+  begin();
+  tsr_tensor *x = tsr_arange(dev, TSR_I32, 0, COUNT, 1), *whole = tsr_eq_scalar(tsr_mod_scalar(x, EACH), 0);
+  tsr_tensor *found = tsr_nonzero(tsr_logical_and(whole, tsr_ge_scalar(x, FROM)));
+  const int64_t first = (FROM + EACH - 1) / EACH * EACH, wanted = (COUNT - 1 - first) / EACH + 1;
+  CHECK(tsr_tensor_shape(found).dims[0] == wanted);
+  int32_t *places = calloc((size_t)wanted, sizeof *places);
+  CHECK_OK(tsr_read(found, places, (size_t)wanted * sizeof *places));
+  for (int64_t i = 0; i < wanted; i++) CHECK(places[i] == first + i * EACH);
+  free(places);
+  finish();
+}
+
 TEST(masked_select_broadcasts_both) {
   begin();
   tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(2, 3)), *mask = list(TSR_BOOL, TSR_SHAPE(3), 1, 0, 1);
@@ -90,6 +105,28 @@ TEST(histogram_puts_the_last_edge_into_the_last_range) {
   CHECK_FAILS(tsr_histogram(x, 0, 0, 2), TSR_ERR_INVALID_ARGUMENT, "histogram: 0 counts; 1 to");
   CHECK_FAILS(tsr_histogram(x, 4, 2, 2), TSR_ERR_INVALID_ARGUMENT, "histogram: from 2 to 2 is no range");
   CHECK_FAILS(tsr_histogram(x, 4, 0, INFINITY), TSR_ERR_INVALID_ARGUMENT, "histogram: from 0 to inf is no range");
+  finish();
+}
+
+// Edges that no quotient finds: more of them than there are numbers between, and differences that are too large for a float.
+TEST(histogram_is_what_its_edges_say) {
+  static const struct {
+    double low, high;
+    int64_t bins;
+  } ranges[] = {{1e8, 1e8 + 64, 100}, {-3e38, 3e38, 37}, {-1e-40, 1e-40, 5}, {0.1, 0.7, 1}, {-1, 1, 1500}};
+  begin();
+  for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+    const double low = ranges[i].low, high = ranges[i].high;
+    const int64_t bins = ranges[i].bins;
+    tsr_tensor *x = tsr_rand(dev, TSR_F32, TSR_SHAPE(9000), 3);
+    x = tsr_add_scalar(tsr_mul_scalar(tsr_mul_scalar(x, 1.25), high / 2 - low / 2), low);
+    tsr_tensor *inside = tsr_masked_select(x, tsr_lt_scalar(x, high));  // above it nothing counts
+    tsr_tensor *above = tsr_bucketize(inside, tsr_linspace(dev, TSR_F32, low, high, bins + 1), true);
+    tsr_tensor *wanted = tsr_bincount(tsr_sub_scalar(above, 1), NULL, bins),
+               *counts = tsr_histogram(x, bins, low, high);
+    CHECK_VALUES(tsr_any(tsr_ne(counts, wanted), NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 0);
+    CHECK_VALUES(tsr_any(tsr_gt_scalar(counts, 0), NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 1);
+  }
   finish();
 }
 

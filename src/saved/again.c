@@ -12,6 +12,7 @@
 #include "ops/channel_sums.h"
 #include "ops/compose.h"
 #include "ops/conv_weight.h"
+#include "ops/count.h"
 #include "ops/create.h"
 #include "ops/label_entropy.h"
 #include "ops/norm_gradient.h"
@@ -53,7 +54,16 @@ static tsr_tensor *again_scan(const tsri_again *s) {
   return tsri_scan_along(s->op, s->inputs[0], (int)g->axis, dtype, (tsri_scan_combination)g->combination);
 }
 
+static tsr_tensor *again_histogram(const tsri_again *s) {
+  const tsr_tensor *edges = s->input_count == 2 ? s->inputs[1] : NULL;
+  bool fits = edges && edges->layout.shape.rank == 1 && edges->layout.count - 1 == s->results[0].shape.dims[0];
+  if (!fits || edges->layout.count < 2) return tsri_again_wrong(s, "edges");
+  if (edges->dtype != TSR_F32 && edges->dtype != TSR_F64) return tsri_again_wrong(s, "edges' dtype");
+  return tsri_histogram_between(s->inputs[0], s->inputs[1]);
+}
+
 static tsr_tensor *again_count(const tsri_again *s) {
+  if (TSRI_AGAIN_IS(s, histogram)) return again_histogram(s);
   return tsr_bincount(s->inputs[0], NULL, s->results[0].shape.dims[0]);
 }
 
@@ -223,7 +233,7 @@ static tsr_tensor *again_eye(const tsri_again *s) {
 static const again_family families[] = {
     {tsri_run_bit_cast, 1, 1, again_bit_cast, NULL},
     {tsri_run_scan, 1, 1, again_scan, NULL},
-    {tsri_run_count, 1, 1, again_count, NULL},
+    {tsri_run_count, 1, 2, again_count, NULL},
     {tsri_run_concat, 1, UINT32_MAX, again_concat, NULL},
     {tsri_run_pad, 1, 1, again_pad, NULL},
     {tsri_run_gather, 2, 2, again_gather, NULL},
