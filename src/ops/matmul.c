@@ -150,6 +150,18 @@ static int items_for_sum(int64_t k, int most) {
   return items;
 }
 
+// Work-group size for long sums: larger ones if there are too few work-groups to keep the device busy, and each item still has some 64 products.
+static int long_group(const tsr_device *device, const tsri_tuning *tuning, const product *p, int rows) {
+  enum { BUSY_ITEMS_PER_TILE = 1024, MOST = 512, LEAST_PRODUCTS = 64 };
+  int64_t most = device->limits.max_group_size < MOST ? (int64_t)device->limits.max_group_size : MOST;
+  int64_t busy = (int64_t)TSRI_TUNED(tuning, matmul_tiles) * BUSY_ITEMS_PER_TILE,
+          group = TSRI_TUNED(tuning, gemv_group);
+  int64_t groups = (p->m + rows - 1) / rows * p->n;
+  for (int i = 0; i < p->batch_rank; i++) groups *= p->batch_dims[i];
+  while (group * 2 <= most && groups * group < busy && group * 2 * LEAST_PRODUCTS <= p->k) group *= 2;
+  return (int)group;
+}
+
 static bool reads_both_along_k(const product *p) { return p->a.column == 1 && p->b.row == 1; }
 
 // Rows of a that are multiplied at a time.
@@ -193,8 +205,8 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
   if ((p->k >= long_sum && (is_few || is_thin_along_k)) || (is_thin_along_k && is_small_and_thin(p))) {
     chosen.method = LONG;
     chosen.rows = is_gpu && p->m < p->n ? rows_at_once(p) : 1;  // a tall a has enough rows for a work-group each
-    chosen.group =
-        p->k >= long_sum ? TSRI_TUNED(tuning, gemv_group) : items_for_sum(p->k, TSRI_TUNED(tuning, gemv_group));
+    chosen.group = p->k >= long_sum ? long_group(device, tuning, p, chosen.rows)
+                                    : items_for_sum(p->k, TSRI_TUNED(tuning, gemv_group));
     chosen.deep = TSRI_TUNED(tuning, gemv_unroll);
     chosen.is_once = p->n == 1 && is_large(p, dtype, tuning->gemv_once_mib);
     chosen.is_wide_a = chosen.is_wide_b = is_gpu && is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank) &&
@@ -320,6 +332,9 @@ static bool reads_inside(const tsr_device *device, const way *how) {
       TSRI_CONSTANT("SCALED", p->alpha != 1 || p->beta != 0)
 #define STORED_AND_SPLIT TSRI_TYPE("Y", stored_dtype(run, how)), TSRI_CONSTANT("SPLIT", how->part > 0)
 
+// Elements that LONG reads before their values are used, where it cannot read four at a time: as many as if it could, if it has one row.
+static int single_reads(const way *how) { return how->deep > 1 && how->rows == 1 ? 4 * how->deep : how->deep; }
+
 static void start_call(const tsri_kernel_run *run, const product *p, const way *how, tsri_call *call) {
   const tile *t = &how->tile;
   switch (how->method) {
@@ -348,10 +363,11 @@ static void start_call(const tsri_kernel_run *run, const product *p, const way *
                                       TSRI_CONSTANT("B_ALONG_N", p->b.column == 1), TSRI_CONSTANT("DEPTH", t->depth)));
       break;
     case LONG:
-      tsri_call_init_hooked(call, run, "op_matmul", "matmul_long",
-                            TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WIDE", how->is_wide_a),
-                                      TSRI_CONSTANT("ONCE", how->is_once), TSRI_CONSTANT("DEEP", how->deep),
-                                      TSRI_CONSTANT("ROWS", how->rows), TSRI_CONSTANT("WG", how->group)));
+      tsri_call_init_hooked(
+          call, run, "op_matmul", "matmul_long",
+          TSRI_WITH(TYPES_AND_FLAGS, TSRI_CONSTANT("WIDE", how->is_wide_a), TSRI_CONSTANT("ONCE", how->is_once),
+                    TSRI_CONSTANT("DEEP", how->deep), TSRI_CONSTANT("SINGLE", single_reads(how)),
+                    TSRI_CONSTANT("ROWS", how->rows), TSRI_CONSTANT("WG", how->group)));
       break;
     case SKINNY:
       tsri_call_init_hooked(call, run, "op_matmul", "matmul_skinny",
