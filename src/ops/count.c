@@ -13,19 +13,30 @@
 
 #include <tessera/ops.h>
 
-// LOCAL_BINS: MOST of kernels/op_count.tk. A work-group of GROUP items counts LEAST_PART elements or more there, so many that MOST_PARTS are enough: each adds all its
-// counts to those of the others.
-enum { LOCAL_BINS = 1024, GROUP = 256, LEAST_PART = 16 * GROUP, MOST_PARTS = 2048, MOST_BINS = 1 << 24 };
+// A work-group of GROUP items counts LEAST_PART elements or more, so many that MOST_PARTS are enough, and PER_COUNT for each of its counts: it adds these to those of the
+// others in the end.
+enum { GROUP = 256, LEAST_PART = 16 * GROUP, MOST_PARTS = 2048, PER_COUNT = 4, MOST_BINS = 1 << 24 };
 
-static int64_t part_of(int64_t count) {
-  int64_t part = (count / MOST_PARTS + GROUP - 1) / GROUP * GROUP;
-  return part > LEAST_PART ? part : LEAST_PART;
+static int64_t part_of(int64_t count, int64_t local_bins) {
+  int64_t part = count / MOST_PARTS > PER_COUNT * local_bins ? count / MOST_PARTS : PER_COUNT * local_bins;
+  return part > LEAST_PART ? (part + GROUP - 1) / GROUP * GROUP : LEAST_PART;
+}
+
+// The counts that a work-group keeps in shared memory: MOST of kernels/op_count.tk. 0 if there is no room for them.
+static int64_t local_bins(const tsr_device *device, int64_t bins) {
+  static const int64_t most[] = {1024, 4096, 8192};
+  for (size_t i = 0; i < sizeof most / sizeof most[0]; i++) {
+    if (bins <= most[i])
+      return most[i] * (int64_t)sizeof(int32_t) <= (int64_t)device->limits.shared_bytes ? most[i] : 0;
+  }
+  return 0;
 }
 
 // The first input is a contiguous list of integers, and the result has a count for each of 0, 1, …; or of floats, and the second one is the edges of the ranges.
 tsr_status tsri_run_count(const tsri_kernel_run *run) {
   const tsri_layout *values = &run->layouts[0];
-  int64_t bins = run->shape.dims[0], part = part_of(values->count);
+  int64_t bins = run->shape.dims[0], most = local_bins(run->device, bins);
+  int64_t part = part_of(values->count, most > 0 ? bins : 0);
   int has_ranges = run->input_count > 1;  // else `edges` is not read
   if (bins == 0) return TSR_OK;
   tsr_status status = tsri_call_zero(run);
@@ -33,7 +44,7 @@ tsr_status tsri_run_count(const tsri_kernel_run *run) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_count", "count",
                  TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[0]), TSRI_CONSTANT("RANGES", has_ranges),
-                           TSRI_CONSTANT("LOCAL", bins <= LOCAL_BINS)));
+                           TSRI_CONSTANT("LOCAL", most > 0), TSRI_CONSTANT("MOST", most > 0 ? most : 1)));
   tsri_call_buffer(&call, "values", run->inputs[0], run->input_dtypes[0]);
   tsri_call_buffer(&call, "edges", run->inputs[has_ranges], run->input_dtypes[0]);
   tsri_call_buffer(&call, "counts", run->output, TSRI_INDEX_DTYPE);

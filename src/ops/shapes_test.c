@@ -267,6 +267,19 @@ static tsr_tensor *narrow_layer(tsr_device *device, int64_t rows, int64_t cols) 
 static tsr_tensor *gemv(tsr_device *device, int64_t rows, int64_t cols) {
   return tsr_gemv(numbers(device, TSR_F32, rows, cols, 1), tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 2));
 }
+// Rows and a vector that begin at any element, and are long enough to be read four elements at a time.
+static tsr_tensor *odd_gemv(tsr_device *device, int64_t rows, int64_t cols) {
+  enum { LONG = 1500, FROM_A = 1, FROM_X = 2 };
+  tsr_tensor *a = numbers(device, TSR_F32, rows, LONG + cols + FROM_A, 1);
+  tsr_tensor *x = tsr_rand(device, TSR_F32, TSR_SHAPE(LONG + cols + FROM_X), 2);
+  return tsr_gemv(tsr_slice(a, 1, FROM_A, INT64_MAX, 1), tsr_slice(x, 0, FROM_X, INT64_MAX, 1));
+}
+// A vector for each matrix.
+static tsr_tensor *many_gemv(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *a = tsr_rand(device, TSR_F32, TSR_SHAPE(3, rows, cols), 1);
+  tsr_tensor *x = tsr_rand(device, TSR_F32, TSR_SHAPE(3, 1, cols), 2);
+  return tsr_add(tsr_matmul(x, tsr_transpose(a, 1, 2)), tsr_transpose(tsr_matmul(a, tsr_transpose(x, 1, 2)), 1, 2));
+}
 
 // Factors of 16 bits are read as words. Every finite number of the dtype, times the unit matrix, and an infinity and a NaN in rows of their own.
 static void check_every_number(tsr_dtype dtype) {
@@ -300,6 +313,8 @@ TEST(products_give_the_same_in_blocks) {
   check_all(turned_matmul, 1e-5);
   check_all(gemm, 1e-5);
   check_all(gemv, 1e-5);
+  check_all(odd_gemv, 1e-5);
+  check_all(many_gemv, 1e-5);
   check_all(narrow_matmul, 0x1p-10);
   check_all(narrow_layer, 0x1p-9);
 }
