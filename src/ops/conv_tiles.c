@@ -16,9 +16,10 @@ typedef struct conv_tile {
 
 // The matrix product that a convolution is (one for each of its groups), and how it is divided.
 typedef struct conv_cut {
-  int64_t rows, columns, k, positions, count;  // count: elements of the result
+  int64_t rows, columns, k, positions, phases,
+      count;  // columns and k (at most) of a phase; positions and count (elements) of the result
   conv_tile tile;
-  int64_t tiles_across, tiles;  // of a group
+  int64_t tiles_across, tiles;  // tiles_across: of a phase; tiles: of a group
   int64_t splits, depth;        // parts of k, and steps of each
   int teams;                    // teams of items that share the steps of a part
 } conv_cut;
@@ -27,15 +28,27 @@ static int64_t product_of(const int64_t *values) { return values[0] * values[1] 
 
 static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
 
+static int64_t common_divisor(int64_t a, int64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
+
+// A transposed convolution with strides is one convolution without strides for each phase of its results' positions (kernels/op_conv_tiles.tk). How many
+// kernel elements apart those of a phase are.
+static int64_t tap_step(const tsri_conv_op *op, int axis) {
+  return op->is_transposed ? op->stride[axis] / common_divisor(op->stride[axis], op->dilation[axis]) : 1;
+}
+
+// Products that a result is the sum of; the most of any phase.
+static int64_t steps_of(const tsri_conv_op *op) {
+  int64_t steps = op->channels;
+  for (int i = 0; i < TSRI_CONV_AXES; i++) steps *= chunks_of(op->kernel[i], tap_step(op, i));
+  return steps;
+}
+
 bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
   enum { FEW_ROWS = 8, FEW_STEPS = 256, MOST_GROUPS = 65535, LITTLE_WORK = 1 << 17 };
   const tsri_tuning *tuning = tsri_tuning_of(device);
-  int64_t k = op->channels * product_of(op->kernel);
+  int64_t k = steps_of(op);
   double work = (double)k * (double)op->out_channels * (double)(op->images * product_of(op->windows));
-  // In a transposed convolution with strides, some steps reach no element of x. Tiles compute them nevertheless;
-  // kernels with one item per result skip them.
-  bool has_gaps = op->is_transposed && product_of(op->stride) > 1;
-  bool is_worth_it = (op->out_channels >= FEW_ROWS || (k >= FEW_STEPS && !has_gaps)) && work >= LITTLE_WORK;
+  bool is_worth_it = (op->out_channels >= FEW_ROWS || k >= FEW_STEPS) && work >= LITTLE_WORK;
   return TSRI_TUNED(tuning, conv_depth) != 0 && tsri_dtype_is_float(dtype) && op->groups <= MOST_GROUPS && is_worth_it;
 }
 
@@ -61,7 +74,7 @@ static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int6
       {128, 128, depth, 8, 8}, {64, 64, depth, 4, 4}, {32, 64, depth, 4, 4}, {16, 64, depth, 4, 4}};
   enum { TILES = sizeof tiles / sizeof tiles[0] };
   for (int i = 0; i < TILES - 1; i++) {
-    int64_t number = chunks_of(cut->rows, tiles[i].m) * chunks_of(cut->columns, tiles[i].n) * groups;
+    int64_t number = chunks_of(cut->rows, tiles[i].m) * chunks_of(cut->columns, tiles[i].n) * cut->phases * groups;
     bool is_large = tiles[i].item_m > 4;
     if (is_large && (number < TSRI_TUNED(tuning, matmul_tiles) || element > sizeof(float))) continue;
     if (cut->rows * 4 >= tiles[i].m * 3 && fits(device, &tiles[i], element, 1)) return tiles[i];
@@ -114,13 +127,18 @@ static void split_narrow(const tsr_device *device, conv_cut *cut, int64_t groups
 
 static conv_cut cut_of(const tsri_kernel_run *run, const tsri_conv_op *op) {
   size_t element = tsr_dtype_bytes(tsri_accumulator(run->dtype));
-  conv_cut cut = {
-      .rows = op->out_channels, .positions = product_of(op->windows), .k = op->channels * product_of(op->kernel)};
-  cut.columns = op->images * cut.positions;
-  cut.count = cut.columns * op->groups * op->out_channels;
+  conv_cut cut = {.rows = op->out_channels,
+                  .positions = product_of(op->windows),
+                  .k = steps_of(op),
+                  .columns = op->images,
+                  .phases = op->is_transposed ? product_of(op->stride) : 1};
+  for (int i = 0; i < TSRI_CONV_AXES; i++) {
+    cut.columns *= chunks_of(op->windows[i], op->is_transposed ? op->stride[i] : 1);
+  }
+  cut.count = op->images * cut.positions * op->groups * op->out_channels;
   cut.tile = choose_tile(run->device, &cut, op->groups, element);
   cut.tiles_across = chunks_of(cut.columns, cut.tile.n);
-  cut.tiles = cut.tiles_across * chunks_of(cut.rows, cut.tile.m);
+  cut.tiles = cut.tiles_across * chunks_of(cut.rows, cut.tile.m) * cut.phases;
   if (cut.tile.n == NARROW) {
     split_narrow(run->device, &cut, op->groups, element);
     return cut;
@@ -152,17 +170,18 @@ static void pass_layouts(tsri_call *call, const tsri_kernel_run *run, const tsri
   tsri_call_word(call, "wg", op->w_group);
   tsri_call_word(call, "wn", op->w_out);
   tsri_call_word(call, "wc", op->w_channel);
+  const int64_t tap_steps[] = {tap_step(op, 0), tap_step(op, 1), tap_step(op, 2)};
   const struct {
     const char *stem;
     const int64_t *values;
-  } axes[] = {{"i", op->size},   {"k", op->kernel}, {"o", op->windows},  {"x", op->x_axes},
-              {"w", op->w_axes}, {"s", op->stride}, {"d", op->dilation}, {"p", op->before}};
+  } axes[] = {{"i", op->size},   {"k", op->kernel},   {"o", op->windows}, {"x", op->x_axes}, {"w", op->w_axes},
+              {"s", op->stride}, {"d", op->dilation}, {"p", op->before},  {"e", tap_steps}};
   for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
     tsri_window_pass(call, axes[i].stem, axes[i].values, TSRI_CONV_AXES, 0);
   }
 }
 
-// How many axes have more than one position; axes that a tensor lacks come first.
+// How many axes there are, without those of one position that come first.
 static int axes_of(const tsri_conv_op *op) {
   int axes = TSRI_CONV_AXES;
   for (int i = 0; axes > 1 && op->size[i] * op->kernel[i] * op->windows[i] == 1 && op->before[i] == 0; i++) axes--;
@@ -221,7 +240,10 @@ static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op,
   return tsri_call_many_groups(&call, chunks_of(cut->count, items / lanes));
 }
 
-tsr_status tsri_conv_run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last) {
+tsr_status tsri_conv_run_tiles(const tsri_kernel_run *run, const tsri_conv_op *given, bool is_last) {
+  tsri_conv_op without = *given;
+  const tsri_conv_op *op = &without;
+  for (int i = 0; i < TSRI_CONV_AXES - axes_of(given); i++) without.stride[i] = 1;  // the kernel has no phases of these
   conv_cut cut = cut_of(run, op);
   if (cut.splits == 1) return run_tiles(run, op, &cut, is_last, NULL);
   tsr_buffer *partial = NULL;
