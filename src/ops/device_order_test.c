@@ -65,7 +65,7 @@ static void first_of_equal_ones_agree(tsr_device *device) {
   tsr_scope_end(scope);
   tsr_device_release(cpu);
 }
-// One test, since both compile the same kernels, and lavapipe takes half a minute for these.
+// One test, since both compile the same kernels, and lavapipe takes five seconds for these.
 TEST(orders_of_long_rows_are_the_same_on_every_device) {
   test_on_every_device(orders_agree);
   test_on_every_device(first_of_equal_ones_agree);

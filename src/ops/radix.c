@@ -294,6 +294,7 @@ static tsr_status choose_first(const tsri_sort *s, const key_form *form, const c
       &call, s->device, "op_radix", "radix_first",
       TSRI_WITH(KEY_ARGS(s, form), TSRI_CONSTANT("INDEXED", from->order != NULL), TSRI_CONSTANT("MOST", shape.most),
                 TSRI_CONSTANT("LIST", shape.list), TSRI_CONSTANT("SAMPLE", shape.sample),
+                TSRI_CONSTANT("READS", tsri_call_tuning(s->device)->select_reads),
                 TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, shape.group)), TSRI_CONSTANT("WG", shape.group)));
   tsri_call_buffer(&call, "x", from->values, form->carrier);
   bind(&call, "from", from->order, from->values, TSR_I32);
