@@ -348,12 +348,13 @@ static tsr_status make_key(tsri_codegen *gen) {
           (uint32_t)gen->form | (uint32_t)gen->stage << 8 | fused->leaf_count << 16 | (fused->heavy ? 1u << 24 : 0));
   put_key(gen, gen->lanes | gen->team << 8 | gen->slices << 16 | (gen->is_shifted ? (gen->wide_leaf + 1) << 24 : 0));
   put_key(gen, (uint32_t)tsri_codegen_group(gen) |
-                   (fused->heavy ? (uint32_t)TSRI_TUNED(gen->tuning, reduce_unroll) << 16 : 0) | gen->row_length << 24);
+                   (fused->heavy ? (uint32_t)TSRI_TUNED(gen->tuning, reduce_unroll) << 16 : 0) | gen->row_length << 24 |
+                   (gen->is_carried ? 1u << 31 : 0));
   put_extent_key(gen, &fused->kept);
   if (fused->heavy) put_extent_key(gen, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
     // Beside a heavy node, leaves are indexed by order_class, which the strides over the extents do not show.
-    uint32_t order = fused->heavy ? order_class(gen, i) : 0;
+    uint32_t order = fused->heavy ? order_class(gen, i) : gen->is_carried && tsri_codegen_is_in_order(gen, i) ? 1u : 0;
     put_key(gen, (uint32_t)fused->leaves[i].dtype | (gen->has_base[i] ? 256u : 0) |
                      (uint32_t)fused->leaves[i].space << 9 | order << 16 | tsri_codegen_axis_leaf(gen, i) << 24);
   }
@@ -588,8 +589,12 @@ static void put_quads(const tsri_codegen *gen, tsri_builder *builder) {
   uint32_t quads = gen->lanes / 4;
   tsri_codegen_parts(gen, TSRI_OUTER, builder, "    ");
   tsri_builder_add(builder, "    unroll for (u32 q = 0; q < %u; q++) {\n      u32 i = start + q * (WG * 4u);\n", quads);
-  tsri_codegen_unravel(&gen->fused->kept, 'i', "i", builder, "      ");
-  tsri_codegen_quad_leaves(gen, TSRI_OUTER, "q * 4", put_index, builder, "      ");
+  if (gen->is_carried) {
+    tsri_codegen_carried_leaves(gen, "q * 4", put_index, builder, "      ");
+  } else {
+    tsri_codegen_unravel(&gen->fused->kept, 'i', "i", builder, "      ");
+    tsri_codegen_quad_leaves(gen, TSRI_OUTER, "q * 4", put_index, builder, "      ");
+  }
   tsri_builder_add(builder, "    }\n    %s done[%u];\n    unroll for (u32 lane = 0; lane < %u; lane++) {\n", type,
                    gen->lanes, gen->lanes);
   tsri_codegen_lane_leaves(gen, TSRI_OUTER, builder, "      ");

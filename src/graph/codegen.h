@@ -63,6 +63,8 @@ typedef struct tsri_codegen {
   uint32_t wide_leaf;
   // TSRI_FORM_COLUMN with four lanes: elements of a short row, if rows lie one after the other in memory, so that an item reads its four rows in quads. 0: otherwise.
   uint32_t row_length;
+  // Element-wise with lanes: a quad is four neighbours of the result, which may belong to two rows.
+  bool is_carried;
   int param_count;
   tsri_fused_param params[TSRI_MAX_KERNEL_PARAMS];
   size_t key_words;
@@ -130,6 +132,13 @@ void tsri_codegen_choose_lanes(tsri_codegen *gen);
 
 // Whether a leaf has different elements in different lanes: its stride on the lanes' axis is 1. Otherwise it is 0.
 bool tsri_codegen_is_wide(const tsri_codegen *codegen, uint32_t leaf);
+
+// Whether a leaf of an element-wise kernel has its elements in the order of the result, from a multiple of four on.
+bool tsri_codegen_is_in_order(const tsri_codegen *gen, uint32_t leaf);
+
+// As tsri_codegen_quad_leaves, if gen->is_carried, for element-wise kernels. Changes i0, i1, …
+void tsri_codegen_carried_leaves(const tsri_codegen *gen, const char *first, tsri_index_fn index, tsri_builder *builder,
+                                 const char *indent);
 
 // Declares part0[lanes], part1[lanes], …, which hold the elements of the space's leaves.
 void tsri_codegen_parts(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent);
