@@ -19,21 +19,20 @@ static const char name[] = "resize";
 
 // --- Launch ----------------------------------------------------------------------------------------------------------
 
-// Begins a call of weigh, or of weigh_quads if that fits. *out_each: elements of the result per item.
+// Begins a call of weigh, or of the kernel for four elements of the result per item that fits. *out_each: elements per item.
 static void begin_weigh(const tsri_kernel_run *run, int64_t taps, int64_t inner, int64_t m, tsri_call *call,
                         int64_t *out_each) {
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
-  tsri_lang_arg types[] = {TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("Y", run->dtype),
-                           TSRI_TYPE("A", run->input_dtypes[2]), TSRI_CONSTANT("TAPS", taps),
-                           TSRI_CONSTANT("ALONG", inner == 1),   TSRI_CONSTANT("WG", tuning->item_group)};
-  // With 4 taps along the last axis quads took longer: 8 x 3 x 256 x 256 to 512 f32 124 us for 101 through OpenCL on an H200.
-  bool fits = inner == 1 ? m % 4 == 0 && taps == 2 : inner % 4 == 0 && run->layouts[0].offset % 4 == 0;
+  bool fits = inner == 1 ? m % 4 == 0 : inner % 4 == 0 && run->layouts[0].offset % 4 == 0;
   *out_each = fits && tuning->reduce_wide ? 4 : 1;
-  if (*out_each == 4) tsri_call_init(call, run->device, "op_taps", "weigh_quads", types, 6);
-  else tsri_call_init(call, run->device, "op_taps", "weigh", types, 4);
+  const char *kernel = *out_each == 1 ? "weigh" : inner == 1 ? "weigh_along" : "weigh_across";
+  tsri_call_init(
+      call, run->device, "op_taps", kernel,
+      TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("Y", run->dtype), TSRI_TYPE("A", run->input_dtypes[2]),
+                TSRI_CONSTANT("TAPS", taps), TSRI_CONSTANT("WG", tuning->item_group)));
 }
 
-// Inputs: x, contiguous; indices and weights, [size of the result's axis, taps].
+// Inputs: x, contiguous; indices and weights, [taps, size of the result's axis].
 tsr_status tsri_run_taps(const tsri_kernel_run *run) {
   const tsri_taps_attributes *given = TSRI_GIVEN(run->node, taps);
   const tsri_layout *x = &run->layouts[0];
@@ -107,7 +106,7 @@ static void pass_parts(tsri_call *call, const char *stem, const char *rest, doub
   tsri_call_real(call, rest, value - head);
 }
 
-// Outputs: indices and weights, [m, taps].
+// Outputs: indices and weights, [taps, m].
 static tsr_status run_table(const tsri_kernel_run *run) {
   const tsri_positions_attributes *given = TSRI_GIVEN(run->node, positions);
   tsr_dtype wide = given->is_f64 ? TSR_F64 : TSR_F32;
