@@ -137,6 +137,10 @@ bool tsri_epilogue_loads(const tsri_kernel_run *run) {
   return run->epilogue && has_space(run->epilogue->codegen, TSRI_INNER);
 }
 
+tsr_dtype tsri_epilogue_dtype(const tsri_kernel_run *run) {
+  return run->epilogue ? run->epilogue->codegen->fused->root->dtype : run->dtype;
+}
+
 tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, const char *kernel,
                               const tsri_lang_arg *args, size_t arg_count, const tsri_built **out_built) {
   if (!run->epilogue) return tsri_embedded_kernel(run->device, file, kernel, args, arg_count, out_built);

@@ -29,6 +29,9 @@ tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, cons
 // Whether operators are fused into the kernel's loads, so that it must use its load hook.
 bool tsri_epilogue_loads(const tsri_kernel_run *run);
 
+// The dtype of what the run's kernel stores: that of the last operator of its epilogue, or the node's own.
+tsr_dtype tsri_epilogue_dtype(const tsri_kernel_run *run);
+
 // Binds the buffers and scalars that the epilogue adds after the kernel's own parameters. Does nothing without an
 // epilogue.
 void tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args);

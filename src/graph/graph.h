@@ -100,6 +100,9 @@ typedef struct tsri_op {
   // its last axis (a bias), or a single number. The kernel must declare the hooks of graph/epilogue.h and be fetched by
   // tsri_hooked_kernel.
   bool has_store_hook, has_load_hook;
+  // has_wide_hook: as has_store_hook, but only on devices whose items take several elements (fused_bytes of tuning.def). The operators after it may end in any
+  // dtype (tsri_epilogue_dtype).
+  bool has_wide_hook;
   // has_axis_hook: operators in its stores may also read tensors along one axis that is not the last, such as a number for each channel. For devices that keep
   // rows in registers (row_held of tuning.def): on others an operator of the device's own and a pass of its own are faster.
   bool has_axis_hook;

@@ -315,8 +315,9 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   // is no kernel, any operator with one result can.
   bool is_assigned = root->op == &tsri_op_assign;
   if (is_assigned && !tsri_assign_takes_heavy(root)) return false;
-  bool can_lead = node->op->kind == TSRI_OP_REDUCE ||
-                  (node->op->has_store_hook && !node->results && node->dtype == root->dtype) ||
+  bool has_hook = (node->op->has_store_hook && node->dtype == root->dtype) ||
+                  (node->op->has_wide_hook && tsri_tuning_of(root->value.device)->fused_bytes > 0);
+  bool can_lead = node->op->kind == TSRI_OP_REDUCE || (has_hook && !node->results) ||
                   (is_assigned && fusion->node_count == 1 && node->op->run && !node->results);
   return can_lead && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
          tsri_layout_is_identity(&planned->seen, node->count);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <string.h>
+
 #include "ops/ops_testing.h"
 
 TEST(bernoulli_is_repeatable_and_as_frequent_as_asked_for) {
@@ -39,3 +41,33 @@ TEST(dropout_keeps_the_sum_on_average) {
   CHECK_FAILS(tsr_dropout(x, NAN, 1), TSR_ERR_INVALID_ARGUMENT, "dropout: p is");
   finish();
 }
+
+// 0 and 1 at once in another dtype, and dropout with what follows it, are one launch on GPUs; elements are those of the mask. Rows of 8 are stored in quads, those of 7 one by one.
+static void check_fused(tsr_device *device) {
+  static const char *const backends[] = {"vulkan", "opencl", "webgpu", "cuda"};
+  bool is_gpu = false;
+  for (int i = 0; i < 4; i++) is_gpu |= strcmp(tsr_device_backend(device), backends[i]) == 0;
+  for (int64_t n = 7; n <= 8 && test_device_computes(device); n++) {
+    tsr_scope *scope = tsr_scope_begin(device);
+    tsr_shape shape = TSR_SHAPE(9, n);
+    tsr_tensor *x = tsr_rand(device, TSR_F32, shape, 1), *row = tsr_rand(device, TSR_F32, TSR_SHAPE(n), 2);
+    tsr_tensor *mask = tsr_bernoulli(device, TSR_BOOL, shape, 0.25, 9);
+    tsr_tensor *given[] = {x, row, mask};
+    for (int i = 0; i < 3; i++) CHECK_OK(tsr_evaluate(given[i]));
+    tsr_device_counters before, after;
+    CHECK_OK(tsr_device_get_counters(device, &before));
+    tsr_tensor *y = tsr_add(tsr_dropout(x, 0.25, 9), row), *ones = tsr_bernoulli(device, TSR_F16, shape, 0.25, 9);
+    CHECK_OK(tsr_evaluate(y));
+    CHECK_OK(tsr_evaluate(ones));
+    CHECK_OK(tsr_device_get_counters(device, &after));
+    if (is_gpu) CHECK_EQ_UINT(after.launches - before.launches, 2);
+    tsr_tensor *wanted = tsr_add(tsr_masked_fill(tsr_mul_scalar(x, 1 / 0.75), mask, 0), row);
+    tsr_tensor *are_equal = tsr_logical_and(tsr_eq(y, wanted), tsr_eq(ones, tsr_cast(mask, TSR_F16)));
+    double share = 0;
+    CHECK_OK(tsr_item(tsr_mean(tsr_cast(are_equal, TSR_F32), NULL, 0, false), &share));
+    CHECK_NEAR(share, 1, 0);
+    tsr_scope_end(scope);
+  }
+}
+
+TEST(dropout_and_what_follows_it_are_one_launch_on_gpus) { test_on_every_device(check_fused); }

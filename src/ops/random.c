@@ -3,6 +3,7 @@
 // on every device.
 #include "ops/random.h"
 #include "core/error.h"
+#include "graph/epilogue.h"
 #include "ops/call.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
@@ -16,11 +17,15 @@ void tsri_random_init(tsri_call *call, const tsri_kernel_run *run, const char *k
                            TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
 }
 
-void tsri_random_pass(const tsri_kernel_run *run, tsri_call *call, uint64_t seed, int64_t count) {
-  tsri_call_buffer(call, "y", run->output, run->dtype);
+static void pass_words(const tsri_kernel_run *run, tsri_call *call, uint64_t seed, int64_t count, tsr_dtype dtype) {
+  tsri_call_buffer(call, "y", run->output, dtype);
   tsri_call_word(call, "n", count);
   tsri_call_word(call, "key_low", (int64_t)(seed & UINT32_MAX));
   tsri_call_word(call, "key_high", (int64_t)(seed >> 32));
+}
+
+void tsri_random_pass(const tsri_kernel_run *run, tsri_call *call, uint64_t seed, int64_t count) {
+  pass_words(run, call, seed, count, run->dtype);
 }
 
 tsr_status tsri_random_count(const tsri_kernel_run *run, int64_t *out_count) {
@@ -48,18 +53,25 @@ static tsr_status run_below(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   const tsri_random_attributes *given = TSRI_GIVEN(run->node, random);
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
+  tsr_dtype result = tsri_epilogue_dtype(run);
+  int64_t row = run->shape.rank ? run->shape.dims[run->shape.rank - 1] : 1;
+  bool is_truth = result == TSR_BOOL, is_wide = tuning->reduce_wide && (!run->epilogue || row % 4 == 0);
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_random", "uniform_below",
-                 TSRI_WITH(TSRI_CONSTANT("WIDE", tuning->reduce_wide != 0),
-                           TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
-  tsri_random_pass(run, &call, given->seed, count);
+  tsri_call_init_hooked(
+      &call, run, "op_random", "uniform_below",
+      TSRI_WITH(TSRI_TYPE("Y", is_truth ? TSR_U8 : result),
+                TSRI_TYPE("A", is_truth ? TSR_U8 : tsri_accumulator(result)), TSRI_CONSTANT("WIDE_Y", is_wide),
+                TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
+  pass_words(run, &call, given->seed, count, result);
   tsri_call_word(&call, "limit", (int64_t)given->range);
+  tsri_call_word(&call, "row", row);
   return tsri_call_rounds(&call, (count + 3) / 4);
 }
 
 const tsri_op tsri_op_random_below = {.name = "bernoulli",
                                       .kind = TSRI_OP_KERNEL,
                                       .run = run_below,
+                                      .has_wide_hook = true,
                                       .attribute_set = TSRI_SET_random,
                                       .attribute_bytes = sizeof(tsri_random_attributes)};
 
@@ -79,14 +91,22 @@ tsr_status tsri_run_randint(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   const tsri_random_attributes *given = TSRI_GIVEN(run->node, random);
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
+  // Pairs of words are stored four at a time; two stores of 64 bits would leave gaps in what the items of a group write at once.
+  bool is_pairs = tuning->reduce_wide && (run->dtype == TSR_I64 || run->dtype == TSR_U64);
+  tsri_lang_arg args[] = {TSRI_CONSTANT("SHORT", given->range <= UINT32_MAX),
+                          TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group),
+                          TSRI_TYPE("T", run->dtype), TSRI_TYPE("V", tsri_accumulator(run->dtype))};
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_random", "whole",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("V", tsri_accumulator(run->dtype)),
-                           TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
-  tsri_random_pass(run, &call, TSRI_GIVEN(run->node, random)->seed, count);
+  tsri_call_init(&call, run->device, "op_random", is_pairs ? "whole_pairs" : "whole", args, is_pairs ? 3 : 5);
+  pass_words(run, &call, given->seed, count, is_pairs ? TSR_U32 : run->dtype);
   tsri_call_word(&call, "range_low", (int64_t)(given->range & UINT32_MAX));
   tsri_call_word(&call, "range_high", (int64_t)(given->range >> 32));
-  tsri_call_word(&call, "least", given->least);
+  if (is_pairs) {
+    tsri_call_word(&call, "least_low", (int64_t)((uint64_t)given->least & UINT32_MAX));
+    tsri_call_word(&call, "least_high", (int64_t)((uint64_t)given->least >> 32));
+  } else {
+    tsri_call_word(&call, "least", given->least);
+  }
   return tsri_call_rounds(&call, (count + 1) / 2);
 }
 
