@@ -6,7 +6,9 @@
 #include "graph/node.h"
 #include "ops/call.h"
 #include "ops/compose.h"
+#include "ops/matmul_i8.h"
 #include "ops/operators.h"
+#include "ops/product.h"
 #include "ops/promote.h"
 
 #include <tessera/ops.h>
@@ -52,6 +54,17 @@ static tsr_status launch(const tsri_kernel_run *run, int64_t batch, tsr_buffer *
   return tsri_call_many_groups(&call, batch * ((m + SIDE - 1) / SIDE) * ((n + SIDE - 1) / SIDE));
 }
 
+// The product of i8 without zero points, by a native operator. TSR_ERR_UNSUPPORTED, without a message: it is another one, or the device has none.
+static tsr_status run_natively(const tsri_kernel_run *run) {
+  const tsri_layout *layouts[2] = {&run->layouts[0], &run->layouts[1]};
+  tsri_native_op op;
+  if (run->input_count > 2 || run->input_dtypes[0] != TSR_I8 || run->input_dtypes[1] != TSR_I8 ||
+      !tsri_product_describe(TSR_I8, run->shape, layouts, 2, 1, 0, &op)) {
+    return TSR_ERR_UNSUPPORTED;
+  }
+  return tsri_matmul_i8_sums(run, op, run->output);
+}
+
 // Inputs: a and b as [batch, m, k] and [batch, k, n], then the zero points that there are, as contiguous lists of i32.
 tsr_status tsri_run_matmul_integer(const tsri_kernel_run *run) {
   tsri_layout result;
@@ -59,8 +72,10 @@ tsr_status tsri_run_matmul_integer(const tsri_kernel_run *run) {
   if (status != TSR_OK || result.count == 0) return status;
   for (int i = 0; i < 2 && status == TSR_OK; i++) status = tsri_call_check("matmul_integer", &run->layouts[i]);
   if (status == TSR_OK) status = tsri_call_check("matmul_integer", &result);
+  if (status == TSR_OK) status = run_natively(run);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   tsr_buffer *filler = NULL;
-  if (status == TSR_OK) status = tsri_call_scratch(run->device, 4, TSR_I32, &filler);
+  status = tsri_call_scratch(run->device, 4, TSR_I32, &filler);
   if (status == TSR_OK) status = launch(run, run->shape.dims[0], filler);
   tsr_buffer_release(filler);
   return status;

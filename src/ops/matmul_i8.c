@@ -47,32 +47,41 @@ static tsr_status take_low_bytes(const tsri_kernel_run *run, tsr_buffer *sums, i
   return tsri_call_items(&call, count / 4);
 }
 
+// `given` are the matrices of the run's inputs, `sums` those of which both are contiguous along k.
 static tsr_status run_sums(const tsri_kernel_run *run, const tsri_product_op *given, tsri_native_op *sums,
                            unsigned copies, tsr_buffer **buffers) {
   tsri_product_op *p = &sums->is.product;
   tsri_layout from_a = layout_of(p, &given->a, p->m, p->k), to_a = layout_of(p, &p->a, p->m, p->k);
   tsri_layout from_b = layout_of(p, &given->b, p->k, p->n), to_b = layout_of(p, &p->b, p->k, p->n);
-  int64_t count = (int64_t)tsr_buffer_bytes(run->output);
-  tsr_status status = tsri_call_scratch(run->device, count, TSR_I32, &buffers[SUMS]);
-  if (status == TSR_OK) status = bring(run, 0, &from_a, &to_a, copies & 1u, &buffers[A]);
+  tsr_status status = bring(run, 0, &from_a, &to_a, copies & 1u, &buffers[A]);
   if (status == TSR_OK) status = bring(run, 1, &from_b, &to_b, copies & 2u, &buffers[B]);
   if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // the portable kernel needs no extra memory
   if (status != TSR_OK) return status;
   tsri_place_bind(&p->a.at, buffers[A]);
   tsri_place_bind(&p->b.at, buffers[B]);
   tsri_place_bind(&p->y, buffers[SUMS]);
-  status = tsri_device_run_op(run->device, sums, buffers, BUFFERS);
-  return status == TSR_OK ? take_low_bytes(run, buffers[SUMS], count) : status;
+  return tsri_device_run_op(run->device, sums, buffers, BUFFERS);
 }
 
-tsr_status tsri_matmul_i8(const tsri_kernel_run *run, tsri_native_op product) {
+tsr_status tsri_matmul_i8_sums(const tsri_kernel_run *run, tsri_native_op product, tsr_buffer *sums) {
   const tsri_product_op given = product.is.product;
   unsigned copies = 0;
   if (!tsri_product_i8_sums(&product, &copies) || !tsri_device_takes(run->device, &product)) {
     return TSR_ERR_UNSUPPORTED;
   }
-  tsr_buffer *buffers[BUFFERS] = {NULL};
+  tsr_buffer *buffers[BUFFERS] = {[SUMS] = sums};
   tsr_status status = run_sums(run, &given, &product, copies, buffers);
-  for (int i = 0; i < BUFFERS; i++) tsr_buffer_release(buffers[i]);
+  for (int i = A; i < BUFFERS; i++) tsr_buffer_release(buffers[i]);
+  return status;
+}
+
+tsr_status tsri_matmul_i8(const tsri_kernel_run *run, tsri_native_op product) {
+  int64_t count = (int64_t)tsr_buffer_bytes(run->output);
+  tsr_buffer *sums = NULL;
+  tsr_status status = tsri_call_scratch(run->device, count, TSR_I32, &sums);
+  if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;
+  if (status == TSR_OK) status = tsri_matmul_i8_sums(run, product, sums);
+  if (status == TSR_OK) status = take_low_bytes(run, sums, count);
+  tsr_buffer_release(sums);
   return status;
 }

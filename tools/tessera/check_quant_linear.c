@@ -289,6 +289,8 @@ static const integer_case integers[] = {
     {"batch", CHECK_OFTEN, {4, {2, 1, 3, 5}}, {3, {3, 5, 2}}, 3, 1, CHECK_PLAIN, false},
     {"reversed", CHECK_OFTEN, {3, {2, 3, 5}}, {2, {5, 4}}, 1, 0, CHECK_REVERSED, true},
     {"tiles", CHECK_HEAVY, {2, {65, 67}}, {2, {67, 130}}, 65, 130, CHECK_PLAIN, false},
+    {"units", CHECK_HEAVY, {2, {68, 64}}, {2, {64, 72}}, 0, 0, CHECK_PLAIN, false},
+    {"units-turned", CHECK_HEAVY, {3, {2, 64, 72}}, {2, {72, 68}}, 0, 0, CHECK_TRANSPOSED, false},
     {"long", CHECK_HEAVY, {2, {1, 4099}}, {2, {4099, 3}}, 1, 3, CHECK_TRANSPOSED, false},
     {"no-rows", CHECK_OFTEN, {2, {0, 4}}, {2, {4, 3}}, 1, 0, CHECK_PLAIN, false},
     {"no-inner", CHECK_OFTEN, {2, {2, 0}}, {2, {0, 3}}, 1, 1, CHECK_PLAIN, false},
