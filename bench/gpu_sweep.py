@@ -5,11 +5,11 @@
     python3 bench/gpu_sweep.py [--backend cuda] [--limit 120] [--op 'sum*,softmax'] [--out build/sweep] [--alone] [--against sweep.json]
 
 Both libraries run in this process and take turns, sample by sample; a sample is as many calls, queued one after the other, as take four
-milliseconds (at most 200), and one wait: the start of a burst and its wait take Vulkan and WebGPU some 0.1 ms, which is not what a kernel takes. A cell whose ratio is under 0.95 after --turns samples gets four times as many more, and the
+milliseconds (at most 2,000), and one wait: the start of a burst and its wait take Vulkan and WebGPU some 0.1 ms, which is not what a kernel takes. A cell whose ratio is under 0.95 after --turns samples gets four times as many more, and the
 median of all counts: three samples of some microseconds are often wrong by more than that. Cells are taken in an order that depends on
 their names alone, so that those of the first --limit seconds are a fair part of the grid. --warm runs each of them once and measures nothing: it fills the cache of kernels, and
-several processes can share that by --part 0/8, 1/8 and so on. If the host has not finished queueing when the GPU is done, the cost of
-calling C through ctypes is subtracted; PyTorch is called as its users call it. With --against, the ratio is the time of the same cell
+several processes can share that by --part 0/8, 1/8 and so on. Tessera is called from C (bench/from_c.py), since a call through ctypes
+takes as long as queueing a small operator; PyTorch is called as its users call it. With --against, the ratio is the time of the same cell
 in that file divided by this one's; that, --alone and --warm do not load PyTorch. --join a/sweep.json,b/sweep.json measures nothing: it draws one map of runs
 through several backends.
 
@@ -30,6 +30,7 @@ import time
 import crew
 import gpu_sweep_report
 import layouts
+from from_c import Calls
 from gpu_shapes import Library, Shape
 from gpu_sweep_report import key_of
 from gpu_wake import MOST_NS, Pace, Waker
@@ -43,7 +44,7 @@ MOST_FACTOR = 5e7  # elements of each of its factors
 DTYPES = ("f32", "bf16", "i32")
 DTYPE_NAMES = {"torch.float32": "f32", "torch.bfloat16": "bf16", "torch.int32": "i32", "torch.int64": "i64"}
 LAYOUTS = ("contiguous", "transposed", "strided")
-MOST_CALLS = 200
+MOST_CALLS = 2000
 BEHIND, MORE_TURNS = 0.95, 4
 BATCH_SECONDS, BATCH_BYTES = 2.0, 4e9  # how long cells are prepared, and the most bytes of their inputs, before they are measured
 CELL_SECONDS = 0.02  # what measuring a cell takes, about
@@ -94,6 +95,10 @@ def make(torch, shape, dtype, layout):
 class Tessera(Library):
     """Tensors with a layout that is given, and calls of operators with them."""
 
+    def __init__(self, program, backend):
+        super().__init__(program, backend, False)
+        self.calls = Calls(program, self.lib, self.device, self.must, waits_once=True)
+
     def stored(self, tensor):
         """A dense tensor of random elements of this size and dtype; indices have the range of those that are given."""
         name, shape = DTYPE_NAMES.get(str(tensor.dtype), tensor.dtype), Shape(*tensor.shape)
@@ -121,36 +126,9 @@ class Tessera(Library):
         self.made = []
         return ours
 
-    def nothing(self, like):
-        function = self.lib["tsr_version" if like.restype is ctypes.c_void_p else "tsr_last_error_status"]
-        function.argtypes, function.restype = like.argtypes, like.restype
-        return function
-
-    def calling(self, op, tensors, shape):
-        """The call to time, and one that makes the same calls to a function that does nothing."""
-        lib, (types, arguments) = self.lib, op.arguments(tensors, shape)
-        function, outs = lib["tsr_" + op.name], [ctypes.c_void_p() for _ in range(op.results)]
-        function.argtypes = types + [ctypes.c_void_p] * op.results
-        function.restype = ctypes.c_int if op.results else ctypes.c_void_p
-        given = list(arguments) + [ctypes.byref(out) for out in outs]
-        lib.tsr_evaluate.argtypes = lib.tsr_release.argtypes = [ctypes.c_void_p]
-        lib.tsr_evaluate.restype, lib.tsr_release.restype = ctypes.c_int, None
-
-        def run_with(operator, evaluate, release):
-            def run():
-                returned = operator(*given)
-                made = [out.value for out in outs] if op.results else [returned]
-                status = returned if op.results else 0
-                for tensor in made:
-                    status = status or evaluate(tensor)
-                self.must(status)
-                for tensor in made:
-                    release(tensor)
-
-            return run
-
-        functions = (function, lib.tsr_evaluate, lib.tsr_release)
-        return run_with(*functions), run_with(*map(self.nothing, functions))
+    def sampler(self, op, tensors, shape):
+        """A function that calls the operator so many times, waits once, and returns the mean time in ns."""
+        return self.calls.sampler(op.name, *op.arguments(tensors, shape), op.results)
 
     def wait(self):
         self.must(self.lib.tsr_device_synchronize(self.device))
@@ -165,46 +143,41 @@ class Tessera(Library):
             self.must(self.lib.tsr_evaluate(made))
             self.lib.tsr_release(made)
 
-        run()
-        calls = calls_of(run, self.wait, 0.002)
-        return Pace(lambda: sample(run, self.wait, calls), best)
+        one = python_sampler(run, self.wait)
+        calls = calls_of(one, 0.002)
+        return Pace(lambda: sample(one, calls), best)
 
 
-def sample(run, wait, calls, off=0):
-    """Nanoseconds per call. `off` is subtracted if the host was not done before the GPU."""
-    run()
-    wait()
-    begin = time.perf_counter_ns()
-    for _ in range(calls):
-        run()
-    queued = time.perf_counter_ns() - begin
-    wait()
-    took = time.perf_counter_ns() - begin
-    return (took - off * calls if queued > 0.95 * took else took) / calls
+def python_sampler(run, wait):
+    """As Calls.sampler, for a function of Python."""
+    def taken(calls):
+        begin = time.perf_counter_ns()
+        for _ in range(calls):
+            run()
+        wait()
+        return (time.perf_counter_ns() - begin) / calls
+
+    return taken
 
 
-def calls_of(run, wait, seconds):
+def sample(sampler, calls):
+    """Nanoseconds per call. Nothing is queued before."""
+    sampler(1)
+    return sampler(calls)
+
+
+def calls_of(sampler, seconds):
     """How many calls take `seconds`. One call alone is mostly its wait, so each guess is made with as many calls as the one before said."""
     calls = 1
     for part in (min(seconds, 0.001), min(seconds, 0.001), seconds):
-        calls = max(1, min(MOST_CALLS, int(part * 1e9 / sample(run, wait, calls))))
+        calls = max(1, min(MOST_CALLS, int(part * 1e9 / sample(sampler, calls))))
     return calls
-
-
-def nothing_cost(run):
-    best = 1e9
-    for _ in range(3):
-        begin = time.perf_counter_ns()
-        for _ in range(50):
-            run()
-        best = min(best, (time.perf_counter_ns() - begin) / 50)
-    return best
 
 
 def take_turns(contenders, calls, times, turns):
     for _ in range(turns):
-        for name, (run, wait, off) in contenders.items():
-            times[name].append(sample(run, wait, calls[name], off))
+        for name, sampler in contenders.items():
+            times[name].append(sample(sampler, calls[name]))
 
 
 def ratio_of(times):
@@ -212,8 +185,8 @@ def ratio_of(times):
 
 
 class Prepared:
-    """A cell whose inputs are made and whose kernels are built: all have run once. `contenders` are, by library, what to call, how to wait for it, and what
-    the host spends on a call through ctypes. Without PyTorch there is one. If the operator has no such inputs, there is none."""
+    """A cell whose inputs are made and whose kernels are built: all have run once. `contenders` are, by library, functions that call it so many
+    times, wait, and return the mean time. Without PyTorch there is one. If the operator has no such inputs, there is none."""
 
     def __init__(self, ours, torch, cell):
         op, shape, dtype, layout = cell
@@ -233,18 +206,15 @@ class Prepared:
             raise
 
     def run_once(self, op, shape, torch, tensors):
-        run, nothing = self.ours.calling(op, self.taken, shape)
-        run()
-        self.ours.wait()
-        self.contenders["tessera"] = (run, self.ours.wait, nothing_cost(nothing))
-        self.ours.lib.tsr_clear_error()
+        self.contenders["tessera"] = self.ours.sampler(op, self.taken, shape)
         if torch:
-            self.contenders["torch"] = (lambda: op.torch(torch, *tensors), torch.cuda.synchronize, 0)
-            self.contenders["torch"][0]()
+            self.contenders["torch"] = python_sampler(lambda: op.torch(torch, *tensors), torch.cuda.synchronize)
+        for sampler in self.contenders.values():
+            sampler(1)
 
     def measure(self, args):
         """Times of the cell, and their ratio if there are two contenders."""
-        calls = {name: calls_of(run, wait, args.seconds) for name, (run, wait, _) in self.contenders.items()}
+        calls = {name: calls_of(sampler, args.seconds) for name, sampler in self.contenders.items()}
         times = {name: [] for name in calls}
         take_turns(self.contenders, calls, times, args.turns)
         if "torch" in times and ratio_of(times) < BEHIND:
@@ -375,13 +345,13 @@ def main():
     known = gpu_sweep_report.read(args.against) if args.against else None
 
     def task(together, number):
-        ours = Tessera(args.program, args.backend, False)
+        ours = Tessera(args.program, args.backend)
         torch = None if args.alone or args.against else load_torch()
         sweep = Sweep(ours, torch, args, known, begin + args.limit)
         return (*sweep.run(together, number), torch.__version__ if torch else None)
 
     if args.warm:
-        warm(Tessera(args.program, args.backend, False), args, begin + args.limit)
+        warm(Tessera(args.program, args.backend), args, begin + args.limit)
         return
     answers = crew.run(args.processes, task)
     seconds, waking = time.time() - begin, sum(spent_ns for _, spent_ns, _ in answers) / 1e9

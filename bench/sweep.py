@@ -16,7 +16,6 @@ fair sample. --twice measures cells below NEAR once more with more turns, and ke
 scatter by more than one tenth, which is what decides such cells. --part 0/4 takes every fourth cell of that order, for processes on cores of their own; --join puts their tables together.
 """
 import argparse
-import ctypes
 import fnmatch
 import json
 import math
@@ -28,6 +27,7 @@ import time
 import zlib
 
 import heat_map
+from from_c import Calls
 from same_memory import borrow, load, must
 from sweep_ops import OPERATORS
 from turns import mean_ns
@@ -68,51 +68,16 @@ class Numbers:
         return {"contiguous": x, "transposed": x.t(), "strided": x[:, ::2]}[layout]
 
 
-class Work(ctypes.Structure):
-    """calls_work of bench/calls/calls.c."""
-    _fields_ = [("function", ctypes.c_void_p), ("evaluate", ctypes.c_void_p), ("synchronize", ctypes.c_void_p), ("release", ctypes.c_void_p),
-                ("device", ctypes.c_void_p), ("arguments", ctypes.c_void_p * 6), ("number", ctypes.c_double), ("result_count", ctypes.c_int),
-                ("results", ctypes.c_void_p * 2)]
-
-
-def address(value):
-    return ctypes.cast(value, ctypes.c_void_p).value
-
-
 class Tessera:
     """Calls Tessera: records an operator, runs it, waits for it and releases it."""
 
     def __init__(self, program, torch, threads):
         self.lib, self.device = load(program, threads)
-        self.calls = ctypes.CDLL(os.path.join(os.path.dirname(program), "..", "bench_calls", "calls.so"))
-        self.calls.calls_sample.restype, self.calls.calls_sample.argtypes = ctypes.c_double, (ctypes.POINTER(Work), ctypes.c_long)
+        self.sampler = Calls(program, self.lib, self.device, lambda status: must(self.lib, status)).sampler
         self.torch = torch
 
     def take(self, tensor):
         return borrow(self.lib, self.device, self.torch, tensor)
-
-    def sampler(self, name, types, values, results):
-        """A function that calls the operator so many times and returns the mean time in ns. `results`: number of tensors
-        returned through pointers; 0: the call returns one."""
-        work = Work(device=self.device, result_count=results)
-        for field, function in (("function", name), ("evaluate", "evaluate"), ("synchronize", "device_synchronize"), ("release", "release")):
-            setattr(work, field, address(self.lib["tsr_" + function]))
-        integers = [v if isinstance(v, int) else address(v) for t, v in zip(types, values) if t is not ctypes.c_double]
-        integers += [ctypes.addressof(work) + Work.results.offset + 8 * i for i in range(results)]
-        for i, value in enumerate(integers):
-            work.arguments[i] = value
-        for kind, value in zip(types, values):
-            if kind is ctypes.c_double:
-                work.number = value
-
-        def sample(count):
-            ns = self.calls.calls_sample(work, count)
-            if ns < 0:
-                must(self.lib, int(-ns))
-            return ns
-
-        sample.values = values  # keeps arrays alive whose addresses the work has
-        return sample
 
 
 def is_idle():
