@@ -150,8 +150,9 @@ static bool launch(void *context, int number) {
 }
 
 static double work_of(const cuda_conv *conv) {
-  double taps = (double)conv->kernel[0] * conv->kernel[1] * conv->channels / conv->groups;
-  return taps * conv->out_channels * conv->images * conv->windows[0] * conv->windows[1];
+  double work = (double)conv->channels / conv->groups * conv->out_channels * conv->images;
+  for (int i = 0; i < CUDA_CONV_AXES; i++) work *= (double)conv->kernel[i] * conv->windows[i];
+  return work;
 }
 
 static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
@@ -167,9 +168,10 @@ static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
   }
   char operation[128];
   const cuda_conv *conv = &plan->conv;
-  snprintf(operation, sizeof operation, "cudnn convolution of %lld images, %lld to %lld channels, kernel %lld x %lld",
+  snprintf(operation, sizeof operation,
+           "cudnn convolution of %lld images, %lld to %lld channels, kernel %lld x %lld x %lld",
            (long long)conv->images, (long long)conv->channels, (long long)conv->out_channels,
-           (long long)conv->kernel[0], (long long)conv->kernel[1]);
+           (long long)conv->kernel[0], (long long)conv->kernel[1], (long long)conv->kernel[2]);
   const cuda_proposals proposals = {plan->proposal_count, launch, launched};
   plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, true, &plan->chosen);
 }

@@ -11,12 +11,12 @@ typedef enum cuda_conv_direction {
   CUDA_CONV_BY_WEIGHT  // w from x and y: the gradient by w
 } cuda_conv_direction;
 
-enum { CUDA_CONV_AXES = 2 };
+enum { CUDA_CONV_AXES = 3 };
 
-// A convolution over two axes, as its forward direction has them. x, w and y are packed, all with channels last or all with channels before the axes. It is
-// the key of the stored plans and is compared as bytes, so it must have no padding.
+// A convolution over the last `axes` of three axes, two or three, as its forward direction has them; a missing first axis has one position. x, w and y are
+// packed, all with channels last or all with channels before the axes. It is the key of the stored plans and is compared as bytes, so it must have no padding.
 typedef struct cuda_conv {
-  int32_t direction, dtype, is_last, has_bias;
+  int32_t direction, dtype, is_last, has_bias, axes;
   int32_t images, groups, channels, out_channels;  // channels of all groups
   int32_t size[CUDA_CONV_AXES], kernel[CUDA_CONV_AXES], windows[CUDA_CONV_AXES];
   int32_t stride[CUDA_CONV_AXES], dilation[CUDA_CONV_AXES], before[CUDA_CONV_AXES];
@@ -27,7 +27,10 @@ typedef struct cuda_conv_memory {
 } cuda_conv_memory;
 
 // Describes the operator for cuDNN. False: cuDNN cannot read or write the operands where they lie, or calling it is not worthwhile.
-bool tsri_cuda_describe_conv(const tsri_native_op *op, cuda_conv *out);
+bool tsri_cuda_describe_conv(const cuda_device *device, const tsri_native_op *op, cuda_conv *out);
+
+// Whether cuDNN is estimated to be faster than our own kernels.
+bool tsri_cuda_conv_gains(const cuda_device *device, const cuda_conv *conv);
 
 // Whether cuDNN is there and has an algorithm for the convolution. Opens cuDNN and makes the plan if that has not happened yet.
 bool tsri_cuda_has_conv(cuda_device *device, const cuda_conv *conv);

@@ -17,7 +17,7 @@ enum { DNN_SUCCESS = 0 };
 enum { DNN_NCHW = 0, DNN_NHWC = 1 };                                                      // orders of axes
 enum { DNN_FLOAT = 0, DNN_HALF = 2, DNN_INT32 = 4, DNN_BFLOAT16 = 9, DNN_BOOLEAN = 11 };  // element types
 enum { DNN_CROSS_CORRELATION = 1 };                                                       // modes of a convolution
-enum { DNN_DEFAULT_MATH = 0, DNN_TENSOR_OP_MATH = 1, DNN_FMA_MATH = 3 };                  // arithmetic
+enum { DNN_DEFAULT_MATH = 0, DNN_TENSOR_OP_MATH = 1 };                                    // arithmetic
 enum { DNN_DETERMINISTIC = 1 };
 
 // --- Graphs: descriptors of several kinds with attributes, each attribute an array of a type --------------------------
@@ -123,7 +123,18 @@ typedef enum dnn_conv_attribute {
 } dnn_conv_attribute;
 
 enum { DNN_HEURISTICS_BY_MODEL = 3 };
-enum { DNN_NOTE_NONDETERMINISTIC = 4 };
+// What cuDNN notes about the arithmetic of an engine.
+enum {
+  DNN_NOTE_MATRIX_UNITS = 0,
+  DNN_NOTE_ROUNDED_INPUTS = 1,
+  DNN_NOTE_ROUNDED_SUMS = 2,
+  DNN_NOTE_FFT = 3,
+  DNN_NOTE_NONDETERMINISTIC = 4,
+  DNN_NOTE_WINOGRAD = 5,
+  DNN_NOTE_WINOGRAD_4 = 6,
+  DNN_NOTE_WINOGRAD_6 = 7,
+  DNN_NOTE_WINOGRAD_13 = 8
+};
 enum { DNN_REDUCE_ADD = 0, DNN_REDUCE_MAX = 3 };
 
 typedef enum dnn_pointwise {

@@ -94,12 +94,12 @@ typedef struct attention_graph {
 } attention_graph;
 
 static dnn_shape rows_of(int64_t batch, int64_t heads, int64_t rows, int64_t size, const int64_t *strides) {
-  return (dnn_shape){{batch, heads, rows, size}, {strides[0], strides[1], strides[2], 1}};
+  return (dnn_shape){{batch, heads, rows, size}, {strides[0], strides[1], strides[2], 1}, DNN_RANK};
 }
 
 static dnn_shape turned(dnn_shape s) {
-  return (dnn_shape){{s.dims[0], s.dims[1], s.dims[3], s.dims[2]},
-                     {s.strides[0], s.strides[1], s.strides[3], s.strides[2]}};
+  return (dnn_shape){
+      {s.dims[0], s.dims[1], s.dims[3], s.dims[2]}, {s.strides[0], s.strides[1], s.strides[3], s.strides[2]}, DNN_RANK};
 }
 
 static dnn_node score_like(const attention_graph *g) { return tsri_dnn_between(g->graph, DNN_FLOAT, &g->scores); }
@@ -223,12 +223,11 @@ void tsri_cuda_dnn_destroy_attention(dnn_attention_plan *plan) {
 }
 
 static void make_plan(const cuda_dnn *dnn, const cuda_attention *a, dnn_attention_plan *plan) {
-  const attention_graph g = {
-      .a = a,
-      .graph = &plan->graph,
-      .type = a->dtype == TSR_F16 ? DNN_HALF : DNN_BFLOAT16,
-      .scores = tsri_dnn_packed(a->batch, a->heads, a->queries, a->keys),
-      .row_sums = {{a->batch, a->heads, a->queries, 1}, {a->heads * a->queries, a->queries, 1, 1}}};
+  const attention_graph g = {.a = a,
+                             .graph = &plan->graph,
+                             .type = a->dtype == TSR_F16 ? DNN_HALF : DNN_BFLOAT16,
+                             .scores = tsri_dnn_packed(a->batch, a->heads, a->queries, a->keys),
+                             .row_sums = tsri_dnn_packed(a->batch, a->heads, a->queries, 1)};
   int64_t most = a->is_gradient ? a->scratch_bytes - sums_bytes(a) : CUDA_WORKSPACE_BYTES;
   tsri_dnn_graph_init(&plan->graph, dnn);
   plan->is_made = true;

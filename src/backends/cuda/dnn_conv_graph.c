@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Convolutions with channels last, as cuDNN graphs of one operation. Running the plan of a graph takes the host less time than calling one of
+// Convolutions as cuDNN graphs of one operation. Running the plan of a graph takes the host less time than calling one of
 // cuDNN's convolution functions, which search for a plan at every call.
 #include "backends/cuda/dnn_graph.h"
 #include "backends/cuda/dnn_plan.h"
@@ -7,17 +7,30 @@
 
 enum { X_ID = 1, W_ID, Y_ID, MOST_PLANS = 4, ALIGNMENT = 16 };
 
+// Arithmetic that f32 without TF32 does not allow: matrix units, and transforms, whose sums have other terms than the convolution's (an infinity that a window does not
+// reach could make its result NaN, and errors are larger).
+enum {
+  NOT_EXACT = 1u << DNN_NOTE_MATRIX_UNITS | 1u << DNN_NOTE_ROUNDED_INPUTS | 1u << DNN_NOTE_ROUNDED_SUMS |
+              1u << DNN_NOTE_FFT | 1u << DNN_NOTE_WINOGRAD | 1u << DNN_NOTE_WINOGRAD_4 | 1u << DNN_NOTE_WINOGRAD_6 |
+              1u << DNN_NOTE_WINOGRAD_13
+};
+
 struct dnn_conv_graph {
   dnn_graph graph;
   dnn_proposal proposals[MOST_PLANS];
 };
 
-static dnn_shape channels_last(int64_t outer, int64_t channels, const int32_t *axes) {
-  dnn_shape shape = {.dims = {outer, channels, axes[0], axes[1]}};
-  shape.strides[0] = channels * axes[0] * axes[1];
-  shape.strides[1] = 1;
-  shape.strides[2] = channels * axes[1];
-  shape.strides[3] = channels;
+// A packed tensor of [outer, channels, axes], with channels last in memory or not.
+static dnn_shape packed(const cuda_conv *conv, int64_t outer, int64_t channels, const int32_t *axes) {
+  dnn_shape shape = {.dims = {outer, channels}, .rank = 2 + conv->axes};
+  int64_t next = conv->is_last ? channels : 1;
+  for (int i = conv->axes - 1; i >= 0; i--) {
+    shape.dims[2 + i] = axes[CUDA_CONV_AXES - conv->axes + i];
+    shape.strides[2 + i] = next;
+    next *= shape.dims[2 + i];
+  }
+  shape.strides[1] = conv->is_last ? 1 : next;
+  shape.strides[0] = conv->is_last ? next : next * channels;
   return shape;
 }
 
@@ -30,16 +43,20 @@ void tsri_dnn_conv_graph_destroy(dnn_plan *plan) {
   plan->graph = NULL;
 }
 
-bool tsri_dnn_conv_graph(const cuda_dnn *dnn, dnn_plan *plan) {
+bool tsri_dnn_conv_graph(const cuda_dnn *dnn, bool allows_tf32, dnn_plan *plan) {
   const cuda_conv *conv = &plan->conv;
   dnn_conv_graph *made = tsri_calloc(1, sizeof *made);
   if (!made) return false;
   dnn_graph *graph = &made->graph;
   int type = type_of(conv->dtype);
-  dnn_shape x = channels_last(conv->images, conv->channels, conv->size),
-            w = channels_last(conv->out_channels, conv->channels / conv->groups, conv->kernel),
-            y = channels_last(conv->images, conv->out_channels, conv->windows);
+  dnn_shape x = packed(conv, conv->images, conv->channels, conv->size),
+            w = packed(conv, conv->out_channels, conv->channels / conv->groups, conv->kernel),
+            y = packed(conv, conv->images, conv->out_channels, conv->windows);
   tsri_dnn_graph_init(graph, dnn);
+  if (conv->dtype == TSR_F32 && !allows_tf32) {
+    graph->refused_notes |= NOT_EXACT;
+    graph->most_configs = DNN_MOST_CONFIGS;  // the first ones are those with matrix units
+  }
   tsri_dnn_convolve(graph, conv, tsri_dnn_stored(graph, X_ID, type, &x), tsri_dnn_stored(graph, W_ID, type, &w),
                     tsri_dnn_stored(graph, Y_ID, type, &y));
   plan->graph = made;

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Which convolutions cuDNN computes: over one or two axes, with operands that are packed with channels last, or all with channels before the axes.
+// Which convolutions cuDNN computes: those with operands that are packed with channels last, or all with channels before the axes.
 #include "backends/cuda/dnn.h"
 
 // In multiplications. With fewer, our own kernels are as fast, and opening cuDNN takes longer than the convolution.
 int64_t tsri_cuda_least_conv = 1 << 22;
 
+enum { RANK = 2 + TSRI_CONV_AXES };
+
 // Elements along the axes of an operand, outermost first, and how far apart they are.
 typedef struct packed_axes {
-  int64_t dims[4], strides[4];
+  int64_t dims[RANK], strides[RANK];
 } packed_axes;
 
 // Whether elements lie one after the other; strides of axes of size 1 do not count.
 static bool is_packed(const packed_axes *a) {
   int64_t next = 1;
-  for (int i = 3; i >= 0; i--) {
+  for (int i = RANK - 1; i >= 0; i--) {
     if (a->dims[i] != 1 && a->strides[i] != next) return false;
     next *= a->dims[i];
   }
@@ -23,10 +25,15 @@ static bool is_packed(const packed_axes *a) {
 // An operand of `outer` x `channels` x axes, with its channels last or before the axes.
 static packed_axes axes_of(bool is_last, int64_t outer, int64_t outer_stride, int64_t channels, int64_t channel_stride,
                            const int64_t *dims, const int64_t *strides) {
-  if (is_last) {
-    return (packed_axes){{outer, dims[1], dims[2], channels}, {outer_stride, strides[1], strides[2], channel_stride}};
+  packed_axes found = {{outer}, {outer_stride}};
+  int first = is_last ? 1 : 2, channel = is_last ? RANK - 1 : 1;
+  for (int i = 0; i < TSRI_CONV_AXES; i++) {
+    found.dims[first + i] = dims[i];
+    found.strides[first + i] = strides[i];
   }
-  return (packed_axes){{outer, channels, dims[1], dims[2]}, {outer_stride, channel_stride, strides[1], strides[2]}};
+  found.dims[channel] = channels;
+  found.strides[channel] = channel_stride;
+  return found;
 }
 
 // Whether all operands are packed: with channels last if is_last, else with channels before the axes. A transposed convolution is the gradient of
@@ -54,27 +61,31 @@ static bool fits(const cuda_conv *c) {
   return true;
 }
 
+static double product_of(const int64_t *axes) { return (double)axes[0] * (double)axes[1] * (double)axes[2]; }
+
 static bool are_small(const tsri_conv_op *c) {
   const int64_t sizes[] = {c->images, c->groups * c->channels, c->groups * c->out_channels};
   for (int i = 0; i < 3; i++) {
     if (sizes[i] > INT32_MAX) return false;
   }
   // Offsets of elements are 32 bits wide in many of cuDNN's kernels.
-  double plane_x = (double)c->size[1] * (double)c->size[2], plane_y = (double)c->windows[1] * (double)c->windows[2];
-  return (double)sizes[0] * (double)sizes[1] * plane_x < (double)INT32_MAX &&
-         (double)sizes[0] * (double)sizes[2] * plane_y < (double)INT32_MAX;
+  return (double)sizes[0] * (double)sizes[1] * product_of(c->size) < (double)INT32_MAX &&
+         (double)sizes[0] * (double)sizes[2] * product_of(c->windows) < (double)INT32_MAX;
 }
 
-bool tsri_cuda_describe_conv(const tsri_native_op *op, cuda_conv *out) {
+static bool is_exact(const cuda_device *device, int dtype) { return dtype == TSR_F32 && !device->allows_tf32; }
+
+bool tsri_cuda_describe_conv(const cuda_device *device, const tsri_native_op *op, cuda_conv *out) {
   const tsri_conv_op *c = &op->is.conv;
-  bool is_by_weight = op->kind == TSRI_NATIVE_CONV_WEIGHT, is_last = are_packed(c, true);
-  if (c->size[0] * c->kernel[0] * c->windows[0] != 1 || c->before[0] != 0 || !are_small(c)) return false;
+  // Where both orders are one (a single channel, or a single position), the order is taken for which cuDNN has the faster kernels.
+  bool is_by_weight = op->kind == TSRI_NATIVE_CONV_WEIGHT, is_first = are_packed(c, false),
+       is_last = are_packed(c, true) && !(is_first && is_exact(device, op->dtype));
+  bool has_two_axes = c->size[0] * c->kernel[0] * c->windows[0] == 1 && c->before[0] == 0;
+  if (!are_small(c)) return false;
   if (c->activation != TSRI_ACTIVATION_NONE || (c->has_bias && c->bias_step != 1 && c->out_channels > 1)) return false;
-  if (!is_last && !are_packed(c, false)) return false;
-  double taps = (double)c->channels * (double)c->kernel[1] * (double)c->kernel[2];
-  const int64_t *positions = c->is_transposed ? c->size : c->windows;
-  double work =
-      taps * (double)(c->groups * c->out_channels) * (double)c->images * (double)positions[1] * (double)positions[2];
+  if (!is_last && !is_first) return false;
+  double work = (double)c->channels * product_of(c->kernel) * (double)(c->groups * c->out_channels) *
+                (double)c->images * product_of(c->is_transposed ? c->size : c->windows);
   if (work < (double)tsri_cuda_least_conv) return false;
   *out = (cuda_conv){.direction = is_by_weight       ? CUDA_CONV_BY_WEIGHT
                                   : c->is_transposed ? CUDA_CONV_BY_INPUT
@@ -82,17 +93,24 @@ bool tsri_cuda_describe_conv(const tsri_native_op *op, cuda_conv *out) {
                      .dtype = (int32_t)op->dtype,
                      .is_last = is_last,
                      .has_bias = c->has_bias,
+                     .axes = has_two_axes ? 2 : 3,
                      .images = (int32_t)c->images,
                      .groups = (int32_t)c->groups,
                      .channels = (int32_t)(c->groups * (c->is_transposed ? c->out_channels : c->channels)),
                      .out_channels = (int32_t)(c->groups * (c->is_transposed ? c->channels : c->out_channels))};
   for (int i = 0; i < CUDA_CONV_AXES; i++) {
-    out->size[i] = (int32_t)(c->is_transposed ? c->windows : c->size)[1 + i];
-    out->windows[i] = (int32_t)(c->is_transposed ? c->size : c->windows)[1 + i];
-    out->kernel[i] = (int32_t)c->kernel[1 + i];
-    out->stride[i] = (int32_t)c->stride[1 + i];
-    out->dilation[i] = (int32_t)c->dilation[1 + i];
-    out->before[i] = (int32_t)c->before[1 + i];
+    out->size[i] = (int32_t)(c->is_transposed ? c->windows : c->size)[i];
+    out->windows[i] = (int32_t)(c->is_transposed ? c->size : c->windows)[i];
+    out->kernel[i] = (int32_t)c->kernel[i];
+    out->stride[i] = (int32_t)c->stride[i];
+    out->dilation[i] = (int32_t)c->dilation[i];
+    out->before[i] = (int32_t)c->before[i];
   }
   return fits(out);
+}
+
+bool tsri_cuda_conv_gains(const cuda_device *device, const cuda_conv *conv) {
+  if (is_exact(device, conv->dtype)) return false;  // our own tiles are faster
+  // cuDNN's depthwise convolutions over three axes take 37 us where ours take 24 (2 images of 32 x 8 x 28^2, f16, on an H200).
+  return conv->axes < 3 || conv->groups == 1;
 }

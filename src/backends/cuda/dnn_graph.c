@@ -7,14 +7,18 @@
 #include "backends/cuda/dnn_plan.h"
 #include "core/log.h"
 
-enum { FIRST_BETWEEN = 100, ALIGNMENT = 16, MOST_CONFIGS = 8, MOST_NOTES = 16 };
+enum { FIRST_BETWEEN = 100, ALIGNMENT = 16, MOST_NOTES = 16 };
 
 dnn_shape tsri_dnn_packed(int64_t a, int64_t b, int64_t c, int64_t d) {
-  return (dnn_shape){{a, b, c, d}, {b * c * d, c * d, d, 1}};
+  return (dnn_shape){{a, b, c, d}, {b * c * d, c * d, d, 1}, DNN_RANK};
 }
 
 void tsri_dnn_graph_init(dnn_graph *graph, const cuda_dnn *dnn) {
-  *graph = (dnn_graph){.dnn = dnn, .code = DNN_SUCCESS, .next_id = FIRST_BETWEEN};
+  *graph = (dnn_graph){.dnn = dnn,
+                       .code = DNN_SUCCESS,
+                       .next_id = FIRST_BETWEEN,
+                       .most_configs = DNN_FEW_CONFIGS,
+                       .refused_notes = 1u << DNN_NOTE_NONDETERMINISTIC};
 }
 
 void tsri_dnn_graph_deinit(dnn_graph *graph) {
@@ -60,8 +64,8 @@ static dnn_node tensor(dnn_graph *graph, int64_t id, int type, const dnn_shape *
   dnn_node node = create(graph, DNN_TENSOR_NODE);
   set(graph, node, DNN_TENSOR_ALIGNMENT, DNN_TYPE_INT64, 1, &alignment);
   set(graph, node, DNN_TENSOR_ELEMENTS, DNN_TYPE_ELEMENTS, 1, &type);
-  set(graph, node, DNN_TENSOR_DIMS, DNN_TYPE_INT64, DNN_RANK, shape->dims);
-  set(graph, node, DNN_TENSOR_STRIDES, DNN_TYPE_INT64, DNN_RANK, shape->strides);
+  set(graph, node, DNN_TENSOR_DIMS, DNN_TYPE_INT64, shape->rank, shape->dims);
+  set(graph, node, DNN_TENSOR_STRIDES, DNN_TYPE_INT64, shape->rank, shape->strides);
   set(graph, node, DNN_TENSOR_ID, DNN_TYPE_INT64, 1, &id);
   if (flag) set(graph, node, flag, DNN_TYPE_BOOLEAN, 1, &is_set);
   finish(graph, node);
@@ -149,12 +153,12 @@ dnn_node tsri_dnn_reshape(dnn_graph *graph, dnn_node x, dnn_node y) {
 // Creates the descriptor of the convolution's strides, dilations and padding.
 static dnn_node conv_way(dnn_graph *graph, const cuda_conv *conv) {
   const int precision = DNN_FLOAT, mode = DNN_CROSS_CORRELATION;
-  const int64_t axes = CUDA_CONV_AXES;
+  const int64_t axes = conv->axes, first = CUDA_CONV_AXES - axes;
   int64_t dilation[CUDA_CONV_AXES], stride[CUDA_CONV_AXES], before[CUDA_CONV_AXES];
-  for (int i = 0; i < CUDA_CONV_AXES; i++) {
-    dilation[i] = conv->dilation[i];
-    stride[i] = conv->stride[i];
-    before[i] = conv->before[i];
+  for (int64_t i = 0; i < axes; i++) {
+    dilation[i] = conv->dilation[first + i];
+    stride[i] = conv->stride[first + i];
+    before[i] = conv->before[first + i];
   }
   dnn_node way = create(graph, DNN_CONV_NODE);
   set(graph, way, DNN_CONV_PRECISION, DNN_TYPE_ELEMENTS, 1, &precision);
@@ -204,16 +208,16 @@ static int find_configs(dnn_graph *graph, dnn_node whole, dnn_node *configs) {
   set_node(graph, heuristics, DNN_HEURISTICS_GRAPH, whole);
   set(graph, heuristics, DNN_HEURISTICS_MODE, DNN_TYPE_HEURISTICS, 1, &mode);
   finish(graph, heuristics);
-  for (int i = 0; i < MOST_CONFIGS; i++) configs[i] = create(graph, DNN_CONFIG_NODE);
+  for (int i = 0; i < graph->most_configs; i++) configs[i] = create(graph, DNN_CONFIG_NODE);
   if (graph->code == DNN_SUCCESS) {
-    graph->code =
-        graph->dnn->api.NodeGet(heuristics, DNN_HEURISTICS_RESULTS, DNN_TYPE_NODE, MOST_CONFIGS, &count, configs);
+    graph->code = graph->dnn->api.NodeGet(heuristics, DNN_HEURISTICS_RESULTS, DNN_TYPE_NODE, graph->most_configs,
+                                          &count, configs);
   }
-  return graph->code == DNN_SUCCESS ? (int)count : 0;
+  return graph->code != DNN_SUCCESS ? 0 : count < graph->most_configs ? (int)count : graph->most_configs;
 }
 
-// Whether the proposal's kernels give the same bits each time. *out_engine is cuDNN's number of the engine (its set of kernels).
-static bool is_deterministic(dnn_graph *graph, dnn_node config, int64_t *out_engine) {
+// Whether nothing that cuDNN notes about the proposal's kernels is refused. *out_engine is cuDNN's number of the engine (its set of kernels).
+static bool is_allowed(dnn_graph *graph, dnn_node config, int64_t *out_engine) {
   int notes[MOST_NOTES];
   int64_t count = 0;
   dnn_node engine = create(graph, DNN_ENGINE_NODE);
@@ -226,7 +230,7 @@ static bool is_deterministic(dnn_graph *graph, dnn_node config, int64_t *out_eng
     code = graph->dnn->api.NodeGet(engine, DNN_ENGINE_NOTES, DNN_TYPE_NOTE, MOST_NOTES, &count, notes);
   }
   for (int i = 0; code == DNN_SUCCESS && i < count; i++) {
-    if (notes[i] == DNN_NOTE_NONDETERMINISTIC) return false;
+    if (graph->refused_notes >> notes[i] & 1) return false;
   }
   return code == DNN_SUCCESS;
 }
@@ -249,14 +253,14 @@ static bool try_config(dnn_graph *graph, dnn_node config, int64_t most_bytes, dn
 }
 
 int tsri_dnn_graph_proposals(dnn_graph *graph, int64_t most_bytes, dnn_proposal *out, int most) {
-  dnn_node configs[MOST_CONFIGS], whole = create(graph, DNN_GRAPH_NODE);
+  dnn_node configs[DNN_MOST_CONFIGS], whole = create(graph, DNN_GRAPH_NODE);
   set(graph, whole, DNN_GRAPH_HANDLE, DNN_TYPE_HANDLE, 1, &graph->dnn->handle);
   set(graph, whole, DNN_GRAPH_OPERATIONS, DNN_TYPE_NODE, graph->operation_count, graph->operations);
   finish(graph, whole);
   int count = find_configs(graph, whole, configs), found = 0;
   for (int i = 0; i < count && found < most; i++) {
-    bool is_good = is_deterministic(graph, configs[i], &out[found].engine) &&
-                   try_config(graph, configs[i], most_bytes, &out[found]);
+    bool is_good =
+        is_allowed(graph, configs[i], &out[found].engine) && try_config(graph, configs[i], most_bytes, &out[found]);
     if (is_good) found++;
   }
   return found;

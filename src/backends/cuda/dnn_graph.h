@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Private to the dnn files: a graph of cuDNN's operations over tensors of four axes, which cuDNN computes by one kernel or a few.
+// Private to the dnn files: a graph of cuDNN's operations over tensors of four axes, or five for convolutions over three, which cuDNN computes by one kernel or a few.
 //
 // The functions that build a graph do nothing once one of them has failed; tsri_dnn_graph_plan then reports it.
 #ifndef TSRI_CUDA_DNN_GRAPH_H
@@ -9,12 +9,22 @@
 #include "backends/cuda/dnn_api.h"
 #include "backends/cuda/dnn_replay.h"
 
-enum { DNN_RANK = 4, DNN_MOST_NODES = 160, DNN_MOST_OPERATIONS = 32 };
+enum {
+  DNN_RANK = 4,
+  DNN_MOST_RANK = 5,
+  DNN_MOST_CONFIGS = 192,
+  DNN_FEW_CONFIGS = 8,
+  DNN_MOST_NODES = 640,
+  DNN_MOST_OPERATIONS = 32
+};
 
 typedef struct dnn_graph {
   const cuda_dnn *dnn;
-  int code;         // of the first failure
-  int64_t next_id;  // of tensors between operations
+  int code;          // of the first failure
+  int64_t next_id;   // of tensors between operations
+  int most_configs;  // of cuDNN's proposals that are looked at
+  uint32_t
+      refused_notes;  // bits 1 << DNN_NOTE_…: proposals with such a note are skipped; at first DNN_NOTE_NONDETERMINISTIC
   dnn_node nodes[DNN_MOST_NODES], operations[DNN_MOST_OPERATIONS];
   int node_count, operation_count;
   dnn_node plan;
@@ -23,7 +33,8 @@ typedef struct dnn_graph {
 } dnn_graph;
 
 typedef struct dnn_shape {
-  int64_t dims[DNN_RANK], strides[DNN_RANK];  // strides in elements
+  int64_t dims[DNN_MOST_RANK], strides[DNN_MOST_RANK];  // strides in elements
+  int rank;
 } dnn_shape;
 
 dnn_shape tsri_dnn_packed(int64_t a, int64_t b, int64_t c, int64_t d);
@@ -57,7 +68,7 @@ typedef struct dnn_proposal {
 } dnn_proposal;
 
 // Finishes the graph and makes plans of up to `most` of cuDNN's proposals, in cuDNN's order of preference. Skips proposals that do not run on this
-// GPU, do not give the same bits each time, or need more than `most_bytes` of workspace. Returns the number of plans.
+// GPU, have one of the graph's refused_notes, or need more than `most_bytes` of workspace. Returns the number of plans.
 int tsri_dnn_graph_proposals(dnn_graph *graph, int64_t most_bytes, dnn_proposal *out, int most);
 
 // Finishes the graph and makes a plan of the first such proposal. False: there is none.

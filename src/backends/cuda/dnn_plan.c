@@ -8,29 +8,30 @@
 
 static int type_of(int32_t dtype) { return dtype == TSR_F32 ? DNN_FLOAT : dtype == TSR_F16 ? DNN_HALF : DNN_BFLOAT16; }
 
+// A tensor of four axes for cuDNN's functions. The first two of three axes are one: packed elements are the same.
 static int make_tensor(const cuda_dnn *dnn, const cuda_conv *conv, int images, int channels, const int32_t *size,
                        dnn_tensor *out) {
   int code = dnn->api.TensorCreate(out);
   if (code != DNN_SUCCESS) return code;
-  return dnn->api.TensorSet(*out, conv->is_last ? DNN_NHWC : DNN_NCHW, type_of(conv->dtype), images, channels, size[0],
-                            size[1]);
+  return dnn->api.TensorSet(*out, conv->is_last ? DNN_NHWC : DNN_NCHW, type_of(conv->dtype), images, channels,
+                            size[0] * size[1], size[2]);
 }
 
 static int make_filter(const cuda_dnn *dnn, const cuda_conv *conv, dnn_filter *out) {
   int code = dnn->api.FilterCreate(out);
   if (code != DNN_SUCCESS) return code;
   return dnn->api.FilterSet(*out, type_of(conv->dtype), conv->is_last ? DNN_NHWC : DNN_NCHW, conv->out_channels,
-                            conv->channels / conv->groups, conv->kernel[0], conv->kernel[1]);
+                            conv->channels / conv->groups, conv->kernel[1], conv->kernel[2]);
 }
 
-// Sums are f32. f32 is rounded to TF32 only if the user allows it.
-static int make_operation(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32, dnn_conv *out, int *out_math) {
-  int math = conv->dtype != TSR_F32 ? DNN_TENSOR_OP_MATH : allows_tf32 ? DNN_DEFAULT_MATH : DNN_FMA_MATH;
+// Sums are f32, and f32 is rounded to TF32.
+static int make_operation(const cuda_dnn *dnn, const cuda_conv *conv, dnn_conv *out, int *out_math) {
+  int math = conv->dtype != TSR_F32 ? DNN_TENSOR_OP_MATH : DNN_DEFAULT_MATH;
   *out_math = math;
   int code = dnn->api.ConvCreate(out);
   if (code == DNN_SUCCESS) {
-    code = dnn->api.ConvSet(*out, conv->before[0], conv->before[1], conv->stride[0], conv->stride[1], conv->dilation[0],
-                            conv->dilation[1], DNN_CROSS_CORRELATION, DNN_FLOAT);
+    code = dnn->api.ConvSet(*out, conv->before[1], conv->before[2], conv->stride[1], conv->stride[2], conv->dilation[1],
+                            conv->dilation[2], DNN_CROSS_CORRELATION, DNN_FLOAT);
   }
   if (code == DNN_SUCCESS && conv->groups > 1) code = dnn->api.ConvSetGroups(*out, conv->groups);
   return code == DNN_SUCCESS ? dnn->api.ConvSetMath(*out, math) : code;
@@ -74,8 +75,16 @@ void tsri_cuda_dnn_destroy_plan(const cuda_dnn *dnn, dnn_plan *plan) {
   memset(plan, 0, sizeof *plan);
 }
 
+// Prepares calls of cuDNN's function for the convolution.
+static int make_function(const cuda_dnn *dnn, dnn_plan *plan) {
+  const cuda_conv *conv = &plan->conv;
+  int code = make_filter(dnn, conv, &plan->w);
+  if (code == DNN_SUCCESS) code = make_operation(dnn, conv, &plan->operation, &plan->math);
+  return code == DNN_SUCCESS ? find_proposals(dnn, plan) : code;
+}
+
 static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32, dnn_plan *plan) {
-  static const int32_t one[CUDA_CONV_AXES] = {1, 1};
+  static const int32_t one[CUDA_CONV_AXES] = {1, 1, 1};
   tsri_cuda_dnn_destroy_plan(dnn, plan);
   plan->is_used = true;
   plan->conv = *conv;
@@ -87,12 +96,11 @@ static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf
     int channels = conv->direction == CUDA_CONV_BY_INPUT ? conv->channels : conv->out_channels;
     code = make_tensor(dnn, conv, 1, channels, one, &plan->bias);
   }
-  if (code == DNN_SUCCESS) code = make_filter(dnn, conv, &plan->w);
-  if (code == DNN_SUCCESS) code = make_operation(dnn, conv, allows_tf32, &plan->operation, &plan->math);
-  // Without TF32, f32 is left to cuDNN's functions: only these can be told not to use matrix units, which would round to TF32.
+  // cuDNN's functions take two axes, and may transform f32 (Winograd's algorithm, FFT) even if they may not use matrix units. So f32 without TF32 has only graphs.
+  bool has_function = conv->axes == 2 && (conv->dtype != TSR_F32 || allows_tf32);
   bool has_graph =
-      code == DNN_SUCCESS && conv->is_last && (conv->dtype != TSR_F32 || allows_tf32) && tsri_dnn_conv_graph(dnn, plan);
-  if (code == DNN_SUCCESS && !has_graph) code = find_proposals(dnn, plan);
+      code == DNN_SUCCESS && (conv->is_last || !has_function) && tsri_dnn_conv_graph(dnn, allows_tf32, plan);
+  if (code == DNN_SUCCESS && !has_graph) code = has_function ? make_function(dnn, plan) : -1;
   plan->is_impossible = code != DNN_SUCCESS;
   if (plan->is_impossible) tsri_log(TSR_LOG_DEBUG, "cuda: cuDNN has nothing for a convolution (code %d)", code);
 }

@@ -59,8 +59,9 @@ static inline size_t dnn_slot_of(const void *key, size_t bytes, size_t slots) {
 dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32);
 
 void tsri_cuda_dnn_destroy_plan(const cuda_dnn *dnn, dnn_plan *plan);
-// Makes the graph of plan->conv, whose operands have channels last, and its proposals. False: cuDNN has none for it.
-bool tsri_dnn_conv_graph(const cuda_dnn *dnn, dnn_plan *plan);
+
+// Makes the graph of plan->conv and its proposals. False: cuDNN has none for it. Without allows_tf32, f32 is multiplied in f32.
+bool tsri_dnn_conv_graph(const cuda_dnn *dnn, bool allows_tf32, dnn_plan *plan);
 void tsri_dnn_conv_graph_destroy(dnn_plan *plan);
 
 // Whether the operands begin where the graph needs them to.

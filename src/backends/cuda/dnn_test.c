@@ -10,7 +10,9 @@
 #include "backends/cuda/settle.h"
 #include "runtime/native_op.h"
 
-enum { IMAGES = 3, CHANNELS = 8, OUT = 16, SIDE = 6, KERNEL = 3, GROUPS = 1 };
+enum { CHANNELS = 8, SIDE = 6, KERNEL = 3, GROUPS = 1 };
+// Of the convolutions that conv_of describes.
+static int64_t image_count = 3, result_channels = 16;
 
 // A convolution and its operands; which of them is written depends on its kind.
 typedef struct trial {
@@ -26,42 +28,45 @@ static bool takes(const trial *t) {
   return tsri_device_takes(&device, &t->op);
 }
 
-// Packed strides of [outer, channels, rows, columns], with channels last in memory or not.
+// Packed strides of [outer, channels, axes], with channels last in memory or not.
 static void strides_of(bool is_last, int64_t channels, const int64_t *axes, int64_t *outer, int64_t *channel,
                        int64_t *strides) {
-  *outer = channels * axes[1] * axes[2];
-  *channel = is_last ? 1 : axes[1] * axes[2];
-  strides[2] = is_last ? channels : 1;
-  strides[1] = axes[2] * strides[2];
-  strides[0] = 0;
+  int64_t next = is_last ? channels : 1;
+  for (int i = TSRI_CONV_AXES - 1; i >= 0; i--) {
+    strides[i] = next;
+    next *= axes[i];
+  }
+  *channel = is_last ? 1 : next;
+  *outer = is_last ? next : next * channels;
 }
 
-static tsri_conv_op conv_of(bool is_last, int64_t stride, bool is_transposed, bool has_bias) {
-  int64_t windows = (SIDE - 1) / stride + 1;
-  tsri_conv_op c = {.images = IMAGES,
+// Over two axes if depth is 1, else over three, of which the first has `depth` positions, no padding and no stride.
+static tsri_conv_op conv_of(int64_t depth, bool is_last, int64_t stride, bool is_transposed, bool has_bias) {
+  int64_t windows = (SIDE - 1) / stride + 1, taps = depth > 1 ? 2 : 1;
+  tsri_conv_op c = {.images = image_count,
                     .groups = GROUPS,
                     .channels = CHANNELS,
-                    .out_channels = OUT,
+                    .out_channels = result_channels,
                     .has_bias = has_bias,
                     .bias_step = has_bias,
-                    .size = {1, SIDE, SIDE},
-                    .kernel = {1, KERNEL, KERNEL},
-                    .windows = {1, windows, windows},
+                    .size = {depth, SIDE, SIDE},
+                    .kernel = {taps, KERNEL, KERNEL},
+                    .windows = {depth - taps + 1, windows, windows},
                     .stride = {1, stride, stride},
                     .dilation = {1, 1, 1},
                     .before = {0, 1, 1}};
   strides_of(is_last, CHANNELS, c.size, &c.x_image, &c.x_channel, c.x_axes);
   strides_of(is_last, CHANNELS, c.kernel, &c.w_out, &c.w_channel, c.w_axes);
-  strides_of(is_last, OUT, c.windows, &c.y_image, &c.y_channel, c.y_axes);
-  c.w_group = OUT * c.w_out;
+  strides_of(is_last, result_channels, c.windows, &c.y_image, &c.y_channel, c.y_axes);
+  c.w_group = result_channels * c.w_out;
   if (!is_transposed) return c;
   tsri_conv_op t = c;  // the convolution whose gradient by x is wanted, seen from its result
   t.is_transposed = true;
-  t.channels = OUT;
+  t.channels = result_channels;
   t.out_channels = CHANNELS;
   t.w_out = c.w_channel;
   t.w_channel = c.w_out;
-  t.w_group = OUT * c.w_out;
+  t.w_group = result_channels * c.w_out;
   for (int i = 0; i < TSRI_CONV_AXES; i++) {
     t.size[i] = c.windows[i];
     t.windows[i] = c.size[i];
@@ -80,13 +85,15 @@ static tsri_place *place_of(trial *t, int operand) {
   return (tsri_place *[]){&c->x, &c->w, &c->y, &c->bias}[operand];
 }
 
+static int64_t product_of(const int64_t *axes) { return axes[0] * axes[1] * axes[2]; }
+
 static trial begin(fixture f, tsr_dtype dtype, tsri_native_kind kind, tsri_conv_op conv) {
   trial t = {.f = f, .op = {.kind = kind, .dtype = dtype, .result = dtype}, .dtype = dtype};
   const tsri_conv_op *c = &t.op.is.conv;
   t.op.is.conv = conv;
-  t.counts[0] = (size_t)(c->images * c->channels * c->size[1] * c->size[2]);
-  t.counts[1] = (size_t)(c->channels * c->out_channels * c->kernel[1] * c->kernel[2]);
-  t.counts[2] = (size_t)(c->images * c->out_channels * c->windows[1] * c->windows[2]);
+  t.counts[0] = (size_t)(c->images * c->channels * product_of(c->size));
+  t.counts[1] = (size_t)(c->channels * c->out_channels * product_of(c->kernel));
+  t.counts[2] = (size_t)(c->images * c->out_channels * product_of(c->windows));
   t.counts[3] = (size_t)c->out_channels;
   for (int i = 0; i < 4; i++) {
     void *stored = malloc(t.counts[i] * tsr_dtype_bytes(dtype));
@@ -107,29 +114,54 @@ static void end(trial *t) {
   }
 }
 
+static void unravel(const int64_t *axes, int64_t at, int64_t *out) {
+  for (int i = TSRI_CONV_AXES - 1; i >= 0; i--) {
+    out[i] = at % axes[i];
+    at /= axes[i];
+  }
+}
+
+static int64_t place_at(const int64_t *index, const int64_t *strides) {
+  return index[0] * strides[0] + index[1] * strides[1] + index[2] * strides[2];
+}
+
+// Where a window of the convolution itself reads a kernel element's factor. False: in the padding.
+static bool reach(const tsri_conv_op *c, const int64_t *window, const int64_t *tap, int64_t *out) {
+  const int64_t *size = c->is_transposed ? c->windows : c->size;
+  for (int i = 0; i < TSRI_CONV_AXES; i++) {
+    out[i] = window[i] * c->stride[i] + tap[i] - c->before[i];
+    if (out[i] < 0 || out[i] >= size[i]) return false;
+  }
+  return true;
+}
+
+// Adds the products of one window and kernel element, of all channels, to what they are part of.
+static void multiply_channels(const trial *t, int64_t image, const int64_t *window, const int64_t *tap,
+                              const int64_t *at, double *sums) {
+  const tsri_conv_op *c = &t->op.is.conv;
+  const int64_t *in = c->is_transposed ? window : at, *out = c->is_transposed ? at : window;
+  for (int64_t o = 0; o < c->out_channels; o++) {
+    for (int64_t ch = 0; ch < c->channels; ch++) {
+      int64_t x = image * c->x_image + ch * c->x_channel + place_at(in, c->x_axes);
+      int64_t w = o * c->w_out + ch * c->w_channel + place_at(tap, c->w_axes);
+      int64_t y = image * c->y_image + o * c->y_channel + place_at(out, c->y_axes);
+      if (t->op.kind == TSRI_NATIVE_CONV_WEIGHT) sums[w] += t->values[0][x] * t->values[2][y];
+      else sums[y] += t->values[0][x] * t->values[1][w];
+    }
+  }
+}
+
 // Adds all products to what they are part of: w if the kind is CONV_WEIGHT, else y.
 static void multiply(const trial *t, double *sums) {
   const tsri_conv_op *c = &t->op.is.conv;
-  const int64_t *q_count = c->is_transposed ? c->size : c->windows;  // windows of the convolution itself
-  bool is_by_weight = t->op.kind == TSRI_NATIVE_CONV_WEIGHT;
+  const int64_t *windows = c->is_transposed ? c->size : c->windows;  // of the convolution itself
+  int64_t window[TSRI_CONV_AXES], tap[TSRI_CONV_AXES], at[TSRI_CONV_AXES];
   for (int64_t n = 0; n < c->images; n++) {
-    for (int64_t o = 0; o < c->out_channels; o++) {
-      for (int64_t ch = 0; ch < c->channels; ch++) {
-        for (int64_t q = 0; q < q_count[1] * q_count[2]; q++) {
-          for (int64_t k = 0; k < c->kernel[1] * c->kernel[2]; k++) {
-            int64_t window[2] = {q / q_count[2], q % q_count[2]}, tap[2] = {k / c->kernel[2], k % c->kernel[2]};
-            int64_t at[2];
-            for (int i = 0; i < 2; i++) at[i] = window[i] * c->stride[1 + i] + tap[i] - c->before[1 + i];
-            const int64_t *size = c->is_transposed ? c->windows : c->size;
-            if (at[0] < 0 || at[1] < 0 || at[0] >= size[1] || at[1] >= size[2]) continue;
-            const int64_t *in = c->is_transposed ? window : at, *out = c->is_transposed ? at : window;
-            int64_t x = n * c->x_image + ch * c->x_channel + in[0] * c->x_axes[1] + in[1] * c->x_axes[2];
-            int64_t w = o * c->w_out + ch * c->w_channel + tap[0] * c->w_axes[1] + tap[1] * c->w_axes[2];
-            int64_t y = n * c->y_image + o * c->y_channel + out[0] * c->y_axes[1] + out[1] * c->y_axes[2];
-            if (is_by_weight) sums[w] += t->values[0][x] * t->values[2][y];
-            else sums[y] += t->values[0][x] * t->values[1][w];
-          }
-        }
+    for (int64_t q = 0; q < product_of(windows); q++) {
+      unravel(windows, q, window);
+      for (int64_t k = 0; k < product_of(c->kernel); k++) {
+        unravel(c->kernel, k, tap);
+        if (reach(c, window, tap, at)) multiply_channels(t, n, window, tap, at, sums);
       }
     }
   }
@@ -157,13 +189,13 @@ static void compare(trial *t) {
 }
 
 // Every direction, both orders, with and without strides.
-static void check_all(fixture f, tsr_dtype dtype) {
+static void check_all(fixture f, tsr_dtype dtype, int64_t depth) {
   for (int i = 0; i < 4; i++) {
     bool is_last = i % 2 == 0;
     int64_t stride = i < 2 ? 1 : 2;
-    trial trials[] = {begin(f, dtype, TSRI_NATIVE_CONV, conv_of(is_last, stride, false, i == 1)),
-                      begin(f, dtype, TSRI_NATIVE_CONV, conv_of(is_last, stride, true, i == 2)),
-                      begin(f, dtype, TSRI_NATIVE_CONV_WEIGHT, conv_of(is_last, stride, false, false))};
+    trial trials[] = {begin(f, dtype, TSRI_NATIVE_CONV, conv_of(depth, is_last, stride, false, i == 1)),
+                      begin(f, dtype, TSRI_NATIVE_CONV, conv_of(depth, is_last, stride, true, i == 2)),
+                      begin(f, dtype, TSRI_NATIVE_CONV_WEIGHT, conv_of(depth, is_last, stride, false, false))};
     for (int j = 0; j < 3; j++) {
       compare(&trials[j]);
       end(&trials[j]);
@@ -180,8 +212,9 @@ static void no_timing(void) {
 TEST(convolutions_and_gradients_have_the_right_elements) {
   no_timing();
   fixture f = fixture_open();
-  check_all(f, TSR_BF16);
-  CHECK_EQ_INT(fixture_fake->convolutions, 12);
+  check_all(f, TSR_BF16, 1);
+  check_all(f, TSR_BF16, 3);
+  CHECK_EQ_INT(fixture_fake->convolutions, 24);
   CHECK_EQ_INT(fixture_fake->last_proposal, 2);  // the first that gives the same bits each time in the memory there is
   fixture_close(&f);
 }
@@ -189,12 +222,14 @@ TEST(convolutions_and_gradients_have_the_right_elements) {
 TEST(a_gpu_computes_convolutions_and_gradients) {
   no_timing();
   fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
   bool is_there = takes(&t);
   end(&t);
   if (is_there) {
-    check_all(f, TSR_BF16);
-    check_all(f, TSR_F16);
+    for (int64_t depth = 1; depth <= 3; depth += 2) {
+      check_all(f, TSR_BF16, depth);
+      check_all(f, TSR_F16, depth);
+    }
   }
   fixture_close(&f);
   if (!is_there) SKIP("there is no cuDNN here");
@@ -203,7 +238,7 @@ TEST(a_gpu_computes_convolutions_and_gradients) {
 TEST(what_cudnn_cannot_read_is_left_to_kernels) {
   no_timing();
   fixture f = fixture_open();
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
   tsri_conv_op good = t.op.is.conv;
   CHECK(takes(&t));
   t.op.is.conv.x_image += 8;  // not packed
@@ -215,7 +250,7 @@ TEST(what_cudnn_cannot_read_is_left_to_kernels) {
   t.op.is.conv.windows[1]--;  // more padding on one side
   CHECK(!takes(&t));
   t.op.is.conv = good;
-  t.op.is.conv.size[0] = 2;  // three axes
+  t.op.is.conv.size[0] = 2;  // more elements than windows reach, and not packed
   CHECK(!takes(&t));
   t.op.is.conv = good;
   tsri_cuda_least_conv = INT64_MAX;  // too little work
@@ -228,10 +263,47 @@ TEST(what_cudnn_cannot_read_is_left_to_kernels) {
   fixture_close(&f);
 }
 
+// Whether a convolution of f32 goes to cuDNN; computes it if so.
+static bool takes_f32(fixture f, int64_t stride, bool is_last, bool is_transposed) {
+  trial t = begin(f, TSR_F32, TSRI_NATIVE_CONV, conv_of(1, is_last, stride, is_transposed, true));
+  bool is_taken = takes(&t);
+  if (is_taken) compare(&t);
+  end(&t);
+  return is_taken;
+}
+
+TEST(f32_is_convolved_if_it_may_be_rounded_to_tf32) {
+  no_timing();
+  fixture f = fixture_open();
+  CHECK(!takes_f32(f, 1, true, false));
+  fixture_close(&f);
+  f = fixture_open_with(&(tsri_open_options){.tf32 = true, .timeout_ns = UINT64_MAX});
+  CHECK(takes_f32(f, 2, true, true));
+  CHECK_EQ_INT(fixture_fake->last_proposal, 2);
+  fixture_close(&f);
+}
+
+TEST(a_depthwise_convolution_over_three_axes_is_left_to_kernels) {
+  no_timing();
+  image_count = 4;
+  fixture f = fixture_open();
+  for (int64_t depth = 1; depth <= 3; depth += 2) {
+    tsri_conv_op conv = conv_of(depth, true, 1, false, false);
+    conv.groups = CHANNELS;
+    conv.channels = 1;
+    conv.out_channels = result_channels / CHANNELS;
+    strides_of(true, 1, conv.kernel, &conv.w_out, &conv.w_channel, conv.w_axes);
+    conv.w_group = conv.out_channels * conv.w_out;
+    trial t = {.f = f, .op = {.kind = TSRI_NATIVE_CONV, .dtype = TSR_BF16, .result = TSR_BF16, .is.conv = conv}};
+    CHECK(takes(&t) == (depth == 1));
+  }
+  fixture_close(&f);
+}
+
 TEST(a_convolution_that_fails_is_left_to_kernels_from_then_on) {
   no_timing();
   fixture f = fixture_open();
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
   CHECK(takes(&t));
   fixture_fake->failing_convolutions = 1;
   CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
@@ -243,7 +315,7 @@ TEST(a_convolution_that_fails_is_left_to_kernels_from_then_on) {
 TEST(without_memory_for_its_work_space_cudnn_is_not_used) {
   no_timing();
   fixture f = fixture_open();
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
   CHECK(takes(&t));
   fixture_fake->memory_bytes = 32 << 20;
   CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
@@ -255,13 +327,13 @@ TEST(the_setting_native_and_a_missing_library_turn_cudnn_off) {
   no_timing();
   static const char *const none[] = {"libcudnn_that_is_not_there.so", NULL};
   fixture f = fixture_open_with(&(tsri_open_options){.native = "-cudnn", .timeout_ns = UINT64_MAX});
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
   CHECK(!takes(&t));
   end(&t);
   fixture_close(&f);
   f = fixture_open();
   tsri_cudnn_names = none;
-  t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
   CHECK(!takes(&t));
   CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
   end(&t);
@@ -274,7 +346,7 @@ TEST(a_large_convolution_runs_by_the_fastest_proposal) {
   no_timing();
   tsri_cuda_timing = (cuda_timing){.least_work = 1, .longest_ns = UINT64_MAX};
   fixture f = fixture_open();
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
   CHECK_OK(f.backend->run_op(f.queue, &t.op));
   CHECK_EQ_INT(fixture_fake->last_proposal, 3);
   // Two proposals, four rounds (the first only loads the kernels), then TSRI_DUEL_TURNS turns of the fastest against the first one. Each

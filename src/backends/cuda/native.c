@@ -196,9 +196,9 @@ bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   }
   cuda_conv conv;
   if (is_conv(op)) {
-    // Without TF32 our own tiles are faster in f32.
-    if (op->dtype == TSR_F32 && !gpu_device->allows_tf32) return false;
-    return gpu_device->allows_dnn && tsri_cuda_describe_conv(op, &conv) && tsri_cuda_has_conv(gpu_device, &conv);
+    if (!gpu_device->allows_dnn || !tsri_cuda_describe_conv(gpu_device, op, &conv)) return false;
+    if (!tsri_cuda_conv_gains(gpu_device, &conv)) return false;
+    return tsri_cuda_has_conv(gpu_device, &conv);
   }
   return op->kind == TSRI_NATIVE_PRODUCT ? has_product(gpu_device, op) : tsri_cuda_has_solver(gpu_device, op);
 }
@@ -206,7 +206,7 @@ bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
 static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {
   const tsri_conv_op *c = &op->is.conv;
   cuda_conv conv;
-  if (!tsri_cuda_describe_conv(op, &conv)) return TSR_ERR_UNSUPPORTED;
+  if (!tsri_cuda_describe_conv(queue->device, op, &conv)) return TSR_ERR_UNSUPPORTED;
   // A transposed convolution is the gradient of another convolution by x: our x is its y, and our y is its x.
   cuda_conv_memory memory = {.x = address_of(c->is_transposed ? c->y : c->x),
                              .w = address_of(c->w),

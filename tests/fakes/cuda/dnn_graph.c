@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // cuDNN's interface for graphs in the stand-in: operations are computed one after the other in f32, element by element; a tensor between two of them is rounded to its type. It has nothing for f16.
-// Of its four proposals the first gives other bits each time and the second needs more memory than there is, so that neither may be taken. A convolution takes less time by
-// the fourth than by the third.
+// Of its four proposals the first gives other bits each time and the second needs more memory than there is, so that neither may be taken. The third has matrix units, which round f32. A
+// convolution takes less time by the fourth than by the third.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
-  RANK = 4,
+  RANK = 5,  // tensors of four axes have a fifth of size 1
+  AXES = 3,  // of a convolution
   PROPOSALS = 4,
   MOST_OPERATIONS = 32,
   MOST_BOUND = 32,
@@ -26,7 +27,7 @@ enum {
 struct dnn_node_tag {
   int kind, type, mode, proposal, count;
   bool is_done, is_between, is_passed, has_axis;
-  int64_t id, axis, dims[RANK], strides[RANK], dilation[2], stride[2], before[2];
+  int64_t id, axis, dims[RANK], strides[RANK], dilation[AXES], stride[AXES], before[AXES];
   dnn_node way, x, b, t, y, graph;  // way: the description of an operation
   dnn_node operations[MOST_OPERATIONS];
   int64_t ids[MOST_BOUND];
@@ -43,6 +44,8 @@ EXPORT int cudnnBackendCreateDescriptor(int kind, dnn_node *node) {
   *node = calloc(1, sizeof **node);
   if (!*node) return BAD_PARAM;
   (*node)->kind = kind;
+  for (int i = 0; i < RANK; i++) (*node)->dims[i] = 1;
+  for (int i = 0; i < AXES; i++) (*node)->dilation[i] = (*node)->stride[i] = 1;
   fake_count_plan(1);
   return DNN_SUCCESS;
 }
@@ -165,16 +168,16 @@ EXPORT int cudnnBackendSetAttribute(dnn_node node, int attribute, int type, int6
   return DNN_SUCCESS;
 }
 
-static bool has_f16(const struct dnn_node_tag *graph) {
+static bool has_type(const struct dnn_node_tag *graph, int type) {
   for (int i = 0; i < graph->count; i++) {
-    if (graph->operations[i]->x->type == DNN_HALF) return true;
+    if (graph->operations[i]->x->type == type) return true;
   }
   return false;
 }
 
 EXPORT int cudnnBackendFinalize(dnn_node node) {
   node->is_done = true;
-  return node->kind == DNN_HEURISTICS_NODE && has_f16(node->graph) ? NOT_SUPPORTED : DNN_SUCCESS;
+  return node->kind == DNN_HEURISTICS_NODE && has_type(node->graph, DNN_HALF) ? NOT_SUPPORTED : DNN_SUCCESS;
 }
 
 EXPORT int cudnnBackendGetAttribute(dnn_node node, int attribute, int type, int64_t most, int64_t *count,
@@ -192,13 +195,14 @@ EXPORT int cudnnBackendGetAttribute(dnn_node node, int attribute, int type, int6
       return DNN_SUCCESS;
     case DNN_CONFIG_ENGINE:
       nodes[0]->proposal = node->proposal;
+      nodes[0]->graph = node->graph;
       return DNN_SUCCESS;
     case DNN_ENGINE_NUMBER:
       *(int64_t *)elements = node->proposal;
       return DNN_SUCCESS;
     case DNN_ENGINE_NOTES:
-      *count = node->proposal == 0;
-      *(int *)elements = DNN_NOTE_NONDETERMINISTIC;
+      *count = node->proposal == 0 || (node->proposal == FIRST_GOOD && has_type(node->graph, DNN_FLOAT));
+      *(int *)elements = node->proposal == 0 ? DNN_NOTE_NONDETERMINISTIC : DNN_NOTE_MATRIX_UNITS;
       return DNN_SUCCESS;
     case DNN_PLAN_WORKSPACE_BYTES:
       *(int64_t *)elements = node->graph->proposal >= FIRST_GOOD ? 1024 : INT64_MAX;
@@ -210,7 +214,9 @@ EXPORT int cudnnBackendGetAttribute(dnn_node node, int attribute, int type, int6
 
 // --- Running ---------------------------------------------------------------------------------------------------------
 
-static int64_t count_of(const struct dnn_node_tag *t) { return t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3]; }
+static int64_t count_of(const struct dnn_node_tag *t) {
+  return t->dims[0] * t->dims[1] * t->dims[2] * t->dims[3] * t->dims[4];
+}
 
 static void unravel(const struct dnn_node_tag *t, int64_t at, int64_t *index) {
   for (int i = RANK - 1; i >= 0; i--) {
@@ -319,8 +325,19 @@ static bool is_conv(const struct dnn_node_tag *o) {
   return o->kind >= DNN_OPERATION_CONV_FORWARD_NODE && o->kind <= DNN_OPERATION_CONV_BY_INPUT_NODE;
 }
 
-static int64_t place_in(const struct dnn_node_tag *t, int64_t a, int64_t b, int64_t c, int64_t d) {
-  return ((a * t->dims[1] + b) * t->dims[2] + c) * t->dims[3] + d;
+// The element at [a, b, at[0], at[1], at[2]].
+static int64_t place_in(const struct dnn_node_tag *t, int64_t a, int64_t b, const int64_t *at) {
+  return (((a * t->dims[1] + b) * t->dims[2] + at[0]) * t->dims[3] + at[1]) * t->dims[4] + at[2];
+}
+
+// Where the kernel element `tap` of the window `at` is in x, [channel, axes]; false: in the padding.
+static bool reaches(const struct dnn_node_tag *way, const struct dnn_node_tag *x, const int64_t *at, const int64_t *tap,
+                    int64_t *out) {
+  for (int i = 0; i < AXES; i++) {
+    out[i] = at[2 + i] * way->stride[i] + tap[2 + i] * way->dilation[i] - way->before[i];
+    if (out[i] < 0 || out[i] >= x->dims[2 + i]) return false;
+  }
+  return true;
 }
 
 // For each element of the forward convolution's result, all products that it is made of: each adds to the operand that is computed.
@@ -332,19 +349,17 @@ static void convolve(const struct dnn_node_tag *o) {
                                  : is_by_weight ? o->b
                                                 : o->y,
                             *way = o->way;
-  int64_t groups = x->dims[1] / w->dims[1], taps = w->dims[1] * w->dims[2] * w->dims[3];
+  int64_t groups = x->dims[1] / w->dims[1], taps = count_of(w) / w->dims[0];
   for (int64_t i = 0; i < count_of(o->y); i++) o->y->values[i] = 0;
   for (int64_t i = 0; i < count_of(y); i++) {
-    int64_t at[RANK];
+    int64_t at[RANK], tap[RANK], in_x[AXES];
     unravel(y, i, at);
-    for (int64_t tap = 0; tap < taps; tap++) {
-      int64_t c = tap / (w->dims[2] * w->dims[3]), r = tap / w->dims[3] % w->dims[2], s = tap % w->dims[3];
-      int64_t row = at[2] * way->stride[0] + r * way->dilation[0] - way->before[0],
-              column = at[3] * way->stride[1] + s * way->dilation[1] - way->before[1];
-      if (row < 0 || row >= x->dims[2] || column < 0 || column >= x->dims[3]) continue;
-      int64_t channel = at[1] / (y->dims[1] / groups) * w->dims[1] + c;
-      float *of_x = &x->values[place_in(x, at[0], channel, row, column)],
-            *of_w = &w->values[place_in(w, at[1], c, r, s)], *of_y = &y->values[i];
+    for (int64_t t = 0; t < taps; t++) {
+      unravel(w, t, tap);
+      if (!reaches(way, x, at, tap, in_x)) continue;
+      int64_t channel = at[1] / (y->dims[1] / groups) * w->dims[1] + tap[1];
+      float *of_x = &x->values[place_in(x, at[0], channel, in_x)], *of_w = &w->values[at[1] * taps + t],
+            *of_y = &y->values[i];
       if (is_by_input) *of_x += *of_w * *of_y;
       else if (is_by_weight) *of_w += *of_x * *of_y;
       else *of_y += *of_x * *of_w;
