@@ -36,8 +36,6 @@ enum {
 
 // SKINNY: SKINNY_COLUMNS items of a work-group have four columns each, and share the sums with the others. MOST_ROWS: rows of a that a
 // work-group of LONG or SKINNY takes at a time.
-// LOOSE_READS: with more of them before their values are used, CUDA's assembler keeps none of them waiting: 32 registers instead of 42.
-enum { LOOSE_READS = 2 };
 enum { SKINNY_GROUP = 256, SKINNY_SPLIT_GROUP = 64, SKINNY_COLUMNS = 8, MOST_ROWS = 8, UNIT_ROWS = 4 };
 
 // A tile of the result (m x n), the depth of its strips, and the part of the tile that a work item computes.
@@ -194,6 +192,16 @@ static bool is_large(const product *p, tsr_dtype dtype, int mib) {
   return mib > 0 && (double)p->m * (double)p->k * (double)tsr_dtype_bytes(dtype) >= (double)mib * (1 << 20);
 }
 
+// For LONG that reads a four elements at a time from any element on. READS: with more of them before their values are used, CUDA's assembler keeps none of them waiting, in
+// 32 registers instead of 42. So groups of one subgroup, of which a core runs few at a time, become larger.
+static void loosen(const tsr_device *device, const product *p, way *how) {
+  enum { READS = 2, MOST = 128, LEAST_PRODUCTS = 16 };
+  if (how->deep > READS) how->deep = READS;
+  while (how->group < MOST && (uint32_t)how->group * 2 <= device->limits.max_group_size &&
+         p->k >= (int64_t)how->group * LEAST_PRODUCTS)
+    how->group *= 2;
+}
+
 // LONG reads along k, so elements should be contiguous there (or there are few columns). The other kernels let
 // neighbouring work items read rows of b.
 static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
@@ -216,7 +224,7 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
                                           is_wide(&p->b, dtype, p->b.row, p->k, p->b.column, p->batch_rank);
     chosen.is_loose = is_gpu && !chosen.is_wide_a && chosen.rows == 1 && p->m >= p->n && reads_both_along_k(p) &&
                       p->k >= 8 * chosen.group && tsr_dtype_bytes(dtype) <= 4;
-    if (chosen.is_loose) chosen.deep = chosen.deep < LOOSE_READS ? chosen.deep : LOOSE_READS;
+    if (chosen.is_loose) loosen(device, p, &chosen);
   } else if (is_gpu && is_skinny(device, p, tsri_fragment_tile_choose(device, p, dtype, &chosen.units))) {
     chosen.method = SKINNY;
     chosen.group = skinny_group(p, dtype);
