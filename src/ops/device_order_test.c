@@ -289,6 +289,8 @@ static void sums_and_rows_agree(tsr_device *device) {
   check_scatter_rows(device, cpu, TSR_F32, 3, 5001, 5003);
   check_scatter_rows(device, cpu, TSR_I32, 3, 5001, 5003);
   check_scatter_rows(device, cpu, TSR_F32, 3, 40011, 24001);
+  check_scatter_rows(device, cpu, TSR_BF16, 1, 30011, 24001);
+  check_scatter_rows(device, cpu, TSR_F16, 1, 30011, 24001);
   check_scatter_rows(device, cpu, TSR_F16, 30, 300, 211);
   check_scatter_rows(device, cpu, TSR_BF16, 300, 17, 11);
   check_scatter_spread(device, cpu, 70, 1000);

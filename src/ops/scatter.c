@@ -120,7 +120,7 @@ static tsr_status run_few(const tsri_kernel_run *run, const tsri_scatter *s, con
                            TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("OP", s->combination)));
   tsri_scatter_pass_x(run, z, &call);
   tsri_call_word(&call, "x_inner", z->strides[0][2]);
-  tsri_scatter_pass_sources(run, z, &call);
+  tsri_scatter_pass_sources(run, z, run->dtype, &call);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   pass_columns(z, s->x->count, &call);
   return tsri_call_items(&call, s->x->count);
@@ -135,7 +135,7 @@ static tsr_status run_atomic(const tsri_kernel_run *run, const tsri_scatter *s, 
   tsri_call_init(
       &call, run->device, "op_scatter", "scatter_atomic",
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("OP", s->combination)));
-  tsri_scatter_pass_sources(run, z, &call);
+  tsri_scatter_pass_sources(run, z, run->dtype, &call);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   pass_columns(z, s->indices->count, &call);
   return tsri_call_items(&call, s->indices->count);

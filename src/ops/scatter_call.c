@@ -35,9 +35,10 @@ bool tsri_scatter_find_sizes(const tsri_scatter *s, tsri_scatter_sizes *out) {
          find_strides(s->source, s->axis, MANY_ONCE, out->strides[2]);
 }
 
-void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call) {
+void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsr_dtype dtype,
+                               tsri_call *call) {
   tsri_call_buffer(call, "indices", run->inputs[1], run->input_dtypes[1]);
-  tsri_call_buffer(call, "source", run->inputs[2], run->dtype);
+  tsri_call_buffer(call, "source", run->inputs[2], dtype);
   tsri_call_word(call, "n", z->n);
   tsri_call_word(call, "size", z->size);
   tsri_call_word(call, "i_at", run->layouts[1].offset);
@@ -46,6 +47,10 @@ void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_si
   tsri_call_word(call, "s_at", run->layouts[2].offset);
   tsri_call_word(call, "s_outer", z->strides[2][0]);
   tsri_call_word(call, "s_step", z->strides[2][1]);
+}
+
+int tsri_scatter_subgroup(const tsr_device *device, int group) {
+  return device->info.is_software ? 0 : tsri_call_subgroup(device, group);
 }
 
 void tsri_scatter_pass_x(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call) {
@@ -58,7 +63,7 @@ void tsri_scatter_pass_x(const tsri_kernel_run *run, const tsri_scatter_sizes *z
 tsr_status tsri_scatter_launch_ranges(const tsri_kernel_run *run, const tsri_scatter_sizes *z, int64_t ranges,
                                       int64_t per, tsri_call *call) {
   tsri_scatter_pass_x(run, z, call);
-  tsri_scatter_pass_sources(run, z, call);
+  tsri_scatter_pass_sources(run, z, run->dtype, call);
   tsri_call_buffer(call, "y", run->output, run->dtype);
   tsri_call_word(call, "rows", z->outer);
   tsri_call_word(call, "ranges", ranges);

@@ -14,8 +14,12 @@ typedef struct tsri_scatter_sizes {
 // Computes them. False: the kernels would need a copy of an input first, or cannot address it.
 bool tsri_scatter_find_sizes(const tsri_scatter *s, tsri_scatter_sizes *out);
 
-// Passes indices and source, their number, offsets and strides along the outer axis and the axis of the scatter.
-void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call);
+// Passes indices and source, their number, offsets and strides along the outer axis and the axis of the scatter. `dtype`: that of the source, or an integer of its size.
+void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsr_dtype dtype,
+                               tsri_call *call);
+
+// As tsri_call_subgroup, but 0 for drivers in software, which take long to compile kernels that use subgroups.
+int tsri_scatter_subgroup(const tsr_device *device, int group);
 
 // As tsri_scatter_pass_sources, for x.
 void tsri_scatter_pass_x(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call);

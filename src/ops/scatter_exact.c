@@ -75,13 +75,16 @@ static bool cut_halves(const tsr_device *device, const tsri_scatter_sizes *z, in
 static bool cut_bins(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { FEW_RANGES = 2 };
   int group = group_of(device, 2 * GROUP);
+  // scatter_binned has four words for each of its items beside the three for each target.
+  while (most >= LEAST_RANGE && 12 * most + 16 * group > (int64_t)device->limits.shared_bytes) most /= 2;
+  if (most < LEAST_RANGE) return false;
   int64_t range = range_for(z, most, BUSY), tile = (int64_t)group * EACH, tiles = (z->n + tile - 1) / tile;
   *out =
       (tsri_exact_cut){.range = range, .ranges = (z->size + range - 1) / range, .per = 1, .group = group, .each = EACH};
   out->is_binned = true;
   return out->ranges > FEW_RANGES && out->ranges <= MOST_BINS && 2 * z->outer * tiles * tile < TSRI_CALL_MAX_ELEMENTS &&
-         z->outer * tiles * (out->ranges + 1) < TSRI_CALL_MAX_ELEMENTS &&
-         4 * (MOST_BINS + 2 * (uint32_t)group) <= device->limits.shared_bytes;
+         z->outer * tiles * out->ranges < TSRI_CALL_MAX_ELEMENTS &&
+         4 * (MOST_BINS + (2 + EACH) * (uint32_t)group) <= device->limits.shared_bytes;
 }
 
 bool tsri_scatter_exact_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, tsri_exact_cut *out) {
@@ -119,44 +122,48 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter_size
   return tsri_scatter_launch_ranges(run, z, cut->ranges, cut->per, &call);
 }
 
-// The output of a binned scatter's first launch, which the second one reads.
+// How the elements of a binned scatter are laid out between its launches, and the buffers that hold them.
 typedef struct binned {
   int64_t tile, tiles;  // elements of a tile; tiles of a row
-  tsr_buffer *found, *starts;
+  int words;            // of an element: 1 if it has 16 bits
+  tsr_buffer *found, *lists;
 } binned;
 
 static tsr_status fill_bins(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut,
                             const binned *b) {
+  tsr_dtype bits = b->words == 1 ? TSR_U16 : TSR_U32;
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_scatter", "scatter_bins",
-      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANGE", cut->range),
-                TSRI_CONSTANT("BINS", MOST_BINS), TSRI_CONSTANT("EACH", cut->each),
-                TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, cut->group)), TSRI_CONSTANT("WG", cut->group)));
-  tsri_scatter_pass_sources(run, z, &call);
+      TSRI_WITH(TSRI_TYPE("S", bits), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("WORDS", b->words),
+                TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("BINS", MOST_BINS), TSRI_CONSTANT("EACH", cut->each),
+                TSRI_CONSTANT("SG", tsri_scatter_subgroup(run->device, cut->group)), TSRI_CONSTANT("WG", cut->group)));
+  tsri_scatter_pass_sources(run, z, bits, &call);
   tsri_call_buffer(&call, "found", b->found, TSR_U32);
-  tsri_call_buffer(&call, "starts", b->starts, TSR_U32);
+  tsri_call_buffer(&call, "lists", b->lists, TSR_U32);
   tsri_call_word(&call, "all_tiles", z->outer * b->tiles);
   tsri_call_word(&call, "tiles", b->tiles);
   tsri_call_word(&call, "bins", cut->ranges);
   return tsri_call_many_groups(&call, z->outer * b->tiles);
 }
 
-// A team has one to two items for each element of a tile that falls into one bin.
 static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut,
                            const binned *b) {
-  enum { TILES = 4 };  // tiles that a team reads at a time
-  int team = 8;
-  while (team < cut->group && team * cut->ranges < b->tile) team *= 2;
-  bool is_once = b->tiles <= TILES * (int64_t)(cut->group / team);
+  // Elements that an item keeps: those of a bin with an eighth more than the mean.
+  enum { MOST_HELD = 8 };
+  int64_t mean = z->n / cut->ranges, held = (mean + mean / 8 + cut->group - 1) / cut->group;
+  if (held < 1 || run->device->info.is_software) held = 1;  // drivers in software take long to compile large kernels
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_scatter", "scatter_binned",
-      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("ONCE", is_once),
-                TSRI_CONSTANT("TEAM", team), TSRI_CONSTANT("TILES", TILES), TSRI_CONSTANT("WG", cut->group)));
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("RANGE", cut->range),
+                TSRI_CONSTANT("MANY", b->tiles > cut->group), TSRI_CONSTANT("WORDS", b->words),
+                TSRI_CONSTANT("IS_HALF", run->dtype == TSR_F16),
+                TSRI_CONSTANT("HELD", held > MOST_HELD ? MOST_HELD : held),
+                TSRI_CONSTANT("SG", tsri_scatter_subgroup(run->device, cut->group)), TSRI_CONSTANT("WG", cut->group)));
   tsri_scatter_pass_x(run, z, &call);
   tsri_call_buffer(&call, "found", b->found, TSR_U32);
-  tsri_call_buffer(&call, "starts", b->starts, TSR_U32);
+  tsri_call_buffer(&call, "lists", b->lists, TSR_U32);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "rows", z->outer);
   tsri_call_word(&call, "bins", cut->ranges);
@@ -168,15 +175,15 @@ static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes 
 }
 
 static tsr_status run_binned(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut) {
-  binned b = {.tile = (int64_t)cut->group * cut->each};
+  binned b = {.tile = (int64_t)cut->group * cut->each, .words = run->dtype == TSR_F32 ? 2 : 1};
   b.tiles = (z->n + b.tile - 1) / b.tile;
   int64_t all = z->outer * b.tiles;
-  tsr_status status = tsri_call_scratch(run->device, 2 * all * b.tile, TSR_U32, &b.found);
-  if (status == TSR_OK) status = tsri_call_scratch(run->device, all * (cut->ranges + 1), TSR_U32, &b.starts);
+  tsr_status status = tsri_call_scratch(run->device, b.words * all * b.tile, TSR_U32, &b.found);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, all * cut->ranges, TSR_U32, &b.lists);
   if (status == TSR_OK) status = fill_bins(run, z, cut, &b);
   if (status == TSR_OK) status = add_bins(run, z, cut, &b);
   tsr_buffer_release(b.found);
-  tsr_buffer_release(b.starts);
+  tsr_buffer_release(b.lists);
   return status;
 }
 

@@ -26,7 +26,7 @@ static tsr_status sum_parts(const tsri_kernel_run *run, const tsri_scatter_sizes
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANGE", cut->range),
                 TSRI_CONSTANT("COPIES", cut->copies), TSRI_CONSTANT("ONCE", cut->length <= (int64_t)GROUP * EACH),
                 TSRI_CONSTANT("EACH", EACH), TSRI_CONSTANT("WG", GROUP)));
-  tsri_scatter_pass_sources(run, z, &call);
+  tsri_scatter_pass_sources(run, z, run->dtype, &call);
   tsri_call_buffer(&call, "words", words, TSR_U32);
   tsri_call_word(&call, "rows", z->outer);
   tsri_call_word(&call, "parts", cut->parts);
