@@ -38,11 +38,11 @@ function(tessera_embed_report out)
   set(${out} "${generated}" PARENT_SCOPE)
 endfunction()
 
-# The kernels for NVIDIA's Hopper GPUs (src/backends/cuda/*.cu) as C files in the build tree.
+# The kernels that are written in CUDA C++ (src/backends/cuda/*.cu) as C files in the build tree.
 function(tessera_embed_cuda out)
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake")
   set(all "")
-  foreach(name units halves heads)
+  foreach(name units halves heads join)
     set(text "${PROJECT_SOURCE_DIR}/src/backends/cuda/${name}.cu")
     set(generated "${PROJECT_BINARY_DIR}/generated/cuda_${name}.c")
     add_custom_command(OUTPUT "${generated}"

@@ -489,7 +489,7 @@ typedef struct tsri_solve_op {
 
 // JOIN: line i of `to` is line i of each part, one after the other, for each i below `lines`. The elements of a line are contiguous; strides are the distances between lines, in elements.
 // `to_stride` is larger than the lengths of all parts together if other operators write the rest of each line.
-enum { TSRI_JOIN_PARTS = 8 };
+enum { TSRI_JOIN_PARTS = 18 };  // with these a join is no larger than a product
 typedef struct tsri_join_part {
   int64_t length, stride;  // length: elements of a line; not 0
   tsri_place from;

@@ -198,6 +198,7 @@ static int list_places(const tsri_native_op *op, size_t out_at[TSRI_SINGLE_PLACE
   } while (0)
 #define AT(member) offsetof(tsri_native_op, is.member)
   if (op->kind == TSRI_NATIVE_JOIN) {
+    if (op->is.join.part_count >= TSRI_SINGLE_PLACES) return 0;
     for (int i = 0; i < op->is.join.part_count; i++) {
       out_at[i] = AT(join.parts) + (size_t)i * sizeof(tsri_join_part) + offsetof(tsri_join_part, from);
     }

@@ -13,12 +13,7 @@
 #include "graph/ways.h"
 #include "runtime/steps.h"
 
-enum {
-  TSRI_SINGLE_NODES = 8,
-  TSRI_SINGLE_WORDS = 128,
-  TSRI_SINGLE_INPUTS = 4,
-  TSRI_SINGLE_PLACES = TSRI_JOIN_PARTS + 1
-};
+enum { TSRI_SINGLE_NODES = 8, TSRI_SINGLE_WORDS = 128, TSRI_SINGLE_INPUTS = 4, TSRI_SINGLE_PLACES = 9 };
 
 // A pending node and the pending nodes before it. The words are all that its steps depend on, apart from the addresses of the
 // buffers that it reads.

@@ -68,6 +68,7 @@ typedef struct cuda_device {
   bool solver_has_failed;
   cuda_dnn *dnn;  // NULL until the first convolution that is large enough
   bool dnn_has_failed;
+  struct cuda_join *joins;   // NULL until the first join (join.h)
   struct cuda_heads *heads;  // NULL until the first attention that they take (heads.h)
 } cuda_device;
 

@@ -8,6 +8,7 @@
 #include "backends/cuda/cuda.h"
 #include "backends/cuda/dnn.h"
 #include "backends/cuda/heads.h"
+#include "backends/cuda/join.h"
 #include "core/alloc.h"
 #include "core/log.h"
 #include "core/native.h"
@@ -299,6 +300,7 @@ void tsri_cuda_device_close(tsri_device *device) {
   tsri_cuda_blas_close(gpu_device);
   tsri_cuda_dnn_close(gpu_device);
   tsri_cuda_heads_close(gpu_device);
+  tsri_cuda_join_close(gpu_device);
   if (gpu_device->context) {
     take_back_context(gpu_device);
     (void)gpu_device->cu->DevicePrimaryCtxRelease(gpu_device->id);

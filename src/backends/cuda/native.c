@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Native operators of CUDA: matrix products by cuBLASLt or kernels of our own (units.c, halves.c), convolutions and attention by cuDNN, attention of f32 by a kernel of our own (heads.c), for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
+// Native operators of CUDA: matrix products by cuBLASLt or kernels of our own (units.c, halves.c), convolutions and attention by cuDNN, attention of f32 by a kernel of our own (heads.c), joins of many arrays (join.c), for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
 //
 // cuBLASLt is column-major and our results are row-major, so it computes the transposed product with the operands
 // exchanged: for y = x w (x: m x k, w: k x n) it computes y' = w' x', which is n x m.
@@ -10,6 +10,7 @@
 #include "backends/cuda/dnn_attention.h"
 #include "backends/cuda/halves.h"
 #include "backends/cuda/heads.h"
+#include "backends/cuda/join.h"
 #include "backends/cuda/solver.h"
 #include "backends/cuda/units.h"
 
@@ -35,6 +36,7 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
     {.kind = TSRI_NATIVE_CONV_WEIGHT, .dtypes = NARROW},
     {.kind = TSRI_NATIVE_ATTENTION, .dtypes = NARROW},
     {.kind = TSRI_NATIVE_ATTENTION_GRADIENT, .dtypes = NARROW},
+    {.kind = TSRI_NATIVE_JOIN, .dtypes = UINT32_MAX},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -189,6 +191,7 @@ static bool is_attention(const tsri_native_op *op) {
 bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   cuda_device *gpu_device = cuda_device_of(device);
   cuda_attention attention;
+  if (op->kind == TSRI_NATIVE_JOIN) return tsri_cuda_join_takes(op);
   if (is_attention(op) && op->dtype == TSR_F32) return tsri_cuda_heads_take(gpu_device, op);
   if (is_attention(op)) {
     return gpu_device->allows_dnn && tsri_cuda_describe_attention(op, &attention) &&
@@ -249,6 +252,7 @@ tsr_status tsri_cuda_run_op(tsri_queue *queue, const tsri_native_op *op) {
   if (status != TSR_OK) return status;
   bool was_pushed = tsri_cuda_enter(gpu_queue->device);
   if (op->kind == TSRI_NATIVE_PRODUCT) status = run_product(gpu_queue, op);
+  else if (op->kind == TSRI_NATIVE_JOIN) status = tsri_cuda_join(gpu_queue, op);
   else if (is_attention(op)) status = attend(gpu_queue, op);
   else status = is_conv(op) ? convolve(gpu_queue, op) : tsri_cuda_solve(gpu_queue, op);
   tsri_cuda_leave(gpu_queue->device, was_pushed);

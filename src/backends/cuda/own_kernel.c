@@ -11,7 +11,7 @@ static cu_result load(const cuda_device *device, const cuda_own_text *text, cons
   cu_result code = device->cu->ModuleLoadData(&kernel->module, image);
   if (code != CU_SUCCESS) kernel->module = NULL;
   if (code == CU_SUCCESS) code = device->cu->ModuleGetFunction(&kernel->function, kernel->module, text->name);
-  if (code == CU_SUCCESS)
+  if (code == CU_SUCCESS && text->shared_bytes > 0)
     code = device->cu->FuncSetAttribute(kernel->function, CU_FUNCTION_MOST_SHARED_BYTES, (int)text->shared_bytes);
   return code;
 }

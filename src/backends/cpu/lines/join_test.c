@@ -94,7 +94,7 @@ TEST(one_to_most_parts_are_joined) {
   rig r = rig_open(2);
   for (int count = 1; count <= TSRI_JOIN_PARTS; count++) {
     check(&r, TSR_F32, packed(TSR_F32, 7, count, 1, 0));
-    check(&r, TSR_F32, packed(TSR_F32, 700, count, 5, 3));
+    check(&r, TSR_F32, packed(TSR_F32, 300, count, 5, 3));
     check(&r, TSR_U8, packed(TSR_U8, 3, count, 4000, 1));
   }
   rig_close(&r);
