@@ -11,7 +11,8 @@
 #include "support/test.h"
 
 static const char gpu_shapes[] =
-    "fused_bytes=16,fused_row=64,reduce_wide=1,reduce_unroll=2,row_parts=64,row_part_length=64,column_results=16,"
+    "fused_bytes=16,fused_row=64,reduce_wide=1,reduce_unroll=2,row_parts=64,row_part_length=64,row_round=24,column_"
+    "results=16,"
     "column_group=32,column_items=4096,column_part_length=8,row_held=16,row_group=128,row_wide=1,matmul_blocks=1,"
     "matmul_m=64,"
     "matmul_n=64,matmul_depth=8,matmul_item_m=8,matmul_item_n=8,matmul_small_m=32,matmul_small_n=32,matmul_small_depth="
