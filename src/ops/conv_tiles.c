@@ -66,29 +66,43 @@ static bool fits(const tsr_device *device, const conv_tile *tile, size_t element
 }
 
 // The largest tile that leaves enough tiles to keep the device busy, and whose rows are not mostly empty. With few columns, as the gradient by the weights of a first layer has, a narrow one.
+// Long sums have deeper strips, which read ahead further; for the largest tile these take too many registers.
 static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
+  enum { LONG_SUM = 256 };
   const tsri_tuning *tuning = tsri_tuning_of(device);
-  const int depth = TSRI_TUNED(tuning, conv_depth);
-  if (cut->columns <= NARROW) return (conv_tile){NARROW, NARROW, depth < NARROW ? 2 * depth : NARROW, 4, 4};
-  const conv_tile tiles[] = {
-      {128, 128, depth, 8, 8}, {64, 64, depth, 4, 4}, {32, 64, depth, 4, 4}, {16, 64, depth, 4, 4}};
+  const int depth = TSRI_TUNED(tuning, conv_depth), deep = 2 * depth;
+  if (cut->columns <= NARROW) return (conv_tile){NARROW, NARROW, depth < NARROW ? deep : NARROW, 4, 4};
+  const conv_tile tiles[] = {{128, 128, depth, 8, 8}, {64, 128, deep, 8, 8}, {64, 128, depth, 8, 8},
+                             {64, 64, depth, 4, 4},   {32, 64, deep, 8, 4},  {32, 64, depth, 4, 4},
+                             {16, 64, depth, 4, 4}};
   enum { TILES = sizeof tiles / sizeof tiles[0] };
   for (int i = 0; i < TILES - 1; i++) {
-    int64_t number = chunks_of(cut->rows, tiles[i].m) * chunks_of(cut->columns, tiles[i].n) * cut->phases * groups;
-    bool is_large = tiles[i].item_m > 4;
+    const conv_tile *t = &tiles[i];
+    int64_t number = chunks_of(cut->rows, t->m) * chunks_of(cut->columns, t->n) * cut->phases * groups;
+    bool is_large = t->item_m > 4;
     if (is_large && (number < TSRI_TUNED(tuning, matmul_tiles) || element > sizeof(float))) continue;
-    if (cut->rows * 4 >= tiles[i].m * 3 && fits(device, &tiles[i], element, 1)) return tiles[i];
+    if (t->depth > depth && cut->k < LONG_SUM) continue;
+    if (cut->rows * 4 >= t->m * 3 && fits(device, t, element, 1)) return *t;
   }
   return tiles[TILES - 1];
 }
 
 // Splits sums if there are too few tiles for the device, but not into parts of less than a few strips.
 static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
-  enum { FEW_STRIPS = 16, GROUPS_PER_TILE = 4, MANY = 2, MOST_PARTIAL = 1 << 24, MOST_Z = 65535 };
+  enum {
+    FEW_STRIPS = 16,
+    GROUPS = 4,
+    LARGE_GROUPS = 2,
+    LARGE_TILE = 128,
+    MANY = 2,
+    MOST_PARTIAL = 1 << 24,
+    MOST_Z = 65535
+  };
   const tsri_tuning *tuning = tsri_tuning_of(device);
   // Few results, as gradients by weights are, cost little to join: their sums are split further.
   int64_t finer = cut->count < FEW_RESULTS ? MANY : 1;
-  int64_t wanted = (int64_t)TSRI_TUNED(tuning, matmul_tiles) * GROUPS_PER_TILE * finer / (cut->tiles * groups);
+  int64_t busy = (int64_t)TSRI_TUNED(tuning, matmul_tiles) * (cut->tile.m == LARGE_TILE ? LARGE_GROUPS : GROUPS);
+  int64_t wanted = busy * finer / (cut->tiles * groups);
   int64_t most = cut->k * finer / (FEW_STRIPS * cut->tile.depth);
   if (most > MOST_PARTIAL / cut->count) most = MOST_PARTIAL / cut->count;
   if (most > MOST_Z / groups) most = MOST_Z / groups;
@@ -223,7 +237,8 @@ static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op,
                              tsr_buffer *partial) {
   enum { ITEMS = 64, LANES = 16, MANY_ITEMS = 256, MANY_LANES = 64 };
   bool is_few = cut->count < FEW_RESULTS && run->device->limits.max_group_size >= MANY_ITEMS;
-  int items = is_few ? MANY_ITEMS : ITEMS, lanes = is_few ? MANY_LANES : LANES;
+  int items = is_few ? MANY_ITEMS : ITEMS, most = is_few ? MANY_LANES : LANES, lanes = 1;
+  while (lanes < most && lanes < cut->splits) lanes *= 2;  // no more lanes than parts
   tsr_dtype sums = tsri_accumulator(run->dtype);
   tsri_call call;
   tsri_call_init_hooked(
