@@ -109,8 +109,19 @@ bool tsri_cuda_describe_conv(const cuda_device *device, const tsri_native_op *op
   return fits(out);
 }
 
+// Without TF32, cuDNN has direct convolutions in f32 that are faster than our tiles: forward, without groups, with channels before the axes. They have at least TILE channels by TILE positions
+// in a tile and, unlike ours, do not split sums, so that there must be a tile for each multiprocessor. With few channels of x cuDNN has another kernel, which is slower than ours.
+static bool exact_gains(const cuda_device *device, const cuda_conv *conv) {
+  enum { TILE = 32, LEAST_CHANNELS = 16 };
+  double results = (double)conv->images * conv->out_channels;
+  for (int i = 0; i < CUDA_CONV_AXES; i++) results *= conv->windows[i];
+  return conv->direction == CUDA_CONV_FORWARD && !conv->is_last && conv->groups == 1 &&
+         conv->channels >= LEAST_CHANNELS && conv->out_channels >= TILE &&
+         results >= (double)TILE * TILE * device->info.compute_units;
+}
+
 bool tsri_cuda_conv_gains(const cuda_device *device, const cuda_conv *conv) {
-  if (is_exact(device, conv->dtype)) return false;  // our own tiles are faster
+  if (is_exact(device, conv->dtype)) return exact_gains(device, conv);
   // cuDNN's depthwise convolutions over three axes take 37 us where ours take 24 (2 images of 32 x 8 x 28^2, f16, on an H200).
   return conv->axes < 3 || conv->groups == 1;
 }

@@ -10,9 +10,9 @@
 #include "backends/cuda/settle.h"
 #include "runtime/native_op.h"
 
-enum { CHANNELS = 8, SIDE = 6, KERNEL = 3, GROUPS = 1 };
+enum { CHANNELS = 16, SIDE = 6, KERNEL = 3, GROUPS = 1 };
 // Of the convolutions that conv_of describes.
-static int64_t image_count = 3, result_channels = 16;
+static int64_t image_count = 2, result_channels = 16;
 
 // A convolution and its operands; which of them is written depends on its kind.
 typedef struct trial {
@@ -272,10 +272,15 @@ static bool takes_f32(fixture f, int64_t stride, bool is_last, bool is_transpose
   return is_taken;
 }
 
-TEST(f32_is_convolved_if_it_may_be_rounded_to_tf32) {
+TEST(f32_without_tf32_is_convolved_without_matrix_units) {
   no_timing();
+  image_count = 4, result_channels = 32;
   fixture f = fixture_open();
-  CHECK(!takes_f32(f, 1, true, false));
+  CHECK(takes_f32(f, 1, false, false));
+  CHECK_EQ_INT(fixture_fake->last_proposal, 3);
+  CHECK(!takes_f32(f, 2, false, false));  // too few results for the fake's multiprocessors
+  CHECK(!takes_f32(f, 1, true, false));   // cuDNN's kernels have channels before the axes
+  CHECK(!takes_f32(f, 1, false, true));   // our tiles are faster
   fixture_close(&f);
   f = fixture_open_with(&(tsri_open_options){.tf32 = true, .timeout_ns = UINT64_MAX});
   CHECK(takes_f32(f, 2, true, true));
