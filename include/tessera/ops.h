@@ -989,9 +989,10 @@ TSR_API tsr_tensor *tsr_matrix_power(tsr_tensor *x, int64_t power);
 //
 // A complex tensor has a last axis of 2: real and imaginary part, side by side as in C's double complex. Axes are counted without it, so that those of x
 // and of its transform have the same numbers. Transforms go over the `axis_count` axes in `axes`; none (NULL, 0) means all. Any length is
-// possible: with prime factors up to 61 in as many passes as there are factors, others through a convolution, which takes up to
-// nine times the memory of x. Errors are a few roundings per pass. Integers and bool become f32; f16 and bf16 are computed in
-// f32. A NaN or an infinity makes the whole line NaN. (Why a last axis of 2: views, copies and element-wise operators accept such a tensor as it is, while a complex dtype
+// possible. With prime factors up to 13, a line of a few thousand elements is read and written once, and a longer one two or three times; with prime factors up to 61 once for
+// each factor; others go through a convolution, which takes up to nine times the memory of x. Each length has a kernel of its own, which is built when it is first used.
+// Errors are a few roundings per pass. Integers and bool become f32; f16 and bf16 are computed in f32. A NaN or an infinity makes every element of the line NaN or
+// infinite in at least one part. (Why a last axis of 2: views, copies and element-wise operators accept such a tensor as it is, while a complex dtype
 // would need a case of its own in every operator and backend.)
 //
 // Errors: TSR_ERR_SHAPE (the last axis is not 2), TSR_ERR_UNSUPPORTED (an axis of more than 2^27 elements).

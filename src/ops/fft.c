@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Fourier transforms by the kernels of kernels/op_fft.tk. A complex tensor has a last axis of 2, real and imaginary part.
 //
-// A length whose prime factors are at most MOST_RADIX is transformed in passes, one for each factor, with those of 2 taken by fours. Any other
-// length n becomes a convolution (Bluestein's): with w[t] = exp(-pi i t^2 / n), element k is w[k] times the sum over j of
-// x[j] w[j] * conj(w[k - j]), which is computed by transforms of a power of 2.
+// A length whose prime factors are at most 13 is transformed by work-groups that hold whole lines, or parts of long ones (fft_lines.h). One whose prime factors are at
+// most MOST_RADIX is transformed in passes over memory, one for each factor, with those of 2 taken by fours. Any other length n becomes a convolution (Bluestein's):
+// with w[t] = exp(-pi i t^2 / n), element k is w[k] times the sum over j of x[j] w[j] * conj(w[k - j]), which is computed by transforms of a power of 2.
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/axes.h"
 #include "ops/call.h"
+#include "ops/fft_lines.h"
 #include "ops/operators.h"
 #include "ops/wide.h"
 
@@ -16,17 +17,6 @@
 enum { MOST_RADIX = 61, MOST_PASSES = 32, MOST_LENGTH = 1 << 27 };
 
 // --- Transforms ------------------------------------------------------------------------------------------------------
-
-// Transforms of `n` complex numbers, `inner` apart, in a tensor [outer, n, inner] of them.
-typedef struct fft_lines {
-  tsr_device *device;
-  tsr_dtype dtype;
-  int64_t outer, n, inner;
-  double sign;   // of the exponent: -1, or 1 for the inverse
-  double scale;  // of the result
-} fft_lines;
-
-static int64_t count_of(const fft_lines *l) { return l->outer * l->n * l->inner; }
 
 // The factors of n, 4 first. Returns how many there are, at least one, or 0 if a prime factor is above MOST_RADIX.
 static int find_radices(int64_t n, int64_t radices[MOST_PASSES]) {
@@ -45,22 +35,8 @@ static int find_radices(int64_t n, int64_t radices[MOST_PASSES]) {
   return n == 1 ? count : 0;
 }
 
-// w[t] = exp(sign * 2 pi i t / n), or of t * t, for t below `count`.
-static tsr_status make_roots(const fft_lines *l, int64_t n, int64_t count, bool is_chirp, tsr_buffer **out_w) {
-  tsr_status status = tsri_call_scratch(l->device, 2 * count, l->dtype, out_w);
-  if (status != TSR_OK) return status;
-  tsri_call call;
-  tsri_call_init(&call, l->device, "op_fft", "fft_roots",
-                 TSRI_WITH(TSRI_TYPE("T", l->dtype), TSRI_CONSTANT("CHIRP", is_chirp)));
-  tsri_call_buffer(&call, "w", *out_w, l->dtype);
-  tsri_call_word(&call, "n", n);
-  tsri_call_word(&call, "count", count);
-  tsri_call_real(&call, "sign", l->sign);
-  return tsri_call_items(&call, count);
-}
-
 // What all kernels that read x and w and write y take.
-static void start_call(const fft_lines *l, const char *kernel, tsr_buffer *x, int64_t x_at, tsr_buffer *w,
+static void start_call(const tsri_fft_lines *l, const char *kernel, tsr_buffer *x, int64_t x_at, tsr_buffer *w,
                        tsr_buffer *y, int64_t items, tsri_call *call) {
   tsri_call_init(call, l->device, "op_fft", kernel, TSRI_WITH(TSRI_TYPE("T", l->dtype)));
   tsri_call_buffer(call, "x", x, l->dtype);
@@ -72,25 +48,22 @@ static void start_call(const fft_lines *l, const char *kernel, tsr_buffer *x, in
   tsri_call_word(call, "inner", l->inner);
 }
 
-static tsr_status run_pass(const fft_lines *l, int64_t done, int64_t radix, double scale, tsr_buffer *x, int64_t x_at,
-                           tsr_buffer *w, tsr_buffer *y) {
-  bool is_four = radix == 4;
-  int64_t items = is_four ? count_of(l) / 4 : count_of(l);
+static tsr_status run_pass(const tsri_fft_lines *l, int64_t done, int64_t radix, double scale, tsr_buffer *x,
+                           int64_t x_at, tsr_buffer *w, tsr_buffer *y) {
   tsri_call call;
-  start_call(l, is_four ? "fft_pass4" : "fft_pass", x, x_at, w, y, items, &call);
+  start_call(l, "fft_pass", x, x_at, w, y, tsri_fft_count(l), &call);
   tsri_call_word(&call, "done", done);
-  if (is_four) tsri_call_real(&call, "sign", l->sign);
-  else tsri_call_word(&call, "radix", radix);
+  tsri_call_word(&call, "radix", radix);
   tsri_call_real(&call, "scale", scale);
-  return tsri_call_items(&call, items);
+  return tsri_call_items(&call, tsri_fft_count(l));
 }
 
 // Transforms x, from element `x_at` on, into y. Passes write alternately to y and to other memory, the last one to y.
-static tsr_status run_passes(const fft_lines *l, const int64_t *radices, int count, tsr_buffer *x, int64_t x_at,
+static tsr_status run_passes(const tsri_fft_lines *l, const int64_t *radices, int count, tsr_buffer *x, int64_t x_at,
                              tsr_buffer *y) {
   tsr_buffer *w = NULL, *other = NULL, *from = x;
-  tsr_status status = make_roots(l, l->n, l->n, false, &w);
-  if (status == TSR_OK && count > 1) status = tsri_call_scratch(l->device, 2 * count_of(l), l->dtype, &other);
+  tsr_status status = tsri_fft_make_roots(l, l->sign, l->n, l->n, l->n, false, &w);
+  if (status == TSR_OK && count > 1) status = tsri_call_scratch(l->device, 2 * tsri_fft_count(l), l->dtype, &other);
   int64_t done = 1;
   for (int i = 0; i < count && status == TSR_OK; i++) {
     bool is_last = i == count - 1;
@@ -104,21 +77,28 @@ static tsr_status run_passes(const fft_lines *l, const int64_t *radices, int cou
   return status;
 }
 
+// Transforms x, from element `x_at` on, into y: lines of at most MOST_RADIX as largest prime factor of their length.
+static tsr_status run_factors(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+  if (tsri_fft_takes(l)) return tsri_fft_run_lines(l, x, x_at, y);
+  int64_t radices[MOST_PASSES];
+  int count = find_radices(l->n, radices);
+  return run_passes(l, radices, count, x, x_at, y);
+}
+
 // y = x * w * scale along the axis; x has x_n elements there, of which the first `from` count; y has l->n.
-static tsr_status run_times(const fft_lines *l, tsr_buffer *x, int64_t x_at, int64_t x_n, int64_t from, tsr_buffer *w,
-                            double scale, tsr_buffer *y) {
+static tsr_status run_times(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, int64_t x_n, int64_t from,
+                            tsr_buffer *w, double scale, tsr_buffer *y) {
   tsri_call call;
-  start_call(l, "fft_times", x, x_at, w, y, count_of(l), &call);
+  start_call(l, "fft_times", x, x_at, w, y, tsri_fft_count(l), &call);
   tsri_call_word(&call, "x_n", x_n);
   tsri_call_word(&call, "from", from);
   tsri_call_real(&call, "scale", scale);
-  return tsri_call_items(&call, count_of(l));
+  return tsri_call_items(&call, tsri_fft_count(l));
 }
 
 // Computes the transform (of `size` elements) of the sequence that x * w is convolved with.
-static tsr_status make_chirp(const fft_lines *wide, int64_t n, tsr_buffer *w, const int64_t *radices, int count,
-                             tsr_buffer **out_chirp) {
-  fft_lines one = *wide;
+static tsr_status make_chirp(const tsri_fft_lines *wide, int64_t n, tsr_buffer *w, tsr_buffer **out_chirp) {
+  tsri_fft_lines one = *wide;
   one.outer = one.inner = 1;
   tsr_buffer *c = NULL;
   tsr_status status = tsri_call_scratch(wide->device, 2 * wide->n, wide->dtype, &c);
@@ -132,42 +112,40 @@ static tsr_status make_chirp(const fft_lines *wide, int64_t n, tsr_buffer *w, co
     tsri_call_word(&call, "size", wide->n);
     status = tsri_call_items(&call, wide->n);
   }
-  if (status == TSR_OK) status = run_passes(&one, radices, count, c, 0, *out_chirp);
+  if (status == TSR_OK) status = run_factors(&one, c, 0, *out_chirp);
   tsr_buffer_release(c);
   return status;
 }
 
 // `a` and `b` have room for the lines of `wide`.
-static tsr_status convolve(const fft_lines *l, const fft_lines *wide, tsr_buffer *x, int64_t x_at, tsr_buffer *w,
-                           tsr_buffer *a, tsr_buffer *b, tsr_buffer *y) {
-  int64_t radices[MOST_PASSES];
-  int count = find_radices(wide->n, radices);
-  fft_lines back = *wide;
+static tsr_status convolve(const tsri_fft_lines *l, const tsri_fft_lines *wide, tsr_buffer *x, int64_t x_at,
+                           tsr_buffer *w, tsr_buffer *a, tsr_buffer *b, tsr_buffer *y) {
+  tsri_fft_lines back = *wide;
   back.sign = -wide->sign;
   back.scale = 1 / (double)wide->n;
   tsr_buffer *chirp = NULL;
-  tsr_status status = make_chirp(wide, l->n, w, radices, count, &chirp);
+  tsr_status status = make_chirp(wide, l->n, w, &chirp);
   if (status == TSR_OK) status = run_times(wide, x, x_at, l->n, l->n, w, 1, a);
-  if (status == TSR_OK) status = run_passes(wide, radices, count, a, 0, b);
+  if (status == TSR_OK) status = run_factors(wide, a, 0, b);
   if (status == TSR_OK) status = run_times(wide, b, 0, wide->n, wide->n, chirp, 1, a);
-  if (status == TSR_OK) status = run_passes(&back, radices, count, a, 0, b);
+  if (status == TSR_OK) status = run_factors(&back, a, 0, b);
   if (status == TSR_OK) status = run_times(l, b, 0, wide->n, l->n, w, l->scale, y);
   tsr_buffer_release(chirp);
   return status;
 }
 
-static tsr_status run_convolution(const fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
-  fft_lines wide = *l;
+static tsr_status run_convolution(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+  tsri_fft_lines wide = *l;
   wide.scale = 1;
   for (wide.n = 1; wide.n < 2 * l->n - 1;) wide.n *= 2;
-  int64_t room = 2 * count_of(&wide);
+  int64_t room = 2 * tsri_fft_count(&wide);
   if (room > TSRI_CALL_MAX_ELEMENTS) {
     return TSRI_FAIL(
         TSR_ERR_UNSUPPORTED, "fft: %lld lines of %lld elements take room for %lld numbers, %lld are the most",
         (long long)(l->outer * l->inner), (long long)l->n, (long long)room, (long long)TSRI_CALL_MAX_ELEMENTS);
   }
   tsr_buffer *w = NULL, *a = NULL, *b = NULL;
-  tsr_status status = make_roots(l, 2 * l->n, l->n, true, &w);
+  tsr_status status = tsri_fft_make_roots(l, l->sign, 2 * l->n, l->n, l->n, true, &w);
   if (status == TSR_OK) status = tsri_call_scratch(l->device, room, l->dtype, &a);
   if (status == TSR_OK) status = tsri_call_scratch(l->device, room, l->dtype, &b);
   if (status == TSR_OK) status = convolve(l, &wide, x, x_at, w, a, b, y);
@@ -184,7 +162,8 @@ tsr_status tsri_run_fft(const tsri_kernel_run *run) {
   int axis = (int)given->axis;
   tsr_status status = tsri_call_check(run->node->op->name, layout);
   if (status != TSR_OK || layout->count == 0) return status;
-  fft_lines l = {.device = run->device, .dtype = run->dtype, .n = layout->shape.dims[axis], .inner = 1, .outer = 1};
+  tsri_fft_lines l = {
+      .device = run->device, .dtype = run->dtype, .n = layout->shape.dims[axis], .inner = 1, .outer = 1};
   for (int i = 0; i < axis; i++) l.outer *= layout->shape.dims[i];
   for (int i = axis + 1; i < layout->shape.rank - 1; i++) l.inner *= layout->shape.dims[i];
   l.sign = given->is_inverse ? 1 : -1;
@@ -194,9 +173,8 @@ tsr_status tsri_run_fft(const tsri_kernel_run *run) {
                      (long long)l.n, MOST_LENGTH);
   }
   int64_t radices[MOST_PASSES];
-  int count = find_radices(l.n, radices);
-  if (count == 0) return run_convolution(&l, run->inputs[0], layout->offset, run->output);
-  return run_passes(&l, radices, count, run->inputs[0], layout->offset, run->output);
+  if (find_radices(l.n, radices) == 0) return run_convolution(&l, run->inputs[0], layout->offset, run->output);
+  return run_factors(&l, run->inputs[0], layout->offset, run->output);
 }
 
 // --- Operators -------------------------------------------------------------------------------------------------------

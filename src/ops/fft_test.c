@@ -82,6 +82,74 @@ TEST(fft_counts_axes_without_the_one_of_the_parts) {
   finish();
 }
 
+// Element k of line (o, i) of x, which is [outer, n, inner] complex numbers, by the definition.
+static void sum_directly(const double *x, int64_t n, int64_t inner, int64_t o, int64_t i, int64_t k, double out[2]) {
+  out[0] = out[1] = 0;
+  for (int64_t j = 0; j < n; j++) {
+    double turn = 2 * acos(-1.0) * (double)(j * k % n) / (double)n, c = cos(turn), s = sin(turn);
+    const double *at = &x[2 * ((o * n + j) * inner + i)];
+    out[0] += at[0] * c + at[1] * s;
+    out[1] += at[1] * c - at[0] * s;
+  }
+}
+
+// Compares some elements of the transform of [outer, n, inner] numbers along the axis of n with their sums.
+static void check_by_sums(tsr_dtype dtype, int64_t outer, int64_t n, int64_t inner, double bound) {
+  size_t count = (size_t)(2 * outer * n * inner);
+  double *x = malloc(count * sizeof *x), *y = malloc(count * sizeof *y);
+  CHECK(x && y);
+  tsr_tensor *given = tsr_randn(dev, dtype, TSR_SHAPE(outer, n, inner, 2), (uint64_t)n);
+  CHECK_OK(tsr_read(tsr_cast(given, TSR_F64), x, count * sizeof *x));
+  CHECK_OK(tsr_read(tsr_cast(tsr_fft(given, TSR_AXES(1)), TSR_F64), y, count * sizeof *y));
+  for (int64_t t = 0; t < 7; t++) {
+    int64_t o = t % outer, i = t * 5 % inner, k = t * (n / 3 + 1) % n;
+    double expected[2];
+    sum_directly(x, n, inner, o, i, k, expected);
+    const double *got = &y[2 * ((o * n + k) * inner + i)];
+    CHECK_NEAR(got[0], expected[0], bound * sqrt((double)n));
+    CHECK_NEAR(got[1], expected[1], bound * sqrt((double)n));
+  }
+  free(x);
+  free(y);
+}
+
+// Lines that a work-group holds, of all radices and numbers of stages, next to each other and across.
+TEST(fft_of_held_lines_is_the_sum) {
+  static const int64_t held[] = {5,   8,   9,   11,  13,  14,  15,  27,   32,   48,   77,   100,  125,  143, 169,
+                                 243, 256, 343, 486, 512, 625, 729, 1000, 1001, 1536, 2048, 2197, 2401, 3125};
+  begin();
+  for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
+    check_by_sums(TSR_F32, 3, held[i], 1, 3e-6);
+    check_by_sums(i % 2 ? TSR_F64 : TSR_F32, 2, held[i], 5, i % 2 ? 1e-12 : 3e-6);
+  }
+  finish();
+}
+
+// rfft gives the first half of fft, and irfft undoes it, whatever the radices.
+TEST(rfft_of_held_lines_is_the_half_of_fft) {
+  static const int64_t held[] = {4, 6, 9, 14, 32, 66, 75, 128, 1001, 1536, 4096, 20000};
+  begin();
+  for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
+    int64_t n = held[i], inner = i % 3 == 1 ? 3 : 1;
+    tsr_tensor *x = tsr_randn(dev, TSR_F64, TSR_SHAPE(2, n, inner), i), *half = tsr_rfft(x, TSR_AXES(1));
+    tsr_tensor *zero = tsr_zeros(dev, TSR_F64, TSR_SHAPE(2, n, inner));
+    tsr_tensor *whole = tsr_fft(tsr_stack((tsr_tensor *[]){x, zero}, 2, 3), TSR_AXES(1));
+    CHECK(largest(tsr_sub(half, tsr_slice(whole, 1, 0, n / 2 + 1, 1))) < 1e-13 * (double)n);
+    CHECK(largest(tsr_sub(tsr_irfft(half, n, TSR_AXES(1)), x)) < 1e-13);
+  }
+  finish();
+}
+
+// Lines that are transformed in two parts, or three.
+TEST(fft_of_long_lines_is_the_sum) {
+  begin();
+  check_by_sums(TSR_F32, 2, 8192, 2, 3e-6);
+  check_by_sums(TSR_F64, 1, 24576, 1, 1e-12);
+  check_by_sums(TSR_F32, 1, 30030, 3, 3e-6);
+  check_by_sums(TSR_F32, 1, 1 << 17, 1, 3e-6);
+  finish();
+}
+
 // The error stays within a few roundings per pass.
 TEST(fft_of_many_elements_is_accurate) {
   begin();

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "ops/fft_plan.h"
+
+#include <math.h>
+
+// ROW_GROUP: items of a work-group that takes several lines. LARGEST_GROUP: of any. ACROSS_BYTES: of neighbouring lines that are read together. LEAST_BYTES: the same
+// where lines are long.
+enum {
+  MOST_RADIX = 16,
+  MOST_HELD = 32,
+  FEW_HELD = 18,
+  ROW_GROUP = 128,
+  LARGEST_GROUP = 512,
+  ACROSS_BYTES = 128,
+  LEAST_BYTES = 32
+};
+
+// --- Radices ---------------------------------------------------------------------------------------------------------
+
+// Radices up to 4 of a line of up to 31, and up to 8 below 128: several items then read neighbouring elements of it.
+static int most_radix(int64_t n) { return n < 32 ? 4 : n < 128 ? 8 : MOST_RADIX; }
+
+static bool is_radix(int r, int64_t n) { return r <= most_radix(n) || r == 5 || r == 7 || r == 11 || r == 13; }
+
+// Complex numbers that each of `team` items holds, at most.
+static int64_t held_by(const tsri_fft_plan *p, int64_t team) {
+  int64_t held = 0;
+  for (int i = 0; i < p->stages; i++) {
+    int64_t butterflies = p->n / p->radices[i], each = (butterflies + team - 1) / team * p->radices[i];
+    if (each > held) held = each;
+  }
+  return held;
+}
+
+// Chooses the items per line, at most `limit`, so that an item has a whole number of butterflies of some radix, and the fewest registers of all items together are
+// used; items that hold more than FEW_HELD numbers leave a GPU too few items, which counts as many registers again. Returns how many.
+static int64_t choose_team(tsri_fft_plan *p, int64_t limit) {
+  int64_t best = INT64_MAX;
+  for (int i = 0; i < p->stages; i++) {
+    for (int64_t each = p->radices[i]; each <= MOST_HELD; each += p->radices[i]) {
+      int64_t team = (p->n + each - 1) / each, held = held_by(p, team), cost = held * team * (held > FEW_HELD ? 2 : 1);
+      if (team > limit || held > MOST_HELD || cost >= best) continue;
+      best = cost;
+      p->team = (int)team;
+      p->held = (int)held;
+    }
+  }
+  return best;
+}
+
+// The ways to write n as a product of radices, each not above the one before: `best` becomes the cheapest one.
+typedef struct radix_search {
+  tsri_fft_plan trial, best;
+  int64_t limit, cost;
+} radix_search;
+
+static void search(radix_search *s, int64_t rest, int left, int largest) {
+  if (left == 0) {
+    int64_t cost = rest == 1 ? choose_team(&s->trial, s->limit) : INT64_MAX;
+    if (cost >= s->cost) return;
+    s->cost = cost;
+    s->best = s->trial;
+    return;
+  }
+  for (int r = 2; r <= largest; r++) {
+    int64_t most = r;
+    for (int i = 1; i < left; i++) most *= r;
+    if (most < rest || rest % r != 0 || !is_radix(r, s->trial.n)) continue;
+    s->trial.radices[s->trial.stages - left] = r;
+    search(s, rest / r, left - 1, r);
+  }
+}
+
+static bool find_radices(int64_t n, int64_t limit, tsri_fft_plan *out_plan) {
+  radix_search s = {.limit = limit, .cost = INT64_MAX};
+  for (int stages = 1; stages <= TSRI_FFT_STAGES && s.cost == INT64_MAX; stages++) {
+    s.trial = (tsri_fft_plan){.n = n, .radices = {1, 1, 1, 1, 1}, .stages = stages};
+    search(&s, n, stages, MOST_RADIX);
+  }
+  *out_plan = s.best;
+  return s.cost < INT64_MAX;
+}
+
+// --- Lines per work-group --------------------------------------------------------------------------------------------
+
+// Elements of shared memory per line and part, as in the kernel: one in 33 is padding, and their number is odd, which spreads what items access together over the banks.
+static int64_t pitch_of(int64_t n) { return (n + n / 32) | 1; }
+
+// Of so many lines, one part of their numbers each, and of the roots of 1: 64, and each 64-th one.
+static uint64_t shared_bytes(const tsri_fft_plan *p, int size, int lines) {
+  return (uint64_t)(lines * pitch_of(p->n) + 2 * (65 + p->n / 64)) * (uint64_t)size;
+}
+
+static int64_t most_items(const tsr_device *device) {
+  return device->limits.max_group_size < LARGEST_GROUP ? device->limits.max_group_size : LARGEST_GROUP;
+}
+
+static bool fits(const tsr_device *device, const tsri_fft_plan *p, int size, int lines) {
+  return (int64_t)p->team * lines <= most_items(device) && shared_bytes(p, size, lines) <= device->limits.shared_bytes;
+}
+
+bool tsri_fft_plan_init(const tsr_device *device, tsr_dtype dtype, int64_t n, bool is_across, tsri_fft_plan *out_plan) {
+  int size = (int)tsr_dtype_bytes(dtype), least = is_across ? LEAST_BYTES / (2 * size) : 1;
+  if (n < 2 || n > MOST_HELD * LARGEST_GROUP || !find_radices(n, most_items(device) / least, out_plan)) return false;
+  tsri_fft_plan *p = out_plan;
+  int wanted = p->team < ROW_GROUP ? ROW_GROUP / p->team : 1;
+  if (is_across) wanted = ACROSS_BYTES / (2 * size);
+  p->lines = wanted;
+  while (p->lines > least && !fits(device, p, size, p->lines)) p->lines /= 2;
+  return p->lines >= least && fits(device, p, size, p->lines);
+}
+
+bool tsri_fft_plan_split(const tsr_device *device, tsr_dtype dtype, int64_t n, tsri_fft_plan *out_plan) {
+  for (uint32_t d = (uint32_t)sqrt((double)n); d > 1; d--) {
+    if ((uint32_t)n % d == 0 && tsri_fft_plan_init(device, dtype, d, true, out_plan)) return true;
+  }
+  return false;
+}
