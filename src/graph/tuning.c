@@ -98,11 +98,12 @@ static const struct {
     // 59 and 101, i64 181 and 226; but 4097 x 4099 f32 60 and 55 (bf16 57 and 103). On Vulkan tiles of 32 and 64 take 68.
     // Rows of 16 bits and odd length in pairs: rms_norm of 20,000 rows of 4,097 bf16 takes 196 us, one by one 459; of 1,023 97 and 206, of 257 94 and 151; of 77
     // 259 and 251, of 41 298 and 249. One by one Vulkan takes 132 for 165, CUDA 127 for 167 and OpenCL 124 for 143.
-    // The first 50 of 1000 x 50257 take 292 us with groups of 1,024, 432 with 512 and 753 with 256.
+    // The first 50 of 1000 x 50257 take 120 us with groups of 256 that read 16 elements at a time, 136 with 8, also if the next 8 are read before these are used, 167 with groups
+    // of 1,024. On Vulkan 130 and 106, and 90 with the next 8.
     {"wgsl",
      "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,scan_items=8,scan_once=12,radix_items=8,"
      "copy_tile=32,"
-     "reduce_wide=2,channel_reads=4,row_pairs=128,select_group=1024"},
+     "reduce_wide=2,channel_reads=4,row_pairs=128,select_group=1024,select_reads=16,select_ahead=0"},
     // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,
     // and in other dialects, it is no faster. A matrix of 117 MB that is read past the first-level cache takes 29.4 us for 30.2; one of 34 MB,
     // which the second-level cache (50 MB) holds, 11.1 for 8.3. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels

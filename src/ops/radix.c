@@ -259,14 +259,23 @@ typedef struct first_shape {
   int group, most, list, sample;
 } first_shape;
 
-// Reads a sample if few enough elements will be within its bound: of `length` elements about `keep` times the share that is read. A list has room for
-// three times as many.
+// Reads a sample if the list has room for those that will be within its bound. Of `length` elements that is about `keep` times the share that is read, and more if
+// an item's first key hides others within the bound. The bound is the `keep`th of the sample, so that their number varies by its share of 1 / sqrt(keep): a list has room for
+// five times that. A row that has still more is read again.
 static void shape_sample(const tsri_sort *s, int64_t length, first_shape *shape) {
-  enum { SAMPLE = 4096, SHORTEST_LIST = 1024 };
-  int64_t within = s->keep * length / SAMPLE;
-  if (length < 2 * SAMPLE || s->keep > shape->group / 4 || within * 2 > shape->list) return;
-  shape->sample = SAMPLE / shape->group;
-  while (shape->list > SHORTEST_LIST && within * 3 <= shape->list / 2) shape->list /= 2;
+  enum { SAMPLE = 4096, SHORTEST_LIST = 1024, STEP = 256 };
+  int group = tsri_call_tuning(s->device)->sample_group;
+  if (s->keep > group / 4) group = shape->group;
+  if (length < 2 * SAMPLE || s->keep > group / 4) return;
+  int64_t within = s->keep * length / SAMPLE, root = 1;
+  within += within * s->keep / (2 * group);
+  while ((root + 1) * (root + 1) <= s->keep) root++;
+  int64_t list = (within + 5 * within / root + STEP - 1) / STEP * STEP;
+  if (list < SHORTEST_LIST) list = SHORTEST_LIST;
+  if (list > shape->list) return;
+  shape->group = group;
+  shape->sample = SAMPLE / group;
+  shape->list = (int)list;
 }
 
 static first_shape shape_first(const tsri_sort *s, int64_t length) {
@@ -295,6 +304,7 @@ static tsr_status choose_first(const tsri_sort *s, const key_form *form, const c
       TSRI_WITH(KEY_ARGS(s, form), TSRI_CONSTANT("INDEXED", from->order != NULL), TSRI_CONSTANT("MOST", shape.most),
                 TSRI_CONSTANT("LIST", shape.list), TSRI_CONSTANT("SAMPLE", shape.sample),
                 TSRI_CONSTANT("READS", tsri_call_tuning(s->device)->select_reads),
+                TSRI_CONSTANT("AHEAD", tsri_call_tuning(s->device)->select_ahead),
                 TSRI_CONSTANT("SG", tsri_call_subgroup(s->device, shape.group)), TSRI_CONSTANT("WG", shape.group)));
   tsri_call_buffer(&call, "x", from->values, form->carrier);
   bind(&call, "from", from->order, from->values, TSR_I32);
