@@ -11,6 +11,7 @@ foreach(kernel ${kernels})
   file(READ "${kernel}" hex HEX)
   if(STRIPS) # removes comments, assertions (builds for other systems check these), indentation and spaces around signs; line numbers stay the same
     file(READ "${kernel}" text)
+    string(REGEX REPLACE "\n// Web pages do without the rest of this file.*" "\n" text "${text}")
     string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
     string(REGEX REPLACE "static_assert\\([^;\n]*(\n?)[^;\n]*;" "\\1" text "${text}")
     string(REGEX REPLACE "\n +" "\n" text "${text}")

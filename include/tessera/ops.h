@@ -846,8 +846,9 @@ TSR_API tsr_tensor *tsr_quantize(tsr_tensor *x, tsr_quant_format format);
 // Errors: TSR_ERR_SHAPE (the last axis is no whole number of blocks), TSR_ERR_DTYPE (x is not u8, dtype is no float).
 TSR_API tsr_tensor *tsr_dequantize(tsr_tensor *x, tsr_quant_format format, tsr_dtype dtype);
 
-// x * w^T for x of […, k] and n rows of k quantised weights, [n, bytes]; the result is […, n]. With one row of x this is a matrix-vector product. Weights are decoded
-// to f32 inside the kernel, and never stored in decoded form. Sums are f32, or f64 for an x of f64.
+// x * w^T for x of […, k] and n rows of k quantised weights, [n, bytes]; the result is […, n]. With one row of x this is a matrix-vector product. Weights count as
+// f32, and sums are f32, or f64 for an x of f64. Weights are decoded inside the kernel, except on a GPU for 21 rows of x or more, unless it multiplies them by matrix units for the dtype of x: those are
+// multiplied by a copy of the weights in f32, of at most 256 MiB at a time, which is released when the product has run. With matrix units, an infinite element of x may give NaN.
 //
 // Errors: TSR_ERR_SHAPE (w has not 2 axes, or rows of another length than x), TSR_ERR_DTYPE (w is not u8).
 TSR_API tsr_tensor *tsr_matmul_quantized(tsr_tensor *x, tsr_tensor *w, tsr_quant_format format);

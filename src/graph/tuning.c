@@ -87,9 +87,11 @@ static const struct {
     // Vulkan on an H200: 4096^3 in f32 takes 3.3 to 3.5 ms with tiles of 64 rows, and 3.7 with 128 (3.9 if strips are read without conditions, too); running
     // sums of 10,000 rows of 10,000 take 216 us with 8 elements for each item, and 229 with 16; sorts of 2 * 10^7 989 with 8 and 1182 with 16.
     // A sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads, and 32.2 element by element; on CUDA 29.4 and 26.9. var over axis 0 of 20000 x 5000 takes
-    // 114 us with four reads of channels ahead and 122 with two; on CUDA 125 and 105, by the registers that they take.
+    // 114 us with four reads of channels ahead and 122 with two; on CUDA 125 and 105, by the registers that they take. 8 rows of f16 by 4096 x 4096 weights of q8_0 took
+    // 150 us by matrix units and 54 without; 64 rows 119, in bf16 88, and 115 with a decoded copy; 512 rows 441 and 582.
     {"spirv",
-     "matmul_m=64,matmul_inside=0,scan_items=8,scan_once=12,radix_items=8,radix_teams=2,product_alignment=16,"
+     "matmul_m=64,matmul_inside=0,quant_units=33,scan_items=8,scan_once=12,radix_items=8,radix_teams=2,product_"
+     "alignment=16,"
      "reduce_wide=2,channel_reads=4"},
     // WebGPU: 4096^3 in f32 took 5.0 ms with 4 steps, 4.0 with 8, 3.85 with tiles of 64 rows, too, and 3.45 with conditions; 4097^3 3.9 without them and
     // 5.0 with them. q8_0 takes 46.5 us without a row of x in registers, and 53.9 with it. Elements of 16 bits are read as words of two if lines begin at
@@ -101,7 +103,8 @@ static const struct {
     // The first 50 of 1000 x 50257 take 120 us with groups of 256 that read 16 elements at a time, 136 with 8, also if the next 8 are read before these are used, 167 with groups
     // of 1,024. On Vulkan 130 and 106, and 90 with the next 8.
     {"wgsl",
-     "matmul_m=64,matmul_inside=2,quant_rows=0,product_alignment=16,scan_items=8,scan_once=12,radix_items=8,"
+     "matmul_m=64,matmul_inside=2,quant_rows=0,quant_units=33,product_alignment=16,scan_items=8,scan_once=12,radix_"
+     "items=8,"
      "copy_tile=32,"
      "reduce_wide=2,channel_reads=4,row_pairs=128,select_group=1024,select_reads=16,select_ahead=0"},
     // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,

@@ -684,6 +684,15 @@ static tsr_tensor *product_of(tsr_tensor *a, tsr_tensor *b) {
   return record(TSRI_BODY(matmul), dtype, shape, (tsr_tensor *[]){a, b}, 2, (tsri_product_attributes){.alpha = 1});
 }
 
+tsr_tensor *tsri_product_in(tsr_dtype dtype, tsr_tensor *a, tsr_tensor *b) {
+  tsr_shape shape;
+  tsr_status status = tsri_tensor_check("matmul", a);
+  if (status == TSR_OK) status = tsri_tensor_check("matmul", b);
+  if (status == TSR_OK) status = product_shape("matmul", a->layout.shape, b->layout.shape, &shape);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  return record(TSRI_BODY(matmul), dtype, shape, (tsr_tensor *[]){a, b}, 2, (tsri_product_attributes){.alpha = 1});
+}
+
 tsr_tensor *tsr_matmul(tsr_tensor *a, tsr_tensor *b) {
   tsr_status status = check_pair("matmul", a, b);
   char left[TSR_SHAPE_TEXT_BYTES], right[TSR_SHAPE_TEXT_BYTES];

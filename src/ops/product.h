@@ -14,6 +14,9 @@ bool tsri_product_describe(tsr_dtype dtype, tsr_shape shape, const tsri_layout *
 // As tsri_product_describe, for a node of matmul or gemm.
 bool tsri_product_of(const tsri_node *node, tsri_native_op *out_op);
 
+// Records the product of two tensors of rank 2 or more in `dtype`, which autocast does not change.
+tsr_tensor *tsri_product_in(tsr_dtype dtype, tsr_tensor *a, tsr_tensor *b);
+
 // Turns a product of i8 into one of the same matrices that accumulates in i32, which devices have, with both matrices
 // contiguous along k. `*out_copies` tells which matrices must be copied for that (bit 0: a, bit 1: b). False if devices
 // do not support its sizes, or it is scaled.

@@ -125,6 +125,7 @@ tsr_status tsri_run_dequantize(const tsri_kernel_run *run) {
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "units", result.count / 8);
   tsri_call_word(&call, "w_at", bytes->offset / 2);
+  tsri_call_word(&call, "exponent", TSRI_QUANT_EXPONENT);
   return tsri_call_items(&call, result.count / 8);
 }
 

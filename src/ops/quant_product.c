@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with quantised weights, by the kernels of kernels/op_quant.tk: weights are decoded where they are used.
+// Products with quantised weights, by the kernels of kernels/op_quant.tk: weights are decoded where they are used. Those of many rows have a decoded
+// copy (quant_expand.c).
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
@@ -8,13 +9,13 @@
 #include "ops/promote.h"
 #include "ops/quant.h"
 #include "ops/quant_row.h"
+#include "ops/quant_units.h"
 
 #include <tessera/ops.h>
 
-// From so many rows of x on, a work-group computes a tile of the result and shares decoded weights; below, it computes
-// up to FEW_ROWS rows of x by one or two rows of weights, whose blocks its items share. On an H200, 4 rows by 14336 x 4096
-// weights of q4_0 take 53 us, and a tile of 64 rows 420 us.
-enum { TILE_ROWS = 32, SMALL_SIDE = 64, LARGE_SIDE = 128, FEW_ROWS = 4 };
+// A work-group computes up to FEW_ROWS rows of x by one or two rows of weights, whose blocks its items share. Many rows do
+// not come here (quant_expand.c).
+enum { FEW_ROWS = 4, LARGE_SIDE = 128 };
 
 typedef struct product {
   const tsri_quant_format *format;
@@ -36,23 +37,27 @@ static product product_of(const tsri_kernel_run *run) {
   return p;
 }
 
-// The product as the CPU's own one: it reads x and the weights as the kernels do.
-bool tsri_describe_quant_product(const tsri_node *node, tsri_native_op *out_op) {
+// It reads x and the weights as the kernels do.
+bool tsri_quant_describe(tsr_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t format, tsri_native_op *out_op) {
   enum { PIECE = 32 };  // what native products decode at a time
-  const tsri_layout *x = &node->inputs[0].layout, *w = &node->inputs[1].layout;
-  int64_t k = x->shape.dims[x->shape.rank - 1], n = w->shape.dims[0], format = TSRI_GIVEN(node, quant)->format;
-  if (node->count == 0 || k == 0 || k % PIECE != 0) return false;
-  int64_t m = node->count / n;
-  *out_op = (tsri_native_op){.kind = TSRI_NATIVE_PRODUCT,
-                             .dtype = node->inputs[0].dtype,
-                             .result = node->dtype,
-                             .parts = TSRI_PRODUCT_QUANTISED};
+  if (m == 0 || n == 0 || k == 0 || k % PIECE != 0) return false;
+  *out_op =
+      (tsri_native_op){.kind = TSRI_NATIVE_PRODUCT, .dtype = dtype, .result = dtype, .parts = TSRI_PRODUCT_QUANTISED};
   tsri_product_op *p = &out_op->is.product;
   *p = (tsri_product_op){.m = m, .n = n, .k = k, .alpha = 1, .b_format = (int)format};
-  p->a.at.offset = (size_t)x->offset * tsr_dtype_bytes(out_op->dtype);
   p->a.row = m > 1 ? k : 0;
   p->a.column = k > 1 ? 1 : 0;
-  p->b.at.offset = (size_t)w->offset;
+  return true;
+}
+
+bool tsri_describe_quant_product(const tsri_node *node, tsri_native_op *out_op) {
+  const tsri_layout *x = &node->inputs[0].layout, *w = &node->inputs[1].layout;
+  int64_t k = x->shape.dims[x->shape.rank - 1], n = w->shape.dims[0];
+  if (node->count == 0 || node->inputs[0].dtype != node->dtype ||
+      !tsri_quant_describe(node->dtype, node->count / n, n, k, TSRI_GIVEN(node, quant)->format, out_op))
+    return false;
+  out_op->is.product.a.at.offset = (size_t)x->offset * tsr_dtype_bytes(out_op->dtype);
+  out_op->is.product.b.at.offset = (size_t)w->offset;
   return true;
 }
 
@@ -81,30 +86,20 @@ static void start(const tsri_kernel_run *run, const product *p, const char *kern
   tsri_call_word(call, "k", p->k);
   tsri_call_word(call, "w_at", run->layouts[1].offset / 2);
   tsri_call_word(call, "x_at", run->layouts[0].offset);
-}
-
-static int64_t tiles_of(const product *p, int64_t side) {
-  return (p->m + side - 1) / side * ((p->n + side - 1) / side);
+  tsri_call_word(call, "exponent", TSRI_QUANT_EXPONENT);
 }
 
 static tsr_status launch(const tsri_kernel_run *run, const product *p, tsr_buffer *filler) {
-  const tsri_tuning *tuning = tsri_tuning_of(run->device);
-  bool is_large =
-      TSRI_TUNED(tuning, matmul_m) >= LARGE_SIDE;  // whether the device multiplies matrices in such tiles, too
-  tsri_call call;
-  if (p->m == 1 && p->k > 0) {
-    tsr_status status = tsri_quant_row(run);
+  if (p->k > 0) {
+    tsr_status status = p->m == 1 ? tsri_quant_row(run) : TSR_ERR_UNSUPPORTED;
+    if (status == TSR_ERR_UNSUPPORTED) status = tsri_quant_units(run);
     if (status != TSR_ERR_UNSUPPORTED) return status;
   }
-  if (p->m >= TILE_ROWS && run->input_dtypes[0] != TSR_F64) {
-    is_large = is_large && p->m > SMALL_SIDE && tiles_of(p, LARGE_SIDE) >= TSRI_TUNED(tuning, matmul_tiles);
-    int64_t side = is_large ? LARGE_SIDE : SMALL_SIDE;
-    tsri_lang_arg shape[2] = {TSRI_CONSTANT("SIDE", side), TSRI_CONSTANT("WG", 256)};
-    start(run, p, "product_tiles", shape, filler, &call);
-    return tsri_call_many_groups(&call, tiles_of(p, side));
-  }
+  // Whether the device multiplies matrices in large tiles.
+  bool is_large = TSRI_TUNED(tsri_tuning_of(run->device), matmul_m) >= LARGE_SIDE;
   int64_t rows = p->m >= FEW_ROWS ? FEW_ROWS : p->m > 1 ? 2 : 1, columns = is_large ? 2 : 1;
   tsri_lang_arg shape[2] = {TSRI_CONSTANT("ROWS", rows), TSRI_CONSTANT("COLS", columns)};
+  tsri_call call;
   start(run, p, "product_rows", shape, filler, &call);
   return tsri_call_many_groups(&call, (p->m + rows - 1) / rows * ((p->n + columns - 1) / columns));
 }
@@ -148,6 +143,7 @@ static tsr_tensor *record(tsr_tensor *x, tsr_tensor *w, int64_t format, tsr_dtyp
   if (status == TSR_OK) status = tsri_tensor_check(op->name, w);
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, 2, &device);
   if (status != TSR_OK) return tsri_tensor_fail(status);
+  if (tsri_quant_is_expanded(device, x, w->layout.shape.dims[0], format)) return tsri_quant_expanded(x, w, format);
   tsr_shape shape = x->layout.shape;
   shape.dims[shape.rank - 1] = w->layout.shape.dims[0];
   status = tsri_shape_check(op->name, shape, &(int64_t){0});
@@ -194,6 +190,11 @@ static tsr_tensor *whole_units(tsr_tensor *x) {
   return after[rank - 1] > 0 ? tsr_pad(x, before, after, rank, 0) : tsr_contiguous(x);
 }
 
+static bool has_units_for(const tsr_tensor *x, const tsr_tensor *w, tsr_dtype dtype) {
+  int64_t n = w->layout.shape.dims[0], k = w->layout.shape.dims[1];
+  return k > 0 && tsri_quant_has_units(x->value->device, dtype, x->layout.count / k, n, k, TSRI_QUANT_I8);
+}
+
 tsr_tensor *tsr_matmul_channels(tsr_tensor *x, tsr_tensor *w, tsr_tensor *scale) {
   const char *name = "matmul_channels";
   tsr_tensor *const inputs[] = {x, w, scale};
@@ -202,7 +203,8 @@ tsr_tensor *tsr_matmul_channels(tsr_tensor *x, tsr_tensor *w, tsr_tensor *scale)
   if (status == TSR_OK) status = check_channels(x, w, scale);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(x->dtype), wide = dtype == TSR_F64 ? TSR_F64 : TSR_F32;
-  tsr_tensor *cast = tsr_cast(x, wide), *rows = tsri_then(whole_units(cast), cast);
+  // Matrix units multiply x as it is: i8 is exact in its dtype.
+  tsr_tensor *cast = tsr_cast(x, has_units_for(x, w, dtype) ? dtype : wide), *rows = tsri_then(whole_units(cast), cast);
   tsr_tensor *padded = whole_units(w), *bytes = tsri_then(tsr_bit_cast(padded, TSR_U8), padded);
   status = tsri_tensor_check(name, bytes);
   tsr_tensor *packed = status == TSR_OK ? tsri_quant_packed(name, bytes) : tsri_tensor_fail(status);

@@ -58,7 +58,6 @@ tsr_status tsri_quant_row(const tsri_kernel_run *run) {
   const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1];
   quant_shape r;
   if (!shape_of(run, &r)) return TSR_ERR_UNSUPPORTED;
-  enum { EXPONENT = 150 };  // as stored, of a float whose last bit counts ones
   bool is_wide = x->offset % 4 == 0, is_quads = r.pairs * r.words % 4 == 0 && w->offset % 16 == 0;
   tsri_lang_arg args[] = {
       TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("A", TSR_F32),
@@ -75,6 +74,6 @@ tsr_status tsri_quant_row(const tsri_kernel_run *run) {
   tsri_call_word(&call, "k", r.pairs * PAIR);
   tsri_call_word(&call, "w_at", w->offset / 2);
   tsri_call_word(&call, "x_at", x->offset);
-  tsri_call_word(&call, "exponent", EXPONENT);
+  tsri_call_word(&call, "exponent", TSRI_QUANT_EXPONENT);
   return tsri_call_many_groups(&call, divided_up(r.n, r.columns));
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ops/ops_testing.h"
+#include "runtime/native_op.h"
 
 enum { MOST_BYTES = 210 };
 
@@ -162,6 +163,32 @@ TEST(a_product_with_blocks_is_the_product_with_their_numbers) {
     CHECK_OK(tsr_item(tsr_max(tsr_abs(tsr_sub(tsr_matmul_quantized(x, w, format), wanted)), NULL, 0, false), &off));
     CHECK(off < 1e-4);
   }
+  finish();
+}
+
+// Weights of 64 x 256 in f32 are two pieces of what a binding holds.
+TEST(many_rows_are_multiplied_by_decoded_copies_of_pieces_of_the_weights) {
+  begin();
+  tsr_tensor *x = tsr_randn(dev, TSR_F16, TSR_SHAPE(2, 16, 256), 1);
+  tsr_tensor *w = tsr_quantize(tsr_randn(dev, TSR_F32, TSR_SHAPE(64, 256), 2), TSR_QUANT_Q4_K);
+  tsr_tensor *wide = tsr_dequantize(w, TSR_QUANT_Q4_K, TSR_F32),
+             *wanted = tsr_matmul(tsr_cast(x, TSR_F32), tsr_transpose(wide, 0, 1));
+  tsr_tensor *all[] = {x, w, wanted};
+  for (int i = 0; i < 3; i++) CHECK_OK(tsr_evaluate(all[i]));
+  tsr_device_counters before, after;
+  CHECK_OK(tsr_device_get_counters(dev, &before));
+  uint64_t most = dev->limits.max_binding_bytes;
+  tsri_native_allow(false);
+  dev->limits.max_binding_bytes = 40000;
+  tsr_tensor *y = tsr_matmul_quantized(x, w, TSR_QUANT_Q4_K);
+  dev->limits.max_binding_bytes = most;
+  CHECK_OK(tsr_evaluate(y));
+  tsri_native_allow(true);
+  CHECK_OK(tsr_device_get_counters(dev, &after));
+  CHECK((int)(after.launches - before.launches) >= 5);  // two copies, two products, and the results joined
+  double off = 1;
+  CHECK_OK(tsr_item(tsr_max(tsr_abs(tsr_sub(y, wanted)), NULL, 0, false), &off));
+  CHECK(off < 0.05);
   finish();
 }
 

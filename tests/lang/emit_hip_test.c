@@ -205,7 +205,7 @@ static void add_usage(const gpu *g, const char *program, const char *assembly, t
 static bool tests_all(void) { return getenv("TSR_TEST_SAMPLE") != NULL; }
 
 // Half of the sample for gfx90a, which has wavefronts of 64, and the other half for gfx1030, with those of 32; a tenth of it for the other GPUs: compilers take seconds for all of it.
-// That tenth is compiled as for use: at -O1 clang 19 keeps 32 registers of some kernels in memory on gfx1100 and gfx1201 (conv_tiles for three axes, product_tiles) that it has room for at -O3.
+// That tenth is compiled as for use: at -O1 clang 19 keeps 32 registers of some kernels in memory on gfx1100 and gfx1201 (conv_tiles for three axes) that it has room for at -O3.
 static void compile_all_for(const gpu *g) {
   enum { PARTS = 24 };
   if (missing_for(g)) SKIP(missing_for(g));

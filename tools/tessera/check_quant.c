@@ -305,6 +305,7 @@ static const product_case products[] = {
     {"tile-views", CHECK_HEAVY, {2, {3, 13}}, 5, 2, CHECK_REVERSED, CHECK_REVERSED},
     {"tile-offset", CHECK_HEAVY, {1, {32}}, 3, 1, CHECK_OFFSET, CHECK_OFFSET},
     {"tiles", CHECK_HEAVY, {1, {65}}, 67, 2, CHECK_PLAIN, CHECK_PLAIN},
+    {"split", CHECK_HEAVY, {2, {3, 3}}, 37, 40, CHECK_PLAIN, CHECK_PLAIN},
     {"long", CHECK_HEAVY, {1, {1}}, 3, 17, CHECK_PLAIN, CHECK_PLAIN},
     {"row", CHECK_OFTEN, {1, {1}}, 37, 64, CHECK_PLAIN, CHECK_PLAIN},
     {"row-offset", CHECK_HEAVY, {1, {1}}, 18, 54, CHECK_OFFSET, CHECK_PLAIN},
