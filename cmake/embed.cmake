@@ -42,7 +42,7 @@ endfunction()
 function(tessera_embed_cuda out)
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed_text.cmake")
   set(all "")
-  foreach(name units halves heads join)
+  foreach(name units halves heads join masks)
     set(text "${PROJECT_SOURCE_DIR}/src/backends/cuda/${name}.cu")
     set(generated "${PROJECT_BINARY_DIR}/generated/cuda_${name}.c")
     add_custom_command(OUTPUT "${generated}"

@@ -8,7 +8,8 @@
 #include "check_reference.h"
 #include "check_run.h"
 
-typedef enum mask_kind { NO_MASK, TRUTH_MASK, ADDED_MASK } mask_kind;
+// A HIDING_MASK is added, too: 0 or -infinity, which hides all keys of every seventh row.
+typedef enum mask_kind { NO_MASK, TRUTH_MASK, ADDED_MASK, HIDING_MASK } mask_kind;
 
 typedef struct attention_case {
   const char *name;
@@ -171,6 +172,88 @@ static const attention_case cases[] = {
      {.causal = true},
      0,
      false},
+    {"hidden", CHECK_OFTEN, P, 2, 2, 2, 5, 7, 8, 8, HIDING_MASK, {2, {5, 7}}, false, {.scale = 0.5}, 0, false},
+    {"tiles-hidden", CHECK_OFTEN, P, 1, 2, 2, 9, 40, 7, 5, HIDING_MASK, {2, {9, 40}}, false, {.scale = 0.5}, 0, false},
+    {"added-keys",
+     CHECK_HUGE,
+     P,
+     2,
+     4,
+     4,
+     192,
+     192,
+     64,
+     64,
+     ADDED_MASK,
+     {4, {2, 1, 1, 192}},
+     false,
+     {.scale = 0},
+     0,
+     false},
+    {"added-heads",
+     CHECK_HUGE,
+     P,
+     2,
+     4,
+     2,
+     192,
+     192,
+     64,
+     64,
+     ADDED_MASK,
+     {4, {1, 4, 192, 1}},
+     false,
+     {.causal = true},
+     0,
+     false},
+    {"added-each",
+     CHECK_HUGE,
+     P,
+     2,
+     4,
+     4,
+     191,
+     193,
+     64,
+     64,
+     ADDED_MASK,
+     {4, {2, 4, 191, 193}},
+     false,
+     {.scale = 0},
+     0,
+     false},
+    {"hidden-each",
+     CHECK_HUGE,
+     P,
+     1,
+     4,
+     2,
+     150,
+     264,
+     128,
+     96,
+     HIDING_MASK,
+     {4, {1, 4, 150, 264}},
+     false,
+     {.scale = 0},
+     0,
+     false},
+    {"hidden-causal",
+     CHECK_HUGE,
+     P,
+     2,
+     4,
+     4,
+     192,
+     192,
+     64,
+     64,
+     HIDING_MASK,
+     {4, {2, 1, 192, 192}},
+     false,
+     {.causal = true},
+     0,
+     false},
 };
 #undef P
 
@@ -208,7 +291,9 @@ static double score_of(const inputs *in, int64_t b, int64_t h, int64_t i, int64_
   double score = ref_sum_value(&sum) * scale;
   if (c->desc.softcap > 0) score = c->desc.softcap * tanh(score / c->desc.softcap);
   double slope = in->slopes ? check_convert(in->dtype, in->slopes->dtype, in->slopes->values[h]).real : 0;
-  double added = c->mask == ADDED_MASK ? check_convert(in->dtype, in->mask->dtype, mask).real : 0;
+  bool is_added = c->mask == ADDED_MASK || c->mask == HIDING_MASK;
+  double added = is_added ? check_convert(in->dtype, in->mask->dtype, mask).real : 0;
+  if (added == -INFINITY) return added;
   *out_magnitude = fmax(*out_magnitude, size * scale + fabs(slope * (double)(j - position)) + fabs(added));
   return score + slope * (double)(j - position) + added;
 }
@@ -288,16 +373,30 @@ static check_tensor *paged(check_run *run, const attention_case *c, const check_
   return check_input_of(run, plain->dtype, shape, CHECK_PLAIN, values);
 }
 
+static check_tensor *make_hiding_mask(check_run *run, tsr_dtype dtype, tsr_shape shape) {
+  enum { PERIOD = 7 };
+  check_tensor *is_seen = check_input(run, TSR_BOOL, shape, CHECK_PLAIN, CHECK_SPARSE);
+  check_value *values = check_alloc(run, (size_t)is_seen->count, sizeof *values);
+  for (int64_t i = 0; i < is_seen->count; i++) {
+    bool is_hidden = !is_seen->values[i].whole || i / shape.dims[shape.rank - 1] % PERIOD == 0;
+    values[i].real = is_hidden ? -INFINITY : 0;
+  }
+  return check_input_of(run, dtype, shape, CHECK_PLAIN, values);
+}
+
+static check_tensor *make_mask(check_run *run, tsr_dtype dtype, const attention_case *c) {
+  if (c->mask == HIDING_MASK) return make_hiding_mask(run, dtype, c->mask_shape);
+  bool is_truth = c->mask == TRUTH_MASK;
+  return check_input(run, is_truth ? TSR_BOOL : dtype, c->mask_shape, CHECK_PLAIN,
+                     is_truth ? CHECK_SPARSE : CHECK_TAME);
+}
+
 static inputs make_inputs(check_run *run, tsr_dtype dtype, const attention_case *c) {
   inputs in = {.c = c, .dtype = check_float(dtype)};
   in.q = make_input(run, dtype, TSR_SHAPE(c->batch, c->heads, c->queries, c->depth), c->view);
   in.k = make_input(run, dtype, TSR_SHAPE(c->batch, c->kv_heads, c->keys, c->depth), c->view);
   in.v = make_input(run, dtype, TSR_SHAPE(c->batch, c->kv_heads, c->keys, c->size), c->view);
-  if (c->mask != NO_MASK) {
-    bool is_truth = c->mask == TRUTH_MASK;
-    in.mask = check_input(run, is_truth ? TSR_BOOL : in.dtype, c->mask_shape, CHECK_PLAIN,
-                          is_truth ? CHECK_SPARSE : CHECK_TAME);
-  }
+  if (c->mask != NO_MASK) in.mask = make_mask(run, in.dtype, c);
   if (c->has_slopes) in.slopes = check_input(run, in.dtype, TSR_SHAPE(c->heads), CHECK_PLAIN, CHECK_TAME);
   if (c->has_lengths) in.lengths = check_indices(run, TSR_I32, TSR_SHAPE(c->batch), CHECK_SLICED, 0, c->keys);
   return in;
@@ -322,10 +421,15 @@ static tsr_tensor *call_paged(check_run *run, const inputs *in, tsr_attention_de
   return tsr_attention(in->q->tensor, k->tensor, v->tensor, mask_of(in), &desc);
 }
 
+// A mask of f8_e4m3 cannot hide keys: it has no infinity.
+static bool has_mask_for(const attention_case *c, tsr_dtype dtype) {
+  return c->mask != HIDING_MASK || dtype != TSR_F8_E4M3;
+}
+
 void check_attention(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    if (!check_begin(run, cases[i].weight, "%s", cases[i].name)) continue;
+    if (!has_mask_for(&cases[i], dtype) || !check_begin(run, cases[i].weight, "%s", cases[i].name)) continue;
     inputs in = make_inputs(run, dtype, &cases[i]);
     tsr_attention_desc desc = desc_of(&in);
     tsr_tensor *result = cases[i].block ? call_paged(run, &in, desc)
@@ -346,7 +450,7 @@ void check_attention_scores(check_run *run, const check_op *op, tsr_dtype dtype)
   (void)op;
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const attention_case *c = &cases[i];
-    if (c->block || !check_begin(run, c->weight, "%s", c->name)) continue;
+    if (c->block || !has_mask_for(c, dtype) || !check_begin(run, c->weight, "%s", c->name)) continue;
     inputs in = make_inputs(run, dtype, c);
     tsr_attention_desc desc = desc_of(&in);
     check_expected *wanted = check_expect(run, in.dtype, TSR_SHAPE(c->batch, c->heads, c->queries, c->keys));

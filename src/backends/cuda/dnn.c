@@ -20,8 +20,18 @@ const char *const *tsri_cudnn_names = library_names;
 // --- Opening ----------------------------------------------------------------------------------------------------------
 
 #define TSRI_ENTRY(entry, exported, parameters) {exported, offsetof(cuda_dnn, api.entry)},
-static const tsri_entry_point entries[] = {CUDNN_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
+static const tsri_entry_point entries[] = {CUDNN_ENTRY_POINTS(TSRI_ENTRY) TSRI_OPTIONAL_ENTRIES,
+                                           CUDNN_OPTIONAL_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
+
+// 919 for 9.19; 0: it is not known.
+static int version_of(const cuda_dnn *dnn) {
+  int major = 0, minor = 0;
+  if (!dnn->api.GetProperty || dnn->api.GetProperty(DNN_MAJOR_VERSION, &major) != DNN_SUCCESS ||
+      dnn->api.GetProperty(DNN_MINOR_VERSION, &minor) != DNN_SUCCESS)
+    return 0;
+  return major * 100 + minor;
+}
 
 static cuda_dnn *open_dnn(const cuda_device *device) {
   char trail[600] = "";
@@ -33,6 +43,7 @@ static cuda_dnn *open_dnn(const cuda_device *device) {
     int code = dnn->api.Create(&dnn->handle);
     if (code == DNN_SUCCESS) {
       dnn->cu = device->cu;
+      dnn->masks.version = version_of(dnn);
       tsri_mutex_init(&dnn->lock);
       return dnn;
     }
@@ -59,6 +70,7 @@ void tsri_cuda_dnn_close(cuda_device *device) {
   bool was_pushed = tsri_cuda_enter(device);
   for (int i = 0; i < DNN_PLAN_SLOTS; i++) tsri_cuda_dnn_destroy_plan(dnn, &dnn->plans[i]);
   for (int i = 0; i < DNN_ATTENTION_SLOTS; i++) tsri_cuda_dnn_destroy_attention(dnn->attentions[i]);
+  tsri_cuda_masks_deinit(device, &dnn->masks);
   dnn->api.Destroy(dnn->handle);
   tsri_cuda_leave(device, was_pushed);
   tsri_mutex_deinit(&dnn->lock);

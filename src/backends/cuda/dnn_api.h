@@ -213,4 +213,7 @@ typedef struct dnn_choice {
   X(NodeFinish, "cudnnBackendFinalize", (dnn_node node))                                                         \
   X(GraphRun, "cudnnBackendExecute", (dnn_handle handle, dnn_node plan, dnn_node pack))
 
+enum { DNN_MAJOR_VERSION = 0, DNN_MINOR_VERSION = 1 };  // properties
+#define CUDNN_OPTIONAL_ENTRY_POINTS(X) X(GetProperty, "cudnnGetProperty", (int property, int *value))
+
 #endif

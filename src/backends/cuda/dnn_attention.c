@@ -37,15 +37,19 @@ static bool take_strides(const int64_t *strides, const int64_t *dims, int64_t *o
   return true;
 }
 
-bool tsri_cuda_attention_is_plain(const tsri_attention_op *a) {
-  return a->mask_kind == TSRI_ATTENTION_UNMASKED && !a->has_slopes && !a->has_lengths && a->softcap == 0 &&
-         a->window == 0;
+static bool has_plain_scores(const tsri_attention_op *a) {
+  return !a->has_slopes && !a->has_lengths && a->softcap == 0 && a->window == 0;
 }
 
-// Whether the attention has only parts that our graphs can express. A causal mask changes nothing for a single query: it is at the position of
+bool tsri_cuda_attention_is_plain(const tsri_attention_op *a) {
+  return a->mask_kind == TSRI_ATTENTION_UNMASKED && has_plain_scores(a);
+}
+
+// Whether the attention has only parts that our graphs can express: that of the gradient has no mask. A causal mask changes nothing for a single query: it is at the position of
 // the last key, so it attends to all keys.
-static bool has_only_known_parts(const tsri_attention_op *a) {
-  return tsri_cuda_attention_is_plain(a) && (a->queries == 1 || a->queries >= LEAST_QUERIES) &&
+static bool has_only_known_parts(const tsri_attention_op *a, bool is_gradient) {
+  return (is_gradient ? tsri_cuda_attention_is_plain(a) : has_plain_scores(a)) &&
+         (a->queries == 1 || a->queries >= LEAST_QUERIES) &&
          (!a->is_causal || a->queries == 1 || a->queries == a->keys);
 }
 
@@ -54,7 +58,7 @@ bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out)
   bool is_gradient = op->kind == TSRI_NATIVE_ATTENTION_GRADIENT;
   int64_t most = is_gradient ? LARGEST_GRADIENT_HEAD : LARGEST_HEAD;
   double work = (double)a->batch * (double)a->heads * (double)a->queries * (double)a->keys * (double)a->size;
-  if (!has_only_known_parts(a) || work < (double)tsri_cuda_least_attention || (is_gradient && !a->has_lse))
+  if (!has_only_known_parts(a, is_gradient) || work < (double)tsri_cuda_least_attention || (is_gradient && !a->has_lse))
     return false;
   if (a->size % ALIGNED != 0 || a->value_size % ALIGNED != 0 || a->size > most || a->value_size > most) return false;
   if (!is_aligned(a->q) || !is_aligned(a->k) || !is_aligned(a->v) || !is_aligned(a->y) || !is_aligned(a->g) ||
@@ -75,7 +79,8 @@ bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out)
   const int64_t rows[3] = {a->batch, a->heads, a->queries}, lines[3] = {a->batch, a->kv_heads, a->keys};
   return a->q_strides[3] == 1 && a->k_strides[3] == 1 && a->v_strides[3] == 1 &&
          take_strides(a->q_strides, rows, out->q) && take_strides(a->k_strides, lines, out->k) &&
-         take_strides(a->v_strides, lines, out->v) && take_strides(a->y_strides, rows, out->y) &&
+         take_strides(a->v_strides, lines, out->v) && tsri_cuda_describe_mask(a, out) &&
+         take_strides(a->y_strides, rows, out->y) &&
          (!is_gradient || (a->g_strides[3] == 1 && take_strides(a->g_strides, rows, out->g) &&
                            take_strides(a->dq_strides, rows, out->dq) && take_strides(a->dk_strides, lines, out->dk) &&
                            take_strides(a->dv_strides, lines, out->dv)));
@@ -83,7 +88,7 @@ bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out)
 
 // --- Graphs ----------------------------------------------------------------------------------------------------------
 
-enum { ID_Q = 1, ID_K, ID_V, ID_Y, ID_LSE, ID_G, ID_DQ, ID_DK, ID_DV, ID_SUMS, ID_SCALE, ID_HIDDEN, ID_ONE };
+enum { ID_Q = 1, ID_K, ID_V, ID_Y, ID_LSE, ID_G, ID_DQ, ID_DK, ID_DV, ID_SUMS, ID_SCALE, ID_HIDDEN, ID_ONE, ID_MASK };
 
 // What both graphs are made of.
 typedef struct attention_graph {
@@ -113,6 +118,20 @@ static dnn_node hide_later_keys(const attention_graph *g, dnn_node scores) {
   return tsri_dnn_lower_triangle(g->graph, scores, tsri_dnn_passed(g->graph, ID_HIDDEN), &g->scores);
 }
 
+// Adds the mask. Its tensor has one element along an axis whose indices share elements.
+static dnn_node add_mask(const attention_graph *g, dnn_node scores) {
+  const int64_t *strides = g->a->mask;
+  if (!g->a->has_mask) return scores;
+  dnn_shape shape = g->scores;
+  int64_t next = 1;
+  for (int i = DNN_RANK - 1; i >= 0; i--) {
+    if (strides[i] == 0) shape.dims[i] = 1;
+    shape.strides[i] = strides[i] == 0 ? next : strides[i];
+    next = shape.dims[i] * shape.strides[i];
+  }
+  return on_scores(g, DNN_ADD, scores, tsri_dnn_stored(g->graph, ID_MASK, g->type, &shape));
+}
+
 static void build_forward(const attention_graph *g) {
   const cuda_attention *a = g->a;
   dnn_graph *graph = g->graph;
@@ -123,7 +142,8 @@ static void build_forward(const attention_graph *g) {
   dnn_node q = tsri_dnn_stored(graph, ID_Q, g->type, &q_shape), k = tsri_dnn_stored(graph, ID_K, g->type, &k_shape),
            v = tsri_dnn_stored(graph, ID_V, g->type, &v_shape), y = tsri_dnn_stored(graph, ID_Y, g->type, &y_shape);
   dnn_node scores = tsri_dnn_multiply(graph, q, k, score_like(g));
-  scores = hide_later_keys(g, on_scores(g, DNN_MUL, scores, tsri_dnn_passed(graph, ID_SCALE)));
+  scores = add_mask(g, on_scores(g, DNN_MUL, scores, tsri_dnn_passed(graph, ID_SCALE)));
+  scores = hide_later_keys(g, scores);
   dnn_node most = tsri_dnn_reduce(graph, DNN_REDUCE_MAX, scores, tsri_dnn_between(graph, DNN_FLOAT, &g->row_sums));
   dnn_node shares = tsri_dnn_unary(graph, DNN_EXP, on_scores(g, DNN_SUB, scores, most), score_like(g));
   dnn_node sum = tsri_dnn_reduce(graph, DNN_REDUCE_ADD, shares, tsri_dnn_between(graph, DNN_FLOAT, &g->row_sums));
@@ -222,18 +242,20 @@ void tsri_cuda_dnn_destroy_attention(dnn_attention_plan *plan) {
   tsri_free(plan);
 }
 
-static void make_plan(const cuda_dnn *dnn, const cuda_attention *a, dnn_attention_plan *plan) {
+static void make_plan(const cuda_device *device, cuda_dnn *dnn, dnn_attention_plan *plan) {
+  const cuda_attention *a = &plan->attention;
   const attention_graph g = {.a = a,
                              .graph = &plan->graph,
                              .type = a->dtype == TSR_F16 ? DNN_HALF : DNN_BFLOAT16,
                              .scores = tsri_dnn_packed(a->batch, a->heads, a->queries, a->keys),
                              .row_sums = tsri_dnn_packed(a->batch, a->heads, a->queries, 1)};
-  int64_t most = a->is_gradient ? a->scratch_bytes - sums_bytes(a) : CUDA_WORKSPACE_BYTES;
+  int64_t most = a->is_gradient ? a->scratch_bytes - sums_bytes(a) : CUDA_WORKSPACE_BYTES - tsri_cuda_mask_bytes(a);
   tsri_dnn_graph_init(&plan->graph, dnn);
   plan->is_made = true;
   if (a->is_gradient) build_gradient(&g);
   else build_forward(&g);
-  plan->is_impossible = !tsri_dnn_graph_plan(&plan->graph, most);
+  plan->is_impossible =
+      (a->has_mask && !tsri_cuda_masks_build(device, a, &dnn->masks)) || !tsri_dnn_graph_plan(&plan->graph, most);
   if (plan->is_impossible) {
     tsri_log(TSR_LOG_DEBUG, "cuda: cuDNN has nothing for an attention (code %d)", plan->graph.code);
   }
@@ -250,11 +272,11 @@ static dnn_attention_plan *entry_of(cuda_dnn *dnn, const cuda_attention *a) {
 }
 
 // Makes the plan once the time lost without it reaches plan_after_ns. False: there is none yet, or none can be made.
-static bool plan_if_due(const cuda_dnn *dnn, dnn_attention_plan *entry, int64_t plan_after_ns) {
+static bool plan_if_due(const cuda_device *device, cuda_dnn *dnn, dnn_attention_plan *entry, int64_t plan_after_ns) {
   if (!entry->is_made) {
     entry->lost_ns += gain_ns(&entry->attention);
     if (entry->lost_ns < (double)plan_after_ns) return false;
-    make_plan(dnn, &entry->attention, entry);
+    make_plan(device, dnn, entry);
   }
   return !entry->is_impossible;
 }
@@ -265,7 +287,7 @@ bool tsri_cuda_has_attention(cuda_device *device, const cuda_attention *attentio
   if (dnn) {
     tsri_mutex_lock(&dnn->lock);
     dnn_attention_plan *entry = entry_of(dnn, attention);
-    has_it = entry && plan_if_due(dnn, entry, plan_after_ns);
+    has_it = entry && plan_if_due(device, dnn, entry, plan_after_ns);
     tsri_mutex_unlock(&dnn->lock);
   }
   tsri_cuda_leave(device, was_pushed);
@@ -288,6 +310,7 @@ static int run_plan(cuda_queue *queue, dnn_attention_plan *plan, const cuda_atte
                                 {.id = ID_SCALE, .at = &m->scale, .is_passed = true}},
                    .count = 5,
                    .workspace = workspace};
+  if (a->has_mask) call.bindings[call.count++] = (dnn_binding){.id = ID_MASK, .at = pointer(m->mask)};
   if (a->is_causal) call.bindings[call.count++] = (dnn_binding){.id = ID_HIDDEN, .at = &hidden, .is_passed = true};
   if (a->has_lse) call.bindings[call.count++] = (dnn_binding){.id = ID_LSE, .at = pointer(m->lse)};
   if (a->is_gradient) {
@@ -301,17 +324,33 @@ static int run_plan(cuda_queue *queue, dnn_attention_plan *plan, const cuda_atte
   return tsri_dnn_graph_run(queue, &call);
 }
 
+// As run_plan, for an attention with a mask: copies the mask before, if cuDNN does not read it in place, and sets the results of queries that attend
+// to no key to 0 after.
+static int run_masked(cuda_queue *queue, dnn_attention_plan *plan, const cuda_masks *masks,
+                      const cuda_attention_memory *given, cu_address workspace) {
+  const cuda_attention *a = &plan->attention;
+  cuda_attention_memory m = *given;
+  if (a->copies_mask) m.mask = workspace;
+  cu_result code = tsri_cuda_copy_mask(queue, masks, a, given->mask, m.mask);
+  int dnn_code = run_plan(queue, plan, &m, workspace + (cu_address)tsri_cuda_mask_bytes(a));
+  if (code == CU_SUCCESS) code = tsri_cuda_clear_unseen(queue, masks, a, &m);
+  if (code != CU_SUCCESS) tsri_log(TSR_LOG_WARN, "%s: the mask of an attention: code %d", queue->device->name, code);
+  return code == CU_SUCCESS ? dnn_code : code;
+}
+
 tsr_status tsri_cuda_attend(cuda_queue *queue, const cuda_attention *attention, const cuda_attention_memory *memory) {
   cuda_dnn *dnn = tsri_cuda_dnn_of(queue->device);
   if (!dnn || (!attention->is_gradient && tsri_cuda_workspace(queue) != CU_SUCCESS)) return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&dnn->lock);
   dnn_attention_plan *plan = entry_of(dnn, attention);
-  bool is_good = plan && plan_if_due(dnn, plan, 0) && tsri_cuda_dnn_use_stream(dnn, queue->stream) == DNN_SUCCESS;
+  bool is_good =
+      plan && plan_if_due(queue->device, dnn, plan, 0) && tsri_cuda_dnn_use_stream(dnn, queue->stream) == DNN_SUCCESS;
   if (is_good) {
-    cu_address workspace = attention->is_gradient
-                               ? memory->scratch + (cu_address)sums_bytes(attention)
-                               : tsri_cuda_take_workspace(queue, (size_t)plan->graph.workspace_bytes);
-    int code = run_plan(queue, plan, memory, workspace);
+    int64_t bytes = plan->graph.workspace_bytes + tsri_cuda_mask_bytes(attention);
+    cu_address workspace = attention->is_gradient ? memory->scratch + (cu_address)sums_bytes(attention)
+                                                  : tsri_cuda_take_workspace(queue, (size_t)bytes);
+    int code = attention->has_mask ? run_masked(queue, plan, &dnn->masks, memory, workspace)
+                                   : run_plan(queue, plan, memory, workspace);
     if (code != DNN_SUCCESS) tsri_log(TSR_LOG_DEBUG, "cuda: an attention by cuDNN failed (code %d)", code);
     is_good = code == DNN_SUCCESS;
     plan->is_impossible = !is_good;

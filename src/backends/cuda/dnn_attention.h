@@ -9,19 +9,22 @@
 typedef struct cuda_attention {
   int64_t batch, heads, kv_heads, queries, keys, size, value_size;
   int64_t q[3], k[3], v[3], y[3], g[3], dq[3], dk[3], dv[3];  // the last four: 0 unless is_gradient
+  // Of the mask that cuDNN adds and, if that is a copy, of the operator's: strides of [batch, head, query, key], 0 along an axis whose indices share elements.
+  int64_t mask[4], mask_from[4];
   int64_t scratch_bytes;
   int32_t dtype, is_causal, has_lse, is_gradient;
+  int32_t has_mask, copies_mask, is_truth, unused;  // is_truth: the mask that is copied is of truth values
 } cuda_attention;
 
 typedef struct cuda_attention_memory {
-  cu_address q, k, v, y, lse, g, dq, dk, dv, scratch;
+  cu_address q, k, v, y, mask, lse, g, dq, dk, dv, scratch;
   float scale;
 } cuda_attention_memory;
 
 // Whether keys are hidden by nothing but their order, and scores are plain products.
 bool tsri_cuda_attention_is_plain(const tsri_attention_op *attention);
 
-// Describes the operator for cuDNN. False: it has a part that our graphs lack (such as a mask), cuDNN cannot read an operand in place, or the
+// Describes the operator for cuDNN. False: it has a part that our graphs lack (such as a window), cuDNN cannot read an operand in place, or the
 // operator is too small to be worthwhile.
 bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out);
 

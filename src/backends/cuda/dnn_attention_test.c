@@ -18,6 +18,7 @@ typedef struct trial {
   int64_t kv_heads;
   size_t counts[OPERANDS];
   double *values[OPERANDS];
+  double mask[BATCH * HEADS * ROWS * ROWS];
 } trial;
 
 static bool takes(const trial *t) {
@@ -101,7 +102,13 @@ static int64_t at(int64_t heads, int64_t b, int64_t h, int64_t row, int64_t i) {
   return ((b * ROWS + row) * heads + h) * SIZE + i;
 }
 
-// Weights of the keys for a query, and the logarithm of the sum of their exponentials.
+static double added_at(const trial *t, int64_t b, int64_t h, int64_t row, int64_t key) {
+  const int64_t *s = t->op.is.attention.mask_strides;
+  bool has_mask = t->op.is.attention.mask_kind != TSRI_ATTENTION_UNMASKED;
+  return has_mask ? t->mask[b * s[0] + h * s[1] + row * s[2] + key * s[3]] : 0;
+}
+
+// Weights of the keys for a query, and the logarithm of the sum of their exponentials, infinity for a query that sees no key.
 static double weigh(const trial *t, int64_t b, int64_t h, int64_t row, double *weights) {
   int64_t shared = h / (HEADS / t->kv_heads);
   double sum = 0;
@@ -110,11 +117,12 @@ static double weigh(const trial *t, int64_t b, int64_t h, int64_t row, double *w
     for (int64_t i = 0; i < SIZE; i++) {
       score += t->values[Q][at(HEADS, b, h, row, i)] * t->values[K][at(t->kv_heads, b, shared, j, i)];
     }
-    weights[j] = t->op.is.attention.is_causal && j > row ? 0 : exp(score * t->op.is.attention.scale);
+    score = score * t->op.is.attention.scale + added_at(t, b, h, row, j);
+    weights[j] = t->op.is.attention.is_causal && j > row ? 0 : exp(score);
     sum += weights[j];
   }
-  for (int64_t j = 0; j < ROWS; j++) weights[j] /= sum;
-  return log(sum);
+  for (int64_t j = 0; j < ROWS && sum > 0; j++) weights[j] /= sum;
+  return sum > 0 ? log(sum) : INFINITY;
 }
 
 // Results in place of the values of Y and LSE; gradients in DQ, DK and DV, which are 0 before.
@@ -148,27 +156,29 @@ static void run(trial *t, tsri_native_kind kind) {
   CHECK_OK(t->f.backend->run_op(t->f.queue, &t->op));
 }
 
-// Computes the attention and, with its results, the gradient, in place of other values, and compares them with what is expected.
-static void compare(trial *t) {
+// Computes the attention and, if has_gradient, with its results the gradient, in place of other values, and compares them with what is expected.
+static void compare(trial *t, bool has_gradient) {
   static const int results[] = {Y, LSE, DQ, DK, DV};
+  size_t result_count = has_gradient ? sizeof results / sizeof *results : 2;
   double *wanted[OPERANDS];
   for (int i = 0; i < OPERANDS; i++) wanted[i] = calloc(t->counts[i], sizeof(double));
   for (int64_t i = 0; i < BATCH * HEADS * ROWS; i++) {
     expect_row(t, wanted, i / ROWS / HEADS, i / ROWS % HEADS, i % ROWS);
   }
-  for (size_t r = 0; r < sizeof results / sizeof *results; r++) {
+  for (size_t r = 0; r < result_count; r++) {
     for (size_t i = 0; i < t->counts[results[r]]; i++) t->values[results[r]][i] = 77;
     write_operand(t, results[r]);
   }
   run(t, TSRI_NATIVE_ATTENTION);
-  run(t, TSRI_NATIVE_ATTENTION_GRADIENT);
-  for (size_t r = 0; r < sizeof results / sizeof *results; r++) {
+  if (has_gradient) run(t, TSRI_NATIVE_ATTENTION_GRADIENT);
+  for (size_t r = 0; r < result_count; r++) {
     int operand = results[r];
     read_operand(t, operand);
     for (size_t i = 0; i < t->counts[operand]; i++) {
       // Weights and their gradients are rounded to bf16, and so is the result.
       double bound = operand == LSE ? 1e-5 : 0.02 * (1 + fabs(wanted[operand][i]));
-      if (!(fabs(t->values[operand][i] - wanted[operand][i]) <= bound)) {
+      bool is_same = t->values[operand][i] == wanted[operand][i];
+      if (!is_same && !(fabs(t->values[operand][i] - wanted[operand][i]) <= bound)) {
         test_fail(__FILE__, __LINE__, "operand %d, element %zu: %g, wanted %g", operand, i, t->values[operand][i],
                   wanted[operand][i]);
       }
@@ -179,8 +189,47 @@ static void compare(trial *t) {
 
 static void check(fixture f, int64_t kv_heads, bool is_causal) {
   trial t = begin(f, TSR_BF16, kv_heads, is_causal);
-  compare(&t);
+  compare(&t, true);
   end(&t);
+}
+
+// Masks as they come: added in place; copied, because query and key are exchanged, or because they are truth values. The fake has no kernel that copies.
+typedef enum mask_way { IN_PLACE, TURNED, OF_TRUTH, MASK_WAYS } mask_way;
+
+// With a mask whose indices share elements along axes where shape[i] is 1. Some queries see no key if has_unseen.
+static void check_mask(fixture f, mask_way way, const int64_t *shape, bool is_causal, bool has_unseen) {
+  trial t = begin(f, TSR_BF16, 2, is_causal);
+  tsri_attention_op *a = &t.op.is.attention;
+  size_t count = 1;
+  a->mask_kind = way == OF_TRUTH ? TSRI_ATTENTION_HIDES : TSRI_ATTENTION_ADDS;
+  for (int i = 3; i >= 0; i--) {
+    int axis = way == TURNED && i >= 2 ? 5 - i : i;
+    a->mask_strides[axis] = shape[axis] > 1 ? (int64_t)count : 0;
+    count *= (size_t)shape[axis];
+  }
+  uint16_t added[sizeof t.mask / sizeof *t.mask];
+  uint8_t truth[sizeof t.mask / sizeof *t.mask];
+  for (size_t i = 0; i < count; i++) {
+    truth[i] = has_unseen ? i / ROWS % 3 != 0 && rand() % 2 : i % ROWS == 0 || rand() % 2;
+    t.mask[i] = !truth[i] ? -INFINITY : way == OF_TRUTH ? 0 : (double)(rand() % 17 - 8) / 4;
+  }
+  CHECK_OK(tsr_convert(TSR_BF16, added, TSR_F64, t.mask, count));
+  a->mask.buffer = fixture_buffer(&t.f, count * sizeof *added, NULL);
+  if (way == OF_TRUTH) fixture_write(&t.f, a->mask.buffer, 0, truth, count);
+  else fixture_write(&t.f, a->mask.buffer, 0, added, count * sizeof *added);
+  compare(&t, false);
+  t.f.backend->buffer_destroy(t.f.device, a->mask.buffer);
+  end(&t);
+}
+
+enum { MASKS = 5 };
+static void check_masks(fixture f, mask_way way, bool has_unseen) {
+  static const int64_t shapes[MASKS][4] = {{BATCH, 1, 1, ROWS},
+                                           {1, HEADS, ROWS, ROWS},
+                                           {1, 1, ROWS, ROWS},
+                                           {BATCH, 1, ROWS, ROWS},
+                                           {BATCH, HEADS, ROWS, ROWS}};
+  for (int i = 0; i < MASKS; i++) check_mask(f, way, shapes[i], i % 2 == 1, has_unseen);
 }
 
 enum { REPEATED = 40 };
@@ -194,12 +243,12 @@ static void check_repeated(fixture f) {
     run(&t, TSRI_NATIVE_ATTENTION_GRADIENT);
     fixture_wait(&f);
   }
-  compare(&t);
+  compare(&t, true);
   for (size_t i = 0; i < t.counts[K]; i++) t.values[K][i] = -t.values[K][i] / 2;
   write_operand(&t, K);
-  compare(&t);
+  compare(&t, true);
   t.op.is.attention.scale = 0.35;
-  compare(&t);
+  compare(&t, true);
   end(&t);
 }
 
@@ -211,6 +260,40 @@ TEST(attention_and_its_gradient_by_cudnn_are_right) {
   check(f, 2, true);
   CHECK_EQ_INT(fixture_fake->graphs, 8);
   fixture_close(&f);
+}
+
+TEST(masks_by_cudnn_are_right) {
+  fixture f = fixture_open();
+  check_masks(f, IN_PLACE, false);
+  CHECK_EQ_INT(fixture_fake->graphs, MASKS);
+  // Of the kernel for queries that see no key, which the fake does not run.
+  CHECK_EQ_INT(fixture_fake->launches, MASKS);
+  fixture_close(&f);
+}
+
+// cuDNN 9.19 gives zeros for queries that see no key; sums for a gradient must be set nevertheless.
+TEST(results_of_queries_that_see_no_key_are_set_where_cudnn_does_not) {
+  static const struct {
+    int version, launches;
+    bool has_lse;
+  } cases[] = {{918, 1, false}, {919, 0, false}, {919, 1, true}, {1000, 0, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fixture f = fixture_open();
+    fixture_fake->dnn_version = cases[i].version;
+    trial t = begin(f, TSR_BF16, HEADS, false);
+    tsri_attention_op *a = &t.op.is.attention;
+    a->heads = a->kv_heads = HEADS / 2, a->size = a->value_size = 2 * SIZE;
+    a->q_strides[1] = a->k_strides[1] = a->v_strides[1] = a->y_strides[1] = 2 * SIZE;
+    a->mask_kind = TSRI_ATTENTION_ADDS;  // one element for all scores
+    a->mask = a->g;
+    a->has_lse = cases[i].has_lse;
+    int before = fixture_fake->launches;
+    run(&t, TSRI_NATIVE_ATTENTION);
+    CHECK_EQ_INT(fixture_fake->launches - before, cases[i].launches);
+    end(&t);
+    fixture_fake->dnn_version = 919;
+    fixture_close(&f);
+  }
 }
 
 // cuDNN is called seven times at first and once for the recording. Then five times each, two runs by cuDNN and two by the graph: a run is timed
@@ -246,6 +329,15 @@ TEST(attention_by_cudnn_leaves_to_kernels_what_its_graphs_have_not) {
   CHECK(!takes(&t));
   *a = plain;
   a->mask_kind = TSRI_ATTENTION_ADDS;
+  CHECK(takes(&t));
+  t.op.kind = TSRI_NATIVE_ATTENTION_GRADIENT;
+  CHECK(!takes(&t));
+  t.op.kind = TSRI_NATIVE_ATTENTION;
+  for (int i = 0; i < 4; i++) a->mask_strides[i] = 1;  // from here on it is copied
+  CHECK(takes(&t));
+  a->mask_kind = TSRI_ATTENTION_HIDES;
+  CHECK(takes(&t));
+  a->batch = 1 << 14;  // for so large a copy there is no room
   CHECK(!takes(&t));
   *a = plain;
   a->keys = ROWS - 1;  // causal: the last query stands at the last key
@@ -332,6 +424,7 @@ TEST(attention_and_its_gradient_on_a_gpu_are_right) {
   check(f, HEADS, false);
   check(f, HEADS, true);
   check(f, 2, true);
+  for (int way = 0; way < MASK_WAYS; way++) check_masks(f, way, true);
   check_repeated(f);
   fixture_close(&f);
 }

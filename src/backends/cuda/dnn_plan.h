@@ -7,6 +7,7 @@
 
 #include "backends/cuda/dnn.h"
 #include "backends/cuda/dnn_api.h"
+#include "backends/cuda/masks.h"
 #include "backends/cuda/settle.h"
 
 enum { DNN_PLAN_SLOTS = 256 };  // entries of the hash table; a new convolution replaces the one in its slot
@@ -33,6 +34,7 @@ typedef struct dnn_attention_plan dnn_attention_plan;  // of dnn_attention.c
 struct cuda_dnn {
   struct {
     CUDNN_ENTRY_POINTS(TSRI_ENTRY)
+    CUDNN_OPTIONAL_ENTRY_POINTS(TSRI_ENTRY)
   } api;
   const tsri_cuda_api *cu;
   dnn_handle handle;
@@ -40,6 +42,7 @@ struct cuda_dnn {
   tsri_mutex lock;   // protects the plans and the handle, which belongs to one stream at a time
   dnn_plan plans[DNN_PLAN_SLOTS];
   dnn_attention_plan *attentions[DNN_ATTENTION_SLOTS];
+  cuda_masks masks;  // not built until the first attention with a mask
 };
 #undef TSRI_ENTRY
 

@@ -229,6 +229,7 @@ static tsr_status attend(cuda_queue *queue, const tsri_native_op *op) {
                                   .k = address_of(a->k),
                                   .v = address_of(a->v),
                                   .y = address_of(a->y),
+                                  .mask = address_of(a->mask),
                                   .lse = address_of(a->lse),
                                   .g = address_of(a->g),
                                   .dq = address_of(a->dq),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that are written in CUDA C++, for one kind of GPU (units.cu, halves.cu, heads.cu) or for more buffers than others bind (join.cu), beside those that Tessera's language makes for every device. They are compiled when they are first needed.
+// Kernels that are written in CUDA C++: for one kind of GPU (units.cu, halves.cu, heads.cu), for more buffers than others bind (join.cu), for masks that cuDNN adds (masks.cu); beside those that Tessera's language makes for every device. They are compiled when they are first needed.
 #ifndef TSRI_CUDA_OWN_KERNEL_H
 #define TSRI_CUDA_OWN_KERNEL_H
 
@@ -15,7 +15,7 @@ typedef struct cuda_own_kernel {
 typedef struct cuda_own_text {
   const unsigned char *text;
   const char *name, *target, *options, *what;
-  uint32_t shared_bytes;  // 0: none beside those that it declares
+  uint32_t shared_bytes;  // beside those that the kernel declares; if not 0, the driver must have FuncSetAttribute
 } cuda_own_text;
 
 // Builds the kernel unless it is there or has failed before. False: it has failed; the reason is logged once. The device's context must be current.

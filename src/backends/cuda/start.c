@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Starts kernels. In a recorded graph, a kernel that waits by itself for those that it depends on may be started before they have ended.
 //
-// Kernels of Tessera's language and those of units.cu, halves.cu and heads.cu begin with that wait on GPUs of compute capability 9.0 and later. It lasts until the
+// Kernels of Tessera's language and those of units.cu, halves.cu, heads.cu and masks.cu begin with that wait on GPUs of compute capability 9.0 and later. It lasts until the
 // kernels before have ended and what they wrote is visible; and since each of them has waited, or was started after what it depends on had ended, all earlier
 // kernels have ended, too. So any kernel may stand before one that waits, also one of a library. Copies and fills may not: the driver has such edges between kernels only.
 //

@@ -49,6 +49,12 @@ EXPORT int cudnnCreate(dnn_handle *handle) {
   return DNN_SUCCESS;
 }
 
+EXPORT int cudnnGetProperty(int property, int *value) {
+  int version = fake_state()->dnn_version;
+  *value = property == DNN_MAJOR_VERSION ? version / 100 : version % 100;
+  return DNN_SUCCESS;
+}
+
 EXPORT int cudnnDestroy(dnn_handle handle) { return uncounted(handle); }
 
 EXPORT int cudnnSetStream(dnn_handle handle, cu_stream stream) {

@@ -13,7 +13,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static fake_cuda state = {.device_count = 1, .memory_bytes = 256 << 20, .least_arch = 75, .most_arch = 120};
+static fake_cuda state = {
+    .device_count = 1, .memory_bytes = 256 << 20, .least_arch = 75, .most_arch = 120, .dnn_version = 919};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 EXPORT fake_cuda *fake_cuda_state(void);

@@ -27,6 +27,7 @@ typedef struct fake_cuda {
   int shared_code;           // what a kernel's wish for more shared memory is answered with
   int failing_convolutions;  // so many of cuDNN's next ones fail
   int failing_graphs;        // the same
+  int dnn_version;           // of cuDNN: 919 for 9.19
   int graph_us;              // what cuDNN takes for a graph that is not recorded
   // Counted for tests.
   int live_buffers, live_pinned, live_streams, live_events, live_modules, live_plans;
