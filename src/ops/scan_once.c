@@ -16,34 +16,15 @@ typedef struct long_rows {
 // Tiles have half as many elements where there are fewer than MANY of the others: then each core has few of them, and their waits end one after the other.
 static int64_t tile_of(const tsri_kernel_run *run, int64_t count) {
   enum { MANY = 2048 };
-  int64_t quads = tsri_call_tuning(run->device)->scan_once;
-  if (tsr_dtype_bytes(run->dtype) == 8) quads /= 2;  // they take twice as many registers
-  int64_t tile = GROUP * 4 * quads;
+  int64_t quads = tsri_call_tuning(run->device)->scan_once, tile = GROUP * 4 * quads;
   return quads % 2 == 0 && count < MANY * tile ? tile / 2 : tile;
 }
 
-// Words of a sum that groups give each other; 0 if there are none for the dtype. Unsigned sums have the bits of signed ones.
-static int words_of(tsr_dtype dtype) {
-  switch (tsri_accumulator(dtype)) {
-    case TSR_F32:
-      return 1;
-    case TSR_I32:
-    case TSR_U32:
-      return 2;
-    case TSR_I64:
-    case TSR_U64:
-      return 3;
-    default:
-      return 0;
-  }
-}
-
-static tsr_dtype carrier_of(tsr_dtype dtype) { return dtype == TSR_U32 ? TSR_I32 : dtype == TSR_U64 ? TSR_I64 : dtype; }
-
+// Sums between groups are words of 32 bits.
 static bool cut_rows(const tsri_kernel_run *run, long_rows *rows) {
   const tsr_device *device = run->device;
   rows->tile = tile_of(run, rows->lines * rows->n);
-  if (rows->tile == 0 || rows->n <= rows->tile || words_of(run->dtype) == 0) return false;
+  if (rows->tile == 0 || rows->n <= rows->tile || tsri_accumulator(run->dtype) != TSR_F32) return false;
   rows->tiles = (rows->n + rows->tile - 1) / rows->tile;
   rows->chunks = (rows->tiles + CHUNK - 1) / CHUNK;
   return device->limits.max_group_size >= GROUP && tsri_call_subgroup(device, GROUP) > 0;
@@ -52,16 +33,14 @@ static bool cut_rows(const tsri_kernel_run *run, long_rows *rows) {
 static tsr_status launch(const tsri_kernel_run *run, const long_rows *rows, tsr_buffer *words) {
   int64_t x_at = run->layouts[0].offset;
   bool is_wide = x_at % 4 == 0 && (rows->lines == 1 || rows->n % 4 == 0);
-  tsr_dtype dtype = carrier_of(run->dtype);
   tsri_call call;
   tsri_call_init(&call, run->device, "op_scan_once", "scan_once",
-                 TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_TYPE("A", tsri_accumulator(dtype)),
-                           TSRI_CONSTANT("WORDS", words_of(dtype)), TSRI_CONSTANT("WIDE", is_wide),
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("WIDE", is_wide),
                            TSRI_CONSTANT("ROUNDS", rows->tile / GROUP / 4), TSRI_CONSTANT("CHUNK", CHUNK),
                            TSRI_CONSTANT("SG", tsri_call_subgroup(run->device, GROUP)), TSRI_CONSTANT("WG", GROUP)));
-  tsri_call_buffer(&call, "x", run->inputs[0], dtype);
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "words", words, TSR_U32);
-  tsri_call_buffer(&call, "y", run->output, dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "all", rows->lines * rows->tiles);
   tsri_call_word(&call, "tiles", rows->tiles);
   tsri_call_word(&call, "chunks", rows->chunks);
@@ -73,7 +52,7 @@ static tsr_status launch(const tsri_kernel_run *run, const long_rows *rows, tsr_
 tsr_status tsri_scan_once(const tsri_kernel_run *run, int64_t lines, int64_t n) {
   long_rows rows = {.lines = lines, .n = n};
   if (!cut_rows(run, &rows)) return TSR_ERR_UNSUPPORTED;
-  int64_t count = words_of(run->dtype) * (1 + lines * (rows.tiles + rows.chunks));
+  int64_t count = 1 + lines * (rows.tiles + rows.chunks);
   tsr_buffer *words = NULL;
   tsr_status status = tsri_call_scratch(run->device, count, TSR_U32, &words);
   if (status == TSR_OK) status = tsr_buffer_fill(words, 0, (size_t)count * 4, &(unsigned char){0xFF}, 1);
