@@ -4,11 +4,11 @@
 
 // --- resize --------------------------------------------------------------------------------------------------------------
 
-// Column `t` of a table of taps, [positions, taps], in a shape that broadcasts along all axes but `axis` of a tensor of this rank.
+// Line `t` of a table of taps, [taps, positions], in a shape that broadcasts along all axes but `axis` of a tensor of this rank.
 static tsr_tensor *tap_along(tsr_tensor *table, int64_t positions, int64_t taps, int64_t t, int axis, int rank) {
   tsr_shape shape = {.rank = rank};
   for (int i = 0; i < rank; i++) shape.dims[i] = i == axis ? positions : 1;
-  return tsr_reshape(tsr_slice(tsr_reshape(table, TSR_SHAPE(positions, taps)), 1, t, t + 1, 1), shape);
+  return tsr_reshape(tsr_slice(tsr_reshape(table, TSR_SHAPE(taps, positions)), 0, t, t + 1, 1), shape);
 }
 
 // Each position of the result is a weighted sum of a few elements of x (its taps). If the first index is negative, it is not computed from x.

@@ -19,7 +19,7 @@ static tsr_status check_count(const char *caller, const tsr_tensor *x) {
 }
 
 // Elements that a work-group looks at: ITEMS * WG of kernels/op_found.tk.
-enum { PART = 16 * 256 };
+enum { PART = 12 * 256 };
 
 static int64_t parts_of(int64_t count) { return (count + PART - 1) / PART; }
 

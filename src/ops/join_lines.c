@@ -20,19 +20,21 @@ static bool add_part(tsri_join_op *join, const tsri_kernel_run *run, int index) 
   return true;
 }
 
-// As tsri_join_lines, by the device's native operator, TSRI_JOIN_PARTS inputs at a time. A line is all that the result has for one index of the axes before `axis`.
+// As tsri_join_lines, by the device's native operator, at most TSRI_JOIN_PARTS inputs at a time, each time nearly as many. A line is all that the result has for one index of the axes before `axis`.
 static tsr_status join_native(const tsri_kernel_run *run, int axis) {
   tsri_native_op op = {.kind = TSRI_NATIVE_JOIN, .dtype = run->dtype, .result = run->dtype};
   tsri_join_op *join = &op.is.join;
   join->lines = join->to_stride = 1;
   for (int i = 0; i < run->shape.rank; i++) *(i < axis ? &join->lines : &join->to_stride) *= run->shape.dims[i];
+  int times = (run->input_count + TSRI_JOIN_PARTS - 1) / TSRI_JOIN_PARTS;
+  int most = times > 0 ? (run->input_count + times - 1) / times : 0;
   size_t at = 0;  // bytes of a line that the inputs so far have written
   for (int i = 0; i < run->input_count;) {
     tsr_buffer *buffers[TSRI_JOIN_PARTS + 1] = {run->output};
     join->part_count = 0;
     join->to = (tsri_place){.offset = at};
     tsri_place_bind(&join->to, run->output);
-    for (; i < run->input_count && join->part_count < TSRI_JOIN_PARTS; i++) {
+    for (; i < run->input_count && join->part_count < most; i++) {
       if (run->layouts[i].count == 0) continue;
       if (!add_part(join, run, i)) return TSR_ERR_UNSUPPORTED;
       buffers[join->part_count] = run->inputs[i];

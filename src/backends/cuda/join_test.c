@@ -37,7 +37,6 @@ static joined joined_begin(const fixture *f, int count, int64_t first, int64_t m
 }
 
 static void joined_run(const fixture *f, const joined *j) {
-  CHECK(f->backend->has_op(f->device, &j->op));
   CHECK_OK(f->backend->run_op(f->queue, &j->op));
   fixture_wait(f);
 }
@@ -61,15 +60,19 @@ TEST(a_join_of_many_parts_is_one_launch_and_its_kernel_is_built_once_for_each_un
   fixture_remove_cache(folder);
 }
 
-TEST(a_join_of_short_pieces_or_whose_units_need_more_than_32_bits_is_not_taken) {
+TEST(a_join_of_few_or_large_or_short_parts_is_not_taken) {
+  enum { MANY = 7, PIECE = 16, MOST_BYTES = 16 << 20 };
   fixture f = fixture_open();
-  joined j = joined_begin(&f, 2, 16, 0, 0);
-  j.op.is.join.lines = INT64_C(1) << 27;  // of 32 bytes
-  CHECK(!f.backend->has_op(f.device, &j.op));
-  j.op.is.join.lines = (INT64_C(1) << 27) - 1000;
+  joined few = joined_begin(&f, MANY - 1, PIECE, 0, 0), j = joined_begin(&f, MANY, PIECE, 0, 0);
+  CHECK(!f.backend->has_op(f.device, &few.op));
   CHECK(f.backend->has_op(f.device, &j.op));
-  j.op.is.join.parts[0].length = 15;
+  j.op.is.join.lines = MOST_BYTES / (MANY * PIECE) + 1;
   CHECK(!f.backend->has_op(f.device, &j.op));
+  j.op.is.join.lines--;
+  CHECK(f.backend->has_op(f.device, &j.op));
+  j.op.is.join.parts[0].length = PIECE - 1;
+  CHECK(!f.backend->has_op(f.device, &j.op));
+  joined_end(&f, &few);
   joined_end(&f, &j);
   fixture_close(&f);
 }
