@@ -17,13 +17,13 @@ enum {
   MANY_CORES = 128
 };  // RUN, PIECE: as in the kernel
 
-typedef struct units_tile {
+typedef struct quant_tile {
   tsr_fragment_size fragment;
   int part_m, part_n;         // of a subgroup
   int tile_m, tile_n, depth;  // of a group
   int subgroup_size;
   int terms;  // numbers of the dtype that make a weight
-} units_tile;
+} quant_tile;
 
 static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -34,16 +34,16 @@ static const tsr_fragment_size *fragment_for(const tsr_device *device, tsr_dtype
   return NULL;
 }
 
-static int items_of(const units_tile *t) { return t->tile_m / t->part_m * (t->tile_n / t->part_n) * t->subgroup_size; }
+static int items_of(const quant_tile *t) { return t->tile_m / t->part_m * (t->tile_n / t->part_n) * t->subgroup_size; }
 
-static size_t shared_bytes(const units_tile *t) {
+static size_t shared_bytes(const quant_tile *t) {
   size_t strips = (size_t)(t->tile_m + t->terms * t->tile_n) * (size_t)(t->depth + RUN) * 2;
   int results = items_of(t) / t->subgroup_size * t->fragment.m * t->fragment.n;
   return strips + (size_t)(results + t->tile_n) * sizeof(float);
 }
 
 // Whether the items share the strips evenly, as the kernel asserts, and the device has room for them.
-static bool fits(const tsr_device *device, const units_tile *t) {
+static bool fits(const tsr_device *device, const quant_tile *t) {
   int items = items_of(t), across = t->depth / RUN;
   int pieces = t->tile_n * t->depth / PIECE, busy = items < pieces ? items : pieces;
   bool is_even = items % across == 0 && t->tile_m % (items / across) == 0 && items % t->tile_n == 0 &&
@@ -63,14 +63,14 @@ static int terms_of(tsr_dtype dtype, int64_t format) {
 }
 
 static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t m, int64_t k, int64_t format,
-                   units_tile *out_tile) {
+                   quant_tile *out_tile) {
   const tsr_fragment_size *size = dtype == TSR_F16 || dtype == TSR_BF16 ? fragment_for(device, dtype) : NULL;
   int subgroup = tsr_device_subgroup_size(device);
   bool has_any = false;
   int pair = 2 * tsri_quant_formats[format].gap, least = pair > LEAST_DEPTH ? pair : LEAST_DEPTH;
   if (!size || subgroup == 0) return false;
   for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-    units_tile t = {.fragment = *size,
+    quant_tile t = {.fragment = *size,
                     .part_m = cuts[i].part_rows * size->m,
                     .part_n = cuts[i].part_cols * size->n,
                     .tile_m = cuts[i].rows * size->m,
@@ -97,20 +97,20 @@ static int64_t least_rows(const tsr_device *device, int64_t format) {
 }
 
 // Weights are decoded again for each tile. 512 rows by 4096 x 4096 weights take 127 to 161 us in tiles of 128 rows, 221 to 280 in tiles of 64, and 225 with a decoded copy.
-static bool has_few_tiles(const units_tile *t, int64_t m) {
+static bool has_few_tiles(const quant_tile *t, int64_t m) {
   enum { MOST_TILES = 4, LARGE = 8 };
   return t->tile_m >= LARGE * t->fragment.m || m <= MOST_TILES * t->tile_m;
 }
 
 bool tsri_quant_has_units(const tsr_device *device, tsr_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t format) {
-  units_tile tile;
+  quant_tile tile;
   return n > 0 && k > 0 && m >= least_rows(device, format) && choose(device, dtype, m, k, format, &tile) &&
          has_few_tiles(&tile, m);
 }
 
 // Parts of the sums, so that each core has RESIDENT items, but no part of less than a few steps. 8, 64 and 128 rows by 4096 x 4096 weights of q8_0 take 25.1, 35.8 and 53.1 us on an H200 with
 // 256 items, 24.4, 38.0 and 49.8 with 512, 24.6, 45.0 and 55.5 with 768; of q4_K 23.1, 29.1 and 46.7, 22.0, 29.0 and 41.9, 21.9, 35.8 and 48.2.
-static tsri_matmul_split split_of(const tsr_device *device, const units_tile *t, int64_t m, int64_t n, int64_t k) {
+static tsri_matmul_split split_of(const tsr_device *device, const quant_tile *t, int64_t m, int64_t n, int64_t k) {
   enum { RESIDENT = 512, STEPS_OF_PART = 4 };
   int64_t cores = device->info.compute_units > 0 ? device->info.compute_units : MANY_CORES;
   int64_t tiles = divided_up(m, t->tile_m) * divided_up(n, t->tile_n), steps = k / t->depth;
@@ -129,7 +129,7 @@ static bool is_aligned(const tsri_layout *bytes, int64_t format) {
   return is_even && bytes->offset % QUAD == 0 && tsri_quant_carrier(bytes) == TSR_U32;
 }
 
-static tsr_status launch(const tsri_kernel_run *run, const units_tile *t, const tsri_matmul_split *split,
+static tsr_status launch(const tsri_kernel_run *run, const quant_tile *t, const tsri_matmul_split *split,
                          tsr_dtype stored) {
   const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1];
   int64_t id = TSRI_GIVEN(run->node, quant)->format, k = x->shape.dims[x->shape.rank - 1], m = x->count / k;
@@ -160,7 +160,7 @@ static tsr_status launch(const tsri_kernel_run *run, const units_tile *t, const 
 }
 
 // Stores the sums of all parts, without what is fused to the product, and adds them up.
-static tsr_status launch_split(const tsri_kernel_run *run, const units_tile *t, const tsri_matmul_split *split,
+static tsr_status launch_split(const tsri_kernel_run *run, const quant_tile *t, const tsri_matmul_split *split,
                                const tsri_product_op *product) {
   tsri_kernel_run inner = *run;
   inner.epilogue = NULL;
@@ -175,7 +175,7 @@ static tsr_status launch_split(const tsri_kernel_run *run, const units_tile *t, 
 tsr_status tsri_quant_units(const tsri_kernel_run *run) {
   const tsri_layout *x = &run->layouts[0], *w = &run->layouts[1];
   int64_t id = TSRI_GIVEN(run->node, quant)->format, k = x->shape.dims[x->shape.rank - 1], n = w->shape.dims[0];
-  units_tile tile;
+  quant_tile tile;
   if (k == 0 || x->offset % RUN != 0 ||
       !tsri_quant_has_units(run->device, run->input_dtypes[0], x->count / k, n, k, id) ||
       !choose(run->device, run->input_dtypes[0], x->count / k, k, id, &tile)) {
