@@ -424,7 +424,7 @@ TEST(attention_and_its_gradient_on_a_gpu_are_right) {
   check(f, HEADS, false);
   check(f, HEADS, true);
   check(f, 2, true);
-  for (int way = 0; way < MASK_WAYS; way++) check_masks(f, way, true);
+  for (mask_way way = 0; way < MASK_WAYS; way++) check_masks(f, way, true);
   check_repeated(f);
   fixture_close(&f);
 }
