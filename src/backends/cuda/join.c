@@ -15,8 +15,8 @@ enum {
   // Bytes of a part in a line, on average. With less, neighbouring items read the arguments of many parts, one part after the other: 16 of 500 x 500 f32 as neighbours take 51 us for 27
   // in three launches of the language's kernel on an H200.
   LEAST_PIECE = 16,
-  // As many parts, and no more bytes of the result: what this saves is launches. Where parts begin at any element it copies these one by one: 160 MB of two parts take 168 us, and 89 by the
-  // language's kernel, which takes six in a launch.
+  // Fewer parts than LEAST_PARTS are one launch of the language's kernel, too. Results of more than MOST_BYTES are left to that as well: where parts begin at any element, this kernel copies
+  // single elements, and 160 MB of two parts take it 168 us for 89.
   LEAST_PARTS = 7,
   MOST_BYTES = 16 << 20
 };
