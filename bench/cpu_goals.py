@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures what docs/notes/performance.md promises for the CPU, beside PyTorch and NumPy: one process, the same memory, in turns.
+"""Measures what docs/notes/performance/cpu.md promises for the CPU, beside PyTorch and NumPy: one process, the same memory, in turns.
 
     /usr/bin/python3 bench/cpu_goals.py [--threads 2] [--turns 5] [--only 'products,gemv,layers,functions,rows,reductions,orders']
 

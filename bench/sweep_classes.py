@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Groups the cells of a sweep that are behind a peer, and prints the reason that docs/notes/performance.md gives for each group.
+"""Groups the cells of a sweep that are behind a peer, and prints the reason that docs/notes/performance/cpu-grid.md gives for each group.
 
-    /usr/bin/python3 bench/sweep_classes.py build/sweep/sweep.json [--notes docs/notes/performance.md] [--list]
+    /usr/bin/python3 bench/sweep_classes.py build/sweep/sweep.json [--notes docs/notes/performance/cpu-grid.md] [--list]
 
 The table in the notes whose first column is "cells" has a row for each class. A class with cells under 1.0 that has no row there is an error.
 """
@@ -87,7 +87,7 @@ def read_reasons(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("table", help="sweep.json or sweep.json.gz")
-    parser.add_argument("--notes", default="docs/notes/performance.md")
+    parser.add_argument("--notes", default="docs/notes/performance/cpu-grid.md")
     parser.add_argument("--list", action="store_true", help="every cell under 1.0, too")
     args = parser.parse_args()
     with (gzip.open if args.table.endswith(".gz") else open)(args.table, "rt", encoding="utf-8") as file:
