@@ -173,6 +173,9 @@ TSR_API tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes)
 // Nothing runs yet, unless the target's memory is shared with others (DLPack): then the write is queued at once. A
 // write that nobody can see, because all tensors over the memory were released, never runs.
 //
+// An element-wise source that reads the target itself, as in x = x * 0.9 + y, is computed in place, in one kernel, if
+// it has been released before the write runs. A scope on the thread holds it until the scope ends.
+//
 // Threads: any; assigning to a tensor that another thread uses is a race, as with tsr_write.
 // Errors:  TSR_ERR_SHAPE (`source` does not broadcast to the target's shape), TSR_ERR_INVALID_ARGUMENT (the target
 //          repeats elements (tsr_expand), is read-only, or is on another device while TESSERA_MIX=error), a failed

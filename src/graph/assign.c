@@ -26,6 +26,7 @@ void tsri_assign_link(tsri_node *node) {
   tsri_value *storage = node->value.storage;
   tsri_value *before = atomic_exchange(&storage->latest, tsri_value_retain(&node->value));
   (before ? before : storage)->successor = &node->value;
+  node->assignments = before ? ((const tsri_node *)before)->assignments + 1 : 1;
   if (!before) return;
   node->inputs[BEFORE] =
       (tsri_input){.value = before, .layout = node->inputs[TARGET].layout, .dtype = node->dtype, .as = node->dtype};
@@ -91,8 +92,23 @@ tsr_status tsri_assign_run_fused(tsri_graph_state *state, const tsri_plan *plan,
 
 // --- Recording ----------------------------------------------------------------------------------------------------------
 
+// Runs the pending assignments to the target if there are MOST_PENDING. Each of them keeps the inputs of its source in memory, and those to a tensor that nobody
+// reads, such as a running mean, would otherwise wait until a run of hundreds of them keeps the host busy for milliseconds. The source of the assignment that is
+// recorded next is not run: the caller still holds it, so that it could not be computed in place (is_used_up in plan.c). An error is dropped: the
+// next read tries again.
+static void run_if_many(const tsr_tensor *target) {
+  enum { MOST_PENDING = 15 };
+  if (!tsri_value_is_assigned(target->value)) return;
+  tsri_value *latest = tsri_value_now(target->value);
+  bool is_pending = tsri_value_buffer(latest) == NULL;
+  if (is_pending && latest->storage && ((const tsri_node *)latest)->assignments >= MOST_PENDING)
+    (void)tsri_graph_run_value(latest);
+  tsri_value_release(latest);
+}
+
 // `source` is on the target's device, has its dtype and shape, and does not share its memory.
 static tsr_status record(tsr_tensor *target, tsr_tensor *source) {
+  run_if_many(target);
   tsri_node *node = tsri_node_create(&tsri_op_assign, target->value->device, target->dtype, BEFORE + 1, NULL);
   if (!node) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "assign: no host memory for its record");
   node->input_count = BEFORE;

@@ -86,7 +86,7 @@ TEST(element_wise_operators_write_to_the_target_of_an_assignment_themselves) {
   // buffer.
   CHECK_EQ_UINT(cost_of(device, tsr_slice(square, 0, 1, 2, 1), tsr_add_scalar(y, 2)), 2);
   check_read(square, (const float[]){0, 0, 0, 0, 3, 3, 3, 3}, 8);
-  CHECK(cost_of(device, x, tsr_mul_scalar(x, 5)) > 1);  // the source reads the target: a copy is needed
+  CHECK(cost_of(device, x, tsr_mul_scalar(x, 5)) > 1);  // the scope has the source, too: it needs memory of its own
   check_read(x, (const float[]){5, 5, 5, 5}, 4);
   CHECK_OK(tsr_assign(x, kept));
   CHECK_OK(tsr_assign(x, tsr_add_scalar(kept, 1)));
@@ -95,6 +95,120 @@ TEST(element_wise_operators_write_to_the_target_of_an_assignment_themselves) {
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
 }
+
+// As cost_of, for a source that nobody else has a reference to.
+static uint64_t cost_of_update(tsr_device *device, tsr_tensor *target, tsr_tensor *source) {
+  CHECK_OK(tsr_evaluate(target));
+  uint64_t before = activity(device);
+  CHECK_OK(tsr_assign(target, source));
+  tsr_release(source);
+  CHECK_OK(tsr_evaluate(target));
+  return activity(device) - before;
+}
+
+static tsr_tensor *after(tsr_tensor *result, tsr_tensor *input) {
+  tsr_release(input);
+  return result;
+}
+
+// decay * x + y.
+static tsr_tensor *decayed_sum(tsr_tensor *x, double decay, tsr_tensor *y) {
+  tsr_tensor *less = tsr_mul_scalar(x, decay);
+  return after(tsr_add(less, y), less);
+}
+
+static void in_place(tsr_device *device) {
+  tsr_tensor *x = four(device, 1, 2, 3, 4), *y = four(device, 1, 1, 2, 2);
+  CHECK_EQ_UINT(cost_of_update(device, x, tsr_mul_scalar(x, 10)), 1);
+  CHECK_EQ_UINT(cost_of_update(device, x, decayed_sum(x, 0.5, y)), 1);
+  check_read(x, (const float[]){6, 11, 17, 22}, 4);
+  // The target is read twice, once after another operator.
+  tsr_tensor *twice = tsr_add(x, x);
+  CHECK_EQ_UINT(cost_of_update(device, x, after(tsr_sub(twice, x), twice)), 1);
+  check_read(x, (const float[]){6, 11, 17, 22}, 4);
+  tsr_tensor *table = tsr_zeros(device, TSR_F32, TSR_SHAPE(3, 4));
+  CHECK_EQ_UINT(cost_of_update(device, table, tsr_add(table, y)), 1);
+  tsr_tensor *flat = tsr_reshape(table, TSR_SHAPE(12));
+  CHECK_EQ_UINT(cost_of_update(device, flat, tsr_add(flat, flat)), 1);
+  check_read(table, (const float[]){2, 2, 4, 4, 2, 2, 4, 4, 2, 2, 4, 4}, 12);
+  tsr_release(x), tsr_release(y), tsr_release(table), tsr_release(flat);
+}
+
+static void in_place_on_device(tsr_device *device) {
+  tsr_tensor *one = tsr_ones(device, TSR_F32, TSR_SHAPE(1)), *sum = tsr_neg(one);
+  bool has_kernels = tsr_evaluate(sum) != TSR_ERR_UNSUPPORTED;
+  tsr_release(one), tsr_release(sum);
+  if (has_kernels) in_place(device);
+}
+
+TEST(an_update_of_a_tensor_by_itself_is_one_launch) { test_on_every_device(in_place_on_device); }
+
+TEST(an_update_of_a_slice_by_itself_is_one_launch) {
+  tsr_device *device = test_open("cpu");
+  tsr_tensor *x = tsr_zeros(device, TSR_F32, TSR_SHAPE(3, 64)), *row = tsr_slice(x, 0, 1, 2, 1);
+  CHECK_EQ_UINT(cost_of_update(device, row, tsr_add_scalar(row, 7)), 1);
+  // A row cannot be bound from its second element on: the sum is computed in a temporary buffer.
+  tsr_tensor *rest = tsr_slice(row, 1, 1, 64, 1);
+  (void)cost_of_update(device, rest, tsr_add_scalar(rest, 1));
+  float values[192];
+  CHECK_OK(tsr_read(x, values, sizeof values));
+  for (int i = 0; i < 192; i++) CHECK_NEAR(values[i], i < 64 || i >= 128 ? 0 : i == 64 ? 7 : 8, 0);
+  tsr_release(x), tsr_release(row), tsr_release(rest);
+  tsr_device_release(device);
+}
+
+static void with_other_readers(tsr_device *device) {
+  // Whatever else reads the target's old elements, or may be asked for, is computed before they are overwritten.
+  tsr_tensor *x = four(device, 1, 2, 3, 4), *held = tsr_mul_scalar(x, 2), *sum = tsr_add(held, x);
+  CHECK_OK(tsr_assign(x, sum));
+  check_read(x, (const float[]){3, 6, 9, 12}, 4);
+  check_read(held, (const float[]){2, 4, 6, 8}, 4);
+  check_read(sum, (const float[]){3, 6, 9, 12}, 4);
+  tsr_tensor *equal = tsr_mul_scalar(x, 3), *again = tsr_mul_scalar(x, 3);
+  CHECK_OK(tsr_assign(x, equal));
+  tsr_release(equal);
+  check_read(x, (const float[]){9, 18, 27, 36}, 4);
+  check_read(again, (const float[]){9, 18, 27, 36}, 4);
+  tsr_tensor *square = tsr_mul(x, x), *root = tsr_sqrt(square);
+  CHECK_OK(tsr_assign(x, square));
+  tsr_release(square);
+  check_read(root, (const float[]){9, 18, 27, 36}, 4);
+  check_read(x, (const float[]){81, 324, 729, 1296}, 4);
+  tsr_release(x), tsr_release(held), tsr_release(sum), tsr_release(again), tsr_release(root);
+}
+
+static void at_other_places(tsr_device *device) {
+  // The source reads the target at other indices than it is written at.
+  tsr_tensor *x = tsr_arange(device, TSR_F32, 0, 8, 1), *turned = tsr_flip(x, 0), *sum = tsr_add(x, turned);
+  tsr_tensor *square = tsr_reshape(x, TSR_SHAPE(2, 4)), *upper = tsr_slice(square, 0, 0, 1, 1);
+  tsr_tensor *lower = tsr_slice(square, 0, 1, 2, 1), *steps = tsr_arange(device, TSR_F32, 0, 8, 1);
+  CHECK_OK(tsr_assign(x, sum));
+  tsr_release(sum);
+  check_read(x, (const float[]){7, 7, 7, 7, 7, 7, 7, 7}, 8);
+  tsr_tensor *product = tsr_mul(turned, steps);
+  CHECK_OK(tsr_assign(x, product));
+  tsr_release(product);
+  check_read(x, (const float[]){0, 7, 14, 21, 28, 35, 42, 49}, 8);
+  tsr_tensor *row = tsr_add(upper, lower);
+  CHECK_OK(tsr_assign(upper, row));
+  tsr_release(row);
+  tsr_tensor *all = tsr_add(square, upper);  // the row is read for both rows
+  CHECK_OK(tsr_assign(square, all));
+  tsr_release(all);
+  check_read(x, (const float[]){56, 84, 112, 140, 56, 77, 98, 119}, 8);
+  tsr_release(x), tsr_release(turned), tsr_release(square), tsr_release(upper), tsr_release(lower), tsr_release(steps);
+}
+
+static void updates_with_readers(tsr_device *device) {
+  tsr_tensor *one = tsr_ones(device, TSR_F32, TSR_SHAPE(1)), *sum = tsr_neg(one);
+  bool has_kernels = tsr_evaluate(sum) != TSR_ERR_UNSUPPORTED;
+  tsr_release(one), tsr_release(sum);
+  if (!has_kernels) return;
+  with_other_readers(device);
+  at_other_places(device);
+}
+
+TEST(an_update_leaves_what_others_read_of_its_target) { test_on_every_device(updates_with_readers); }
 
 static void through_views(tsr_device *device) {
   const float zeros[12] = {0};
@@ -237,6 +351,24 @@ TEST(assignments_over_and_over_need_constant_memory) {
   tsr_memory_stats stats;
   CHECK_OK(tsr_memory_get_stats(device, &stats));
   CHECK(stats.peak_bytes < 1 << 20);
+  tsr_release(x);
+  tsr_device_release(device);
+}
+
+TEST(few_assignments_wait_for_a_tensor_that_nobody_reads) {
+  enum { ASSIGNMENTS = 100, MOST_PENDING = 15 };
+  tsr_device *device = test_open("cpu");
+  tsr_tensor *x = tsr_zeros(device, TSR_F32, TSR_SHAPE(4));
+  CHECK_OK(tsr_evaluate(x));
+  uint64_t before = activity(device);
+  for (uint64_t i = 1; i <= ASSIGNMENTS; i++) {
+    tsr_tensor *more = tsr_add_scalar(x, 1);
+    CHECK_OK(tsr_assign(x, more));
+    tsr_release(more);
+    CHECK(activity(device) - before + MOST_PENDING >= i);
+  }
+  check_read(x, (const float[]){ASSIGNMENTS, ASSIGNMENTS, ASSIGNMENTS, ASSIGNMENTS}, 4);
+  CHECK_EQ_UINT(activity(device) - before, ASSIGNMENTS + 1);  // a launch each, and the read
   tsr_release(x);
   tsr_device_release(device);
 }

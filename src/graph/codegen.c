@@ -161,6 +161,7 @@ void tsri_codegen_init(const tsri_fused *fused, const tsri_tuning *tuning, tsri_
   out->fused = fused;
   out->tuning = tuning;
   out->lanes = 1;
+  out->in_place_leaf = TSRI_NONE;
   if (fused->heavy && fused->heavy->op->kind == TSRI_OP_KERNEL) {
     out->form = TSRI_FORM_HOOK;
   } else if (fused->heavy) {
@@ -366,7 +367,8 @@ static tsr_status make_key(tsri_codegen *gen) {
     // Beside a heavy node, leaves are indexed by order_class, which the strides over the extents do not show.
     uint32_t order = fused->heavy ? order_class(gen, i) : gen->is_carried && tsri_codegen_is_in_order(gen, i) ? 1u : 0;
     put_key(gen, (uint32_t)fused->leaves[i].dtype | (gen->has_base[i] ? 256u : 0) |
-                     (uint32_t)fused->leaves[i].space << 9 | order << 16 | tsri_codegen_axis_leaf(gen, i) << 24);
+                     (uint32_t)fused->leaves[i].space << 9 | (gen->in_place_leaf == i ? 1u << 10 : 0) | order << 16 |
+                     tsri_codegen_axis_leaf(gen, i) << 24);
   }
   for (uint32_t i = 0; i < fused->fusion->node_count; i++) put_node_key(gen, i);
   if (gen->key_words == TSRI_MAX_KEY_WORDS) return TSRI_FAIL(TSR_ERR_INTERNAL, "the key of a fused kernel is too long");
@@ -556,27 +558,39 @@ static void put_params(const tsri_codegen *gen, tsri_builder *builder) {
   }
 }
 
+enum { OUTPUT_NAME_BYTES = 16 };
+
+// The name of the parameter that the results are stored in: "y", or that of the leaf which they replace.
+static const char *output_name(const tsri_codegen *gen, char name[OUTPUT_NAME_BYTES]) {
+  if (gen->in_place_leaf == TSRI_NONE) return "y";
+  snprintf(name, OUTPUT_NAME_BYTES, "leaf%u", gen->in_place_leaf);
+  return name;
+}
+
 static void put_head(const tsri_codegen *gen, tsri_builder *builder) {
   const tsri_fused *fused = gen->fused;
+  char output[OUTPUT_NAME_BYTES];
   tsri_codegen_helpers(gen, builder);
   tsri_builder_add(builder, "kernel fused<WG = %d>(", tsri_codegen_group(gen));
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
-    if (!tsri_codegen_reads(gen, i)) continue;
+    if (!tsri_codegen_reads(gen, i) || i == gen->in_place_leaf) continue;
     tsri_builder_add(builder, "in %s leaf%u[], ", tsr_dtype_name(fused->leaves[i].dtype), i);
   }
   if (gen->stage == TSRI_STAGE_TOTAL)
     tsri_builder_add(builder, "in %s p[], ", tsr_dtype_name(tsri_codegen_part_dtype(gen)));
   tsr_dtype result = gen->stage == TSRI_STAGE_PARTS ? tsri_codegen_part_dtype(gen) : fused->root->dtype;
-  tsri_builder_add(builder, "out %s y[]", tsr_dtype_name(result));
+  tsri_builder_add(builder, "%s %s %s[]", gen->in_place_leaf == TSRI_NONE ? "out" : "inout", tsr_dtype_name(result),
+                   output_name(gen, output));
   put_params(gen, builder);
   tsri_builder_add(builder, ") {\n");
 }
 
 static void put_body(const tsri_codegen *gen, const char *where, tsri_builder *builder, const char *indent) {
+  char output[OUTPUT_NAME_BYTES];
   tsri_codegen_leaves(gen, TSRI_OUTER, put_index, builder, indent);
   tsri_codegen_nodes(gen, TSRI_OUTER, builder, indent);
-  tsri_builder_add(builder, "%sy[%s] = %s(val%u);\n", indent, where, tsr_dtype_name(gen->fused->root->dtype),
-                   gen->fused->fusion->node_count - 1);
+  tsri_builder_add(builder, "%s%s[%s] = %s(val%u);\n", indent, output_name(gen, output), where,
+                   tsr_dtype_name(gen->fused->root->dtype), gen->fused->fusion->node_count - 1);
 }
 
 static void put_rows(const tsri_codegen *gen, tsri_builder *builder) {
@@ -597,6 +611,7 @@ static void put_rows(const tsri_codegen *gen, tsri_builder *builder) {
 static void put_quads(const tsri_codegen *gen, tsri_builder *builder) {
   const char *type = tsri_codegen_type(gen->fused->root->dtype);
   uint32_t quads = gen->lanes / 4;
+  char output[OUTPUT_NAME_BYTES];
   tsri_codegen_parts(gen, TSRI_OUTER, builder, "    ");
   tsri_builder_add(builder, "    unroll for (u32 q = 0; q < %u; q++) {\n      u32 i = start + q * (WG * 4u);\n", quads);
   if (gen->is_carried) {
@@ -613,9 +628,9 @@ static void put_quads(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n", gen->fused->fusion->node_count - 1);
   tsri_builder_add(
       builder,
-      "    unroll for (u32 q = 0; q < %u; q++) {\n      store4(y, start + q * (WG * 4u), %sx4(done[q * 4], "
+      "    unroll for (u32 q = 0; q < %u; q++) {\n      store4(%s, start + q * (WG * 4u), %sx4(done[q * 4], "
       "done[q * 4 + 1], done[q * 4 + 2], done[q * 4 + 3]));\n    }\n",
-      quads, type);
+      quads, output_name(gen, output), type);
 }
 
 // Several elements per work item. A work item whose quads do not all fit computes what is left one by one.

@@ -54,6 +54,8 @@ typedef struct tsri_codegen {
   uint32_t base[TSRI_MAX_LEAVES];
   // Index of the first result in the output buffer.
   int64_t output_at;
+  // The leaf whose elements the result replaces: the kernel has one `inout` parameter for both. TSRI_NONE: none. Element-wise forms only.
+  uint32_t in_place_leaf;
   // Elements per work item, in quads of 4 neighbours on the last axis (in TSRI_FORM_ROW: the last reduced axis);
   // consecutive quads of an item are 4 * WG elements apart. 1: scalar.
   uint32_t lanes;

@@ -23,10 +23,16 @@ static tsri_leaf make_leaf(const tsri_fused *fused, const tsri_planned *planned,
   return leaf;
 }
 
+// Whether two leaves read the same memory: a value has the same buffer before and after each assignment to it.
+static bool has_same_memory(const tsri_leaf *a, const tsri_leaf *b) {
+  const tsr_buffer *buffer = tsri_value_buffer(a->value);
+  return a->value == b->value || (buffer && buffer == tsri_value_buffer(b->value));
+}
+
 static uint32_t find_leaf(const tsri_fused *fused, const tsri_leaf *leaf) {
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
     const tsri_leaf *known = &fused->leaves[i];
-    bool is_same = known->value == leaf->value && known->space == leaf->space && known->dtype == leaf->dtype;
+    bool is_same = has_same_memory(known, leaf) && known->space == leaf->space && known->dtype == leaf->dtype;
     if (is_same && tsri_layout_equal(&known->layout, &leaf->layout)) return i;
   }
   return TSRI_NONE;

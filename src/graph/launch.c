@@ -49,6 +49,7 @@ static tsr_status bind_filler(fused_launch *launch, uint32_t index) {
 // Binds the leaf's memory from its lowest element on, rounded down to the alignment the device requires.
 static tsr_status bind_leaf(fused_launch *launch, uint32_t index) {
   const tsri_leaf *leaf = &launch->fused.leaves[index];
+  if (index == launch->codegen.in_place_leaf) return TSR_OK;  // bound with the results, from its first element on
   if (leaf->layout.count == 0) return bind_filler(launch, index);
   tsr_buffer *buffer = launch->packed[index] ? launch->packed[index] : tsri_value_buffer(leaf->value);
   int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(leaf->dtype);
@@ -144,7 +145,8 @@ static tsr_status launch_stage(fused_launch *launch, tsr_buffer *parts, uint64_t
   if (status == TSR_OK) status = find_kernel(launch, &built);
   if (status != TSR_OK) return status;
   for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
-    if (tsri_codegen_reads(&launch->codegen, i)) arguments[used++] = launch->leaves[i];
+    bool is_argument = tsri_codegen_reads(&launch->codegen, i) && i != launch->codegen.in_place_leaf;
+    if (is_argument) arguments[used++] = launch->leaves[i];
   }
   uint64_t part_count = (uint64_t)launch->fused.kept.count * launch->codegen.parts;
   if (launch->codegen.stage == TSRI_STAGE_TOTAL) arguments[used++] = (tsri_argument){parts, 0, part_count};
@@ -375,6 +377,33 @@ static tsr_status launch_fused(fused_launch *launch, tsr_buffer *output, int64_t
                    tsri_format_bytes((uint64_t)most_elements(launch, TSR_U8)).text);
 }
 
+// The leaf that reads the elements of `output` which the results replace (tsri_fusion.is_in_place).
+static uint32_t find_in_place_leaf(const fused_launch *launch, const tsr_buffer *output) {
+  uint32_t leaf = 0;
+  while (tsri_value_buffer(launch->fused.leaves[leaf].value) != output) leaf++;
+  return leaf;
+}
+
+// As launch_fused, for a fusion that reads the elements it replaces. A kernel that is launched once reads and writes the same binding. Elements that need
+// several launches, or an offset that cannot be bound, are all computed into a temporary buffer first: if a launch fails, `output` is as it was.
+static tsr_status launch_in_place(fused_launch *launch, tsr_buffer *output, int64_t first) {
+  size_t element = tsr_dtype_bytes(launch->fused.root->dtype), bytes = (size_t)launch->fused.kept.count * element;
+  if (is_in_reach(launch) && (size_t)first * element % binding_alignment(launch) == 0) {
+    launch->codegen.in_place_leaf = find_in_place_leaf(launch, output);
+    return launch_piece(launch, output, first);
+  }
+  tsr_buffer *results = NULL;
+  tsr_status status = tsri_buffer_create_temporary(launch->device, bytes, &results);
+  if (status == TSR_OK) status = launch_fused(launch, results, 0);
+  if (status == TSR_OK) status = tsri_buffer_copy(output, (size_t)first * element, results, 0, bytes);
+  tsr_buffer_release(results);
+  return status;
+}
+
+static tsr_status launch_results(fused_launch *launch, tsr_buffer *output, int64_t first) {
+  return (launch->fused.fusion->is_in_place ? launch_in_place : launch_fused)(launch, output, first);
+}
+
 // Copies a leaf into row-major order. The caller measures the fusion again.
 static tsr_status pack_leaf(fused_launch *launch, uint32_t index) {
   tsri_leaf *leaf = &launch->fused.leaves[index];
@@ -438,11 +467,11 @@ static tsr_status run_fused(fused_launch *launch, tsr_buffer *output, int64_t fi
   tsr_status status = pack_slow_leaves(launch);
   if (status != TSR_OK) return status;
   tsri_codegen_init(&launch->fused, tsri_tuning_of(launch->device), &launch->codegen);
-  status = launch_fused(launch, output, first);
+  status = launch_results(launch, output, first);
   if (status != TSR_ERR_UNSUPPORTED || !has_strided_leaf(&launch->fused)) return status;
   status = pack_leaves(launch);
   tsri_codegen_init(&launch->fused, tsri_tuning_of(launch->device), &launch->codegen);
-  return status == TSR_OK ? launch_fused(launch, output, first) : status;
+  return status == TSR_OK ? launch_results(launch, output, first) : status;
 }
 
 // --- Operators with kernels of their own ----------------------------------------------------------------------------
@@ -530,6 +559,7 @@ static bool is_only_copies(const tsri_fused *fused) {
 
 // A fusion of nothing but copies is one copy of bytes: the device's own copy, or the kernels of strided.c.
 static tsr_status run_copies(const tsri_fused *fused, tsr_buffer *output, int64_t first) {
+  if (fused->fusion->is_in_place) return TSR_OK;  // from each element to itself
   const tsri_leaf *leaf = &fused->leaves[0];
   tsri_view from = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};
   tsri_view to = {.buffer = output, .dtype = leaf->dtype, .layout = tsri_packed_layout(&leaf->layout)};

@@ -44,6 +44,7 @@ struct tsri_node {
   uint32_t label;                 // the profiler's, when the node was recorded; 0: none
   bool is_hidden;                 // pending, but not in the device's list: see tsri_node_hide
   uint8_t track;                  // of its device, on which it runs: that of the queue bound when it was recorded
+  uint32_t assignments;           // of an assignment: those to its value that were pending then, itself included
   uint32_t first_reader;          // planning: list of an assignment's readers, see tsri_readers_first
   // ELEMENTWISE: tsri_scalars; KERNEL: the struct of the operator's attribute set. NULL: none. Allocated together with
   // the node.

@@ -66,6 +66,13 @@ static void keep_tapes_apart(tsri_plan *plan, tsri_node *node) {
   }
 }
 
+// `reader` reads elements that an assignment overwrites, so it must not be computed after that assignment. A node that two assignments
+// overwrite is written to memory.
+static void set_overwriter(tsri_planned *reader, uint32_t assignment) {
+  if (reader->overwriter != TSRI_NONE && reader->overwriter != assignment) reader->is_target = true;
+  reader->overwriter = assignment;
+}
+
 static bool number(collector *collected, tsri_node *node) {
   tsri_plan *plan = collected->plan;
   if (!grow((void **)&plan->nodes, plan->few_nodes, &collected->node_capacity, plan->node_count + 1,
@@ -76,15 +83,13 @@ static bool number(collector *collected, tsri_node *node) {
   memset(planned, 0, offsetof(tsri_planned, seen));
   planned->node = node;
   planned->same_as = node->slot;
-  planned->fusion = TSRI_NONE;
+  planned->fusion = planned->overwriter = TSRI_NONE;
   plan->input_count += node->input_count;
   if (node->results)
     // Room for the inputs of the other results, and for a reference to each while they are published.
     plan->input_count += (size_t)2 * node->result_count;
-  // Readers of the elements that this assignment overwrites run before it, so they may not be fused into a later
-  // kernel.
   for (uint32_t at = tsri_readers_first(node); at; at = plan->readers.all[at - 1].next) {
-    plan->nodes[plan->readers.all[at - 1].node->slot].is_target = true;
+    set_overwriter(&plan->nodes[plan->readers.all[at - 1].node->slot], node->slot);
   }
   keep_tapes_apart(plan, node);
   return true;
@@ -175,7 +180,8 @@ static bool merge_equal(tsri_plan *plan) {
     if (table[at]) {
       planned->same_as = table[at] - 1;
       plan->nodes[planned->same_as].equals_left++;
-      if (planned->is_target) plan->nodes[planned->same_as].is_target = true;
+      // A duplicate that must be computed before an assignment becomes a copy of the first node, which therefore has to be in memory.
+      if (planned->is_target || planned->overwriter != TSRI_NONE) plan->nodes[planned->same_as].is_target = true;
     } else {
       table[at] = i + 1;
     }
@@ -215,10 +221,17 @@ static bool takes_input(const tsri_node *node, uint32_t index) {
          tsri_shape_equal(input->layout.shape, from->shape) && input->dtype == from->dtype;
 }
 
+// Whether the members of the fusion are computed into the target of an assignment.
+static bool is_assigned(const tsri_plan *plan, const tsri_fusion *fusion) {
+  return plan->nodes[fusion->root].node->op == &tsri_op_assign;
+}
+
 // Called when `planned` has its fusion: marks each of its inputs as wanted by this fusion, or as refused.
 static void ask_inputs(tsri_plan *plan, const tsri_planned *planned) {
   const tsri_node *node = planned->node;
-  tsri_space space = plan->fusions[planned->fusion].heavy == node->slot ? TSRI_INNER : planned->space;
+  const tsri_fusion *fusion = &plan->fusions[planned->fusion];
+  bool uses_up = is_assigned(plan, fusion) && (fusion->root == node->slot || planned->is_used_up);
+  tsri_space space = fusion->heavy == node->slot ? TSRI_INNER : planned->space;
   for (uint32_t i = 0; i < node->input_count; i++) {
     uint32_t number_of = tsri_plan_number(plan, node->inputs[i].value);
     if (number_of == TSRI_NONE) continue;
@@ -230,6 +243,8 @@ static void ask_inputs(tsri_plan *plan, const tsri_planned *planned) {
       input->is_refused = true;
       continue;
     }
+    // The reference is to the node itself, not to the equal one that stands for it.
+    if (uses_up) plan->nodes[tsri_pending_node(node->inputs[i].value)->slot].used_up_refs++;
     input->is_wanted = true;
     input->wanting = planned->fusion;
     input->space = space;
@@ -248,7 +263,7 @@ static bool inputs_compose(const tsri_planned *planned) {
 // of its own, may then be another one, which adds in another order; and f16 and bf16 are not rounded between fused operators. What is computed into the
 // place of an assignment is computed by itself.
 static bool changes_bits(const tsri_plan *plan, const tsri_fusion *fusion, const tsri_node *node) {
-  bool is_alone = fusion->node_count == 1 && plan->nodes[fusion->root].node->op == &tsri_op_assign;
+  bool is_alone = fusion->node_count == 1 && is_assigned(plan, fusion);
   bool is_rounded = node->dtype == TSR_F16 || node->dtype == TSR_BF16;
   return !is_alone && (fusion->heavy != TSRI_NONE || node->op->kind != TSRI_OP_ELEMENTWISE || is_rounded);
 }
@@ -296,6 +311,35 @@ static void remove_edge(tsri_fusion *fusion, const tsri_node *node) {
   if (at < fusion->plain_count) fusion->plain[at] = fusion->plain[--fusion->plain_count];
 }
 
+// Whether input `index` of the node, seen from the index space of its fusion, is the element that the assignment overwrites at the same index.
+static bool is_overwritten_in_order(const tsri_planned *planned, uint32_t index, const tsri_node *assignment) {
+  const tsri_input *input = &planned->node->inputs[index], *target = &assignment->inputs[0];
+  tsri_layout layout;
+  return input->dtype == target->dtype &&
+         tsri_compose(&planned->seen, &planned->node->shape, &input->layout, &layout) &&
+         layout.offset == target->layout.offset && layout.count == target->layout.count &&
+         tsri_layout_is_contiguous(&layout);
+}
+
+// Whether every reference to the node is that of a member of the fusion which is used up itself, so that nobody can ask for the node's
+// elements after the assignment has run. tsri_readers_init holds one reference to each reader of overwritten elements.
+static bool is_used_up(const tsri_planned *planned) {
+  uint32_t held = planned->overwriter != TSRI_NONE;
+  return tsri_value_refs(&planned->node->value) == planned->used_up_refs + held;
+}
+
+// Whether a node that reads what an assignment overwrites can be computed by the kernel that overwrites it.
+static bool can_join_in_place(const tsri_plan *plan, const tsri_fusion *fusion, const tsri_planned *planned) {
+  bool is_same = fusion->root == planned->overwriter && planned->node->op->kind == TSRI_OP_ELEMENTWISE;
+  if (!is_same || fusion->heavy != TSRI_NONE || !is_used_up(planned)) return false;
+  const tsri_node *assignment = plan->nodes[fusion->root].node;
+  for (uint32_t i = 0; i < planned->node->input_count; i++) {
+    bool is_read = tsri_readers_overwriter(planned->node, i) == assignment;
+    if (is_read && !is_overwritten_in_order(planned, i, assignment)) return false;
+  }
+  return true;
+}
+
 static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   const tsri_node *node = planned->node;
   if (planned->is_target || planned->is_refused || !planned->is_wanted) return false;
@@ -304,6 +348,7 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
       fusion->node_count < TSRI_MAX_FUSION_NODES && fusion->edges + count_edges(fusion, planned) <= TSRI_MAX_LEAVES + 1;
   const tsri_node *root = plan->nodes[fusion->root].node;
   if (!has_room || root->value.device->is_eager) return false;
+  if (planned->overwriter != TSRI_NONE && !can_join_in_place(plan, fusion, planned)) return false;
   if (root->value.device->is_deterministic && changes_bits(plan, fusion, node)) return false;
   if (node->op->kind == TSRI_OP_ELEMENTWISE) {
     // A broadcast element, or one that a kernel reads in several passes, would be computed more than once.
@@ -313,12 +358,12 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   }
   // A reduction, or a kernel with a store hook, can join if the nodes after it read its result once and in order. With an assignment alone, which
   // is no kernel, any operator with one result can.
-  bool is_assigned = root->op == &tsri_op_assign;
-  if (is_assigned && !tsri_assign_takes_heavy(root)) return false;
+  bool has_assignment = is_assigned(plan, fusion);
+  if (fusion->is_in_place || (has_assignment && !tsri_assign_takes_heavy(root))) return false;
   bool has_hook = (node->op->has_store_hook && node->dtype == root->dtype) ||
                   (node->op->has_wide_hook && tsri_tuning_of(root->value.device)->fused_bytes > 0);
   bool can_lead = node->op->kind == TSRI_OP_REDUCE || (has_hook && !node->results) ||
-                  (is_assigned && fusion->node_count == 1 && node->op->run && !node->results);
+                  (has_assignment && fusion->node_count == 1 && node->op->run && !node->results);
   return can_lead && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&
          tsri_layout_is_identity(&planned->seen, node->count);
 }
@@ -343,10 +388,12 @@ static void start_fusion(tsri_plan *plan, tsri_planned *planned) {
 static void join_fusion(tsri_plan *plan, tsri_planned *planned) {
   tsri_fusion *fusion = &plan->fusions[planned->wanting];
   // The fusion has the shape of the node that it computes, which may differ from that of the assignment (tsri_assign_takes).
-  bool is_source = fusion->node_count == 1 && plan->nodes[fusion->root].node->op == &tsri_op_assign;
+  bool has_assignment = is_assigned(plan, fusion), is_source = fusion->node_count == 1 && has_assignment;
   if (is_source)
     (void)tsri_layout_init(planned->node->op->name, planned->node->shape, planned->node->dtype, &planned->seen, NULL);
   planned->fusion = planned->wanting;
+  planned->is_used_up = has_assignment && is_used_up(planned);
+  fusion->is_in_place = fusion->is_in_place || planned->overwriter != TSRI_NONE;
   fusion->node_count++;
   remove_edge(fusion, planned->node);
   add_edges(fusion, planned);
@@ -489,7 +536,7 @@ static void list_members(tsri_plan *plan) {
 static void set_assignments_apart(tsri_plan *plan) {
   for (uint32_t i = 0; i < plan->fusion_count; i++) {
     tsri_fusion *fusion = &plan->fusions[i];
-    if (fusion->node_count == 1 || plan->nodes[fusion->root].node->op != &tsri_op_assign) continue;
+    if (fusion->node_count == 1 || !is_assigned(plan, fusion)) continue;
     fusion->assignment = fusion->root;
     fusion->node_count--;
     fusion->root = plan->members[fusion->first + fusion->node_count - 1];

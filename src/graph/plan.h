@@ -24,6 +24,13 @@ typedef struct tsri_planned {
   uint32_t fusion;
   tsri_space space;
   bool is_target;  // its elements must be written to memory
+  // The assignment of this plan that overwrites elements which this node reads; TSRI_NONE: none. The node either joins
+  // the fusion that is computed into the target of this assignment, or gets its own kernel, which runs before it.
+  uint32_t overwriter;
+  // How many references to the node's value are inputs of members of its fusion that are used nowhere else
+  // (is_used_up), and whether these are all references, so that nobody can read this node after the run.
+  uint32_t used_up_refs;
+  bool is_used_up;
   // A consumer on another tape reads this node's own buffer, so it must not be merged with an equal node.
   bool is_unmerged;
   bool is_wanted;    // a consumer can inline this node
@@ -51,6 +58,9 @@ typedef struct tsri_fusion {
   // An assignment into whose target the root is computed directly; the fusion runs at the assignment's place in the
   // order. Else TSRI_NONE. The assignment is not a member.
   uint32_t assignment;
+  // The fusion reads the elements of the assignment's target that it overwrites: each work item reads an element before it writes
+  // the same one. Such a fusion has element-wise members only.
+  bool is_in_place;
   // Another fusion that the launch of this fusion's native product computes as well (paired.h). It runs with this fusion and not when its own turn comes. Else TSRI_NONE.
   uint32_t paired;
 } tsri_fusion;
@@ -82,7 +92,8 @@ typedef struct tsri_plan {
 // state->lock held, and hold it until the plan has been run.
 //
 // A pending node that reads elements which an assignment of the plan overwrites is put before the assignment, and its
-// result is written to memory. References to such nodes go to `garbage`.
+// result is written to memory, unless only the assignment needs it and it reads each element where its own result is
+// written (tsri_fusion.is_in_place). References to such nodes go to `garbage`.
 //
 // Ownership: the caller calls tsri_plan_deinit, unless this fails. Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_plan_init(tsri_graph_state *state, tsri_node *const *targets, uint32_t target_count,

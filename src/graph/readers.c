@@ -13,9 +13,8 @@ static tsri_node *overwriter_of(const tsri_value *value) {
   return (tsri_node *)at->successor;
 }
 
-// The pending assignment of another node that overwrites input `index` of the node; NULL: none, or the node does not read that input. An
-// assignment reads only its source, input 1: its target and the assignment before it are inputs to keep the order.
-static tsri_node *overwriter_of_input(const tsri_node *node, uint32_t index) {
+// An assignment reads only its source, input 1: its target and the assignment before it are inputs to keep the order.
+tsri_node *tsri_readers_overwriter(const tsri_node *node, uint32_t index) {
   if (node->op == &tsri_op_assign && index != 1) return NULL;
   tsri_node *assignment = overwriter_of(node->inputs[index].value);
   return assignment == node ? NULL : assignment;
@@ -24,7 +23,7 @@ static tsri_node *overwriter_of_input(const tsri_node *node, uint32_t index) {
 // How often the node reads elements that a pending assignment overwrites.
 static size_t count_reads(const tsri_node *node) {
   size_t count = 0;
-  for (uint32_t i = 0; i < node->input_count; i++) count += overwriter_of_input(node, i) != NULL;
+  for (uint32_t i = 0; i < node->input_count; i++) count += tsri_readers_overwriter(node, i) != NULL;
   return count;
 }
 
@@ -40,7 +39,7 @@ static size_t count_readers(const tsri_graph_state *state) {
 
 static void list_readers_of_inputs(tsri_node *node, tsri_readers *out) {
   for (uint32_t i = 0; i < node->input_count; i++) {
-    tsri_node *assignment = overwriter_of_input(node, i);
+    tsri_node *assignment = tsri_readers_overwriter(node, i);
     if (!assignment) continue;
     out->all[out->count++] = (tsri_reader){.node = node, .next = assignment->first_reader};
     assignment->first_reader = out->count;

@@ -24,4 +24,8 @@ bool tsri_readers_init(tsri_graph_state *state, tsri_garbage *garbage, tsri_read
 // Index plus 1 of the first reader of an assignment; 0 if it has none, or if the node is not an assignment.
 uint32_t tsri_readers_first(const tsri_node *node);
 
+// The pending assignment of another node that overwrites input `index` of the node; NULL: none, or the node does not read that input.
+// Call with the lock held.
+tsri_node *tsri_readers_overwriter(const tsri_node *node, uint32_t index);
+
 #endif

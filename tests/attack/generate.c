@@ -395,12 +395,13 @@ static void word_other(world *w, style *look, step *s) {
     return;
   }
   slot_test test = one_in(look, 2) ? is_writable_and_watched : is_writable;
-  bool writes = s->kind == STEP_write || s->kind == STEP_launch || s->kind == STEP_assign;
+  bool writes = s->kind == STEP_write || s->kind == STEP_launch || s->kind == STEP_assign || s->kind == STEP_update;
   add_input(w, look, s, writes ? test : NULL, NULL);
   if (s->inputs[0] < 0) return;
   const model_tensor *first = &w->slots[s->inputs[0]].model;
   if (s->kind == STEP_equal || s->kind == STEP_launch) add_input(w, look, s, is_like, first);
-  if (s->kind == STEP_assign) add_input(w, look, s, one_in(look, 2) ? has_same_shape : broadcasts, first);
+  if (s->kind == STEP_assign || s->kind == STEP_update)
+    add_input(w, look, s, one_in(look, 2) ? has_same_shape : broadcasts, first);
 }
 
 // --- Choosing the kind ----------------------------------------------------------------------------------------------------
@@ -411,17 +412,17 @@ typedef struct weight {
 } weight;
 
 static const weight weights[] = {
-    {STEP_from_data, 8},   {STEP_full, 3},    {STEP_arange, 1},       {STEP_eye, 1},       {STEP_unary, 14},
-    {STEP_binary, 24},     {STEP_scalar, 12}, {STEP_where, 3},        {STEP_fma, 2},       {STEP_clamp, 2},
-    {STEP_cast, 6},        {STEP_reduce, 10}, {STEP_cumsum, 2},       {STEP_concat, 3},    {STEP_stack, 2},
-    {STEP_repeat, 1},      {STEP_tile, 1},    {STEP_pad, 2},          {STEP_roll, 2},      {STEP_tril, 1},
-    {STEP_triu, 1},        {STEP_gather, 2},  {STEP_index_select, 2}, {STEP_take, 2},      {STEP_scatter, 2},
-    {STEP_scatter_add, 2}, {STEP_one_hot, 1}, {STEP_sort, 1},         {STEP_argsort, 1},   {STEP_matmul, 4},
-    {STEP_outer, 1},       {STEP_dot, 1},     {STEP_assign, 14},      {STEP_transpose, 5}, {STEP_permute, 3},
-    {STEP_slice, 9},       {STEP_expand, 4},  {STEP_squeeze, 1},      {STEP_unsqueeze, 2}, {STEP_squeeze_all, 1},
-    {STEP_flip, 3},        {STEP_reshape, 6}, {STEP_contiguous, 3},   {STEP_to, 3},        {STEP_dlpack, 3},
-    {STEP_import, 2},      {STEP_write, 16},  {STEP_read, 6},         {STEP_equal, 1},     {STEP_evaluate, 2},
-    {STEP_launch, 4},      {STEP_release, 6}};
+    {STEP_from_data, 8},   {STEP_full, 3},    {STEP_arange, 1},       {STEP_eye, 1},        {STEP_unary, 14},
+    {STEP_binary, 24},     {STEP_scalar, 12}, {STEP_where, 3},        {STEP_fma, 2},        {STEP_clamp, 2},
+    {STEP_cast, 6},        {STEP_reduce, 10}, {STEP_cumsum, 2},       {STEP_concat, 3},     {STEP_stack, 2},
+    {STEP_repeat, 1},      {STEP_tile, 1},    {STEP_pad, 2},          {STEP_roll, 2},       {STEP_tril, 1},
+    {STEP_triu, 1},        {STEP_gather, 2},  {STEP_index_select, 2}, {STEP_take, 2},       {STEP_scatter, 2},
+    {STEP_scatter_add, 2}, {STEP_one_hot, 1}, {STEP_sort, 1},         {STEP_argsort, 1},    {STEP_matmul, 4},
+    {STEP_outer, 1},       {STEP_dot, 1},     {STEP_assign, 14},      {STEP_update, 10},    {STEP_transpose, 5},
+    {STEP_permute, 3},     {STEP_slice, 9},   {STEP_expand, 4},       {STEP_squeeze, 1},    {STEP_unsqueeze, 2},
+    {STEP_squeeze_all, 1}, {STEP_flip, 3},    {STEP_reshape, 6},      {STEP_contiguous, 3}, {STEP_to, 3},
+    {STEP_dlpack, 3},      {STEP_import, 2},  {STEP_write, 16},       {STEP_read, 6},       {STEP_equal, 1},
+    {STEP_evaluate, 2},    {STEP_launch, 4},  {STEP_release, 6}};
 
 static step_kind pick_kind(const world *w, style *look) {
   if (look->has_scopes && one_in(look, 12)) return one_in(look, 2) ? STEP_scope_begin : STEP_scope_end;

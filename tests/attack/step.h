@@ -57,6 +57,7 @@
   X(import, NOTHING)        \
   X(write, NOTHING)         \
   X(assign, NOTHING)        \
+  X(update, NOTHING)        \
   X(read, NOTHING)          \
   X(equal, NOTHING)         \
   X(evaluate, NOTHING)      \

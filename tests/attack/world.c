@@ -340,6 +340,32 @@ static outcome do_assign(world *w, int at, tsr_tensor *const *inputs, const mode
   return answer;
 }
 
+// target += other.
+static bool update_model(model_tensor target, model_tensor other) {
+  step add = {.kind = STEP_binary, .op = BINARY_add};
+  model_tensor sum;
+  bool can_be = model_compute(&add, (model_tensor[]){target, other}, &sum) && assign_model(target, sum);
+  model_release(&sum);
+  return can_be;
+}
+
+// Outside of a scope nobody holds the sum, so that it may be computed in place.
+static tsr_status update(const world *w, tsr_tensor *target, tsr_tensor *other) {
+  tsr_tensor *sum = tsr_add(target, other);
+  tsr_status status = tsr_assign(target, sum);
+  if (w->scope_depth == 0) tsr_release(sum);
+  return status;
+}
+
+static outcome do_update(world *w, int at, tsr_tensor *const *inputs, const model_tensor *models) {
+  model_tensor target = models[0];
+  if (target.storage->is_constant || model_count(target.shape) == 0 || model_repeats(target)) return OUTCOME_LEFT_OUT;
+  if (!update_model(target, models[1])) return OUTCOME_LEFT_OUT;
+  outcome answer = check_status(w, at, update(w, inputs[0], inputs[1]));
+  if (answer == OUTCOME_DONE) remember_captured(w, &w->steps[at], models, target);
+  return answer;
+}
+
 static outcome do_equal(world *w, int at, tsr_tensor *const *inputs, const model_tensor *models) {
   bool is_equal = false, wanted = same_elements(models[0], models[1]);
   tsr_dtype dtype = model_dtype(models[0]);
@@ -432,10 +458,13 @@ static outcome begin_capture(world *w, int at) {
   return check_status(w, at, tsr_capture_begin(w->arena->devices[0]));
 }
 
+// Whether the step records an assignment to its first input.
+static bool assigns(step_kind kind) { return kind == STEP_assign || kind == STEP_update; }
+
 static bool is_computed_in_capture(const world *w, const model_storage *storage) {
   for (int i = 0; i < w->captured_count; i++) {
     step_kind kind = w->captured[i].what.kind;
-    if (w->captured[i].result.storage == storage && kind != STEP_launch && kind != STEP_assign) return true;
+    if (w->captured[i].result.storage == storage && kind != STEP_launch && !assigns(kind)) return true;
   }
   return false;
 }
@@ -460,7 +489,7 @@ static int add_assigned(const world *w, tsr_tensor **outputs, int count) {
     bool is_assigned = false;
     for (int k = 0; k < w->captured_count && w->slots[i].tensor; k++) {
       const captured_step *c = &w->captured[k];
-      is_assigned = is_assigned || (c->what.kind == STEP_assign && c->result.storage == w->slots[i].model.storage);
+      is_assigned = is_assigned || (assigns(c->what.kind) && c->result.storage == w->slots[i].model.storage);
     }
     if (is_assigned && tsr_tensor_device(w->slots[i].tensor) == w->arena->devices[0])
       outputs[count++] = w->slots[i].tensor;
@@ -489,6 +518,7 @@ static outcome end_capture(world *w, int at, tsr_tensor *const *inputs) {
 static bool replay(const captured_step *c) {
   if (c->what.kind == STEP_launch) return launch_model(c->inputs[0], c->inputs[1]);
   if (c->what.kind == STEP_assign) return assign_model(c->inputs[0], c->inputs[1]);
+  if (c->what.kind == STEP_update) return update_model(c->inputs[0], c->inputs[1]);
   model_tensor again;
   bool can_be = true;
   if (step_makes_what(&c->what) == STEP_EITHER) again = model_copy(c->inputs[0]);
@@ -532,6 +562,7 @@ static bool fits_capture(const world *w, const step *s, tsr_tensor *const *input
   }
   switch (s->kind) {
     case STEP_assign:
+    case STEP_update:
       return !is_computed_in_capture(w, w->slots[s->inputs[0]].model.storage);
     case STEP_full:
     case STEP_arange:
@@ -556,6 +587,8 @@ static outcome do_nothing_made(world *w, int at, tsr_tensor *const *inputs, cons
       return do_write(w, at, &w->slots[s->inputs[0]]);
     case STEP_assign:
       return do_assign(w, at, inputs, models);
+    case STEP_update:
+      return do_update(w, at, inputs, models);
     case STEP_read:
       return compare(w, s->inputs[0]);
     case STEP_equal:
