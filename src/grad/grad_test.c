@@ -454,6 +454,25 @@ TEST(max_pool_of_relu_has_the_gradient_of_both) {
   finish();
 }
 
+// Windows over all of the first axis, side by side along the others: the last elements of x are the largest.
+TEST(max_pool_of_whole_volumes_has_the_gradient_of_their_largest_elements) {
+  begin();
+  tsr_tensor *x = count_up(TSR_F32, TSR_SHAPE(1, 2, 3, 2, 2)), *g = NULL;
+  const tsr_pool_desc descs[] = {{.size = {3, 1, 1}}, {.size = {3, 2, 1}}, {.size = {3, 1, 2}}, {.output = {1, 1, 1}}};
+  for (int i = 0; i < 4; i++) {
+    CHECK_OK(tsr_grad_begin());
+    tsr_tensor *y = tsr_max_pool(watched(x), &descs[i]);
+    CHECK_OK(tsr_grad(total(y), NULL, &x, 1, &g));
+    tsr_tensor *sums = tsr_sum(g, TSR_AXES(2, 3, 4), false), *places = tsr_argmax_pool(x, &descs[i]);
+    tsr_tensor *rows = tsr_reshape(g, TSR_SHAPE(2, 12)), *found = tsr_reshape(places, TSR_SHAPE(2, -1));
+    double of_each = (double)tsr_tensor_count(y) / 2;
+    CHECK_VALUES(sums, TSR_F32, TSR_SHAPE(1, 2), 0, of_each, of_each);
+    CHECK_VALUES(tsr_min(tsr_gather(rows, 1, found), NULL, 0, false), TSR_F32, TSR_SCALAR, 0, 1);
+    CHECK_OK(tsr_grad_end());
+  }
+  finish();
+}
+
 TEST(constants_have_no_gradient) {
   begin();
   CHECK_OK(tsr_grad_begin());
@@ -522,6 +541,36 @@ TEST(gradients_go_through_assignments) {
   CHECK_OK(tsr_grad(total(tsr_mul(h, list(TSR_F64, TSR_SHAPE(3, 1), 1, 10, 100))), NULL, &x, 1, &g));
   // 101 x^2 + 110 x^3
   CHECK_VALUES(g, TSR_F64, TSR_SHAPE(2), 1e-9, 202.0 * 3 + 330 * 9, 202.0 * 5 + 330 * 25);
+  CHECK_OK(tsr_grad_end());
+  finish();
+}
+
+// h is written to, then read, then released: the gradient of square needs its elements as they were written.
+TEST(gradients_read_what_was_written_to_tensors_that_are_gone) {
+  begin();
+  CHECK_OK(tsr_grad_begin());
+  tsr_tensor *x = watched(list(TSR_F64, TSR_SHAPE(2), 3, 5)), *g = NULL;
+  tsr_scope *inner = tsr_scope_begin(dev);
+  tsr_tensor *h = tsr_add_scalar(x, 1), *first = tsr_slice(h, 0, 0, 1, 1);
+  CHECK_OK(tsr_assign(first, tsr_mul_scalar(first, 2)));
+  tsr_tensor *y = tsr_retain(total(tsr_square(h)));
+  CHECK_OK(tsr_scope_end(inner));
+  CHECK_OK(tsr_grad(y, NULL, &x, 1, &g));
+  CHECK_VALUES(g, TSR_F64, TSR_SHAPE(2), 0, 8 * (3 + 1), 2 * (5 + 1));
+  tsr_release(y);
+  CHECK_OK(tsr_grad_end());
+  finish();
+}
+
+// The gradient of h reaches the assignment with its axes swapped in memory.
+TEST(overwritten_elements_have_no_gradient_when_the_tensor_is_read_transposed) {
+  begin();
+  CHECK_OK(tsr_grad_begin());
+  tsr_tensor *x = watched(list(TSR_F64, TSR_SHAPE(2, 3), 1, 2, 3, 4, 5, 6)), *g = NULL;
+  tsr_tensor *h = tsr_add_scalar(x, 1), *weights = list(TSR_F64, TSR_SHAPE(3, 2), 1, 2, 3, 4, 5, 6);
+  CHECK_OK(tsr_assign(tsr_slice(h, 1, 0, 2, 1), tsr_zeros(dev, TSR_F64, TSR_SHAPE(2, 2))));
+  CHECK_OK(tsr_grad(total(tsr_mul(tsr_transpose(h, 0, 1), weights)), NULL, &x, 1, &g));
+  CHECK_VALUES(g, TSR_F64, TSR_SHAPE(2, 3), 0, 0, 0, 5, 0, 0, 6);
   CHECK_OK(tsr_grad_end());
   finish();
 }

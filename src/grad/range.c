@@ -77,7 +77,7 @@ static uint32_t add_slot(grad_range *range, const tsri_value *value, tsr_dtype d
   tsri_value *memory = memory_of(value);
   uint32_t at = place_of(range, memory);
   bool is_watched = range->table[at] && range->slots[range->table[at] - 1].is_watched;
-  grad_slot slot = {.value = tsri_value_retain(memory),
+  grad_slot slot = {.value = tsri_value_hold(memory),
                     .dtype = dtype,
                     .shape = shape,
                     .step = step,
@@ -347,7 +347,7 @@ void tsri_grad_forget(grad_range *range) {
   for (uint32_t i = 0; i < range->slot_count; i++) {
     grad_slot slot = range->slots[i];
     if (!slot.is_asked) {
-      tsri_value_release(slot.value);
+      tsri_value_let_go(slot.value);
       continue;
     }
     range->slots[kept++] = (grad_slot){.value = slot.value,
@@ -402,7 +402,7 @@ static void close_innermost(void) {
   open_range = range->parent;
   tsri_watching = open_range ? &open_range->watcher : NULL;
   tsri_grad_forget(range);
-  for (uint32_t i = 0; i < range->slot_count; i++) tsri_value_release(range->slots[i].value);
+  for (uint32_t i = 0; i < range->slot_count; i++) tsri_value_let_go(range->slots[i].value);
   tsri_free(range->slots);
   tsri_free(range->steps);
   tsri_free(range->table);

@@ -14,7 +14,8 @@ enum { TSRI_NO_STEP = -1, TSRI_MOST_RUNS = 4 };
 static const uint32_t TSRI_NO_SLOT = UINT32_MAX;
 
 typedef struct grad_slot {
-  tsri_value *value;  // the memory; one reference
+  // The memory; one reference of the kind that tensors hold (tsri_value_hold), so that pending assignments to it stay readable after its last tensor is released.
+  tsri_value *value;
   tsr_dtype dtype;
   tsr_shape shape;        // its elements are row-major in this shape
   int64_t step;           // the step that computes it; TSRI_NO_STEP: none

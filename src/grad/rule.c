@@ -32,7 +32,8 @@ static void gradient_assign(const grad_view *v) {
   tsr_tensor *g = v->cotangents[0];
   if (v->wants[1]) v->gradients[1] = tsri_grad_read(g, view);
   if (!v->wants[0] || view->count == g->layout.count) return;
-  tsr_tensor *rest = tsr_mul_scalar(g, 1);
+  // A new row-major tensor, as `view` expects: the result of mul_scalar has the order of its input's axes in memory.
+  tsr_tensor *rest = tsr_mul_scalar(tsr_contiguous(g), 1);
   tsr_status status = tsri_tensor_check("grad", rest);
   if (status == TSR_OK) {
     tsr_tensor *zero = tsr_zeros(g->value->device, g->dtype, TSR_SCALAR);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cholesky and LU factors, by blocks of columns (kernels/op_factor.tk): one work-group per matrix factors a block, then many subtract its product
-// from what is to the right of it. And what is composed of them: solve, inverse, det, slogdet.
+// Cholesky and LU factors, by blocks of columns (kernels/op_factor.tk): one work-group per matrix factors a block, then many work-groups subtract its product
+// from the columns to its right. Also the operators composed of them: solve, inverse, det, slogdet.
 #include "core/error.h"
 #include "graph/node.h"
 #include "graph/transfer.h"
@@ -13,8 +13,7 @@
 
 // --- Running ---------------------------------------------------------------------------------------------------------
 
-// Allocates a copy of a block of columns, described by `l`: element (i, from + j) of a matrix is element (i, j) of the
-// copy.
+// Allocates memory for a copy of a block of columns. `l` describes it: element (i, from + j) of a matrix is element (i, j) of the copy.
 static tsr_status make_block(const tsri_matrices *a, tsri_matrix_view *l) {
   return tsri_call_scratch(a->device, a->batch * a->rows * TSRI_MATRIX_BLOCK, a->dtype, &l->buffer);
 }
@@ -61,7 +60,7 @@ static tsr_status factor_columns(const tsri_kernel_run *run, const tsri_matrices
   return tsri_minus_product(a, l, block, block->to, a->rows, false);
 }
 
-// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it.
+// Factors by a native operator. TSR_ERR_UNSUPPORTED, without a message: the device has none for it.
 static tsr_status factor_native(const tsri_kernel_run *run, const tsri_view *from, const tsri_matrices *a,
                                 bool is_symmetric) {
   return is_symmetric ? tsri_native_cholesky(from, a) : tsri_native_lu(from, a, run->outputs[1], run->outputs[2]);
@@ -93,7 +92,7 @@ static tsr_status factor(const tsri_kernel_run *run, bool is_symmetric) {
 tsr_status tsri_run_cholesky(const tsri_kernel_run *run) { return factor(run, true); }
 tsr_status tsri_run_lu(const tsri_kernel_run *run) { return factor(run, false); }
 
-// Inputs: the triangular matrices, with at most one batch axis or contiguous, and the right sides.
+// Inputs: the triangular matrices, which have at most one batch axis or are contiguous, and the right-hand sides.
 tsr_status tsri_run_triangular(const tsri_kernel_run *run) {
   const tsri_layout *l = &run->layouts[0];
   const tsri_triangular_attributes *given = TSRI_GIVEN(run->node, triangular);
@@ -104,7 +103,9 @@ tsr_status tsri_run_triangular(const tsri_kernel_run *run) {
       .device = run->device, .dtype = run->dtype, .buffer = run->output, .columns = run->shape.dims[last]};
   x.rows = run->shape.dims[last - 1];
   x.batch = from.layout.count / (x.rows * x.columns);
-  tsri_matrix_view view = {.buffer = run->inputs[0], .at = l->offset, .batch = rank > 2 ? l->strides[rank - 3] : 0};
+  tsri_matrix_view view = {.buffer = run->inputs[0], .at = l->offset, .batch = rank > 2 ? l->strides[0] : 0};
+  // Several batch axes: the matrices are contiguous. Strides of axes with one element do not say how far apart they are.
+  if (rank > 3) view.batch = x.rows * x.rows;
   view.row = l->strides[given->is_transposed ? rank - 1 : rank - 2];
   view.column = l->strides[given->is_transposed ? rank - 2 : rank - 1];
   tsr_status status = tsri_call_check("triangular_solve", l);
@@ -134,8 +135,8 @@ tsr_tensor *tsr_cholesky(tsr_tensor *x, bool upper) {
 
 // --- LU --------------------------------------------------------------------------------------------------------------
 
-// What the node of lu computes: both factors in one matrix, for each of its rows the row of x that it was made of, and
-// whether an odd number of exchanges made that order.
+// The results of a node of lu: both factors in one matrix; for each row of it, the index of the row of x it was computed from (the permutation); and whether
+// this permutation is odd.
 typedef struct lu_parts {
   tsr_tensor *factors, *rows, *odd;
 } lu_parts;
@@ -153,7 +154,7 @@ void tsri_record_lu(tsr_tensor *x, tsr_tensor *out_parts[3]) {
   tsri_record_kernel_results(TSRI_BODY(lu), x->value->device, results, 3, &x, 1, NULL, out_parts);
 }
 
-// x has a float dtype that kernels compute in; it may have failed.
+// Records LU. x has a float dtype that kernels compute in, or is a failed tensor.
 static lu_parts record_lu(const char *caller, tsr_tensor *x) {
   tsr_tensor *made[3] = {NULL, NULL, NULL};
   tsr_status status = tsri_tensor_check(caller, x);
@@ -162,7 +163,7 @@ static lu_parts record_lu(const char *caller, tsr_tensor *x) {
   return (lu_parts){made[0], made[1], made[2]};
 }
 
-// The order of the rows of matrices without columns: nothing is exchanged.
+// The permutation of matrices without columns: the identity.
 static tsr_tensor *rows_in_order(tsr_tensor *x) {
   tsr_tensor *order = tsr_arange(x->value->device, TSRI_INDEX_DTYPE, 0, (double)tsri_rows(x), 1);
   return tsri_then(tsr_expand(order, tsri_vector_shape(x, tsri_rows(x))), order);
@@ -184,14 +185,13 @@ tsr_status tsr_lu(tsr_tensor *x, tsr_tensor **out_factors, tsr_tensor **out_rows
 
 // --- Solving ---------------------------------------------------------------------------------------------------------
 
-// The matrices and the right sides of solve and triangular_solve, in one dtype and with the same batch axes. A vector b is one
-// column.
+// The matrices and the right-hand sides of solve and triangular_solve, in one dtype and with the same batch axes. A vector b becomes a matrix with one column.
 typedef struct system_parts {
   tsr_tensor *a, *b;
   bool is_vector;
 } system_parts;
 
-// x with the batch axes `batch`, which it is broadcast to. Releases x.
+// x broadcast to the batch axes `batch`. Releases x.
 static tsr_tensor *with_batch(tsr_tensor *x, tsr_shape batch) {
   if (tsr_error(x) != TSR_OK) return x;
   batch.dims[batch.rank] = tsri_rows(x);
@@ -200,7 +200,7 @@ static tsr_tensor *with_batch(tsr_tensor *x, tsr_shape batch) {
   return tsri_then(tsr_expand(x, batch), x);
 }
 
-// The dtype of the result is that of a and b promoted; here they have the one that it is computed in.
+// Prepares *out in the dtype in which the system is solved; the result is cast to the promoted dtype of a and b by finish_system.
 static tsr_status start_system(const char *caller, tsr_tensor *a, tsr_tensor *b, system_parts *out) {
   tsr_status status = tsri_square_check(caller, a);
   if (status == TSR_OK) status = tsri_sides_check(caller, a, b);
@@ -228,7 +228,7 @@ static void release_system(system_parts *s) {
   tsr_release(s->b);
 }
 
-// Solves with triangular matrices `l`, of which there is one or as many as b has. Releases b.
+// Records the solution of triangular systems. There is one matrix in `l`, or as many as in b. Releases b.
 static tsr_tensor *record_triangular(tsr_tensor *l, tsr_tensor *b, bool is_upper, bool is_transposed, bool is_unit) {
   const tsri_op *op = TSRI_BODY(triangular_solve);
   tsr_tensor *packed = tsr_tensor_shape(l).rank > 3 ? tsr_contiguous(l) : tsr_retain(l);
@@ -246,7 +246,7 @@ static tsr_tensor *record_triangular(tsr_tensor *l, tsr_tensor *b, bool is_upper
   return tsri_then(tsri_then(result, packed), b);
 }
 
-// The solution x, in the shape and dtype of the result. Releases x.
+// The solution x in the shape and dtype of the result. Releases x.
 static tsr_tensor *finish_system(const char *caller, tsr_tensor *x, const tsr_tensor *a, const tsr_tensor *b,
                                  bool is_vector) {
   tsr_tensor *shaped = is_vector ? tsri_then(tsr_squeeze(x, -1), x) : x;
@@ -262,7 +262,7 @@ tsr_tensor *tsr_triangular_solve(tsr_tensor *a, tsr_tensor *b, bool upper, bool 
   return finish_system("triangular_solve", x, a, b, s.is_vector);
 }
 
-// The rows of b in the order of the factors. Releases b.
+// The rows of b in the order of the permutation. Releases b.
 static tsr_tensor *exchange_rows(tsr_tensor *b, tsr_tensor *rows) {
   if (tsr_error(b) != TSR_OK) return b;
   tsr_tensor *column = tsr_unsqueeze(rows, -1), *indices = tsri_then(tsr_expand(column, b->layout.shape), column);
@@ -298,7 +298,7 @@ tsr_tensor *tsr_inverse(tsr_tensor *x) {
 
 // --- Determinants ----------------------------------------------------------------------------------------------------
 
-// The diagonal of the factors, and 1 or -1 for the order of the rows.
+// What the determinant is computed from: the diagonal of the factors, and the sign of the permutation (1 or -1).
 typedef struct pivots {
   tsr_tensor *diagonal, *sign;
 } pivots;
@@ -314,7 +314,7 @@ static pivots record_pivots(const char *caller, tsr_tensor *x) {
   return p;
 }
 
-// A tensor with `number` for each matrix of a batch whose matrices have no elements.
+// The result for matrices without elements: a tensor with `number` for each matrix of the batch.
 static tsr_tensor *of_nothing(tsr_tensor *x, double number) {
   tsr_shape shape = tsri_vector_shape(x, 0);
   shape.rank--;
@@ -367,7 +367,7 @@ static tsr_tensor *identity_like(tsr_tensor *x) {
   return tsri_then(tsr_expand(one, x->layout.shape), one);
 }
 
-// By repeated squaring. Releases x.
+// x to the power `power`, by repeated squaring. Releases x.
 static tsr_tensor *power_of(tsr_tensor *x, uint64_t power) {
   tsr_tensor *result = NULL;
   for (; power > 0; power >>= 1) {

@@ -112,6 +112,17 @@ TEST(triangular_solve_reads_one_triangle) {
   finish();
 }
 
+// The matrices lie one after the other, but the batch axis next to them, of one element, has a stride of its own.
+TEST(triangular_solve_takes_batches_whose_axes_were_exchanged) {
+  begin();
+  tsr_tensor *a = tsr_transpose(list(TSR_F32, TSR_SHAPE(1, 2, 2, 2), 2, 0, 3, 4, 1, 0, 5, 2), 0, 1);
+  tsr_tensor *b = list(TSR_F32, TSR_SHAPE(2, 1, 2, 1), 4, 14, 3, 19);
+  CHECK_VALUES(tsr_triangular_solve(a, b, false, false, false), TSR_F32, TSR_SHAPE(2, 1, 2, 1), 0, 2, 2, 3, 2);
+  CHECK_VALUES(tsr_triangular_solve(a, b, false, true, false), TSR_F32, TSR_SHAPE(2, 1, 2, 1), 0, -3.25, 3.5, -44.5,
+               9.5);
+  finish();
+}
+
 TEST(det_and_slogdet_know_the_sign_of_exchanges) {
   begin();
   tsr_tensor *sign = NULL, *log = NULL;

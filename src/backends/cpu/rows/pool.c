@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Pooling of f32, f64, f16 and bf16. Threads take blocks of rows of windows and process many windows at a time. For maxima and sums, the rows of x that belong to a row of
-// windows are first combined element by element into one row. For the index of the largest element, the elements of the windows are visited in order. The gradient of
-// max_pool adds each window's gradient to its largest element, window by window; threads take whole planes, so that the order of additions is fixed.
+// Pooling of f32, f64, f16 and bf16. Threads take blocks of rows of windows, and process many windows at a time. For maxima and sums, the rows of x that belong
+// to a row of windows are first combined element by element into one row. For the index of the largest element, the elements of the windows are visited in
+// order. The gradient of max_pool adds each window's gradient to its largest element, window by window; threads take whole planes, so that the order of
+// additions is fixed.
 #include "backends/cpu/rows/pool.h"
 
 #include <math.h>
@@ -12,28 +13,29 @@
 #include "core/error.h"
 #include "platform/parallel.h"
 
-enum { LAST = TSRI_CONV_AXES - 1, BLOCK = 2048 };  // elements of x's rows that a block of windows takes at once
-enum { SLACK = 64 };                               // bytes behind rows that are copied by whole vectors
+enum { LAST = TSRI_CONV_AXES - 1, BLOCK = 2048 };  // elements of x's rows per block of windows
+enum { SLACK = 64 };                               // bytes after rows that are copied by whole vectors
 
 typedef struct pool_job {
   const tsri_pool_op *op;
   const tsri_pool_lines *lines;
-  const tsri_lane_storage *storage;  // of x
-  size_t element, bytes;             // of x, and of what is computed in
-  bool is_wide;                      // x is of what is computed in
+  const tsri_lane_storage *storage;  // conversions of x
+  size_t element, bytes;             // bytes of an element of x, and in the dtype of the computation
+  bool is_wide;                      // x has the dtype of the computation
   bool
-      is_even;  // every element of a window is inside of x, and rows of windows are as long as rows of x: several rows are one
-  bool has_steps;  // is_even, and rows of x that windows read are evenly apart: a block of them is loaded at once
-  bool is_cover;   // has_steps, and every element of a plane is in one window
-  bool has_pairs;  // is_cover by windows two elements wide, and neither x nor y or g has gaps
+      is_even;  // all windows are inside x, and rows of windows are as long as rows of x, so that several rows can be treated as one
+  bool has_steps;  // is_even, and the rows of x that windows read have a constant distance: a block is loaded at once
+  // has_steps, every element of a plane is in exactly one window, and axis 0 of x has one element: cover_block handles windows over two axes.
+  bool is_cover;
+  bool has_pairs;  // is_cover by windows two elements wide, and x, y and g have no gaps
   const char *x, *g;
   char *y;
-  int64_t rows, block, blocks;  // rows of windows of a plane, and those of a block; blocks of a plane
-  int64_t pieces;               // of work: blocks of all planes, or planes
+  int64_t rows, block, blocks;  // rows of windows in a plane, and in a block; blocks of a plane
+  int64_t pieces;               // tasks: blocks of all planes, or planes
   int parts;
-  int64_t *offsets;  // of each tap from the first element of its window in the plane of x
+  int64_t *offsets;  // offset of each tap in the plane of x, from the first element of its window
   char *scratch;
-  size_t scratch_bytes;  // of each part
+  size_t scratch_bytes;  // bytes of each part
   size_t rows_at, counts_at, taps_at, spread_at, plane_at;
 } pool_job;
 
@@ -47,15 +49,15 @@ static bool finds(const tsri_pool_op *op) { return op->kind == TSRI_POOL_PLACE |
 
 // --- A block of windows -----------------------------------------------------------------------------------------------
 
-// A part at work on `count` rows of windows from number `first` of a plane on.
+// The block that a part works on: `count` rows of windows, from row `first` of a plane on.
 typedef struct pool_block {
   const pool_job *job;
-  const char *x;  // of the plane
+  const char *x;  // address of the plane
   int64_t first, count;
   char *best;     // a result for each window
-  char *rows;     // of x, side by side
-  char *counts;   // for means: elements of each window along the last axis
-  int32_t *taps;  // of the largest elements
+  char *rows;     // rows of x, contiguous
+  char *counts;   // for means: number of elements of each window along the last axis
+  int32_t *taps;  // tap of the largest element of each window
   char *spread;   // is_cover: gradients of the elements of the block's windows, by row of a window
 } pool_block;
 
@@ -64,19 +66,19 @@ static int64_t window_along(const pool_block *block, int axis, int64_t row) {
   return axis == 0 ? number / width : number % width;
 }
 
-// Element k of the windows in row number `row` of the block along an axis.
+// Position along an axis of element k of the windows in row number `row` of the block.
 static int64_t place_along(const pool_block *block, int axis, int64_t row, int64_t k) {
   const tsri_pool_op *op = block->job->op;
   return window_along(block, axis, row) * op->stride[axis] + k * op->dilation[axis] - op->before[axis];
 }
 
-// Takes each element of the block's rows of x into the windows that it belongs to. `tap` is the number of a window's first element.
+// Combines the elements of the block's rows of x with the windows that they belong to. `tap`: number of a window's first element.
 static void take_rows(const pool_block *block, int64_t tap) {
   const pool_job *job = block->job;
   const tsri_pool_op *op = job->op;
   int64_t stride = op->stride[LAST];
   for (int64_t k = 0; k < op->kernel[LAST]; k++) {
-    // Windows first to before end have their element k inside of x: at window * stride + offset.
+    // Windows first to end - 1 have their element k inside x, at window * stride + offset.
     int64_t offset = k * op->dilation[LAST] - op->before[LAST], first = offset < 0 ? (stride - 1 - offset) / stride : 0;
     int64_t end = at_most(floor_quotient(op->size[LAST] - 1 - offset, stride) + 1, op->windows[LAST]);
     if (job->is_even) end = block->count * op->windows[LAST];
@@ -89,7 +91,7 @@ static void take_rows(const pool_block *block, int64_t tap) {
   }
 }
 
-// Loads row (t0, t1) of x into row number `row` of the block's rows: stores it if is_first, else combines it with the row that is there.
+// Loads row (t0, t1) of x as row number `row` of the block: stores it if is_first, else combines it with the row stored there.
 static void load_row(const pool_block *block, int64_t row, int64_t t0, int64_t t1, bool is_first) {
   const pool_job *job = block->job;
   const tsri_pool_op *op = job->op;
@@ -108,7 +110,7 @@ static void load_row(const pool_block *block, int64_t row, int64_t t0, int64_t t
   (op->kind == TSRI_POOL_MEAN ? job->lines->add : job->lines->largest)(to, from, 1, n);
 }
 
-// Row number (k0, k1) of the block's first windows. Only if has_steps.
+// Address of row (k0, k1) of the block's first windows. Only if has_steps.
 static const char *first_row(const pool_block *block, int64_t k0, int64_t k1) {
   const tsri_pool_op *op = block->job->op;
   int64_t t0 = place_along(block, 0, 0, k0), t1 = place_along(block, 1, 0, k1);
@@ -117,7 +119,7 @@ static const char *first_row(const pool_block *block, int64_t k0, int64_t k1) {
 
 static int64_t row_step(const tsri_pool_op *op) { return op->stride[1] * op->x_axes[1]; }
 
-// Loads the first two rows of all windows at once, or the only one.
+// Loads the first two rows of all windows at once, or the only row.
 static void load_two_rows(const pool_block *block) {
   const pool_job *job = block->job;
   const tsri_pool_op *op = job->op;
@@ -131,7 +133,7 @@ static void load_two_rows(const pool_block *block) {
   }
 }
 
-// Loads rows number (k0, k1) of all windows; false: they lie outside of x.
+// Loads row (k0, k1) of all windows. False: it is outside x.
 static bool load_rows(const pool_block *block, int64_t k0, int64_t k1, bool is_first) {
   const pool_job *job = block->job;
   const tsri_pool_op *op = job->op;
@@ -141,13 +143,14 @@ static bool load_rows(const pool_block *block, int64_t k0, int64_t k1, bool is_f
   }
   for (int64_t i = 0; i < block->count; i++) {
     int64_t t0 = place_along(block, 0, i, k0), t1 = place_along(block, 1, i, k1);
-    if (t0 < 0 || t0 >= op->size[0] || t1 < 0 || t1 >= op->size[1]) return false;  // only if the block is one row
+    if (t0 < 0 || t0 >= op->size[0] || t1 < 0 || t1 >= op->size[1])
+      return false;  // possible only if the block is one row
     load_row(block, i, t0, t1, is_first);
   }
   return true;
 }
 
-// The windows of a block: results are in block->best, and the largest elements' numbers in block->taps.
+// Computes the windows of a block: results in block->best, and the taps of the largest elements in block->taps.
 static void run_block(const pool_block *block) {
   const pool_job *job = block->job;
   const tsri_pool_op *op = job->op;
@@ -172,7 +175,7 @@ static void run_block(const pool_block *block) {
 
 // --- Results ----------------------------------------------------------------------------------------------------------
 
-// Elements of window `window` along an axis: those inside of x or, if padding counts, also those of the padding.
+// Number of elements of window `window` along an axis: those inside x and, if padding counts, those in the padding.
 static int64_t elements_of(const tsri_pool_op *op, int axis, int64_t window) {
   int64_t before = op->before[axis], limit = before + op->size[axis], count = 0;
   if (op->counts_padding) limit += op->after[axis];
@@ -183,14 +186,14 @@ static int64_t elements_of(const tsri_pool_op *op, int axis, int64_t window) {
   return count;
 }
 
-// The first element of the first window in row number `row` of the block, in the plane of x.
+// Offset in the plane of x of the first element of the first window in row number `row` of the block.
 static int64_t plane_at(const pool_block *block, int64_t row) {
   const tsri_pool_op *op = block->job->op;
   return (place_along(block, 0, row, 0) * op->size[1] + place_along(block, 1, row, 0)) * op->size[LAST] -
          op->before[LAST];
 }
 
-// The first window in row number `row` of the block, in y or g.
+// Offset in y or g of the first window in row number `row` of the block.
 static int64_t result_at(const pool_block *block, int64_t plane, int64_t row) {
   const tsri_pool_op *op = block->job->op;
   return plane / op->channels * op->y_image + plane % op->channels * op->y_channel +
@@ -208,7 +211,7 @@ static void store_places(const pool_block *block, int64_t row, int64_t at) {
   }
 }
 
-// Whether rows of windows are neighbours in y or g.
+// Whether rows of windows are contiguous in y or g.
 static bool has_rows_together(const tsri_pool_op *op) {
   return op->windows[0] == 1 && op->y_axes[LAST] == 1 && op->y_axes[1] == op->windows[LAST];
 }
@@ -234,7 +237,7 @@ static void store_block(const pool_block *block, int64_t plane) {
   }
 }
 
-// Adds the windows' gradients to the plane `to`.
+// Adds the gradients of the block's windows to the plane `to`.
 static void spread_block(const pool_block *block, int64_t plane, char *to) {
   const pool_job *job = block->job;
   const tsri_pool_op *op = job->op;
@@ -247,7 +250,7 @@ static void spread_block(const pool_block *block, int64_t plane, char *to) {
   }
 }
 
-// As spread_block, where every element of the plane is in one window: all of them are written.
+// As spread_block, if every element of the plane is in exactly one window: all elements are written, not added to.
 static void cover_block(const pool_block *block, int64_t plane, char *to) {
   const pool_job *job = block->job;
   const tsri_pool_op *op = job->op;
@@ -319,7 +322,7 @@ static void spread_part(void *user, int part) {
   }
 }
 
-// Rows of windows that are two elements wide, of all planes one after the other.
+// Processes rows of windows two elements wide, of all planes in order.
 static void pairs_part(void *user, int part) {
   const pool_job *job = user;
   const tsri_pool_op *op = job->op;
@@ -347,13 +350,13 @@ static bool are_rows_even(const tsri_pool_op *op) {
   return is_even;
 }
 
-// Whether windows lie side by side along an axis and fill it.
+// Whether windows are adjacent along an axis and fill it.
 static bool fills_axis(const tsri_pool_op *op, int axis) {
   return op->kernel[axis] == op->stride[axis] && op->dilation[axis] == 1 && op->before[axis] == 0 &&
          op->windows[axis] * op->stride[axis] == op->size[axis];
 }
 
-// Whether planes of x, and of y or g, follow each other without gaps.
+// Whether planes of x, and of y or g, are contiguous.
 static bool has_planes_together(const tsri_pool_op *op) {
   int64_t size = op->size[1] * op->size[LAST], windows = op->windows[1] * op->windows[LAST];
   return op->x_axes[1] == op->size[LAST] && op->x_channel == size && op->x_image == size * op->channels &&
@@ -366,7 +369,7 @@ static void measure(pool_job *job) {
   job->rows = op->windows[0] * op->windows[1];
   job->is_even = are_rows_even(op);
   job->has_steps = job->is_even && job->is_wide && op->x_axes[LAST] == 1 && op->windows[0] == 1;
-  job->is_cover = job->has_steps && fills_axis(op, 0) && fills_axis(op, 1) && fills_axis(op, LAST);
+  job->is_cover = job->has_steps && op->size[0] == 1 && fills_axis(op, 1) && fills_axis(op, LAST);
   job->has_pairs = job->is_cover && op->kernel[LAST] == 2 && has_planes_together(op) && job->lines->spread_pairs &&
                    (op->kind == TSRI_POOL_LARGEST || op->kind == TSRI_POOL_GRADIENT);
   job->block = job->is_even && op->size[LAST] < BLOCK ? at_most(BLOCK / op->size[LAST], job->rows) : 1;
@@ -424,8 +427,8 @@ tsr_status tsri_cpu_pool(cpu_device *device, tsr_dtype dtype, const tsri_pool_op
   return TSR_OK;
 }
 
-// Whether the CPU has the operator: indices must fit in i32. Every element of every window is visited, padding included, so windows with far more elements than x are left
-// to kernels.
+// Whether the CPU has the operator. Indices must fit in i32. Every element of every window is visited, even in the padding, so windows with far more elements
+// than x are left to kernels.
 bool tsri_cpu_has_pool(const tsri_pool_op *op) {
   enum { MOST_TAPS = 1 << 24 };
   int64_t plane = 1, taps = 1;
