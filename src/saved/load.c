@@ -2,6 +2,7 @@
 // tsr_capture_load: checks a file, records what it describes on a device, and captures that.
 #include "saved/load.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -267,6 +268,16 @@ static void place(const tsr_load_desc *desc, const void *data, size_t bytes, tsr
   *capture = there;
 }
 
+// Puts the path into the message of the last error: "capture_load: net.tsr: this is not the file of a capture".
+static tsr_status fail_of_file(const char *path, tsr_status status) {
+  static const char caller[] = "capture_load: ";
+  const char *text = tsr_last_error();
+  char place[64];
+  snprintf(place, sizeof place, "%s", tsr_last_error_place());
+  if (strncmp(text, caller, strlen(caller)) == 0) text += strlen(caller);
+  return tsri_fail(status, place, "%s%s: %s", caller, path, text);
+}
+
 tsr_status tsr_capture_load(tsr_device *device, const tsr_load_desc *desc, tsr_capture **out_capture) {
   if (out_capture) *out_capture = NULL;
   tsr_status status = check(device, desc, out_capture);
@@ -275,7 +286,10 @@ tsr_status tsr_capture_load(tsr_device *device, const tsr_load_desc *desc, tsr_c
   size_t bytes = desc->data_bytes;
   if (desc->path) status = tsri_file_read("capture_load", desc->path, &read, &bytes);
   const void *data = desc->path ? read : desc->data;
-  if (status == TSR_OK) status = load_on(device, desc, data, bytes, out_capture);
+  if (status == TSR_OK) {
+    status = load_on(device, desc, data, bytes, out_capture);
+    if (status != TSR_OK && desc->path) status = fail_of_file(desc->path, status);
+  }
   if (status == TSR_OK) place(desc, data, bytes, out_capture);
   tsri_free(read);
   return status;

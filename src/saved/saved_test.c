@@ -493,6 +493,19 @@ TEST(a_file_with_any_byte_changed_or_missing_is_refused) {
   tsr_device_release(cpu);
 }
 
+TEST(a_file_that_is_no_capture_is_named) {
+  tsr_device *cpu = test_open("cpu");
+  const char *source = getenv("TSR_TEST_SOURCE_DIR");
+  char path[1024];
+  tsr_capture *net = NULL;
+  if (!source) SKIP("the source folder is not here");
+  snprintf(path, sizeof path, "%s/README.md", source);
+  CHECK_STATUS(tsr_capture_load(cpu, &(tsr_load_desc){.path = path}, &net), TSR_ERR_INVALID_ARGUMENT);
+  CHECK_LAST_ERROR_HAS("/README.md: this is not the file of a capture");
+  CHECK(!net && strncmp(tsr_last_error(), "capture_load: ", 14) == 0 && strstr(tsr_last_error_place(), "load.c"));
+  tsr_device_release(cpu);
+}
+
 TEST(files_of_the_first_version_are_read) {
   static const char *const seeds[] = {"add", "assign", "attention", "conv", "index", "softmax"};
   const char *source = getenv("TSR_TEST_SOURCE_DIR");

@@ -12,6 +12,11 @@ expect 0 demo --help
 for part in NAME USAGE DESCRIPTION OPTIONS "EXIT CODES" EXAMPLE --device --seconds --epochs --seed --image --quiet --json; do has "$out" "$part"; done
 fits 80
 
+claim "settings that leave no device end it with the reason, before anything is trained"
+TESSERA_BACKEND=cudda expect 4 demo --seconds 1
+has "$err" "no backend is called 'cudda', did you mean 'cuda'"
+is_empty "$out" "standard output"
+
 # Four steps: as much as shows that it works.
 short=(demo --device cpu --epochs 0.05 --seconds 250)
 

@@ -29,6 +29,10 @@ expect 0 run --profile "$work/trace.json" "${add[@]}"
 is_empty "$err" "standard error"
 python3 -c "import json, sys; json.load(open(sys.argv[1]))" "$work/trace.json" || fail "the trace does not parse"
 
+claim "a profile that cannot be written is named, and the exit code is the program's"
+expect 0 run --profile /nowhere/trace.json "${add[@]}"
+has "$err" "/nowhere/trace.json cannot be written"
+
 claim "a program that is not there is named"
 expect 3 run "$work/nothing"
 has "$err" "$work/nothing' cannot be run: No such file"

@@ -14,6 +14,11 @@ claim "nothing is known at first, and that is no error"
 expect 0 tune --device cpu --show --json
 json "it['tuned'] == []"
 
+claim "an operator that is not there is named, and nothing else is printed"
+expect 2 tune --device cpu --op nosuch
+has "$err" "no operator matches 'nosuch'"
+is_empty "$out" "standard output"
+
 claim "two processes that tune at once both succeed, and what both found is there"
 TESSERA_TUNE=quick "$TSR_TEST_PROGRAM" bench "${small[@]}" --op exp >"$work/one" 2>&1 &
 one=$!

@@ -142,7 +142,7 @@ const char *check_rule_text(check_rule rule) {
     case CHECK_WHERE:
       return "promoted from the two that are chosen from";
     case CHECK_SUMMED:
-      return "as given; bool, u8, i8, i16 give i32";
+      return "as given; bool, u8, i8, i16, u16 give i32";
     case CHECK_INDEX:
       return "i32";
     case CHECK_BYTES:

@@ -101,6 +101,15 @@ static int choose_devices(demo_result *result) {
   return EXIT_DONE;
 }
 
+// Without --device the settings decide what to train on. If they leave no device, says why, as other commands do.
+static int check_best(const tsr_discovery *found) {
+  tsr_device *device = NULL;
+  if (device_choice_is_made(&wanted) || found->best_backend >= 0) return EXIT_DONE;
+  int exit_code = device_choice_open(&wanted, &device);
+  tsr_device_release(device);
+  return exit_code;
+}
+
 static bool is_best(const tsr_discovery *found, const demo_visit *v) {
   if (found->best_backend < 0) return false;
   const tsr_backend_report *backend = &found->backends[found->best_backend];
@@ -364,7 +373,8 @@ static int run(int argument_count, char **arguments) {
   demo_budget budget = demo_budget_begin(seconds);
   if (tsr_discover(&found) != TSR_OK) return report_error();
   demo_result result = {.found = found, .seed = seed};
-  exit_code = choose_devices(&result);
+  exit_code = check_best(found);
+  if (exit_code == EXIT_DONE) exit_code = choose_devices(&result);
   if (exit_code == EXIT_DONE && is_talkative() && !device_choice_is_made(&wanted)) {
     exit_code = command_devices.run(0, NULL);
     printf("\n");

@@ -120,7 +120,7 @@ static int tune_all(tsr_device *device) {
   int chosen = 0, done = 0;
   interrupt_catch();
   for (int i = 0; i < bench_row_count; i++) chosen += is_asked_for(&bench_rows[i]);
-  if (chosen == 0) return report_usage(name, "no operator matches '%s'; see tessera bench --list", pattern);
+  if (chosen == 0) return report_usage(name, "no operator matches '%s'; 'tessera bench --list' shows them", pattern);
   for (int i = 0; i < bench_row_count && !interrupt_is_noted(); i++) {
     const bench_row *row = &bench_rows[i];
     if (!is_asked_for(row)) continue;
@@ -141,6 +141,7 @@ static int work_on(tsr_device *device) {
   if (clears && tsr_tuned_clear(device) != TSR_OK) return report_error();
   if (clears) return EXIT_DONE;
   int exit_code = shows ? EXIT_DONE : tune_all(device);
+  if (exit_code == EXIT_USAGE) return exit_code;
   int printed = print_known(device);
   return exit_code == EXIT_DONE ? printed : exit_code;
 }

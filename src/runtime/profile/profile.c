@@ -222,11 +222,18 @@ static char *setting_path;        // of the setting; NULL: there is none
 static bool setting_has_session;  // the session that is on was begun by the setting, not by the program
 static uint64_t setting_process;  // the process that read the setting: a child writes nothing
 
+// Logs that the profile which the setting asks for cannot be had. Without a log on standard error, as the table: the user set TESSERA_PROFILE and would
+// find no file and no reason.
+static void report_failure(void) {
+  if (tsri_log_wants(TSR_LOG_ERROR)) tsri_log(TSR_LOG_ERROR, "TESSERA_PROFILE: %s", tsr_last_error());
+  else fprintf(stderr, "tessera: TESSERA_PROFILE: %s\n", tsr_last_error());
+}
+
 // Writes the session to the setting's file, or prints it. Call with setting_lock held.
 static void write_for_setting(const tsr_profile *profile) {
   if (!setting_path || setting_process != tsri_process_id()) return;
   tsr_status status = tsr_profile_write(profile, strcmp(setting_path, "on") == 0 ? NULL : setting_path);
-  if (status != TSR_OK) tsri_log(TSR_LOG_ERROR, "TESSERA_PROFILE: %s", tsr_last_error());
+  if (status != TSR_OK) report_failure();
 }
 
 // A program that profiles itself has precedence over the setting: the setting's session is dropped, and the program's profile is written to the setting's file.
