@@ -26,9 +26,8 @@ static void pass_strides(tsri_call *call, const char *stem, const tsri_layout *l
   tsri_call_words(call, stem, 0, layout->strides, 4);
 }
 
-// Numbers of the inputs that follow q, k and v: the mask expanded to all scores, the slopes, and the table of lengths
-// and blocks, as far as they are given, in this order. 0 if an input is missing: q is then bound in its place and not
-// read.
+// Indices of the inputs that follow q, k and v, in this order: the mask expanded to the shape of the scores, the slopes, and the table of lengths and blocks. 0
+// if an input is missing; q is then bound in its place and not read.
 typedef struct extras {
   int mask, slopes, table;
 } extras;
@@ -42,13 +41,13 @@ static extras find_extras(const tsri_attention_attributes *given) {
   return at;
 }
 
-// Compile-time parameters of all kernels of op_attention.tk that read inputs.
+// The compile-time parameters that all kernels of op_attention.tk with q, k and v as inputs have in common.
 #define INPUT_PARAMETERS(run, given, at)                                                                              \
   TSRI_TYPE("T", (run)->dtype), TSRI_TYPE("M", (run)->input_dtypes[(at).mask]), TSRI_CONSTANT("MASK", (given)->mask), \
       TSRI_CONSTANT("SLOPES", (given)->has_slopes != 0), TSRI_CONSTANT("CAPPED", (given)->softcap > 0),               \
       TSRI_CONSTANT("PAGED", (given)->has_blocks != 0), TSRI_CONSTANT("LENGTHS", (given)->has_lengths != 0)
 
-// Passes the inputs and scalars of those kernels.
+// Binds q, k, v and the further inputs, and passes the scalars, for those kernels.
 static void pass_inputs(tsri_call *call, const tsri_kernel_run *run) {
   const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
   const tsri_layout *q = &run->layouts[0], *k = &run->layouts[1], *v = &run->layouts[2];
@@ -132,7 +131,7 @@ static tsr_status run_few(const tsri_kernel_run *run, const tsri_attention_spans
   return status;
 }
 
-// Inputs: q, k and v, and those of find_extras.
+// Inputs: q, k and v, then the inputs that find_extras numbers.
 tsr_status tsri_run_attention(const tsri_kernel_run *run) {
   const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
   int64_t size = run->shape.dims[3], rows = run->shape.dims[0] * run->shape.dims[1] * run->shape.dims[2];
@@ -171,7 +170,7 @@ static tsr_status check_shapes(const char *caller, const tsri_attention_inputs *
   return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: v is %s; a head has at most %d elements", caller, c, LARGEST_HEAD);
 }
 
-// Keys of a sequence: all of k, or those of as many blocks as the table lists.
+// Gives the number of keys of a sequence: those of k, or as many as the blocks in a row of the table hold.
 static tsr_status count_keys(const char *caller, const tsri_attention_inputs *in, const tsr_tensor *blocks,
                              int64_t *out_keys) {
   const int64_t most = INT32_MAX / 2;
@@ -266,7 +265,8 @@ static tsr_tensor *table_of(const tsr_attention_desc *desc) {
   return tsri_then(tsri_then(tsr_concat(parts, 2, 1), lengths), blocks);
 }
 
-// Tiles, and the CPU's native operator, give [batch, position, head, element], which is seen as `shape`. If gradients may be asked for, sums of exponentials are a second result.
+// Records the attention. The tiled kernel and the CPU's native operator produce [batch, position, head, element]; the caller gets a view of it in the order
+// `shape`. If gradients may be needed, the logarithms of the rows' sums of exponentials are a second result.
 static tsr_tensor *record_kernel(tsr_device *device, tsr_dtype dtype, tsr_shape shape, tsr_tensor *const *inputs,
                                  int count, const tsri_attention_attributes *given) {
   const tsri_op *op = TSRI_BODY(attention);

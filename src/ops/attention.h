@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What attention and attention_scores check alike.
+// Checks and defaults that attention and attention_scores share.
 #ifndef TSRI_OPS_ATTENTION_H
 #define TSRI_OPS_ATTENTION_H
 
@@ -12,7 +12,7 @@ typedef struct tsri_attention_inputs {
   tsr_tensor *q, *k, *v, *mask;
 } tsri_attention_inputs;
 
-// Checks tensors, shapes, mask and options, and gives the number of keys of a sequence.
+// Checks tensors, shapes, mask and options. Gives the number of keys of a sequence.
 //
 // Errors: those of tsr_attention, with the values.
 tsr_status tsri_attention_check(const char *caller, const tsri_attention_inputs *in, const tsr_attention_desc *desc,

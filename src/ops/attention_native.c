@@ -10,12 +10,12 @@
 #include "runtime/native_op.h"
 #include "runtime/tape.h"
 
-enum { MOST_INPUTS = 6 };  // of an attention
+enum { MOST_INPUTS = 6 };  // most inputs of an attention
 
-// Gradients of scores that take more memory are left to the tiles, which store none.
+// Gradients whose scratch buffer for scores would be larger than this are left to the tiled kernels, which need none.
 static const int64_t MOST_SCRATCH = (int64_t)1 << 30;
 
-// Which inputs of a recorded attention are the mask, the slopes and the table of lengths; 0: there are none.
+// Indices of the inputs of a recorded attention that are the mask, the slopes and the table of lengths; 0: not given.
 typedef struct further_inputs {
   int mask, slopes, lengths;
 } further_inputs;
@@ -35,7 +35,7 @@ static tsri_place place_of(const tsri_layout *layout, tsr_dtype dtype) {
   return (tsri_place){.offset = (size_t)layout->offset * tsr_dtype_bytes(dtype)};
 }
 
-// False: no native operator is like it. `layouts` are those of all inputs; places have no buffers yet.
+// Fills in *native. Returns false if no native operator can express this attention. `layouts` are the layouts of all inputs; buffers are not bound yet.
 static bool describe(tsri_native_kind kind, const tsri_attention_attributes *given, tsr_dtype dtype,
                      const tsri_layout *const *layouts, tsri_native_op *out) {
   const tsri_layout *q = layouts[0], *k = layouts[1], *v = layouts[2];
@@ -93,7 +93,7 @@ static bool describe_run(const tsri_kernel_run *run, tsri_native_kind kind, int 
   const tsri_layout *layouts[MOST_INPUTS];
   for (int i = 0; i < count; i++) layouts[i] = &run->layouts[i];
   if (!describe(kind, TSRI_GIVEN(run->node, attention), run->dtype, layouts, out)) return false;
-  // A captured attention will run many times, so the plan is made at once.
+  // A capture will run this attention many times, so the native operator builds its plan at the first run.
   int64_t plan_us = tsri_tape_now() ? 0 : TSRI_TUNED(tsri_tuning_of(run->device), attention_plan_us);
   out->is.attention.plan_after_ns = plan_us * 1000;
   return true;
@@ -141,7 +141,7 @@ tsri_gradient_place tsri_attention_gradient_place(const tsri_kernel_run *run, in
   return place;
 }
 
-// Returns how many results there are.
+// The shapes of the results of a gradient operator (tsri_attention_record_gradient). Returns how many there are.
 static int describe_results(tsr_tensor *const *inputs, bool is_joined, bool is_tiled, tsri_result out_results[3]) {
   int64_t counts[3];
   for (int i = 0; i < 3; i++) {
@@ -153,7 +153,7 @@ static int describe_results(tsr_tensor *const *inputs, bool is_joined, bool is_t
   return is_joined ? 1 : is_tiled ? 2 : 3;
 }
 
-// The gradients of q, k and v as views of one result.
+// Gives the gradients of q, k and v as views of one joined result.
 static void see_joined(tsr_tensor *const *inputs, tsr_tensor *result, tsr_tensor *out_gradients[3]) {
   for (int i = 0; i < 3; i++)
     out_gradients[i] = result->status == TSR_OK ? tsri_tensor_view(result, &inputs[i]->layout) : result;
@@ -200,7 +200,7 @@ static void bind_gradients(const tsri_kernel_run *run, tsri_attention_op *op) {
 
 // --- With logarithms of sums -------------------------------------------------------------------------------------------------
 
-// [batch, position, head, element], in the order [batch, head, position].
+// Strides of y, in the order batch, head, position, for memory in the order [batch, position, head, element].
 static void set_y_strides(tsri_attention_op *op) {
   op->y_strides[1] = op->value_size;
   op->y_strides[2] = op->heads * op->y_strides[1];
@@ -225,7 +225,7 @@ tsr_status tsri_attention_run_native_tiles(const tsri_kernel_run *run) {
   return tsri_device_run_op_writing(run->device, &native, buffers, written, written + run->input_count);
 }
 
-// Memory for gradients of scores, in 16 bits and in blocks, and for a sum of f32 of each query.
+// Scratch bytes of the native gradient: 16-bit gradients of all scores, rounded up to blocks, and one f32 sum for each query.
 static int64_t scratch_bytes(const tsri_attention_op *op) {
   enum { ROWS = 128, COLUMNS = 128, SPARE = 1 << 20 };
   int64_t rows = (op->queries + ROWS - 1) / ROWS * ROWS, columns = (op->keys + COLUMNS - 1) / COLUMNS * COLUMNS;
@@ -272,7 +272,7 @@ tsr_status tsri_attention_run_native_gradient(const tsri_kernel_run *run) {
 
 // --- Gradient ------------------------------------------------------------------------------------------------------------
 
-// Inputs: those of the attention, and the gradient of its result. Outputs: those of q, k and v, or a single one.
+// Inputs: q, k and v with the further inputs of the attention, then the gradient of its result. Outputs: the gradients of q, k and v, or one for all three.
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
   int count = run->input_count - 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// attention_scores and weighted_sum_rows: the two products of attention as operators of their own, composed of matrix products and
-// element-wise operators, for whoever wants to see the scores.
+// attention_scores and weighted_sum_rows: the two matrix products of attention as separate operators, composed of matmul and element-wise operators, for
+// programs that need the scores.
 #include <math.h>
 
 #include "core/error.h"
@@ -12,7 +12,7 @@
 
 #include <tessera/ops.h>
 
-// a times b over the last two axes. Neighbouring heads of a share a head of b: they become an axis of their own, along which b is broadcast.
+// alpha * a * b over the last two axes. If several neighbouring heads of a share a head of b, they become a separate axis along which b is broadcast.
 static tsr_tensor *grouped_product(double alpha, tsr_tensor *a, tsr_tensor *b) {
   tsr_shape x = tsr_tensor_shape(a), y = tsr_tensor_shape(b);
   tsr_shape result = x, apart = {.rank = 5, .dims = {x.dims[0], y.dims[1], 0, x.dims[2], x.dims[3]}};
@@ -26,7 +26,7 @@ static tsr_tensor *grouped_product(double alpha, tsr_tensor *a, tsr_tensor *b) {
 
 // --- attention_scores ------------------------------------------------------------------------------------------------
 
-// How far each key lies behind its query's position, or before it: [batch or 1, 1, queries, keys], integers.
+// Position of each key minus position of each query: [batch or 1, 1, queries, keys], i32. Negative for keys before the query.
 static tsr_tensor *distances(tsr_device *device, tsr_tensor *lengths, int64_t queries, int64_t keys) {
   tsr_tensor *columns = tsr_arange(device, TSR_I32, 0, (double)keys, 1);
   double shift = lengths ? -(double)queries : (double)(keys - queries);
@@ -39,12 +39,12 @@ static tsr_tensor *distances(tsr_device *device, tsr_tensor *lengths, int64_t qu
   return tsri_then(tsri_then(tsr_sub(columns, rows), columns), rows);
 }
 
-// -infinity where a score is hidden. Releases x and `hidden`.
+// Sets x to -infinity where `hidden` is true. Releases both.
 static tsr_tensor *hide(tsr_tensor *x, tsr_tensor *hidden) {
   return tsri_then(tsri_then(tsr_masked_fill(x, hidden, -INFINITY), hidden), x);
 }
 
-// Applies causality, window and slopes. Releases the scores.
+// Applies the causal mask, the window and the slopes. Releases the scores.
 static tsr_tensor *placed(tsr_tensor *scores, const tsr_attention_desc *desc, tsr_dtype wide) {
   if (!desc->causal && !desc->slopes) return scores;
   tsr_shape shape = tsr_tensor_shape(scores);
@@ -61,7 +61,7 @@ static tsr_tensor *placed(tsr_tensor *scores, const tsr_attention_desc *desc, ts
   return tsri_then(scores, distance);
 }
 
-// Hides keys that do not exist, and applies the mask. Releases the scores.
+// Hides keys at or after each sequence's length, and applies the mask. Releases the scores.
 static tsr_tensor *masked(tsr_tensor *scores, tsr_tensor *mask, tsr_tensor *lengths, tsr_dtype wide) {
   if (lengths) {
     tsr_tensor *columns = tsr_arange(scores->value->device, TSR_I32, 0, (double)tsr_tensor_shape(scores).dims[3], 1);

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Divides an attention with few queries: keys into spans, and the rows that share a head of k and v into chunks.
+// Divides an attention with few queries: the keys into spans, and the query rows that share a head of k and v into chunks.
 #include "ops/attention_spans.h"
 
 #include "graph/graph.h"
 #include "graph/node.h"
 #include "ops/call.h"
 
-// MOST_HELD: runs of four elements of q, and as many of the result, that an item keeps. MOST_SPLITS: MOST of attention_join.
+// MOST_HELD: runs of four elements of q, and as many of the result, that an item keeps in registers. MOST_SPLITS: parameter MOST of the kernel attention_join.
 enum { ITEMS = 128, LARGEST_TEAM = 16, MOST_RUNS = 4, MOST_HELD = 8, MOST_SPLITS = 256 };
 
 static int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// Whether four elements of a line can be read at once.
+// Whether four neighbouring elements of a row can be read by one load: stride 1, and offset and strides that are multiples of 4.
 static bool is_wide(const tsri_layout *x) {
   bool fits = x->strides[3] == 1 && x->shape.dims[3] % 4 == 0 && x->offset % 4 == 0;
   for (int i = 0; i < 3; i++) fits = fits && x->strides[i] % 4 == 0;
   return fits;
 }
 
-// Items and runs for lines of `widest` elements.
+// Chooses the items of a team, and the runs of four elements per item, for rows of at most `widest` elements.
 static bool shape_team(const tsr_device *device, int64_t widest, tsri_attention_spans *s) {
   int subgroup_size = tsr_device_subgroup_size(device);
   for (s->team = 4; s->team < LARGEST_TEAM && s->team < subgroup_size && s->team * 4 < widest;) s->team *= 2;
@@ -38,10 +38,10 @@ bool tsri_attention_divide(const tsri_kernel_run *run, tsri_attention_spans *s) 
     return false;  // their drivers compile such kernels for seconds
   if (!shape_team(device, depth > size ? depth : size, s)) return false;
   s->is_wide = is_wide(q) && is_wide(k) && is_wide(v);
-  // Powers of two, so that items share the scores of a step evenly.
+  // Numbers of scores are powers of two, so that the items of a team share the scores of a step evenly.
   int most = device->info.is_software ? 2 : MOST_HELD / s->runs;
   for (s->rows = 1; s->rows < sharing && s->rows * 2 <= most;) s->rows *= 2;
-  // Elements that are loaded one by one have an address each: with four keys at a time, some GPUs run out of registers.
+  // Without wide loads, each element needs an address register: with four keys at a time, some GPUs run out of registers.
   s->unroll = device->info.is_software ? 1 : s->runs > 2 || !s->is_wide ? 2 : 4;
   s->chunks = quotient_up(sharing, s->rows);
   int64_t groups = run->shape.dims[0] * k->shape.dims[1] * s->chunks, step = ITEMS / s->team * s->unroll;

@@ -5,14 +5,14 @@
 
 #include "ops/operators.h"
 
-// Parameters of the kernel with these names.
+// How an attention with few queries is divided; the kernel's parameters have the same names.
 typedef struct tsri_attention_spans {
   bool is_wide;
   int rows, runs, team, unroll, items;
   int64_t chunks, splits, span, groups;
 } tsri_attention_spans;
 
-// False if the kernel does not take such an attention: the dtype is f64, or subgroups are too small for its heads.
+// Chooses the division. False if the kernel cannot compute this attention: the dtype is f64, or subgroups are too small for its heads.
 bool tsri_attention_divide(const tsri_kernel_run *run, tsri_attention_spans *out_spans);
 
 #endif

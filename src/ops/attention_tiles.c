@@ -11,7 +11,7 @@
 
 #include <tessera/ops.h>
 
-// As in the kernels.
+// The kernels have constants of the same names and values.
 enum { SIDE = 16, PAD = 8, SHARERS = 4, SUMS_GROUP = 128 };
 enum { EXTRA_NONE, EXTRA_TRUTH, EXTRA_ADDED, EXTRA_SLOPES, EXTRA_LENGTHS, EXTRA_MANY };
 
@@ -24,7 +24,7 @@ enum { LONG_ENOUGH = 64 };
 
 // --- Choosing tiles --------------------------------------------------------------------------------------------------
 
-// Parameters of the kernels with these names.
+// Tile sizes; the kernels' parameters have the same names.
 typedef struct tiles {
   bool has_units;
   int element;  // bytes of an element in shared memory: 2 for fragments of 16 bits, else 4
@@ -43,29 +43,29 @@ static bool has_fragments(const tsr_device *device, tsr_dtype dtype) {
   return false;
 }
 
-// Shared memory of attention_tiles.
+// Bytes of shared memory that the kernel attention_tiles uses.
 static int64_t forward_bytes(const tiles *t) {
   int64_t gap = t->element == 2 ? PAD : 4, score = t->rows * (t->cols + PAD);
   int64_t q = t->rows * (t->depth + gap) * t->element, kv = t->cols * (larger(t->depth, t->size) + PAD) * t->element;
   return q + kv + score * (t->has_units ? 4 + t->element : 4) + t->rows * 4 + 8;
 }
 
-// Shared memory of attention_gradient.
+// Bytes of shared memory that the kernel attention_gradient uses.
 static int64_t gradient_bytes(const tiles *t) {
   int64_t gap = t->element == 2 ? PAD : 4, score = t->rows * (t->cols + PAD);
   int64_t lines = t->cols + (t->has_units ? 0 : t->rows), both = t->depth + t->size + 2 * gap;
   return lines * both * t->element + score * (t->has_units ? 4 + t->element : 8) + t->cols * 8 + 64;
 }
 
-// Whether a subgroup can keep its 16 rows of the result, or of two gradients, in fragments.
+// Whether a subgroup can keep its 16 rows of the result (or of two gradients) in fragments.
 static bool holds_sums(const tsr_device *device, int64_t depth, int64_t size, bool is_gradient) {
   int64_t most = device->limits.max_held_fragments;
   int64_t held = (is_gradient ? round_up(depth, SIDE) : 0) / SIDE + round_up(size, SIDE) / SIDE;
   return most == 0 || held <= most;
 }
 
-// Whether an item can also keep its part of the factors' rows: 16 words per f32 fragment, besides 8 sums for each.
-// Beyond 96 words CUDA's compiler moves some to memory. 16-bit fragments take a quarter of that.
+// Whether an item can also keep its part of the factors' rows in registers: 16 words per f32 fragment, besides 8 sums for each. Beyond 96 words, CUDA's
+// compiler spills to memory. 16-bit fragments take a quarter of that.
 static bool holds_factors(tsr_dtype dtype, int64_t depth, int64_t size, bool is_gradient) {
   enum { FACTOR_WORDS = 16, SUM_WORDS = 8, MOST_WORDS = 96 };
   int64_t down = round_up(depth, SIDE) / SIDE, across = round_up(size, SIDE) / SIDE;
@@ -73,7 +73,7 @@ static bool holds_factors(tsr_dtype dtype, int64_t depth, int64_t size, bool is_
   return dtype != TSR_F32 || words <= MOST_WORDS;
 }
 
-// Chooses the largest tile for which shared memory and the size of a work-group are enough.
+// Chooses the largest tile that fits in shared memory and in the largest work-group.
 static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, int64_t keys,
                    bool is_gradient, tiles *out) {
   static const struct {
@@ -108,7 +108,7 @@ static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int
   return false;
 }
 
-// Which one of mask, slopes and lengths is given; EXTRA_MANY: several are.
+// Which one of mask, slopes and lengths is given: a value of the kernels' parameter EXTRA, or EXTRA_MANY if several are.
 static int extra_of(const tsri_attention_attributes *given) {
   int count = (given->mask != TSRI_MASK_NONE) + (given->has_slopes != 0) + (given->has_lengths != 0);
   if (count > 1) return EXTRA_MANY;
@@ -139,7 +139,7 @@ bool tsri_attention_gradient_fits_tiles(const tsr_device *device, tsr_dtype dtyp
 
 // --- Launching -------------------------------------------------------------------------------------------------------
 
-// A launch of either kernel, for a node whose first inputs are those of the attention.
+// A launch of attention_tiles or attention_gradient, for a node whose first inputs are those of the attention.
 typedef struct launch {
   const tsri_kernel_run *run;
   const tsri_attention_attributes *given;
@@ -150,7 +150,7 @@ typedef struct launch {
   int64_t batch, heads, kv_heads, queries, depth, size;
 } launch;
 
-// Whether a run of elements can be read at once: `count` elements of a head begin at multiples of a run.
+// Whether runs of `run` elements can be read by one load: all rows of `x` begin at multiples of a run.
 static bool is_wide(const tsri_layout *x, int run) {
   bool fits = x->strides[3] == 1 && x->shape.dims[3] % run == 0 && x->offset % run == 0;
   for (int i = 0; i < 3; i++) fits = fits && x->strides[i] % run == 0;
@@ -180,13 +180,13 @@ static tsr_status begin(const tsri_kernel_run *run, bool is_gradient, launch *l)
   return TSR_OK;
 }
 
-// The dtype as which q, k and v are bound.
+// The dtype as which q, k and v are bound (the kernels' X): integers where bits are only copied.
 static tsr_dtype carrier(const launch *l) {
   if (l->tiles.element == 4) return l->dtype;
   return l->is_wide ? TSR_U32 : TSR_I16;
 }
 
-// What both kernels have: types, the shape of tiles, and then the extra input and scalars.
+// The arguments that both kernels take: types, tile sizes, and those for the extra input and the scalars.
 #define TILE_PARAMETERS(l)                                                                                             \
   TSRI_TYPE("T", (l)->dtype), TSRI_TYPE("F", (l)->tiles.has_units ? (l)->dtype : TSR_F16), TSRI_TYPE("X", carrier(l)), \
       TSRI_TYPE("W", (l)->tiles.element == 2 ? TSR_U32 : TSR_F32),                                                     \
@@ -222,7 +222,7 @@ static void pass_common(tsri_call *call, const launch *l) {
   tsri_call_real(call, "cap", l->given->softcap);
 }
 
-// Launches a group for each tile of `positions` rows of each head.
+// Launches one work-group per tile of `positions` rows, for each head.
 static tsr_status launch_tiles(tsri_call *call, const launch *l, int64_t positions, int64_t heads) {
   int64_t count = round_up(positions, l->tiles.rows) / l->tiles.rows, total = count * heads * l->batch;
   tsri_call_word(call, "total", total);
@@ -259,14 +259,14 @@ tsr_status tsri_run_attention_tiles(const tsri_kernel_run *run) {
 
 // --- Gradient --------------------------------------------------------------------------------------------------------
 
-// The inputs after those of the attention.
+// A launch of the gradient. y, lse and g are indices of inputs after those of the attention.
 typedef struct gradient {
   launch l;
   int y, lse, g;
   tsr_buffer *stats;  // lse, and the sums of y * g: f32, [2, batch, heads, queries]
 } gradient;
 
-// y and g are [batch, position, head, element]: a layout in the order of the others.
+// The layout of y or g, which are [batch, position, head, element], with its axes in the order of q, k and v.
 static tsri_layout by_head(const tsri_layout *x) {
   tsri_layout turned;
   tsri_layout_permute(x, (const int[]){0, 2, 1, 3}, 4, &turned);
@@ -299,7 +299,7 @@ static void pass_place(tsri_call *call, const char *at, const char *stem, const 
   tsri_call_words(call, stem, 0, place->strides, 3);
 }
 
-// Launches the gradient by queries, or by keys: those of k and v.
+// Launches the gradient of q (work-groups loop over the keys), or if is_by_keys the gradients of k and v (work-groups loop over the queries).
 static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
   const launch *l = &s->l;
   const tsri_kernel_run *run = l->run;

@@ -9,7 +9,7 @@
 // Values of the attribute `mask`; MASK of the kernels.
 enum { TSRI_MASK_NONE, TSRI_MASK_TRUTH, TSRI_MASK_ADDED };
 
-// Whether the device computes such an attention in tiles. `q` and `v` are shapes as tsr_attention takes them.
+// Whether tsri_run_attention_tiles can compute this attention on the device. `q` and `v` are shapes as tsr_attention takes them.
 bool tsri_attention_fits_tiles(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given,
                                tsr_shape q, tsr_shape v);
 
@@ -17,11 +17,13 @@ bool tsri_attention_fits_tiles(const tsr_device *device, tsr_dtype dtype, const 
 bool tsri_attention_gradient_fits_tiles(const tsr_device *device, tsr_dtype dtype,
                                         const tsri_attention_attributes *given, tsr_shape q, tsr_shape v);
 
-// Runs an attention with is_tiled. Outputs: y, and if there are two the natural logarithm of each row's sum of exponentials, f32, [batch, heads, queries].
+// Runs an attention with is_tiled. Outputs: y; if there are two, the second has the natural logarithm of each row's sum of exponentials, f32, [batch, heads,
+// queries].
 tsr_status tsri_run_attention_tiles(const tsri_kernel_run *run);
 
-// The gradients of q, k and v of such an attention, as tsri_attention_record_gradient (attention_native.h) has them. `inputs` are those of the attention. For rules: they belong to the open scope. `y` and `lse` are its outputs and `g` is
-// the gradient of y. Scores are computed again; nothing of their size is stored.
+// The gradients of q, k and v of an attention with is_tiled, in the form of tsri_attention_record_gradient (attention_native.h). `inputs` are those of the
+// attention, `y` and `lse` its outputs, `g` the gradient of y. Scores are computed again: no memory of their size is needed. For gradient rules: the gradients
+// belong to the open scope.
 extern const tsri_op tsri_op_attention_gradient;
 void tsri_attention_gradient(tsr_tensor *const *inputs, int input_count, tsr_tensor *y, tsr_tensor *lse, tsr_tensor *g,
                              const tsri_attention_attributes *given, bool is_joined, tsr_tensor *out_gradients[3]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranges of autocast, one stack of them per thread.
+// The open autocast ranges of each thread, as a stack.
 #include "ops/autocast.h"
 
 #include "core/error.h"
@@ -11,9 +11,9 @@ enum { MOST_RANGES = 16 };
 
 typedef struct cast_ranges {
   int count;
-  bool is_on;  // `now` is the dtype that products are computed in
+  bool is_on;  // whether products are computed in `now`
   tsr_dtype now;
-  tsr_dtype before[MOST_RANGES];  // `now` of the ranges around
+  tsr_dtype before[MOST_RANGES];  // `now` of the enclosing ranges
 } cast_ranges;
 
 static TSRI_THREAD_LOCAL cast_ranges ranges;

@@ -85,7 +85,8 @@ static tsr_tensor *input(tsr_dtype dtype) {
   return tsr_cast(tsr_from_data(dev, TSR_F32, TSR_SHAPE(BATCH, CHANNELS, N, N), values, sizeof values), dtype);
 }
 
-// What the operator gives in a range of `dtype` must have the dtype of what it gives for inputs of `as`, and nearly the same values.
+// Calls the operator with inputs of `given` under autocast to `dtype`. The result must have the same dtype as a call with inputs of `as` without autocast, and
+// nearly the same values.
 static void check_call(int op, tsr_dtype dtype, tsr_dtype given, tsr_dtype as) {
   tsr_scope *scope = tsr_scope_begin(dev);
   tsr_tensor *x = input(given);

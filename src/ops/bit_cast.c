@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// bit_cast: the same bytes as elements of another dtype.
+// bit_cast: reinterprets the bytes of a tensor as elements of another dtype.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/node.h"
@@ -16,7 +16,7 @@ tsr_status tsri_run_bit_cast(const tsri_kernel_run *run) {
                          (size_t)run->layouts[0].count * element);
 }
 
-// The last axis gets longer or shorter if the sizes of the elements differ.
+// Gives the shape of the result: the last axis grows or shrinks if the sizes of the elements differ.
 static tsr_status shape_after(const tsr_tensor *x, tsr_dtype dtype, tsr_shape *out_shape) {
   char text[TSR_SHAPE_TEXT_BYTES];
   int64_t from = (int64_t)tsr_dtype_bytes(x->dtype), to = (int64_t)tsr_dtype_bytes(dtype), bytes = 0;

@@ -24,7 +24,7 @@
 
 typedef struct tsri_call {
   tsr_device *device;
-  const tsri_kernel_run *hooked;  // the run whose epilogue fills the kernel's hooks; NULL: none
+  const tsri_kernel_run *hooked;  // the run whose fused operators fill the kernel's hooks; NULL: none
   const tsri_built *built;
   tsri_arguments args;  // also holds the status of the call
 } tsri_call;
@@ -37,11 +37,11 @@ void tsri_call_init(tsri_call *call, tsr_device *device, const char *file, const
 void tsri_call_init_hooked(tsri_call *call, const tsri_kernel_run *run, const char *file, const char *kernel,
                            const tsri_lang_arg *args, size_t arg_count);
 
-// Gives a whole buffer, as elements of `dtype`. NULL, the buffer of an empty tensor, makes the call fail: an operator
-// must return before it calls this for an empty tensor.
+// Binds a whole buffer, as elements of `dtype`. NULL, the buffer of an empty tensor, makes the call fail: an operator must return before it calls this for an
+// empty tensor.
 void tsri_call_buffer(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_dtype dtype);
 
-// Give scalars: see tsri_arguments_word, tsri_arguments_real and tsri_arguments_words.
+// Pass scalars: see tsri_arguments_word, tsri_arguments_real and tsri_arguments_words.
 void tsri_call_word(tsri_call *call, const char *name, int64_t value);
 void tsri_call_real(tsri_call *call, const char *name, double value);
 void tsri_call_words(tsri_call *call, const char *stem, int first, const int64_t *values, int count);
@@ -66,7 +66,8 @@ tsr_status tsri_call_check(const char *caller, const tsri_layout *layout);
 // are built; else `dtype` itself.
 tsr_dtype tsri_call_carrier(const tsr_device *device, tsr_dtype dtype);
 
-// How kernels are shaped for the device; all 0 if there is no memory for the device's graph. An operator may call this before it records anything.
+// The device's tuning, which decides how kernels are shaped; all values are 0 if there is no memory for the device's graph. An operator may call this before it
+// records anything.
 const tsri_tuning *tsri_call_tuning(tsr_device *device);
 
 // The parameter SG of kernels that exchange values within subgroups: the size of the subgroups in a work-group of

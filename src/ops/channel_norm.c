@@ -18,7 +18,7 @@ static tsr_status check_input(const char *caller, const tsr_tensor *x) {
                    tsr_shape_format(x->layout.shape, text, sizeof text));
 }
 
-// A number for each channel; NULL is allowed where `is_optional`.
+// Checks a tensor with one number per channel; NULL is allowed if `is_optional`.
 static tsr_status check_channels(const char *caller, const char *name, const tsr_tensor *x, const tsr_tensor *channels,
                                  bool is_optional) {
   if (!channels && is_optional) return TSR_OK;
@@ -45,7 +45,7 @@ static tsr_dtype result_dtype(const tsri_op *op, const tsr_tensor *x, tsr_tensor
   return tsri_autocast(op, dtype);
 }
 
-// x * weight + bias, as `dtype`; weight and bias may be NULL. x is in the wide dtype. Releases x.
+// x * weight + bias, cast to `dtype`; weight and bias may be NULL. x has the wide dtype (f32 for f16 and bf16). Releases x.
 static tsr_tensor *scaled(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, tsr_dtype dtype) {
   tsr_dtype wide = tsri_accumulator(dtype);
   int rank = tsr_tensor_shape(x).rank;
@@ -85,7 +85,7 @@ tsr_tensor *tsr_batch_norm(tsr_tensor *x, tsr_tensor *mean, tsr_tensor *variance
 
 // --- batch_norm_train ------------------------------------------------------------------------------------------------
 
-// running = (1 - momentum) * running + momentum * factor * now
+// running = (1 - momentum) * running + momentum * factor * now, written in place.
 static tsr_status update(tsr_tensor *running, tsr_tensor *now, double momentum, double factor) {
   if (!running) return TSR_OK;
   tsr_dtype wide = tsri_accumulator(tsri_promote_float(running->dtype));
@@ -97,8 +97,8 @@ static tsr_status update(tsr_tensor *running, tsr_tensor *now, double momentum, 
   return status;
 }
 
-// x with mean 0 and variance 1, times weight, plus bias; weight and bias may be NULL. In a range of autocast the result
-// has the dtype of x: the numbers of the channels are f32 there, but do not turn the result into f32.
+// x normalised to mean 0 and variance 1, times weight, plus bias; weight and bias may be NULL. In an autocast range the result has the dtype of x: the
+// per-channel numbers are f32 there, but do not make the result f32.
 static tsr_tensor *normed_by(tsr_tensor *x, const tsri_channel_numbers *found, tsr_tensor *weight, tsr_tensor *bias) {
   const tsri_op *named = TSRI_BODY(batch_norm_train);
   int rank = x->layout.shape.rank, kind = (weight ? TSRI_NORM_WEIGHT : 0) | (bias ? TSRI_NORM_BIAS : 0), count = 0;
@@ -158,7 +158,7 @@ tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean, tsr_ten
 
 // --- group_norm and instance_norm ------------------------------------------------------------------------------------
 
-// Each group of channels of an image as a row, which layer_norm makes mean 0 and variance 1.
+// Reshapes each group of channels of an image to a row, and normalises the rows by layer_norm.
 static tsr_tensor *group_norm(const tsri_op *op, tsr_tensor *x, int64_t groups, tsr_tensor *weight, tsr_tensor *bias,
                               double eps) {
   const char *name = op->name;
@@ -186,7 +186,7 @@ tsr_tensor *tsr_group_norm(tsr_tensor *x, int64_t groups, tsr_tensor *weight, ts
   return status == TSR_OK ? group_norm(TSRI_BODY(group_norm), x, groups, weight, bias, eps) : tsri_tensor_fail(status);
 }
 
-// Every channel by itself.
+// Normalises every channel of every image separately.
 tsr_tensor *tsr_instance_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps) {
   tsr_status status = check_input("instance_norm", x);
   if (status != TSR_OK) return tsri_tensor_fail(status);
@@ -196,7 +196,7 @@ tsr_tensor *tsr_instance_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bia
 
 // --- local_response_norm ---------------------------------------------------------------------------------------------
 
-// The mean of squares over neighbouring channels: pooling along the channels, with padding counted.
+// The mean of squares over `size` neighbouring channels: average pooling along the channels, in which padding counts.
 static tsr_tensor *neighbours(tsr_tensor *x, int64_t size) {
   tsr_shape shape = tsr_tensor_shape(x);
   tsr_tensor *squares = tsr_square(x), *planes = tsr_reshape(squares, TSR_SHAPE(shape.dims[0], 1, shape.dims[1], -1));

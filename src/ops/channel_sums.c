@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Statistics of channels and sums for their gradients: on GPUs two numbers in one pass (kernels/op_channels.tk), elsewhere by reductions.
+// Statistics of channels, and the sums that their gradients need: on GPUs two numbers in one pass over memory (kernels/op_channels.tk), elsewhere by
+// reductions.
 #include "ops/channel_sums.h"
 
 #include "core/error.h"
@@ -11,11 +12,12 @@
 
 enum {
   ITEMS = 256
-};  // of a group; half as many for sums of f64, whose shared memory would be more than every device has
+};  // items of a work-group; half as many for f64, whose sums take more shared memory than every device has
 
 // --- How channels lie ------------------------------------------------------------------------------------------------
 
-// Element r of channel c is at r / inner * steps[0] + c * steps[1] + r % inner * steps[2]; is_last: inner is 1. is_packed: nothing lies between the elements.
+// How the elements of a channel are found. Element r of channel c is at r / inner * steps[0] + c * steps[1] + r % inner * steps[2]; is_last: channels are the
+// last axis, inner is 1. is_packed: there are no gaps between the elements.
 typedef struct channel_order {
   bool is_packed, is_last;
   int64_t rows, channels, inner;
@@ -72,10 +74,10 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
                      .along = !order->is_last && is_aligned && order->inner % 4 == 0 ? 4 : 1,
                      .quads = 1};
   int64_t busy = (int64_t)TSRI_TUNED(tsri_tuning_of(run->device), matmul_tiles) * GROUPS_PER_TILE;  // work-groups
-  // Twice as many work-groups of half the items join their items' parts in fewer steps.
+  // Twice as many work-groups with half the items need fewer steps to join the items' sums.
   if (!order->is_last && order->channels >= 2 * busy) cut.items /= 2;
   while (order->is_last && cut.quads < MOST_QUADS && cut.quads * cut.width < order->channels) cut.quads *= 2;
-  // If a channel has few elements, several channels share a work-group, so that each of its items adds up at least `each` reads.
+  // If channels have few elements, several channels share a work-group, so that each of its items adds up at least `each` loads.
   int each = cut.along > 1 ? 4 : 16;
   while (!order->is_last && cut.quads < MOST_SHORT && cut.items / (2 * cut.quads) * cut.along * each >= order->rows)
     cut.quads *= 2;
@@ -84,8 +86,7 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
   int64_t most = order->rows / ((int64_t)(cut.items / cut.quads) * ROWS_PER_ITEM);
   if (most > MOST_CHUNKS) most = MOST_CHUNKS;
   if (wanted > most) wanted = most;
-  // With one chunk, no second launch is needed to join the parts. For few elements that is faster, although one
-  // work-group reads them all.
+  // With one chunk, no second launch is needed to join the chunks. For few elements that is faster, although one work-group reads them all.
   if (wanted < 1 || order->rows * cut.quads * cut.width <= FEW) wanted = 1;
   cut.depth = (order->rows + wanted - 1) / wanted;
   cut.depth = (cut.depth + cut.along - 1) / cut.along * cut.along;
@@ -95,16 +96,15 @@ static channel_cut cut_of(const tsri_kernel_run *run, tsr_dtype wide, const chan
 
 // --- Launches --------------------------------------------------------------------------------------------------------
 
-// What is summed. `x` and `g` are numbers of inputs; they are equal if there is no gradient. With a gradient, mean and
-// scale are inputs 2 and 3.
+// What to sum. `x` and `g` are indices of inputs; they are equal if there is no gradient. With a gradient, inputs 2 and 3 are the mean and the scale.
 typedef struct channel_work {
   int x, g;
-  tsr_dtype wide;  // of sums
+  tsr_dtype wide;  // dtype of the sums
   int spread;      // SPREAD of the kernels
   double eps;      // or the factor of a spread
 } channel_work;
 
-// RUNS of channel_parts.
+// The parameter RUNS of the kernel channel_parts.
 static int runs_of(const channel_order *order, const channel_cut *cut) {
   if (cut->along == 1) return 0;
   if (order->rows <= order->inner) return 1;
@@ -181,12 +181,12 @@ static tsr_status run_sums(const tsri_kernel_run *run, const channel_work *work)
   return status;
 }
 
-// Input: x, packed with its channels last or as axis 1.
+// Input: x, contiguous, with channels last or as axis 1.
 static tsr_status run_statistics(const tsri_kernel_run *run) {
   return run_sums(run, &(channel_work){.wide = run->dtype, .eps = TSRI_GIVEN(run->node, channels)->eps});
 }
 
-// Inputs: g and x, both packed in the same order, mean and scale.
+// Inputs: g and x, both contiguous and in the same order; mean; scale.
 static tsr_status run_slopes(const tsri_kernel_run *run) {
   return run_sums(run, &(channel_work){.x = 1, .g = 0, .wide = run->dtype});
 }
@@ -226,7 +226,7 @@ const tsri_op tsri_op_channel_norm_gradient[2] = {ELEMENTWISE("($0 - $4 * #0 - (
 
 // --- Recording -------------------------------------------------------------------------------------------------------
 
-// Whether the device adds up two numbers of a channel in one pass: where groups of items read memory together.
+// Whether the device computes both numbers of a channel in one pass: whether neighbouring items have coalesced loads (GPUs).
 static bool has_groups(tsr_device *device) {
   tsri_graph_state *state = NULL;
   return tsri_graph_state_for(device, &state) == TSR_OK && state->tuning.row_held != 0 &&

@@ -11,7 +11,7 @@
 #include "runtime/stage.h"
 #include "runtime/tape.h"
 
-// The values read back from the device.
+// What the kernel found, as read back from the device.
 typedef struct finding {
   // Row-major position of the first index out of range; UINT32_MAX: none.
   uint32_t first;
@@ -35,8 +35,8 @@ static tsr_status launch(const tsri_kernel_run *run, int64_t size, tsr_buffer *f
   return tsri_call_items(&call, walk.count);
 }
 
-// Writes the position of index number `at`, as "3, 2", and returns its offset in the buffer, in elements. Leaves out
-// axes along which the indices are repeated.
+// Writes the position of the index with row-major number `at` to `text`, as "3, 2"; returns its offset in the buffer, in elements. Axes along which the indices
+// are broadcast are left out.
 static int64_t locate(const tsri_layout *indices, int64_t at, char *text, size_t room) {
   int64_t offset = indices->offset, coordinates[TSR_MAX_RANK] = {0};
   for (int i = indices->shape.rank - 1; i >= 0; i--) {

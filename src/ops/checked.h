@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checked mode: an index out of range is an error. Otherwise such an index reads 0.
+// Checked mode: an index out of range is an error. In other modes, such an index reads 0.
 #ifndef TSRI_OPS_CHECKED_H
 #define TSRI_OPS_CHECKED_H
 

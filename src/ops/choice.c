@@ -12,8 +12,8 @@
 
 // --- permutation -----------------------------------------------------------------------------------------------------
 
-// The numbers 0 to count - 1 in the order of random 64-bit keys, of which two are hardly ever equal: sorted by the
-// lower halves, then, with a stable sort, by the upper halves.
+// A random permutation of 0 .. count - 1: the order of random 64-bit keys, which are hardly ever equal. Sorts by the lower halves, then (stably) by the upper
+// halves.
 static tsr_tensor *shuffled(tsr_device *device, int64_t count, uint64_t seed) {
   tsr_tensor *keys = tsr_randint(device, TSR_U32, TSR_SHAPE(2, count), 0, INT64_C(1) << 32, seed), *halves[2] = {NULL};
   tsr_status status = tsr_unstack(keys, 0, 2, halves);
@@ -35,7 +35,7 @@ tsr_tensor *tsr_permutation(tsr_device *device, int64_t count, uint64_t seed) {
 
 // --- multinomial -----------------------------------------------------------------------------------------------------
 
-// Negative weights and NaN become 0.
+// The weights in `shape`, with negative weights and NaN replaced by 0.
 static tsr_tensor *cleaned(tsr_tensor *weights, tsr_shape shape) {
   tsr_tensor *cast = tsr_cast(weights, TSR_F32), *flat = tsr_reshape(cast, shape), *is_above = tsr_gt_scalar(flat, 0);
   tsr_tensor *is_not = tsr_logical_not(is_above), *result = tsr_masked_fill(flat, is_not, 0);
@@ -43,8 +43,7 @@ static tsr_tensor *cleaned(tsr_tensor *weights, tsr_shape shape) {
   return result;
 }
 
-// Running sums of the weights that do not grow at a weight of 0, in spite of rounding: an element with weight 0 must
-// never be chosen.
+// Running sums of the weights. They are corrected so that rounding never makes them grow at a weight of 0: an element with weight 0 must never be chosen.
 static tsr_tensor *limits_of(tsr_tensor *weights) {
   tsr_tensor *sums = tsr_cumsum(weights, 1), *is_above = tsr_gt_scalar(weights, 0), *is_not = tsr_logical_not(is_above);
   tsr_tensor *kept = tsr_masked_fill(sums, is_not, 0), *result = NULL;
@@ -53,7 +52,7 @@ static tsr_tensor *limits_of(tsr_tensor *weights) {
   return status == TSR_OK ? result : tsri_tensor_fail(status);
 }
 
-// How many limits each of the points of its row has reached.
+// For each point, the number of limits in its row that are at most the point: the index of the chosen element.
 static tsr_tensor *count_reached(tsr_tensor *limits, tsr_tensor *points) {
   if (tsr_tensor_shape(limits).dims[0] == 1) {
     tsr_tensor *list = tsr_reshape(limits, TSR_SHAPE(-1)), *result = tsr_searchsorted(list, points, true);

@@ -27,7 +27,7 @@ TEST(multinomial_draws_in_proportion_and_never_what_has_no_weight) {
   finish();
 }
 
-// Sums of many weights are rounded where parts of a long list meet: that must not give the zeros a chance.
+// Cumulative sums of many weights are rounded where the parts of a long list meet. Rounding must not make it possible to draw an element of weight 0.
 TEST(multinomial_of_a_long_list_never_draws_a_zero) {
   begin();
   tsr_tensor *all = tsr_rand(dev, TSR_F32, TSR_SHAPE(100000), 1),

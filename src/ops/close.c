@@ -17,7 +17,7 @@ static const tsri_op close_or_nan_op = {
     .name = "isclose",
     .kind = TSRI_OP_ELEMENTWISE,
     .expression = "$0 == $1 | (isfinite($1) & abs($0 - $1) <= #1 + #0 * abs($1)) | (isnan($0) & isnan($1))"};
-// $0: the distance of two integers, minus `span` where the subtraction wrapped around; $1: b; #2: span.
+// $0: the distance of two integers; if the subtraction wrapped around, minus #2, the span of the type. $1: b; #0: rtol, #1: atol.
 static const tsri_op close_whole_op = {.name = "isclose",
                                        .kind = TSRI_OP_ELEMENTWISE,
                                        .expression = "select($0 < T(0), $0 + #2, $0) <= #1 + #0 * abs($1)"};
@@ -30,7 +30,7 @@ static tsr_tensor *record(const tsri_op *op, tsr_tensor *a, tsr_tensor *b, tsr_d
   return tsri_record_elementwise(op, TSR_BOOL, (tsri_operand_ref[]){{a, computed}, {b, computed}}, 2, scalars);
 }
 
-// Compares the distance of the integers, so that large neighbours differ, which f32 would round to the same number.
+// Computes the distance as an integer, so that large neighbours differ; f32 would round them to the same number.
 static tsr_tensor *are_whole_close(tsr_tensor *a, tsr_tensor *b, double rtol, double atol) {
   tsr_dtype dtype = tsri_promote_sum(tsri_promote(a->dtype, b->dtype));
   tsr_tensor *whole_a = tsr_cast(a, dtype), *whole_b = tsr_cast(b, dtype);
@@ -67,7 +67,7 @@ tsr_tensor *tsr_allclose(tsr_tensor *a, tsr_tensor *b, double rtol, double atol,
 
 // --- nextafter -------------------------------------------------------------------------------------------------------
 
-// Narrow floats are computed in f32, so each of them needs an expression of its own.
+// Narrow floats are computed in f32, where the neighbouring number depends on the narrow dtype: each needs its own expression.
 #define NEXT(dtype)                                                             \
   {                                                                             \
     .name = "nextafter", .kind = TSRI_OP_ELEMENTWISE, .helper = "fn_nextafter", \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// im2col and col2im: windows as columns of a matrix, and back (kernels/op_columns.tk).
+// im2col and col2im: copies windows to the columns of a matrix, and adds them back (kernels/op_columns.tk).
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/node.h"
@@ -13,7 +13,7 @@
 
 // --- Launch ----------------------------------------------------------------------------------------------------------
 
-// Inputs: x of im2col, or the columns of col2im, which are contiguous.
+// Input: x of im2col, or the columns of col2im; contiguous.
 tsr_status tsri_run_columns(const tsri_kernel_run *run) {
   const tsri_columns_attributes *given = TSRI_GIVEN(run->node, columns);
   bool is_back = run->node->op == TSRI_BODY(col2im);
@@ -72,7 +72,7 @@ static tsr_status check_spatial(const char *caller, const char *what, tsr_shape 
                    caller, what, tsr_shape_format(shape, text, sizeof text), TSRI_MAX_SPATIAL);
 }
 
-// The windows of each spatial axis: `size` are the elements of x, `kernel` those of a window.
+// Computes the number of windows along each spatial axis. `size`: elements of x; `kernel`: elements of a window.
 static tsr_status measure(const char *caller, const int64_t *size, tsr_shape kernel, const tsr_conv_desc *desc,
                           tsri_columns_attributes *out) {
   tsr_status status = check_desc(caller, desc);
@@ -98,7 +98,7 @@ static tsr_status measure(const char *caller, const int64_t *size, tsr_shape ker
   return status;
 }
 
-// Products of the sizes of windows, and of how many there are.
+// Gives the number of elements of a window, and the number of windows.
 static tsr_status count_windows(const char *caller, const tsri_columns_attributes *c, int64_t *out_size,
                                 int64_t *out_count) {
   bool fits = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of tensors by other rules than matmul's, composed of matmul and element-wise operators: tensordot, kron, cross.
+// Tensor products composed of matmul and element-wise operators: tensordot, kron, cross.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "ops/axes.h"
@@ -16,11 +16,11 @@ static tsr_status check_numbers(const char *caller, const tsr_tensor *a, const t
 
 // --- tensordot -------------------------------------------------------------------------------------------------------
 
-// How one of the two tensors takes part.
+// The axes of one of the two tensors of a tensordot.
 typedef struct operand {
   int axes[TSR_MAX_RANK];  // the summed axes, in the caller's order, then the other axes in their own order
   int summed_count;
-  int64_t summed, kept;  // product of their sizes
+  int64_t summed, kept;  // products of the sizes of the summed and of the other axes
 } operand;
 
 static tsr_status sort_axes(const tsr_tensor *x, const int *axes, int axis_count, operand *out) {
@@ -58,7 +58,7 @@ static tsr_status check_pairs(const tsr_tensor *a, const operand *in_a, const ts
                    TSR_MAX_RANK);
 }
 
-// kept x summed, or summed x kept.
+// x as a matrix: [kept, summed] if is_summed_last, else [summed, kept].
 static tsr_tensor *as_matrix(tsr_tensor *x, const operand *in, bool is_summed_last) {
   int axes[TSR_MAX_RANK] = {0}, rank = x->layout.shape.rank, kept_count = rank - in->summed_count;
   for (int i = 0; i < rank; i++) {
@@ -97,7 +97,7 @@ tsr_tensor *tsr_tensordot(tsr_tensor *a, tsr_tensor *b, const int *axes_a, const
 
 // --- kron ------------------------------------------------------------------------------------------------------------
 
-// x under a shape of 2 * rank axes: its sizes at every second one from `first` on, 1 at the others.
+// Reshapes x to 2 * rank axes: its sizes at every second axis from `first` on, and 1 at the others.
 static tsr_tensor *spread(tsr_tensor *x, int rank, int first) {
   tsr_shape shape = {.rank = 2 * rank};
   int missing = rank - x->layout.shape.rank;
@@ -131,7 +131,7 @@ tsr_tensor *tsr_kron(tsr_tensor *a, tsr_tensor *b) {
 
 // --- cross -----------------------------------------------------------------------------------------------------------
 
-// The axis of a tensor that stands `from_end` axes from the end, which must have 3 elements.
+// Finds the axis of x that is `from_end` axes from the end; it must have 3 elements.
 static tsr_status find_axis(const tsr_tensor *x, const char *name, int from_end, int *out_axis) {
   char text[TSR_SHAPE_TEXT_BYTES];
   *out_axis = x->layout.shape.rank - from_end;
@@ -140,14 +140,14 @@ static tsr_status find_axis(const tsr_tensor *x, const char *name, int from_end,
                    tsr_shape_format(x->layout.shape, text, sizeof text), from_end);
 }
 
-// a[i] * b[k] along their axes, in the dtype that sums are kept in.
+// a[i] * b[k], where i and k are indices along the axes of size 3, in the dtype that sums are computed in.
 static tsr_tensor *times(tsr_tensor *a, int axis_a, int i, tsr_tensor *b, int axis_b, int k) {
   tsr_dtype wide = tsri_accumulator(tsri_promote(a->dtype, b->dtype));
   tsr_tensor *pair[2] = {tsr_slice(a, axis_a, i, i + 1, 1), tsr_slice(b, axis_b, k, k + 1, 1)};
   return tsri_then(tsri_then(tsri_elementwise_to(TSRI_OPERATOR_mul, wide, pair, NULL), pair[0]), pair[1]);
 }
 
-// Component c: a[i] * b[k] - a[k] * b[i] for the two that follow c.
+// Component c of the cross product: a[i] * b[k] - a[k] * b[i], where i and k are the two components after c (cyclically).
 static tsr_tensor *component(tsr_tensor *a, int axis_a, tsr_tensor *b, int axis_b, int c) {
   int i = (c + 1) % 3, k = (c + 2) % 3;
   tsr_tensor *products[2] = {times(a, axis_a, i, b, axis_b, k), times(a, axis_a, k, b, axis_b, i)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Depthwise convolutions and their gradient by the weights, by kernels/op_conv_depth.tk: which axes the kernels take, and how the work is divided.
+// Depthwise convolutions and their gradient by the weights, by kernels/op_conv_depth.tk: chooses which axes the kernels take, and how the work is divided.
 #include "ops/conv_depth.h"
 
 #include "graph/node.h"
@@ -7,7 +7,7 @@
 #include "ops/promote.h"
 #include "ops/window.h"
 
-// The axes of a convolution that the kernel calls 1 and 2, as indices into the arrays of tsri_conv_op.
+// Which axes of a convolution are axes 1 and 2 of the kernel, as indices into the arrays of tsri_conv_op.
 typedef struct depth_axes {
   int a, b;
   bool is_line;  // the convolution has one axis, which is the kernel's axis 1
@@ -32,7 +32,8 @@ bool tsri_conv_is_depthwise(const tsr_device *device, const tsri_conv_op *op, ts
          TSRI_TUNED(tsri_tuning_of(device), conv_depth) != 0;
 }
 
-// Results of an item: as many as leave enough items to keep the device busy. Each has several reads in progress, so that a fourth of the items of other kernels will do.
+// Results per item (ROWS): as many as leave enough items to keep the device busy. Items have several loads in flight, so a fourth of the usual number of items
+// suffices.
 static int rows_of(const tsr_device *device, int64_t count, int64_t size) {
   int64_t enough = TSRI_TUNED(tsri_tuning_of(device), column_items) / 4;
   int rows = 4;
@@ -44,7 +45,7 @@ static void pass_pair(tsri_call *call, const char *stem, const int64_t *values, 
   tsri_call_words(call, stem, 1, (const int64_t[]){values[axes.a], values[axes.b]}, 2);
 }
 
-// Weights and padding. A transposed convolution whose stride is 1 is a convolution with the kernel turned round.
+// Passes weights and padding. A transposed convolution with stride 1 is passed as a convolution with the weights reversed along each axis.
 static void pass_kernel(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, depth_axes axes) {
   int64_t at = (int64_t)(op->w.offset / tsr_dtype_bytes(run->dtype)), steps[TSRI_CONV_AXES], before[TSRI_CONV_AXES];
   for (int i = 0; i < TSRI_CONV_AXES; i++) {
@@ -100,7 +101,7 @@ tsr_status tsri_conv_run_depthwise(const tsri_kernel_run *run, const tsri_conv_o
 
 // --- The gradient by the weights --------------------------------------------------------------------------------------
 
-// Adds up the parts.
+// Launches join_splits, which adds the partial sums of all parts.
 static tsr_status join_weights(const tsri_kernel_run *run, tsr_buffer *sums, int64_t count, int64_t parts) {
   enum { GROUP = 128, LANES = 8 };
   tsri_call call;
@@ -108,7 +109,7 @@ static tsr_status join_weights(const tsri_kernel_run *run, tsr_buffer *sums, int
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
                            TSRI_CONSTANT("LANES", LANES), TSRI_CONSTANT("WG", GROUP)));
   tsri_call_buffer(&call, "parts", sums, tsri_accumulator(run->dtype));
-  tsri_call_buffer(&call, "bias", run->inputs[0], run->dtype);  // not read
+  tsri_call_buffer(&call, "bias", run->inputs[0], run->dtype);  // a placeholder, not read
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "count", count);
   tsri_call_word(&call, "splits", parts);
@@ -120,7 +121,7 @@ static tsr_status join_weights(const tsri_kernel_run *run, tsr_buffer *sums, int
   return tsri_call_many_groups(&call, (count + GROUP / LANES - 1) / (GROUP / LANES));
 }
 
-// `lanes` channels to a group, `parts` parts of `span` positions.
+// The launch of conv_depth_weight: `lanes` channels per work-group, `parts` parts of `span` positions each.
 typedef struct weight_cut {
   int lanes;
   int64_t positions, span, parts;

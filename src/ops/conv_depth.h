@@ -5,14 +5,16 @@
 
 #include "graph/graph.h"
 
-// Whether the device computes the convolution so: a GPU, floats, groups of one channel of x, a small kernel over one or two axes, and, if it is transposed, a stride of 1.
+// Whether the device uses these kernels for the convolution: a GPU, floats, groups with one channel of x, a small kernel over one or two axes, and stride 1 if
+// it is transposed.
 bool tsri_conv_is_depthwise(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype);
 
-// Computes it. `op` describes the run's inputs, whose elements kernels can address; of its places, only offsets are read. is_last: the result's channels are its last axis.
+// Runs the convolution. `op` describes the run's inputs, whose elements must be addressable by kernels; of its places, only the offsets are used, not the
+// buffers. is_last: the result's channels are its last axis.
 tsr_status tsri_conv_run_depthwise(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last);
 
-// Computes the gradient by the weights of such a convolution, which is not transposed. `op` describes the convolution; its y is the run's input 1, the gradient by
-// the result.
+// Runs the gradient by the weights of a convolution that is not transposed. `op` describes the convolution; its y is the run's input 1, the gradient by the
+// convolution's result.
 tsr_status tsri_conv_run_depthwise_weight(const tsri_kernel_run *run, const tsri_conv_op *op);
 
 #endif

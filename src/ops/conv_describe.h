@@ -5,8 +5,8 @@
 
 #include "ops/operators.h"
 
-// Describes a convolution of elements of `dtype`, without buffers. x is [image, channel, spatial …], w the weights; `bias` is NULL if there is none. `shape` is that of
-// the result, which is row-major. None of them is empty.
+// Describes a convolution of elements of `dtype` as a native operator, without buffers. x is the layout of [image, channel, spatial …], w that of the weights,
+// `bias` that of the bias or NULL. `shape` is the shape of the result, which is row-major. No tensor is empty.
 tsri_conv_op tsri_conv_describe(const tsri_conv_attributes *given, const tsri_layout *x, const tsri_layout *w,
                                 const tsri_layout *bias, tsr_shape shape, tsr_dtype dtype);
 

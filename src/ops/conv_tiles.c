@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Convolutions by kernels/op_conv_tiles.tk: which tile, and into how many parts sums are split, so that there is work for the whole device.
+// Convolutions by kernels/op_conv_tiles.tk: chooses the tile, and into how many parts sums are split, so that there is work for the whole device.
 #include "ops/conv_tiles.h"
 
 #include "graph/node.h"
@@ -7,20 +7,20 @@
 #include "ops/promote.h"
 #include "ops/window.h"
 
-enum { FEW_RESULTS = 8192 };  // fewer results than this are joined by more items each
+enum { FEW_RESULTS = 8192 };  // below this, joining takes more items per result
 enum { NARROW = 16 };         // columns of the narrow tile
 
 typedef struct conv_tile {
   int m, n, depth, item_m, item_n;
 } conv_tile;
 
-// The matrix product that a convolution is (one for each of its groups), and how it is divided.
+// The matrix product that a convolution is computed as (one for each of its groups), and how it is divided.
 typedef struct conv_cut {
   int64_t rows, columns, k, positions, phases,
-      count;  // columns and k (at most) of a phase; positions and count (elements) of the result
+      count;  // columns, k (at most): of a phase; positions, count (elements): of the result
   conv_tile tile;
-  int64_t tiles_across, tiles;  // tiles_across: of a phase; tiles: of a group
-  int64_t splits, depth;        // parts of k, and steps of each
+  int64_t tiles_across, tiles;  // tiles_across: of a phase; tiles: of a convolution group
+  int64_t splits, depth;        // number of parts of k, and steps in each
   int teams;                    // teams of items that share the steps of a part
 } conv_cut;
 
@@ -30,13 +30,13 @@ static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1
 
 static int64_t common_divisor(int64_t a, int64_t b) { return b == 0 ? a : common_divisor(b, a % b); }
 
-// A transposed convolution with strides is one convolution without strides for each phase of its results' positions (kernels/op_conv_tiles.tk). How many
-// kernel elements apart those of a phase are.
+// A transposed convolution with strides is computed as one convolution with stride 1 for each phase (kernels/op_conv_tiles.tk). Returns the distance between
+// the kernel elements of a phase along an axis.
 static int64_t tap_step(const tsri_conv_op *op, int axis) {
   return op->is_transposed ? op->stride[axis] / common_divisor(op->stride[axis], op->dilation[axis]) : 1;
 }
 
-// Products that a result is the sum of; the most of any phase.
+// Length of the sum for one result, k of the matrix product: the maximum over all phases.
 static int64_t steps_of(const tsri_conv_op *op) {
   int64_t steps = op->channels;
   for (int i = 0; i < TSRI_CONV_AXES; i++) steps *= chunks_of(op->kernel[i], tap_step(op, i));
@@ -55,9 +55,9 @@ bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_d
 // Items of a team.
 static int items_of(const conv_tile *tile) { return tile->m / tile->item_m * (tile->n / tile->item_n); }
 
-// Whether shared memory holds two strips of each matrix for every team, and the sums of a team if there are several.
+// Whether shared memory holds two strips of each matrix for every team and, if there are several teams, the sums of one team.
 static bool fits(const tsr_device *device, const conv_tile *tile, size_t element, int teams) {
-  enum { PAD = 4, FACTS = 5 };  // as in the kernel
+  enum { PAD = 4, FACTS = 5 };  // PAD of the kernel; words of `places` and `table` per step
   size_t bytes =
       (size_t)(2 * tile->depth) * ((size_t)(tile->m + tile->n + 2 * PAD) * element + FACTS * sizeof(uint32_t));
   size_t joined = teams > 1 ? (size_t)(tile->m * tile->n) * element : element;
@@ -65,8 +65,8 @@ static bool fits(const tsr_device *device, const conv_tile *tile, size_t element
          items_of(tile) * teams <= (int)device->limits.max_group_size;
 }
 
-// The largest tile that leaves enough tiles to keep the device busy, and whose rows are not mostly empty. With few columns, as the gradient by the weights of a first layer has, a narrow one.
-// Long sums have deeper strips, which read ahead further; for the largest tile these take too many registers.
+// Chooses the largest tile that leaves enough tiles to keep the device busy and whose rows are mostly used. With few columns (as in the gradient by the weights
+// of a first layer), a narrow tile. Long sums get deeper strips, which prefetch further ahead, except with the largest tile, which would run out of registers.
 static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
   enum { LONG_SUM = 256 };
   const tsri_tuning *tuning = tsri_tuning_of(device);
@@ -87,7 +87,7 @@ static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int6
   return tiles[TILES - 1];
 }
 
-// Splits sums if there are too few tiles for the device, but not into parts of less than a few strips.
+// Splits sums if there are too few tiles for the device. Each part has at least a few strips.
 static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
   enum {
     FEW_STRIPS = 16,
@@ -99,7 +99,7 @@ static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
     MOST_Z = 65535
   };
   const tsri_tuning *tuning = tsri_tuning_of(device);
-  // Few results, as gradients by weights are, cost little to join: their sums are split further.
+  // A small result (such as a gradient by weights) is cheap to join, so its sums may be split further.
   int64_t finer = cut->count < FEW_RESULTS ? MANY : 1;
   int64_t busy = (int64_t)TSRI_TUNED(tuning, matmul_tiles) * (cut->tile.m == LARGE_TILE ? LARGE_GROUPS : GROUPS);
   int64_t wanted = busy * finer / (cut->tiles * groups);
@@ -112,8 +112,8 @@ static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
   cut->splits = chunks_of(cut->k, cut->depth);
 }
 
-// How many teams share a tile, if the tiles alone have too few items for the device: 392 tiles of 16 x 64, with 64
-// items each, are one and a half warps for each scheduler of an H200, which then waits most of the time.
+// Chooses how many teams share a tile, if one team per tile gives too few items for the device. Example: 392 tiles of 16 x 64, with 64 items each, are one and
+// a half warps for each scheduler of an H200, which then waits most of the time.
 static int choose_teams(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
   enum { ITEMS_PER_TILE = 512, MOST_ITEMS = 256, FEW_STRIPS = 4 };
   int64_t busy = (int64_t)TSRI_TUNED(tsri_tuning_of(device), matmul_tiles) * ITEMS_PER_TILE;
@@ -126,7 +126,7 @@ static int choose_teams(const tsr_device *device, const conv_cut *cut, int64_t g
   return teams;
 }
 
-// As split and choose_teams, for the narrow tile. It has so few items that many teams share a tile; parts are such that all teams have as many strips.
+// As split and choose_teams, for the narrow tile. It has few items, so many teams share a tile. Parts are sized so that all teams have equally many strips.
 static void split_narrow(const tsr_device *device, conv_cut *cut, int64_t groups, size_t element) {
   enum { MOST_TEAMS = 8, GROUPS_PER_TILE = 2 };
   const tsri_tuning *tuning = tsri_tuning_of(device);
@@ -134,7 +134,7 @@ static void split_narrow(const tsr_device *device, conv_cut *cut, int64_t groups
   while (cut->teams < MOST_TEAMS && fits(device, &cut->tile, element, cut->teams * 2)) cut->teams *= 2;
   int64_t unit = (int64_t)cut->tile.depth * cut->teams;
   int64_t wanted = (int64_t)TSRI_TUNED(tuning, matmul_tiles) * GROUPS_PER_TILE / (cut->tiles * groups);
-  int64_t strips = wanted < 2 ? chunks_of(cut->k, unit) : (cut->k / wanted + unit / 2) / unit;  // of a team
+  int64_t strips = wanted < 2 ? chunks_of(cut->k, unit) : (cut->k / wanted + unit / 2) / unit;  // strips of each team
   cut->depth = (strips > 1 ? strips : 1) * unit;
   cut->splits = chunks_of(cut->k, cut->depth);
 }
@@ -195,7 +195,7 @@ static void pass_layouts(tsri_call *call, const tsri_kernel_run *run, const tsri
   }
 }
 
-// How many axes there are, without those of one position that come first.
+// The number of axes, without leading axes that have only one position.
 static int axes_of(const tsri_conv_op *op) {
   int axes = TSRI_CONV_AXES;
   for (int i = 0; axes > 1 && op->size[i] * op->kernel[i] * op->windows[i] == 1 && op->before[i] == 0; i++) axes--;
@@ -211,7 +211,7 @@ static int axes_of(const tsri_conv_op *op) {
             TSRI_CONSTANT("DEPTH", t->depth), TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n),   \
             TSRI_CONSTANT("TEAMS", cut->teams), TSRI_CONSTANT("WG", items_of(t) * cut->teams))
 
-// `partial` is the memory of the parts' sums; NULL: there is one part, and the result is complete.
+// Launches conv_tiles. `partial`: scratch buffer for the sums of the parts, or NULL if there is only one part and the result is complete.
 static tsr_status run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, const conv_cut *cut, bool is_last,
                             tsr_buffer *partial) {
   tsr_dtype sums = tsri_accumulator(run->dtype);
@@ -238,7 +238,7 @@ static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op,
   enum { ITEMS = 64, LANES = 16, MANY_ITEMS = 256, MANY_LANES = 64 };
   bool is_few = cut->count < FEW_RESULTS && run->device->limits.max_group_size >= MANY_ITEMS;
   int items = is_few ? MANY_ITEMS : ITEMS, most = is_few ? MANY_LANES : LANES, lanes = 1;
-  while (lanes < most && lanes < cut->splits) lanes *= 2;  // no more lanes than parts
+  while (lanes < most && lanes < cut->splits) lanes *= 2;  // at most one lane per part
   tsr_dtype sums = tsri_accumulator(run->dtype);
   tsri_call call;
   tsri_call_init_hooked(

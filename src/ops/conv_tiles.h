@@ -5,10 +5,11 @@
 
 #include "graph/graph.h"
 
-// Whether the device computes the convolution in tiles: a GPU, floats, and a product that fills tiles and is worth them.
+// Whether the device computes the convolution in tiles: a GPU, floats, and a product large enough to fill tiles.
 bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype);
 
-// Computes it so. `op` describes the run's inputs, whose elements kernels can address; of its places, only offsets are read. is_last: the result's channels are its last axis.
+// Runs the convolution in tiles. `op` describes the run's inputs, whose elements must be addressable by kernels; of its places, only the offsets are used, not
+// the buffers. is_last: the result's channels are its last axis.
 tsr_status tsri_conv_run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The gradient of a convolution by its weights, by the device's own operator, by the kernel for depthwise ones (conv_depth.h), or by a plain kernel
-// (kernels/op_conv.tk).
+// The gradient of a convolution by its weights: by the device's native operator, by the kernel for depthwise convolutions (conv_depth.h), or by a simple kernel
+// (conv_weight of kernels/op_conv.tk).
 #include "ops/conv_weight.h"
 
 #include "core/error.h"
@@ -22,7 +22,7 @@ static tsri_layout layout_of(tsr_shape x, tsr_shape g, const tsri_conv_attribute
   return tsri_conv_weight_layout(shape, given->is_last != 0);
 }
 
-// The shape of their memory, in which the channels of x may come last.
+// The shape of the weights in memory, where the channels of x may come last.
 static tsr_shape memory_shape(const tsri_layout *w, bool is_last) {
   tsr_shape shape = w->shape;
   for (int i = 1; i < shape.rank && is_last; i++) shape.dims[i] = w->shape.dims[i == shape.rank - 1 ? 1 : i + 1];
@@ -58,7 +58,8 @@ bool tsri_conv_weight_has_kernel(const tsr_tensor *x, const tsr_tensor *g, const
   return tsri_device_takes(device, &op);
 }
 
-// Inputs: x and the gradient by the result, both as [image, channel, spatial …]. Where a native operator (such as cuDNN's) fails after all, one item adds up all products of a weight.
+// Inputs: x and the gradient by the result, both [image, channel, spatial …]. If a native operator (such as cuDNN's) fails at run time, falls back to the
+// simple kernel, in which one item sums all products of a weight.
 static tsr_status run(const tsri_kernel_run *run) {
   const tsri_conv_attributes *given = TSRI_GIVEN(run->node, conv);
   const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];

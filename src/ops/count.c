@@ -13,8 +13,8 @@
 
 #include <tessera/ops.h>
 
-// A work-group of GROUP items counts LEAST_PART elements or more, so many that MOST_PARTS are enough, and PER_COUNT for each of its counts: it adds these to those of the
-// others in the end.
+// Work-groups of GROUP items count at least LEAST_PART elements each. Parts are larger if there would be more than MOST_PARTS, or if a work-group has many
+// bins: it counts at least PER_COUNT elements per bin, because in the end it adds each of its bins to memory.
 enum { GROUP = 256, LEAST_PART = 16 * GROUP, MOST_PARTS = 2048, PER_COUNT = 4, MOST_BINS = 1 << 24 };
 
 static int64_t part_of(int64_t count, int64_t local_bins) {
@@ -22,7 +22,7 @@ static int64_t part_of(int64_t count, int64_t local_bins) {
   return part > LEAST_PART ? (part + GROUP - 1) / GROUP * GROUP : LEAST_PART;
 }
 
-// The counts that a work-group keeps in shared memory: MOST of kernels/op_count.tk. 0 if there is no room for them.
+// How many bins a work-group keeps in shared memory: MOST of kernels/op_count.tk. 0 if they do not fit.
 static int64_t local_bins(const tsr_device *device, int64_t bins) {
   static const int64_t most[] = {1024, 4096, 8192};
   for (size_t i = 0; i < sizeof most / sizeof most[0]; i++) {
@@ -32,7 +32,7 @@ static int64_t local_bins(const tsr_device *device, int64_t bins) {
   return 0;
 }
 
-// The first input is a contiguous list of integers, and the result has a count for each of 0, 1, …; or of floats, and the second one is the edges of the ranges.
+// One input: a contiguous list of integers; the result counts 0, 1, … Two inputs: a list of floats and the edges of the bins.
 tsr_status tsri_run_count(const tsri_kernel_run *run) {
   const tsri_layout *values = &run->layouts[0];
   int64_t bins = run->shape.dims[0], most = local_bins(run->device, bins);
@@ -56,7 +56,7 @@ tsr_status tsri_run_count(const tsri_kernel_run *run) {
   return tsri_call_many_groups(&call, (values->count + part - 1) / part);
 }
 
-// Counts integers from 0 to bins - 1; or floats between `edges`, of which there is one more than bins.
+// Counts the integers 0 .. bins - 1 in `values`, or floats in the bins between `edges`, which has bins + 1 elements.
 static tsr_tensor *count_each(const tsri_op *op, tsr_tensor *values, tsr_tensor *edges, int64_t bins) {
   tsr_status status = tsri_tensor_check(op->name, values);
   if (status == TSR_OK && edges) status = tsri_tensor_check(op->name, edges);
@@ -75,7 +75,7 @@ static tsr_tensor *count_each(const tsri_op *op, tsr_tensor *values, tsr_tensor 
 
 // --- bincount --------------------------------------------------------------------------------------------------------
 
-// The largest element and one more: waits for it. 0 if there is none that counts.
+// Gives the largest element plus 1, or 0 if no element counts. Waits for the device.
 static tsr_status length_of(tsr_tensor *x, int64_t *out_length) {
   int64_t most = -1;
   tsr_status status = TSR_OK;
@@ -109,8 +109,8 @@ static tsr_status check_bincount(const tsr_tensor *x, const tsr_tensor *weights)
                    tsr_shape_format(weights->layout.shape, b, sizeof b));
 }
 
-// Sums the weights. Negative numbers, which scatter_add would count from the end, are replaced by an index after the
-// end, which it skips.
+// Sums the weights of each integer by scatter_add. Negative integers, which scatter_add would count from the end, are replaced by an index beyond the end,
+// which it skips.
 static tsr_tensor *add_weights(tsr_tensor *x, tsr_tensor *weights, int64_t length) {
   tsr_dtype wide = tsri_promote(x->dtype, TSRI_INDEX_DTYPE);
   tsr_shape list = TSR_SHAPE(x->layout.count);

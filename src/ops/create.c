@@ -16,7 +16,7 @@
 #include "runtime/device.h"
 #include "runtime/tape.h"
 
-// A tensor that is to be filled.
+// A tensor that is being created, before its elements are written.
 typedef struct fresh {
   tsri_layout layout;
   tsr_buffer *buffer;
@@ -29,16 +29,17 @@ static tsr_status prepare(const char *caller, tsr_device *device, tsr_dtype dtyp
   return status == TSR_OK ? tsri_layout_init(caller, shape, dtype, &out->layout, &out->bytes) : status;
 }
 
-// Makes a tensor over the memory if `status` is TSR_OK; otherwise releases the memory.
+// Returns a tensor over the memory if `status` is TSR_OK; otherwise releases the memory and returns a failed tensor.
 static tsr_tensor *finish(fresh *made, tsr_dtype dtype, tsr_status status) {
   if (status == TSR_OK) return tsri_tensor_create(made->buffer, dtype, &made->layout);
   tsr_buffer_release(made->buffer);
   return tsri_tensor_fail(status);
 }
 
-// Address at which the host can write the elements of a new buffer directly: nobody else uses it yet, and no open tape has to record the write. NULL: use the device's queue.
+// Address at which the host can write the elements of a new buffer directly: nobody else uses the buffer yet, and no open tape has to record the write. NULL:
+// write through the device's queue.
 static char *host_of(tsr_buffer *buffer, size_t bytes) {
-  enum { MOST_BYTES = 4096 };  // more than that is worth the device's threads
+  enum { MOST_BYTES = 4096 };  // for more, the device's threads are faster
   return bytes <= MOST_BYTES && bytes > 0 && !tsri_tape_is_any_open() ? tsri_buffer_host_now(buffer) : NULL;
 }
 
@@ -60,7 +61,7 @@ static tsr_status put_pattern(tsr_buffer *buffer, size_t bytes, const unsigned c
   return TSR_OK;
 }
 
-// A tensor of i4 or u4 from its bytes.
+// Creates a tensor of i4 or u4 from packed bytes (two elements per byte).
 static tsr_tensor *packed_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, const void *data,
                                     size_t bytes) {
   tsr_shape stored;
@@ -69,7 +70,7 @@ static tsr_tensor *packed_from_data(tsr_device *device, tsr_dtype dtype, tsr_sha
   return tsri_packed_of(tsr_from_data(device, TSR_U8, stored, data, bytes), dtype, shape.dims[shape.rank - 1]);
 }
 
-// Turns a tensor of the CPU into one of `device`. Its elements are moved when they are needed there.
+// Turns `here`, a tensor on the CPU, into a tensor of `device`. The move is recorded; elements are copied when they are needed there.
 static tsr_tensor *placed(tsr_tensor *here, tsr_device *device) {
   tsr_tensor *there = here->status == TSR_OK ? tsri_record_move(here, device) : tsri_tensor_fail(tsr_error(here));
   tsr_release(here);
@@ -93,7 +94,7 @@ tsr_tensor *tsr_from_data(tsr_device *device, tsr_dtype dtype, tsr_shape shape, 
   return finish(&made, dtype, status);
 }
 
-// A tensor of i4 or u4 with every element `value`, also in the unused half of a row's last byte.
+// Creates a tensor of i4 or u4 with every element `value`. The unused half of a row's last byte gets it, too.
 static tsr_tensor *packed_full(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                                tsr_dtype value_dtype, const void *value) {
   tsr_shape stored;

@@ -243,7 +243,8 @@ static void check_scatter_spread(tsr_device *device, tsr_device *cpu, int64_t ro
   check_as_on_cpu("scatter_add of elements of all sizes", results[0], results[1]);
 }
 
-// Infinities of both signs, and NaN, at one target each; a large element takes the small ones of its target with it, another target's are kept.
+// Target 0 gets infinities of both signs, target 1 NaN, target 2 two large numbers and a small one, which the first absorbs, and target 3 a small number, which
+// must not be lost.
 static void check_scatter_specials(tsr_device *device, int64_t n) {
   enum { TARGETS = 100 };
   static const float first[] = {INFINITY, -INFINITY, NAN, 1e30f, 1e-30f, -1e30f, 1e-30f};

@@ -8,8 +8,7 @@
 
 #include <tessera/ops.h>
 
-// The list as a column (for the main diagonal and those above it) or as a row (for those below it), padded with zeros
-// to `size`.
+// The list as a column (for the main diagonal and those above it) or as a row (for those below it), padded with zeros to `size` elements.
 static tsr_tensor *line_of(tsr_tensor *list, int64_t size, bool is_column) {
   tsr_tensor *padded = tsr_pad(list, (int64_t[]){0}, (int64_t[]){size - list->layout.count}, 1, 0);
   return tsri_then(tsr_unsqueeze(padded, is_column ? 1 : 0), padded);

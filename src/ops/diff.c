@@ -9,7 +9,7 @@
 // Each repetition records an operator, so their number is limited.
 enum { MOST_TIMES = 64 };
 
-// The axis is in range and not empty.
+// One difference along the axis, which must be in range and not empty.
 static tsr_tensor *once(tsr_tensor *x, int axis) {
   int64_t size = tsr_tensor_shape(x).dims[axis];
   tsr_tensor *after = tsr_slice(x, axis, 1, size, 1);
@@ -28,9 +28,9 @@ tsr_tensor *tsr_diff(tsr_tensor *x, int64_t times, int axis) {
         TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "diff: %lld times; 0 to %d are possible", (long long)times, MOST_TIMES);
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  if (times >= size) return tsri_tensor_named("diff", tsr_slice(x, axis, 0, 0, 1));  // nothing is left
-  tsr_tensor *result =
-      tsri_tensor_view(x, &x->layout);  // a tensor of its own: a scope releases what was made in it, not references
+  if (times >= size) return tsri_tensor_named("diff", tsr_slice(x, axis, 0, 0, 1));  // an empty result
+  // A new tensor record, not tsr_retain(): a scope releases the tensors that were made in it, but no references to others.
+  tsr_tensor *result = tsri_tensor_view(x, &x->layout);
   for (int64_t i = 0; i < times && tsr_error(result) == TSR_OK; i++) result = tsri_then(once(result, axis), result);
   return tsri_tensor_named("diff", result);
 }

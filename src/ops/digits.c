@@ -116,12 +116,12 @@ static binary take_apart(double magnitude, tsr_dtype dtype) {
 
 typedef struct digit_division {
   large value, scale, low, high;
-  // An even significand owns the midpoints to its neighbours, because readers round ties to even.
+  // If the significand is even, the midpoints to its neighbours also read back as it, because readers round ties to even.
   bool is_even;
   int exponent;  // of the next digit
 } digit_division;
 
-// value and scale have an additional factor of 2 (4 if the distances differ), so that half a unit is an integer.
+// Sets value, scale, low and high. All have an additional factor of 2 (4 if the distances to the neighbours differ), so that half a unit is an integer.
 static void set_up(digit_division *d, const binary *b) {
   int up = b->exponent > 0 ? b->exponent : 0, down = b->exponent < 0 ? -b->exponent : 0;
   int halves = b->is_narrow_below ? 2 : 1;
@@ -142,8 +142,7 @@ static void times_ten(digit_division *d) {
   large_multiply(&d->high, 10);
 }
 
-// Scales so that 1 <= value / scale < 10. Rounding in log10 can make the estimated exponent off by one in either
-// direction; comparing corrects it.
+// Scales so that 1 <= value / scale < 10. The exponent estimated by log10 may be off by one in either direction, due to rounding; comparing corrects it.
 static void normalise(digit_division *d, double magnitude) {
   int exponent = (int)floor(log10(magnitude));
   if (exponent > 0) large_multiply_pow10(&d->scale, exponent);
@@ -196,7 +195,7 @@ static bool rounds_up(const digit_division *d, int last_digit) {
   return order > 0 || (order == 0 && last_digit % 2 == 1);
 }
 
-// Increments the last digit: trailing 9s are removed; if all digits are 9, the result is a 1 one place higher.
+// Increments the last digit. Trailing 9s are removed; if all digits are 9, the result is 1 with the exponent increased by one.
 static void put_up(tsri_digits *out) {
   while (out->count > 0 && out->digits[out->count - 1] == '9') out->count--;
   if (out->count > 0) {

@@ -11,7 +11,7 @@
 
 enum { ROWS_PER_ITEM = 4 };
 
-// Inputs: a, [batch, m, k] and contiguous, and b, [batch, n, k] with any strides; of one dtype.
+// Inputs of the same dtype: a, [batch, m, k], contiguous; b, [batch, n, k], any strides.
 tsr_status tsri_run_distance(const tsri_kernel_run *run) {
   const tsri_layout *a = &run->layouts[0], *b = &run->layouts[1];
   tsr_dtype dtype = run->input_dtypes[0];
@@ -45,7 +45,8 @@ tsr_status tsri_run_distance(const tsri_kernel_run *run) {
   return tsri_call_items(&call, batch * strips * n);
 }
 
-// x in `dtype`, broadcast to the batch of `all` and flattened to [batch, rows, k]. By columns: the elements of a column are neighbours in memory.
+// x cast to `dtype`, broadcast to the batch shape of `all` and flattened to [batch, rows, k]. by_columns: column-major, so that the elements of a column are
+// neighbours in memory.
 static tsr_tensor *matrices(tsr_tensor *x, tsr_dtype dtype, tsr_shape all, bool by_columns) {
   int rank = all.rank;
   int64_t batch = 1;
@@ -63,7 +64,7 @@ static tsr_tensor *matrices(tsr_tensor *x, tsr_dtype dtype, tsr_shape all, bool 
   return steps[5];
 }
 
-// The distances of [batch, m, k] and [batch, n, k].
+// Records the distances between the rows of a, [batch, m, k], and b, [batch, n, k].
 static tsr_tensor *record(tsr_tensor *const *inputs) {
   tsr_device *device = NULL;
   tsr_status status = tsri_tensor_check("cdist", inputs[0]);
@@ -75,7 +76,7 @@ static tsr_tensor *record(tsr_tensor *const *inputs) {
                             inputs, 2, NULL);
 }
 
-// The shape of the result, or a failure.
+// Gives the shape of the result; fails if a and b do not match.
 static tsr_status result_shape(tsr_shape a, tsr_shape b, tsr_shape *out_shape) {
   char a_text[TSR_SHAPE_TEXT_BYTES], b_text[TSR_SHAPE_TEXT_BYTES];
   if (a.rank < 2 || b.rank < 2 || a.dims[a.rank - 1] != b.dims[b.rank - 1]) {

@@ -73,12 +73,12 @@ tsr_tensor *tsr_rand_exponential(tsr_device *device, tsr_dtype dtype, tsr_shape 
 
 // --- Truncated normal ------------------------------------------------------------------------------------------------
 
-// The share of a normal distribution below x, in units of 2^-32.
+// The probability that a normal number is below x, in units of 2^-32.
 static double words_below(double x) { return floor(ldexp(0.5 * erfc(-x / sqrt(2)), 32)); }
 
 tsr_tensor *tsr_rand_truncated_normal(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double low, double high,
                                       uint64_t seed) {
-  enum { LEAST_WORDS = 1 << 16 };  // fewer different numbers would show
+  enum { LEAST_WORDS = 1 << 16 };  // with fewer different probabilities, single values would be noticeable
   tsr_status status = TSR_OK;
   double first = 0, range = 0;
   if (!(low < high)) {
@@ -100,7 +100,7 @@ tsr_tensor *tsr_rand_truncated_normal(tsr_device *device, tsr_dtype dtype, tsr_s
 
 // --- Gamma -----------------------------------------------------------------------------------------------------------
 
-// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000: d and c are theirs. Below 1, alpha + 1 is taken, and the result
+// Marsaglia and Tsang, "A simple method for generating gamma variables", 2000; d and c are named as there. For alpha < 1, numbers are drawn for alpha + 1 and
 // multiplied by a uniform number to the power of 1 / alpha.
 tsr_tensor *tsr_rand_gamma(tsr_device *device, tsr_dtype dtype, tsr_shape shape, double alpha, double scale,
                            uint64_t seed) {
@@ -119,13 +119,14 @@ tsr_tensor *tsr_rand_gamma(tsr_device *device, tsr_dtype dtype, tsr_shape shape,
 
 // --- Poisson ---------------------------------------------------------------------------------------------------------
 
-// Shares of the numbers `first`, first + 1, …, which have all but less than 2^-40 of the distribution.
+// The probabilities of the numbers `first`, first + 1, … The numbers outside of the table have a probability of less than 2^-40 in total.
 typedef struct poisson_table {
   int64_t first, count;
   double *shares;
 } poisson_table;
 
-// Shares relative to that of the most frequent number, by their quotients, so that no function is called that systems compute differently.
+// Fills in probabilities relative to that of the most frequent number. They are computed as products of quotients of neighbours, without calling functions
+// (such as lgamma) whose rounding differs between systems.
 static void fill_shares(const poisson_table *table, double rate) {
   int64_t middle = (int64_t)rate - table->first;
   table->shares[middle] = 1;
@@ -134,7 +135,8 @@ static void fill_shares(const poisson_table *table, double rate) {
   for (int64_t i = middle; i > 0; i--) table->shares[i - 1] = table->shares[i] * ((double)(table->first + i) / rate);
 }
 
-// Turns shares into limits: a random word from limits[i] on gives more than number i. Returns how many limits a word can reach.
+// Turns probabilities into cumulative limits: a random word >= limits[i] stands for a number larger than the table's i-th. Returns how many limits a 32-bit
+// word can reach.
 static int64_t make_limits(const poisson_table *table, uint32_t *limits) {
   double sum = 0, below = 0;
   for (int64_t i = 0; i < table->count; i++) sum += table->shares[i];

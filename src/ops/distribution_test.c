@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/ops_testing.h"
 
-// Mean and variance of 100,000 numbers: the sample's own are that far off by chance at most, about six deviations.
+// Checks mean and variance of 100,000 random numbers. The tolerance, `share`, is about six standard deviations of a sample's mean and variance.
 static void check_moments(tsr_tensor *x, double mean, double variance, double share) {
   double found = 0;
   CHECK_OK(tsr_item(tsr_mean(x, NULL, 0, false), &found));

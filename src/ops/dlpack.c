@@ -56,14 +56,14 @@ typedef struct export_record {
   struct DLManagedTensor plain;
   struct DLManagedTensorVersioned versioned;
   tsr_buffer *buffer;  // NULL if the elements were copied
-  void *copy;          // a stage of `device` (runtime/stage.h)
-  tsr_device *device;  // one reference if there is a copy, or if the memory is the device's own; else NULL
-  bool is_on_device;   // the receiver has the device's own memory
+  void *copy;          // a staging buffer of `device` (runtime/stage.h)
+  tsr_device *device;  // one reference if there is a copy, or if the receiver has device memory; else NULL
+  bool is_on_device;   // the receiver has device memory
   int64_t shape[TSR_MAX_RANK], strides[TSR_MAX_RANK];
 } export_record;
 
-// Waits for the device first if the receiver has its memory: the pool could reuse the memory of the released buffer
-// while the receiver's queued work still uses it.
+// Releases everything an export holds. If the receiver has device memory, first waits for the device: the pool could reuse the released buffer while the
+// receiver's queued work still uses it.
 static void destroy_export(export_record *record, tsr_status status) {
   if (record->is_on_device) (void)record->device->backend->sharing->settle(record->device->handle);
   tsr_buffer_release(record->buffer);
@@ -75,7 +75,7 @@ static void destroy_export(export_record *record, tsr_status status) {
 static void delete_plain(struct DLManagedTensor *self) { destroy_export(self->manager, TSR_OK); }
 static void delete_versioned(struct DLManagedTensorVersioned *self) { destroy_export(self->manager, TSR_OK); }
 
-// Copies the elements, row-major, from a device whose memory the host cannot address.
+// Copies the elements, row-major, from a device whose memory the host cannot address to a staging buffer.
 static tsr_status copy_elements(const tsr_tensor *tensor, export_record *record) {
   size_t bytes = (size_t)tensor->layout.count * tsr_dtype_bytes(tensor->dtype);
   record->device = tsr_device_retain(tensor->value->device);
@@ -85,7 +85,7 @@ static tsr_status copy_elements(const tsr_tensor *tensor, export_record *record)
   return tsri_read_elements(&view, record->copy);
 }
 
-// Shares the tensor's memory if the host can address it, else copies. `*out_data` is the first element.
+// Shares the tensor's memory with the receiver if the host can address it, else copies it. `*out_data` is the address of the first element.
 static tsr_status share_or_copy(const tsr_tensor *tensor, export_record *record, tsri_layout *out_layout,
                                 void **out_data) {
   void *host = NULL;
@@ -112,7 +112,7 @@ void tsr_device_dlpack(const tsr_device *device, int *out_type, int *out_id) {
   if (out_id) *out_id = id;
 }
 
-// Shares the device's own memory, when all work on it is done.
+// Shares the device memory with the receiver, after waiting for all work on the device.
 static tsr_status share_on_device(const tsr_tensor *tensor, export_record *record, tsri_layout *out_layout,
                                   void **out_data) {
   tsr_buffer *buffer = tsri_tensor_buffer(tensor);
@@ -157,7 +157,7 @@ static tsr_status describe(const tsr_tensor *tensor, bool in_place, export_recor
 static tsr_status export_tensor(tsr_tensor *tensor, bool in_place, bool is_out_null, export_record **out_record,
                                 dl_tensor *out) {
   tsr_status status = tsri_tensor_check("to_dlpack", tensor);
-  if (status == TSR_OK) status = tsri_graph_before_write(tensor);  // the receiver may write to the memory
+  if (status == TSR_OK) status = tsri_graph_before_write(tensor);  // the receiver may write to this memory
   if (status != TSR_OK) return status;
   if (is_out_null) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "to_dlpack: out_managed is NULL");
   export_record *record = tsri_calloc(1, sizeof *record);
@@ -173,7 +173,7 @@ static tsr_status export_tensor(tsr_tensor *tensor, bool in_place, bool is_out_n
 
 // --- Packed tensors ------------------------------------------------------------------------------------------------------
 
-// They are exchanged as their bytes, in a description that counts elements of 4 bits.
+// Tensors of i4 and u4 are exchanged as packed bytes, in a description that counts elements of 4 bits.
 
 static bool is_packed(const tsr_tensor *tensor) {
   return tsri_tensor_is_usable(tensor) && tsri_dtype_is_packed(tensor->dtype);
@@ -187,7 +187,7 @@ static void describe_packed(const tsr_tensor *tensor, dl_tensor *described) {
   for (int i = 0; i < last; i++) described->strides[i] *= 2;
 }
 
-// Makes the description of the bytes; `shape` and `strides` are its own. Rows must begin at a byte.
+// Converts a description of 4-bit elements to one of the bytes. `shape` and `strides` are storage for the new description. Rows must begin at a byte.
 static tsr_status bytes_from_packed(const dl_tensor *tensor, dl_tensor *out, int64_t *shape, int64_t *strides) {
   int rank = tensor->ndim;
   if (rank < 1 || rank > TSR_MAX_RANK || !tensor->shape) {
@@ -277,7 +277,7 @@ tsr_status tsr_to_dlpack_versioned(tsr_tensor *tensor, struct DLManagedTensorVer
   return TSR_OK;
 }
 
-// Where the buffers of devices begin.
+// Alignment of the addresses at which devices' buffers begin, in bytes.
 enum { ALIGNMENT = 256 };
 
 // --- Importing -------------------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ static void release_versioned(void *user) {
   if (managed->deleter) managed->deleter(managed);
 }
 
-// The tensor to import, in either form.
+// The tensor to import, in either form of the ABI.
 typedef struct import_source {
   const dl_tensor *tensor;
   bool is_read_only;
@@ -300,7 +300,7 @@ typedef struct import_source {
   void *managed;
 } import_source;
 
-// The layout as given. Checks that offsets of all elements fit into int64_t, as later view arithmetic assumes.
+// Gives the layout of the imported tensor. Checks that offsets of all elements fit into int64_t, as later view arithmetic assumes.
 static tsr_status import_layout(const dl_tensor *tensor, tsr_dtype dtype, tsri_layout *out) {
   if (tensor->ndim > 0 && !tensor->shape) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "from_dlpack: shape is NULL");
   tsr_shape shape = tsr_shape_make(tensor->ndim, tensor->shape);
@@ -325,7 +325,7 @@ static bool is_on_host(const import_source *source) {
   return type == DL_CPU || type == DL_CUDA_HOST;
 }
 
-// Whether the elements are in the device's own memory.
+// Whether the elements are in the device's own memory, so that they can be imported without a copy.
 static bool is_on_device(tsr_device *device, const import_source *source) {
   int type = DL_CPU, id = 0;
   tsr_device_dlpack(device, &type, &id);
@@ -348,7 +348,7 @@ static tsr_status check_source(tsr_device *device, const import_source *source, 
   return TSR_OK;
 }
 
-// The buffer starts at the lowest element, since strides may be negative.
+// Wraps the host memory of the imported tensor in a buffer, without a copy. The buffer starts at the lowest element, since strides may be negative.
 static tsr_status take_in_place(tsr_device *device, const import_source *source, tsr_dtype dtype, tsri_layout *layout,
                                 tsr_buffer **out_buffer) {
   int64_t low = 0, high = 0, element = (int64_t)tsr_dtype_bytes(dtype);
@@ -382,7 +382,7 @@ static tsr_status adopt(tsr_device *device, const import_source *source, tsr_dty
   return TSR_OK;
 }
 
-// Packs the elements on the host first, so that a single upload is enough.
+// Copies the elements. They are packed on the host first, so that a single upload is enough.
 static tsr_status take_by_copy(tsr_device *device, const import_source *source, tsr_dtype dtype, tsri_layout *layout,
                                tsr_buffer **out_buffer) {
   tsri_layout packed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// bernoulli and dropout: uniform numbers of the counter-based generator (ops/random.c), compared with a probability.
+// bernoulli and dropout: compares uniform random numbers (ops/random.c) with a probability.
 #include <math.h>
 
 #include "core/error.h"
@@ -15,7 +15,7 @@ static tsr_status check_probability(const char *caller, double p) {
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: p is %g; it must lie between 0 and 1", caller, p);
 }
 
-// Whether the uniform number of each element is below p, rounded to f32 as a scalar of lt is.
+// Whether each element's uniform number is below p. p is rounded to f32, as the scalar of tsr_lt_scalar is.
 static tsr_tensor *is_below(tsr_device *device, tsr_shape shape, double p, uint64_t seed) {
   return tsri_random_below(device, shape, (uint64_t)ceil(ldexp((double)(float)p, TSRI_RANDOM_BITS)), seed);
 }

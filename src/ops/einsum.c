@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// einsum: operands are multiplied in pairs, in the order that takes the fewest multiplications; each pair by matmul, or element by element
-// where nothing is summed.
+// einsum. Operands are multiplied in pairs, in the order that takes the fewest multiplications: by matmul if labels are summed, otherwise element by element.
 #include "ops/einsum.h"
 
 #include "core/error.h"
@@ -47,7 +46,7 @@ static void replace(labelled *x, tsr_tensor *with) {
   x->tensor = with;
 }
 
-// Axes of one label become one, their diagonal, which tsr_diagonal puts last.
+// Replaces axes with the same label by one axis, their diagonal. tsr_diagonal puts it last.
 static void take_diagonals(labelled *x) {
   for (int i = 0; i < x->term.rank; i++) {
     for (int k = i + 1; k < x->term.rank; k++) {
@@ -57,13 +56,13 @@ static void take_diagonals(labelled *x) {
       remove_axis(&x->term, k);
       remove_axis(&x->term, i);
       x->term.labels[x->term.rank++] = label;
-      i = -1;  // axes have moved: begin again
+      i = -1;  // axes have moved: start again
       break;
     }
   }
 }
 
-// Drops axes of size 1 whose label has a larger size in another operand: the multiplication broadcasts.
+// Drops axes of size 1 whose label has a larger size in another operand: the multiplication will broadcast.
 static void drop_broadcast(labelled *x, const int64_t *sizes) {
   for (int i = x->term.rank - 1; i >= 0; i--) {
     if (tsr_tensor_shape(x->tensor).dims[i] != 1 || sizes[x->term.labels[i]] == 1) continue;
@@ -72,7 +71,7 @@ static void drop_broadcast(labelled *x, const int64_t *sizes) {
   }
 }
 
-// Sums over the labels outside of `kept`, in the tensor's dtype.
+// Sums x over its labels that are not in `kept`, in x's dtype.
 static void sum_others(labelled *x, label_set kept) {
   int axes[TSR_MAX_RANK], count = 0;
   for (int i = 0; i < x->term.rank; i++) {
@@ -85,7 +84,7 @@ static void sum_others(labelled *x, label_set kept) {
   for (int i = count - 1; i >= 0; i--) remove_axis(&x->term, axes[i]);
 }
 
-// Axes in the order of `labels`, which are all of its labels.
+// Permutes the axes to the order of `labels`, which lists all labels of x.
 static tsr_tensor *in_order(const labelled *x, const int *labels, int count) {
   int axes[TSR_MAX_RANK] = {0};
   for (int i = 0; i < count; i++) {
@@ -98,8 +97,7 @@ static tsr_tensor *in_order(const labelled *x, const int *labels, int count) {
 
 // --- Two operands ----------------------------------------------------------------------------------------------------
 
-// The labels of a pair of operands: those of both operands and the result, those of the left or the right operand only,
-// and those that are summed.
+// The labels of a pair of operands, in four sets: labels of both operands and the result (batch), of the left or the right operand only, and summed labels.
 typedef struct pairing {
   label_set batch, left, right, summed;
   const int64_t *sizes;
@@ -121,7 +119,7 @@ static int64_t elements(label_set set, const int64_t *sizes) {
   return count;
 }
 
-// The operand with its labels in three groups, each joined to one axis.
+// Permutes and reshapes an operand to three axes, one for each of the three label sets.
 static tsr_tensor *as_matrices(const labelled *x, label_set first, label_set second, label_set third,
                                const int64_t *sizes) {
   int labels[TSRI_EINSUM_LABELS], count = list_labels(first, labels);
@@ -133,7 +131,7 @@ static tsr_tensor *as_matrices(const labelled *x, label_set first, label_set sec
   return tsri_then(tsr_reshape(turned, shape), turned);
 }
 
-// The operand with an axis for each of `labels`, of size 1 where it has no such label.
+// Reshapes an operand to an axis for each label of `over`, of size 1 for labels that it lacks.
 static tsr_tensor *spread(const labelled *x, const tsri_einsum_term *over, const int64_t *sizes) {
   int labels[TSR_MAX_RANK], count = 0;
   tsr_shape shape = {.rank = over->rank};
@@ -161,7 +159,7 @@ static tsr_tensor *multiply_pair(const labelled *a, const labelled *b, const pai
   return tsri_then(tsr_reshape(product, shape), product);
 }
 
-// The product of two, with the labels of `kept`. Releases both.
+// The product of two operands, reduced to the labels in `kept`. Releases both.
 static labelled multiply(labelled a, labelled b, label_set kept, const int64_t *sizes) {
   label_set in_a = set_of(&a.term), in_b = set_of(&b.term);
   pairing p = {in_a & in_b & kept, in_a & ~in_b, in_b & ~in_a, in_a & in_b & ~kept, sizes};
@@ -186,13 +184,13 @@ static labelled multiply(labelled a, labelled b, label_set kept, const int64_t *
 
 enum { SUBSETS = 1 << TSRI_EINSUM_OPERANDS };
 
-// The best way to multiply each subset of the operands, which is a bit set.
+// The cheapest way to multiply each subset of the operands. A subset is a bit set, which is the index of the arrays.
 typedef struct plan {
   const tsri_einsum *equation;
   labelled *operands;
-  label_set kept[SUBSETS];  // labels of the subset's product: those of the result, and of operands outside of it
-  double cost[SUBSETS];     // multiplications
-  uint16_t split[SUBSETS];  // one of the two parts that are multiplied last
+  label_set kept[SUBSETS];  // labels that the subset's product keeps: those of the result and of other operands
+  double cost[SUBSETS];     // number of multiplications
+  uint16_t split[SUBSETS];  // one of the two parts whose product is computed last
 } plan;
 
 static void find_kept(plan *p, unsigned subset) {
@@ -213,7 +211,7 @@ static double count_multiplications(const plan *p, label_set labels) {
   return count;
 }
 
-// Tries every division of every subset, smaller subsets first. Of equal ones the first found stays, so that the order is always the same.
+// Tries every division of every subset in two, smaller subsets first. Of equally cheap divisions the first found is kept, so that the order is deterministic.
 static void choose_order(plan *p) {
   for (unsigned subset = 1; subset < 1u << p->equation->count; subset++) {
     find_kept(p, subset);
@@ -229,7 +227,7 @@ static void choose_order(plan *p) {
   }
 }
 
-// Multiplies the operands of the subset. Takes them out of the plan.
+// Multiplies the operands of the subset, which are removed from the plan.
 static labelled contract(plan *p, unsigned subset) {
   unsigned part = p->split[subset];
   if (!part) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Reads the equation of einsum.
+// Parses the equation of einsum.
 #include <string.h>
 
 #include "core/error.h"
 #include "ops/einsum.h"
 
-// A place in the text, and what has been read before it.
+// A position in the text, and what has been read before it.
 typedef struct equation_reader {
   const char *equation, *at;
   int dots_rank;            // axes of the longest "..." so far
-  uint64_t seen, repeated;  // labels that operands have, and those they have more than once
+  uint64_t seen, repeated;  // labels that occur in operands, and labels that occur more than once
 } equation_reader;
 
 static tsr_status wrong(const equation_reader *r, const char *what) {
@@ -24,7 +24,7 @@ static int letter_label(char c) {
   return c >= 'a' && c <= 'z' ? 26 + c - 'a' : -1;
 }
 
-// The letters of a term and where "..." stands among them (-1: nowhere).
+// The letters of a term, and the index at which "..." stands among them (-1: it does not occur).
 typedef struct letters {
   int count, dots_at;
   int labels[TSR_MAX_RANK];
@@ -48,7 +48,7 @@ static tsr_status read_letters(equation_reader *r, letters *out) {
   return TSR_OK;
 }
 
-// The labels of all axes, where "..." stands for `dots_rank` of them.
+// Lists the labels of all axes of a term; "..." becomes `dots_rank` labels.
 static void expand_dots(const letters *l, int dots_rank, tsri_einsum_term *out) {
   *out = (tsri_einsum_term){.rank = l->count + (l->dots_at >= 0 ? dots_rank : 0)};
   for (int i = 0, from = 0; i < out->rank; i++) {
@@ -58,7 +58,7 @@ static void expand_dots(const letters *l, int dots_rank, tsri_einsum_term *out) 
   }
 }
 
-// Notes the size of an axis. Within one operand, whose diagonal is taken, size 1 is not broadcast.
+// Records the size of a label. Within one operand (a diagonal), size 1 is not broadcast.
 static tsr_status note_size(equation_reader *r, tsr_shape shape, int axis, int number, tsri_einsum *out) {
   const int *labels = out->operands[number].labels;
   int64_t *size = &out->sizes[labels[axis]], here = shape.dims[axis], other = *size;
@@ -95,7 +95,7 @@ static tsr_status read_operand(equation_reader *r, tsr_shape shape, int number, 
   return status;
 }
 
-// Without "->": the axes of "...", then the letters that occur once, in the order of the alphabet, capitals first.
+// The output term if there is no "->": the axes of "...", then the letters that occur once, in ASCII order (capitals first).
 static tsr_status implied_output(const equation_reader *r, tsri_einsum_term *out) {
   letters l = {.dots_at = 0};
   for (int label = 0; label < TSRI_EINSUM_LETTERS; label++) {

@@ -7,14 +7,14 @@
 
 #include "ops/operators.h"
 
-// The dtype the operator computes in, and the dtype of its result, for inputs of these dtypes.
+// Gives the dtype the operator computes in, and the dtype of its result, for inputs with the dtypes `inputs`.
 //
-// Errors: TSR_ERR_DTYPE, with the dtypes and those the operator accepts.
+// Errors: TSR_ERR_DTYPE; the message has the dtypes and those the operator accepts.
 tsr_status tsri_elementwise_dtypes(tsri_operator_id id, const tsr_dtype *inputs, tsr_dtype *out_computed,
                                    tsr_dtype *out_result);
 
-// The operator's record for computing in `computed`, a dtype that the operator accepts, on a device of this type. TSRI_BODY_HALF is
-// for GPUs: it has rsqrt in place of quotients, and on a CPU that is a quotient and a square root.
+// The record of the operator for computing in `computed`, a dtype that it accepts, on a device of this type. TSRI_BODY_HALF is chosen for GPUs only: it uses
+// rsqrt in place of quotients, which on a CPU would be a quotient and a square root.
 const tsri_op *tsri_elementwise_op_for(tsri_operator_id id, tsr_dtype computed, tsr_device_type device_type);
 
 // Checks a scalar that is used with a tensor of this dtype: with an integer dtype it must be an integer that the dtype
@@ -27,8 +27,7 @@ tsr_status tsri_fit_scalar(const char *caller, tsr_dtype dtype, bool may_exceed,
 // failed one.
 tsr_tensor *tsri_elementwise(tsri_operator_id id, tsr_tensor *const *inputs, const double *scalars);
 
-// As tsri_elementwise, with the dtype of the result given (for composed operators that compute in f32 until the last
-// step).
+// As tsri_elementwise, with the dtype of the result given. For composed operators that compute in f32 until the last step.
 tsr_tensor *tsri_elementwise_to(tsri_operator_id id, tsr_dtype dtype, tsr_tensor *const *inputs, const double *scalars);
 
 #endif

@@ -2,8 +2,8 @@
 // The public functions of element-wise operators: tsr_<name> for every such row of operators.def.
 #include "ops/elementwise.h"
 
-// x^2 becomes a multiplication: squares are common, and a product is exact to rounding, which pow is not. Other scalars
-// stay parameters, so that one kernel serves all of them.
+// Chooses multiplication for x^2: squares are common, and a product is correctly rounded, unlike pow. Other exponents stay parameters, so that one kernel
+// serves all of them.
 static tsri_operator_id choose(tsri_operator_id id, const tsr_tensor *x, double c) {
   bool is_square = id == TSRI_OPERATOR_pow_scalar && c == 2 && tsr_tensor_dtype(x) != TSR_BOOL;
   return is_square ? TSRI_OPERATOR_square : id;

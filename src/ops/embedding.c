@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// embedding: rows of a table by index, as index_select with indices of any shape.
+// embedding: selects rows of a table, as index_select does, with indices of any shape.
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/compose.h"

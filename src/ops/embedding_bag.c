@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// embedding_bag: rows of a table, added up or compared as they are read (kernels/op_bag.tk), so that they are never stored.
+// embedding_bag: sums rows of a table (or takes their mean or maximum) as they are read (kernels/op_bag.tk), so that they are never stored.
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
@@ -11,13 +11,14 @@
 
 static const char name[] = "embedding_bag";
 
-// Inputs: the table, the indices as a list, then the offsets and the weights if there are such; all lists are contiguous.
+// Inputs: the table; the indices as a list; then the offsets and the weights, if given. All lists are contiguous.
 tsr_status tsri_run_bag(const tsri_kernel_run *run) {
   const tsri_bag_attributes *given = TSRI_GIVEN(run->node, bag);
   const tsri_layout *table = &run->layouts[0], *indices = &run->layouts[1];
   bool has_offsets = given->has_offsets != 0, has_weights = given->has_weights != 0;
   int offsets = has_offsets ? 2 : 1,
-      weights = has_weights ? (has_offsets ? 3 : 2) : 0;  // others stand in and are not read
+      weights = has_weights ? (has_offsets ? 3 : 2)
+                            : 0;  // index of the input; without weights, a placeholder that is not read
   int64_t bags = run->shape.dims[0], count = bags * run->shape.dims[1];
   if (count == 0) return TSR_OK;
   if (indices->count == 0 || table->count == 0) return tsri_call_zero(run);

@@ -12,13 +12,13 @@
 #include "ops/operators.h"
 #include "ops/wide.h"
 
-// MOST_RADIX: a pass of radix r takes r products for each element, and a convolution about 100. MOST_LENGTH: kernels compute
-// eight times a position in u32, and a convolution may take four times the length.
+// MOST_RADIX: a pass of radix r takes r products for each element; for larger prime factors a convolution, with about 100 products, is cheaper. MOST_LENGTH:
+// kernels compute eight times a position in u32, and a convolution may take four times the length.
 enum { MOST_RADIX = 61, MOST_PASSES = 32, MOST_LENGTH = 1 << 27 };
 
 // --- Transforms ------------------------------------------------------------------------------------------------------
 
-// The factors of n, 4 first. Returns how many there are, at least one, or 0 if a prime factor is above MOST_RADIX.
+// Factorises n into radices, with as many 4s as possible first. Returns how many there are, at least one, or 0 if a prime factor is above MOST_RADIX.
 static int find_radices(int64_t n, int64_t radices[MOST_PASSES]) {
   int count = 0;
   if (n == 1) radices[count++] = 1;
@@ -35,7 +35,7 @@ static int find_radices(int64_t n, int64_t radices[MOST_PASSES]) {
   return n == 1 ? count : 0;
 }
 
-// What all kernels that read x and w and write y take.
+// Starts a call with the arguments that all kernels which read x and w and write y have in common.
 static void start_call(const tsri_fft_lines *l, const char *kernel, tsr_buffer *x, int64_t x_at, tsr_buffer *w,
                        tsr_buffer *y, int64_t items, tsri_call *call) {
   tsri_call_init(call, l->device, "op_fft", kernel, TSRI_WITH(TSRI_TYPE("T", l->dtype)));
@@ -58,7 +58,7 @@ static tsr_status run_pass(const tsri_fft_lines *l, int64_t done, int64_t radix,
   return tsri_call_items(&call, tsri_fft_count(l));
 }
 
-// Transforms x, from element `x_at` on, into y. Passes write alternately to y and to other memory, the last one to y.
+// Transforms x, from element `x_at` on, into y. Passes write alternately to y and to a scratch buffer, so that the last one writes to y.
 static tsr_status run_passes(const tsri_fft_lines *l, const int64_t *radices, int count, tsr_buffer *x, int64_t x_at,
                              tsr_buffer *y) {
   tsr_buffer *w = NULL, *other = NULL, *from = x;
@@ -77,7 +77,7 @@ static tsr_status run_passes(const tsri_fft_lines *l, const int64_t *radices, in
   return status;
 }
 
-// Transforms x, from element `x_at` on, into y: lines of at most MOST_RADIX as largest prime factor of their length.
+// Transforms lines whose length has no prime factor above MOST_RADIX: x, from element `x_at` on, into y.
 static tsr_status run_factors(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
   if (tsri_fft_takes(l)) return tsri_fft_run_lines(l, x, x_at, y);
   int64_t radices[MOST_PASSES];
@@ -85,7 +85,7 @@ static tsr_status run_factors(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_
   return run_passes(l, radices, count, x, x_at, y);
 }
 
-// y = x * w * scale along the axis; x has x_n elements there, of which the first `from` count; y has l->n.
+// y = x * w * scale along the axis. x has x_n elements along it, of which the first `from` are used; y has l->n elements, the others 0.
 static tsr_status run_times(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, int64_t x_n, int64_t from,
                             tsr_buffer *w, double scale, tsr_buffer *y) {
   tsri_call call;
@@ -96,7 +96,7 @@ static tsr_status run_times(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at
   return tsri_call_items(&call, tsri_fft_count(l));
 }
 
-// Computes the transform (of `size` elements) of the sequence that x * w is convolved with.
+// Computes the transform (of `size` elements) of the chirp, the sequence with which x * w is convolved.
 static tsr_status make_chirp(const tsri_fft_lines *wide, int64_t n, tsr_buffer *w, tsr_buffer **out_chirp) {
   tsri_fft_lines one = *wide;
   one.outer = one.inner = 1;
@@ -117,7 +117,7 @@ static tsr_status make_chirp(const tsri_fft_lines *wide, int64_t n, tsr_buffer *
   return status;
 }
 
-// `a` and `b` have room for the lines of `wide`.
+// Transforms lines by a convolution (Bluestein's algorithm). `a` and `b` are scratch buffers with room for the lines of `wide`.
 static tsr_status convolve(const tsri_fft_lines *l, const tsri_fft_lines *wide, tsr_buffer *x, int64_t x_at,
                            tsr_buffer *w, tsr_buffer *a, tsr_buffer *b, tsr_buffer *y) {
   tsri_fft_lines back = *wide;
@@ -155,7 +155,7 @@ static tsr_status run_convolution(const tsri_fft_lines *l, tsr_buffer *x, int64_
   return status;
 }
 
-// The input is contiguous, and its last axis has 2 elements.
+// The input is contiguous, and its last axis has 2 elements (real and imaginary part).
 tsr_status tsri_run_fft(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   const tsri_fft_attributes *given = TSRI_GIVEN(run->node, fft);
@@ -179,7 +179,7 @@ tsr_status tsri_run_fft(const tsri_kernel_run *run) {
 
 // --- Operators -------------------------------------------------------------------------------------------------------
 
-// Checks that x has a last axis of 2.
+// Checks that x is complex: that its last axis has size 2.
 static tsr_status check_complex(const char *caller, const tsr_tensor *x) {
   char text[TSR_SHAPE_TEXT_BYTES];
   tsr_status status = tsri_tensor_check(caller, x);
@@ -225,7 +225,8 @@ tsr_tensor *tsr_ifft(tsr_tensor *x, const int *axes, int axis_count) {
   return transform(TSRI_BODY(ifft), x, axes, axis_count);
 }
 
-// The axes of rfft and irfft among `rank`: the last one named, of which half is kept, and a set of the others.
+// Gives the axes of rfft and irfft: the last axis named, of which half is kept, and the set of the other axes. `rank`: number of axes without that of real and
+// imaginary part.
 static tsr_status real_axes(const char *caller, int rank, const int *axes, int axis_count, int *out_last,
                             uint32_t *out_others) {
   tsr_status status = tsri_axis_set(caller, rank, axes, axis_count, out_others);
@@ -234,7 +235,7 @@ static tsr_status real_axes(const char *caller, int rank, const int *axes, int a
   return status;
 }
 
-// x with zeros as imaginary parts.
+// Makes x complex, with zeros as imaginary parts.
 static tsr_tensor *with_zeros(tsr_tensor *x) {
   int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
   int rank = x->layout.shape.rank;
@@ -256,7 +257,7 @@ tsr_tensor *tsr_rfft(tsr_tensor *x, const int *axes, int axis_count) {
   return tsri_narrowed("rfft", tsri_then(tsr_contiguous(all), all), x->dtype);
 }
 
-// Elements 1 to `count` along the axis, in reverse order, conjugated.
+// Elements 1 to `count` along the axis, in reverse order, conjugated: the other half of the spectrum of a real signal.
 static tsr_tensor *mirrored(tsr_tensor *x, int axis, int64_t count) {
   tsr_tensor *some = tsr_slice(x, axis, 1, count + 1, 1), *turned = tsri_then(tsr_flip(some, axis), some);
   tsr_tensor *re = tsr_slice(turned, -1, 0, 1, 1), *im = tsr_slice(turned, -1, 1, 2, 1);

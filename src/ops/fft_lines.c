@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A line that is too long for a work-group is a matrix [n1, n2] of its elements j = j1 * n2 + j2: transforms of n1 elements over j1, each
-// result k1 multiplied by the n-th root of 1 to the power j2 * k1, are stored as [n2, n1]; then transforms of n2 elements over j2 give element k = k2 * n1 + k1 where it belongs.
+// Lines that are too long for a work-group. A line is treated as a matrix [n1, n2] of its elements j = j1 * n2 + j2. First transforms of n1 elements over j1;
+// each result k1 is multiplied by the n-th root of 1 to the power j2 * k1, and stored in a matrix [n2, n1]. Then transforms of n2 elements over j2 give element
+// k = k2 * n1 + k1, at its final position.
 #include "ops/fft_lines.h"
 
 #include <assert.h>
@@ -8,7 +9,8 @@
 #include "ops/call.h"
 #include "ops/fft_plan.h"
 
-// Roots of 1 of a long line are products of two: LOW neighbouring ones, and each LOW-th one (op_fft.tk has the same constant).
+// The table of roots of a long line has the first LOW powers, and then every LOW-th power; a root is a product of one of each (op_fft.tk has the same
+// constant).
 enum { LOW = 1024 };
 
 tsr_status tsri_fft_make_roots(const tsri_fft_lines *l, double sign, int64_t n, int64_t count, int64_t low,
@@ -26,12 +28,12 @@ tsr_status tsri_fft_make_roots(const tsri_fft_lines *l, double sign, int64_t n, 
   return tsri_call_items(&call, count);
 }
 
-// What one launch does: lines of plan->n elements of x, a tensor [outer, n, m], to y, a tensor [outer, m / inner, n, inner].
+// One launch of fft_lines: transforms lines of plan->n elements of x, a tensor [outer, n, m], to y, a tensor [outer, m / inner, n, inner].
 typedef struct lines_pass {
   const tsri_fft_plan *plan;
   int64_t m, inner;
   double scale;
-  bool is_twisted;  // the first of two transforms: results are multiplied by roots of 1 in `v`
+  bool is_twisted;  // first of two transforms: results are multiplied by roots from `v`
 } lines_pass;
 
 static tsr_status launch(const tsri_fft_lines *l, const lines_pass *pass, tsr_buffer *x, int64_t x_at, tsr_buffer *v,
@@ -66,7 +68,7 @@ static tsr_status run_whole(const tsri_fft_lines *l, const tsri_fft_plan *plan, 
   return launch(l, &pass, x, x_at, x, y);
 }
 
-// The first of two transforms, of plan->n elements each.
+// Launches the first of two transforms, of plan->n elements each.
 static tsr_status run_first(const tsri_fft_lines *l, const tsri_fft_plan *plan, tsr_buffer *x, int64_t x_at,
                             tsr_buffer *y) {
   lines_pass pass = {.plan = plan, .m = l->n / plan->n * l->inner, .inner = l->inner, .scale = 1, .is_twisted = true};
@@ -77,7 +79,8 @@ static tsr_status run_first(const tsri_fft_lines *l, const tsri_fft_plan *plan, 
   return status;
 }
 
-// Emulated devices take longer to build a kernel for each length than to transform short lines in passes. The smallest group and shared memory hold every radix.
+// On emulated devices, building a kernel for each length takes longer than transforming short lines in passes. LEAST_GROUP, LEAST_SHARED: the smallest
+// work-group limit and shared memory with which every radix fits.
 enum { LEAST_EMULATED = 128, LEAST_GROUP = 256, LEAST_SHARED = 16384 };
 
 static bool is_worth_building(const tsri_fft_lines *l) {
@@ -93,7 +96,7 @@ bool tsri_fft_takes(const tsri_fft_lines *l) {
   return rest == 1 && l->n > 1 && is_worth_building(l);
 }
 
-// As many transforms of parts as a line needs; each reads what the one before wrote.
+// Launches as many transforms as the line needs; each reads what the one before has written.
 tsr_status tsri_fft_run_lines(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
   tsri_fft_lines now = *l;
   tsri_fft_plan plan;
@@ -101,7 +104,7 @@ tsr_status tsri_fft_run_lines(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_
   tsr_status status = TSR_OK;
   while (status == TSR_OK && !tsri_fft_plan_init(l->device, l->dtype, now.n, now.inner > 1, &plan)) {
     bool is_split = tsri_fft_plan_split(l->device, l->dtype, now.n, &plan);
-    assert(is_split);  // tsri_fft_takes
+    assert(is_split);  // holds because tsri_fft_takes was true
     (void)is_split;
     tsr_buffer *to = NULL;
     status = tsri_call_scratch(l->device, 2 * tsri_fft_count(l), l->dtype, &to);

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-// ROW_GROUP: items of a work-group that takes several lines. LARGEST_GROUP: of any. ACROSS_BYTES: of neighbouring lines that are read together. LEAST_BYTES: the same
-// where lines are long.
+// Items of a work-group: ROW_GROUP is wanted if it takes several lines, LARGEST_GROUP is the limit. Bytes of neighbouring lines that are read together:
+// ACROSS_BYTES is wanted, LEAST_BYTES suffices for long lines.
 enum {
   MOST_RADIX = 16,
   MOST_HELD = 32,
@@ -17,12 +17,12 @@ enum {
 
 // --- Radices ---------------------------------------------------------------------------------------------------------
 
-// Radices up to 4 of a line of up to 31, and up to 8 below 128: several items then read neighbouring elements of it.
+// The largest composite radix: 4 for lines of up to 31 elements, 8 below 128. So more items share a line, and neighbouring items read neighbouring elements.
 static int most_radix(int64_t n) { return n < 32 ? 4 : n < 128 ? 8 : MOST_RADIX; }
 
 static bool is_radix(int r, int64_t n) { return r <= most_radix(n) || r == 5 || r == 7 || r == 11 || r == 13; }
 
-// Complex numbers that each of `team` items holds, at most.
+// The largest number of complex numbers that an item holds in any stage, if `team` items share a line.
 static int64_t held_by(const tsri_fft_plan *p, int64_t team) {
   int64_t held = 0;
   for (int i = 0; i < p->stages; i++) {
@@ -32,8 +32,8 @@ static int64_t held_by(const tsri_fft_plan *p, int64_t team) {
   return held;
 }
 
-// Chooses the items per line, at most `limit`, so that an item has a whole number of butterflies of some radix, and the fewest registers of all items together are
-// used; items that hold more than FEW_HELD numbers leave a GPU too few items, which counts as many registers again. Returns how many.
+// Chooses how many items share a line, at most `limit`, so that an item has a whole number of butterflies of some radix and all items together use the fewest
+// registers. If an item holds more than FEW_HELD numbers, the cost counts twice, because a GPU then has too few items in flight. Returns the cost.
 static int64_t choose_team(tsri_fft_plan *p, int64_t limit) {
   int64_t best = INT64_MAX;
   for (int i = 0; i < p->stages; i++) {
@@ -48,7 +48,7 @@ static int64_t choose_team(tsri_fft_plan *p, int64_t limit) {
   return best;
 }
 
-// The ways to write n as a product of radices, each not above the one before: `best` becomes the cheapest one.
+// A search over all ways to write n as a product of radices in descending order. `best` becomes the cheapest plan.
 typedef struct radix_search {
   tsri_fft_plan trial, best;
   int64_t limit, cost;
@@ -83,10 +83,11 @@ static bool find_radices(int64_t n, int64_t limit, tsri_fft_plan *out_plan) {
 
 // --- Lines per work-group --------------------------------------------------------------------------------------------
 
-// Elements of shared memory per line and part, as in the kernel: one in 33 is padding, and their number is odd, which spreads what items access together over the banks.
+// Elements of shared memory for a line's real or imaginary parts, as in the kernel: one in 33 is padding, and the number is odd, which spreads simultaneous
+// accesses over the banks.
 static int64_t pitch_of(int64_t n) { return (n + n / 32) | 1; }
 
-// Of so many lines, one part of their numbers each, and of the roots of 1: 64, and each 64-th one.
+// Bytes of shared memory: real or imaginary parts of `lines` lines, and the table of roots (64, and each 64-th).
 static uint64_t shared_bytes(const tsri_fft_plan *p, int size, int lines) {
   return (uint64_t)(lines * pitch_of(p->n) + 2 * (65 + p->n / 64)) * (uint64_t)size;
 }

@@ -9,18 +9,19 @@ enum { TSRI_FFT_STAGES = 5 };
 
 typedef struct tsri_fft_plan {
   int64_t n;
-  int radices[TSRI_FFT_STAGES];  // their product is n; 1 after the last
+  int radices[TSRI_FFT_STAGES];  // their product is n; unused ones are 1
   int stages;
   int team;   // items that share a line
   int held;   // complex numbers that an item keeps in registers
   int lines;  // per work-group
 } tsri_fft_plan;
 
-// Chooses for lines whose elements are neighbours, or (`is_across`) lines that are neighbours. False if a work-group of the device
-// cannot hold such a line, or if n has a prime factor above 13.
+// Plans transforms of lines whose elements are neighbours in memory, or (is_across) of lines whose corresponding elements are neighbours. False if a work-group
+// of the device cannot hold such a line, or if n has a prime factor above 13.
 bool tsri_fft_plan_init(const tsr_device *device, tsr_dtype dtype, int64_t n, bool is_across, tsri_fft_plan *out_plan);
 
-// Chooses for the divisor of n closest to its root from below that a work-group can hold across lines. False if there is none.
+// Plans the first part of a long line: a transform whose length is the largest divisor of n up to sqrt(n) that a work-group can hold with is_across. False if
+// there is none.
 bool tsri_fft_plan_split(const tsr_device *device, tsr_dtype dtype, int64_t n, tsri_fft_plan *out_plan);
 
 #endif

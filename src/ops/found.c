@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators whose result has as many elements as are found: nonzero, masked_select, unique. They read that number from the device.
+// Operators whose number of results depends on the elements: nonzero, masked_select, unique. They read that number from the device.
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/call.h"
@@ -32,7 +32,7 @@ static void start(const tsri_kernel_run *run, const char *kernel, tsri_call *cal
   tsri_call_word(call, "parts", parts_of(x->count));
 }
 
-// Of a contiguous list with elements.
+// Input: x, a contiguous list that is not empty. Output: how many elements are not 0, for each part of PART elements.
 static tsr_status run_counts(const tsri_kernel_run *run) {
   tsr_status status = tsri_call_check("nonzero", &run->layouts[0]);
   if (status != TSR_OK) return status;
@@ -42,7 +42,7 @@ static tsr_status run_counts(const tsri_kernel_run *run) {
   return tsri_call_many_groups(&call, parts_of(run->layouts[0].count));
 }
 
-// The second input: running sums of the counts.
+// Inputs: x, and the running sums of the counts. Output: the indices of the elements that are not 0.
 static tsr_status run_places(const tsri_kernel_run *run) {
   if (run->shape.dims[0] == 0) return TSR_OK;
   tsri_call call;
@@ -55,7 +55,8 @@ static tsr_status run_places(const tsri_kernel_run *run) {
 static const tsri_op op_counts = {.name = "nonzero", .kind = TSRI_OP_KERNEL, .run = run_counts};
 static const tsri_op op_places = {.name = "nonzero", .kind = TSRI_OP_KERNEL, .run = run_places};
 
-// `ends` are the running sums of how many elements each part of the list x has: the last one is the number of places, which this waits for.
+// Records the indices of the elements of the list x that are not 0. `ends` has the running sums of the parts' counts; its last element is the number of
+// indices. Waits for the device to read it.
 static tsr_tensor *places_by(tsr_tensor *x, tsr_tensor *ends) {
   tsr_device *device = x->value->device;
   tsr_tensor *last = tsr_slice(ends, 0, -1, INT64_MAX, 1);
@@ -66,7 +67,7 @@ static tsr_tensor *places_by(tsr_tensor *x, tsr_tensor *ends) {
   return tsri_record_kernel(&op_places, device, TSRI_INDEX_DTYPE, TSR_SHAPE(found), (tsr_tensor *[]){x, ends}, 2, NULL);
 }
 
-// The places of the elements that are not 0, counted in row-major order.
+// The row-major indices of the elements that are not 0.
 static tsr_tensor *places_of(tsr_tensor *x) {
   tsr_device *device = x->value->device;
   int64_t count = x->layout.count;
@@ -86,7 +87,7 @@ static tsr_tensor *places_of(tsr_tensor *x) {
 
 // --- nonzero, masked_select ------------------------------------------------------------------------------------------
 
-// The index along one axis: places divided by its stride, modulo its size.
+// Converts row-major indices to the index along one axis: divided by its stride, modulo its size. is_first: the first axis needs no modulo.
 static tsr_tensor *axis_of(tsr_tensor *places, int64_t stride, int64_t size, bool is_first) {
   tsr_tensor *quotient = stride > 1 ? tsr_floor_div_scalar(places, (double)stride) : tsr_retain(places);
   return is_first ? quotient : tsri_then(tsr_mod_scalar(quotient, (double)size), quotient);
@@ -132,7 +133,8 @@ tsr_tensor *tsr_masked_select(tsr_tensor *x, tsr_tensor *mask) {
 
 // --- unique ----------------------------------------------------------------------------------------------------------
 
-// 1 where a sorted list has another element than before. NaN equals NaN; it comes last, so that all are NaN after the first.
+// 1 where an element of a sorted list differs from the element before it. NaN equals NaN here; since NaN comes last, it suffices to compare the elements
+// before.
 static tsr_tensor *mark_first(tsr_tensor *sorted) {
   int64_t n = sorted->layout.count;
   if (n == 0) return tsri_record_zeros(sorted->value->device, TSRI_INDEX_DTYPE, TSR_SHAPE(0));
@@ -144,14 +146,14 @@ static tsr_tensor *mark_first(tsr_tensor *sorted) {
   return result;
 }
 
-// Which of the found elements each element of x is: the sorted ones are numbered, and go back to where they were.
+// For each element of x, the index of its value among the distinct values: running sums of `marks`, scattered back by `order`.
 static tsr_tensor *inverse_of(tsr_tensor *marks, tsr_tensor *order, tsr_shape shape) {
   tsr_tensor *numbers = tsr_cumsum(marks, 0), *from_zero = tsri_then(tsr_sub_scalar(numbers, 1), numbers);
   tsr_tensor *back = tsri_then(tsr_scatter(from_zero, 0, order, from_zero), from_zero);
   return tsri_then(tsr_reshape(back, shape), back);
 }
 
-// The counts: the distance from the first of each to the first of the next, or to the end.
+// How often each distinct value occurs: the distance from its first index to that of the next value, or to the end.
 static tsr_tensor *counts_of(tsr_tensor *firsts, int64_t n) {
   if (n == 0) return tsr_cast(firsts, TSRI_INDEX_DTYPE);
   tsr_tensor *next = tsr_slice(firsts, 0, 1, INT64_MAX, 1);

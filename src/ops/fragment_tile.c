@@ -3,13 +3,13 @@
 
 enum { RUN = 8, MANY_CORES = 128 };  // RUN: as in the kernel
 
-// Fragments of a part, down and across; a tile is 2 x 2 parts. `rate` is a core's speed with such tiles relative to the
-// other rows of the table: on an H200, f16 products that fill the device run at 314 TFLOP/s with the first and 216 with
-// the second. `store` is what a result costs before and after its sum, as so many products at that speed: 4097 x 4099 of bf16 with k of 16, 64 and 256 takes 56, 57 and 93 us
-// through OpenCL with the first, 41, 49 and 99 with the second, and 32, 45 and 99 with the third. The other rows are for thin products, of at most THIN fragments of
-// rows or columns: 6 x 13824 x 5120 takes 58 us with eight steps on Vulkan, 76 with four.
+// A part (the block of a subgroup) has rows x cols fragments; a tile is 2 x 2 parts. rate: relative speed of a core with such tiles. On an H200, f16 products
+// that fill the device run at 314 TFLOP/s with the first row of the table and at 216 with the second. store: fixed cost of a result besides its sum, as a
+// number of products at that speed. 4097 x 4099 of bf16 with k of 16, 64 and 256 takes 56, 57 and 93 us through OpenCL with the first row, 41, 49 and 99 with
+// the second, and 32, 45 and 99 with the third. The last two rows are for thin products, of at most THIN fragments of rows or columns: 6 x 13824 x 5120 takes
+// 58 us with eight steps on Vulkan, 76 with four.
 typedef struct cut {
-  int rows, cols, steps;  // steps: fragments along k that are in shared memory at a time
+  int rows, cols, steps;  // fragments along k in shared memory at a time
   int rate, store;
   bool is_for_thin;
 } cut;
@@ -28,7 +28,7 @@ int tsri_fragment_tile_items(const tsri_fragment_tile *t) {
   return t->tile_m / t->part_m * (t->tile_n / t->part_n) * t->subgroup_size;
 }
 
-// Lines of one side's tile in shared memory, and elements of a line.
+// One factor's tile in shared memory: number of lines, and elements of a line.
 typedef struct lines {
   int count, length;
 } lines;
@@ -51,7 +51,7 @@ size_t tsri_fragment_tile_shared_bytes(const tsri_fragment_tile *t) {
   return bytes + (size_t)(subgroups * t->fragment.m * t->fragment.n * stored_together(t)) * sizeof(float);
 }
 
-// Whether every item does the same share of every step, as the kernel asserts.
+// Whether all items do the same share of every step; the kernel asserts that.
 static bool is_even(const tsri_fragment_tile *t) {
   int items = tsri_fragment_tile_items(t);
   for (int i = 0; i < 2; i++) {
@@ -68,8 +68,8 @@ static bool fits(const tsr_device *device, const tsri_fragment_tile *t) {
          tsri_fragment_tile_shared_bytes(t) <= limits->shared_bytes;
 }
 
-// The estimated time of the product, in arbitrary units: the number of rounds of tiles that the cores need, and what a tile takes. All steps of a strip are
-// multiplied, also those beyond k.
+// Estimates the time of the product, in arbitrary units: the number of rounds in which the cores compute all tiles, times the cost of a tile. Steps beyond k in
+// the last strip are computed, too, so they count.
 static double cost_of(const tsr_device *device, const tsri_product_op *p, const tsri_fragment_tile *t, const cut *c) {
   int64_t cores = device->info.compute_units > 0 ? device->info.compute_units : MANY_CORES;
   int64_t tiles = round_up(p->m, t->tile_m) * round_up(p->n, t->tile_n);
@@ -88,8 +88,7 @@ static const tsr_fragment_size *fragment_for(const tsr_device *device, tsr_dtype
 bool tsri_fragment_tile_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
                                tsri_fragment_tile *out_tile) {
   const tsr_fragment_size *size = fragment_for(device, dtype);
-  // A thin product is limited by memory, not by the matrix units, so they are used from a quarter of a fragment's rows
-  // on.
+  // A thin product is limited by memory, not by the matrix units, so these are used even if only a quarter of a fragment's rows are filled.
   if (!size || dtype == TSR_F32 || 4 * p->m < size->m || 2 * p->n < size->n || p->k < size->k) return false;
   bool is_thin = p->m <= (int64_t)THIN * size->m || p->n <= (int64_t)THIN * size->n, has_any = false;
   double least = 0;

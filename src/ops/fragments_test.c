@@ -136,7 +136,7 @@ static void products_of_one_subgroup(tsr_device *device) {
 
 TEST(products_of_every_size_as_loops) { on_the_cpu(products_of_one_subgroup); }
 
-// Compilers of emulated devices take their time: there only the smallest, and what a device has units for.
+// Emulated devices compile slowly, so they run only the smallest cases; devices with matrix units run the others, too.
 static void a_product_of_each_type(tsr_device *device) {
   for (int i = 0; i < 3; i++) run_one(device, &one_cases[i]);
   for (int i = 3; i < 9 && device->limits.fragment_count > 0; i++) run_one(device, &one_cases[i]);
@@ -161,8 +161,8 @@ static const char words_text[] =
 static void words_hold_two_elements(tsr_device *device) {
   int side = device->limits.fragment_count > 0 ? 16 : 8;
   const one_case cases[] = {{"f16", side, side, 16, false, false}, {"bf16", side, side, 16, false, false}};
-  // Zeros of both signs, small numbers, ones and large ones; what is multiplied by 0 must be finite. Denormals of bf16 are
-  // those of f32, which devices may take for 0.
+  // Special values: zeros of both signs, small numbers, ones and large numbers, but no infinities, since 0 times infinity is NaN. There are no subnormal bf16:
+  // they are subnormal in f32, too, and devices may flush those to 0.
   static const uint16_t bits[2][8] = {{0, 0x8000, 1, 0x83ff, 0x0400, 0x3c00, 0xbc00, 0x7bff},
                                       {0, 0x8000, 0x0080, 0x8100, 0x3f80, 0xbf80, 0x4049, 0x7f00}};
   uint16_t halves[512];

@@ -24,7 +24,7 @@ tsr_status tsr_unstack(tsr_tensor *x, int axis, int part_count, tsr_tensor **out
   return tsri_keep_all("unstack", out_parts, part_count);
 }
 
-// The axis of the grid along which list i runs.
+// The axis of the result along which list i varies (with `xy`, the first two are exchanged).
 static int grid_axis(int i, int count, bool xy) { return xy && count > 1 && i < 2 ? 1 - i : i; }
 
 static tsr_status check_lists(tsr_tensor *const *lists, int count, tsr_tensor **out_grids, bool xy,

@@ -25,7 +25,7 @@ static tsr_status check_indices(const char *caller, const tsr_tensor *x, const t
   return status == TSR_OK ? check_index_list(caller, indices) : status;
 }
 
-// Checks that `part` is not larger than `whole` along any axis but `axis`.
+// Checks that `part` is not larger than `whole` along any axis, except along `axis`.
 static tsr_status check_inside(const char *caller, const char *part_name, tsr_shape part, tsr_shape whole, int axis) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
   if (part.rank != whole.rank) {
@@ -67,7 +67,7 @@ static tsri_place place_of(const tsri_kernel_run *run, int input) {
   return place;
 }
 
-// Both return TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
+// gather_native and scatter_native return TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
 static tsr_status gather_native(const tsri_kernel_run *run, const tsri_walk *walk, int64_t size, int64_t step) {
   tsri_native_op op = native_op(TSRI_NATIVE_GATHER, run, walk, 1);
   op.is.index.size = size;
@@ -95,13 +95,14 @@ static tsr_status scatter_add_native(const tsri_kernel_run *run, const tsri_walk
 
 // --- gather ----------------------------------------------------------------------------------------------------------
 
-// How gather's kernel reads: in units of `unit`, which may be several elements or a part of one; `each` neighbours per item.
+// How the kernel gather copies: `unit` is the dtype of a copied unit, which may hold several elements or a part of one; `each` is how many neighbouring units
+// an item copies.
 typedef struct gather_plan {
-  tsri_walk walk;        // operand 0: x without the axis, 1: the indices
-  int64_t step, offset;  // of x along the axis, and its first element
+  tsri_walk walk;        // operand 0: x without the indexed axis, operand 1: the indices
+  int64_t step, offset;  // of x, in units: stride along the indexed axis, first element
   tsr_dtype unit;
   int each;
-  bool has_rows;  // neighbours have one index and lie side by side in x
+  bool has_rows;  // neighbouring units share an index and are neighbours in x
 } gather_plan;
 
 static bool all_divide(const tsri_walk *walk, int operand, int64_t by) {
@@ -110,12 +111,13 @@ static bool all_divide(const tsri_walk *walk, int operand, int64_t by) {
   return divide;
 }
 
-// Replaces elements of 8, 16 or 64 bits by units of 32 bits, if rows are a whole number of them.
+// Copies in units of 32 bits instead of elements of 8, 16 or 64 bits, if rows, strides and offset are whole numbers of such units.
 static void widen_units(const tsri_kernel_run *run, gather_plan *p) {
   size_t bytes = tsr_dtype_bytes(run->dtype);
   tsri_walk *walk = &p->walk;
   int last = walk->rank - 1;
-  int64_t parts = 4 / (int64_t)bytes, more = (int64_t)bytes / 4;  // one of them is 0, or both are 1
+  int64_t parts = 4 / (int64_t)bytes,
+          more = (int64_t)bytes / 4;  // units of 4 bytes: elements per unit, or units per element; the other one is 0
   if (parts > 0 && (walk->dims[last] % parts || p->step % parts || p->offset % parts || !all_divide(walk, 0, parts)))
     return;
   size_t most = (size_t)TSRI_CALL_MAX_ELEMENTS * sizeof(uint32_t);
@@ -169,7 +171,7 @@ static tsr_status launch_gather(const tsri_kernel_run *run, const gather_plan *p
   return tsri_call_rounds(&call, walk->count / p->each);
 }
 
-// The indices have the shape of the result. For take (is_list), x is one-dimensional and the result may have any rank.
+// Inputs: x and the indices, which have the shape of the result. For take (is_list), x is one-dimensional and the result may have any rank.
 tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   const tsri_layout *x = &run->layouts[0], *indices = &run->layouts[1];
   if (indices->count == 0) return TSR_OK;
@@ -177,7 +179,7 @@ tsr_status tsri_run_gather(const tsri_kernel_run *run) {
   bool is_list = TSRI_GIVEN(run->node, gather)->is_list != 0;
   tsr_status status = tsri_check_indices(run, is_list ? -1 : axis, x->shape.dims[axis]);
   if (status != TSR_OK) return status;
-  if (x->count == 0) return tsri_call_zero(run);  // every index is out of range
+  if (x->count == 0) return tsri_call_zero(run);  // every index is out of range: gives 0
   status = tsri_call_check("gather", x);
   if (status == TSR_OK) status = tsri_call_check("gather", indices);
   if (status != TSR_OK) return status;
@@ -241,10 +243,10 @@ tsr_tensor *tsr_take(tsr_tensor *x, tsr_tensor *indices) {
 
 // --- scatter ---------------------------------------------------------------------------------------------------------
 //
-// Inputs: x, indices, source. They are contiguous, unless kernels take them as they lie in memory (tsri_scatter_takes) or indices are broadcast along rows.
+// Inputs: x, indices, source. They are contiguous, unless a kernel reads views (tsri_scatter_takes) or indices are broadcast along rows.
 
-// Passes where element i of the indices writes to: at its own position in x, except along the axis, where the index
-// decides.
+// Passes the strides from which the kernel computes the target of element i of the indices: the element's own position in x, except along the axis, where its
+// index is the position.
 static void pass_target(const tsri_kernel_run *run, const tsri_walk *walk, tsri_call *call) {
   int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
   int64_t strides[TSR_MAX_RANK];
@@ -314,14 +316,14 @@ tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
   return status;
 }
 
-// Temporary buffers of scatter_add, scatter_mul, scatter_max and scatter_min: the target of each element, the sorted targets, and the permutation that sorts
+// Scratch buffers of scatter_add, scatter_mul, scatter_max and scatter_min: the target of each element, the sorted targets, and the permutation that sorts
 // them.
 typedef struct sorted_keys {
   tsr_buffer *keys, *order;
-  tsr_buffer *sorted;  // NULL if a native operator sorted them: it gives the permutation alone
+  tsr_buffer *sorted;  // NULL if a native operator sorted: it gives only the permutation
 } sorted_keys;
 
-// Whether the indices are the same for all elements of a row, a position along the axis: a list that was broadcast to the shape of the source.
+// Whether all elements of a row have the same index, so that the indices are a list that was broadcast to the shape of the source.
 static bool has_one_index_per_row(const tsri_layout *indices, tsr_shape target, int axis) {
   bool has = true;
   for (int i = 0; i < target.rank; i++) {
@@ -358,7 +360,7 @@ static tsr_status write_keys(const tsri_kernel_run *run, tsr_buffer *keys) {
   return tsri_call_items(&call, walk.count);
 }
 
-// One key for each element, or for each row.
+// Computes and sorts the keys: one key for each element, or for each row if is_by_rows.
 static tsr_status sort_keys(const tsri_kernel_run *run, bool is_by_rows, sorted_keys *keys) {
   int axis = (int)TSRI_GIVEN(run->node, scatter)->axis;
   int64_t count = is_by_rows ? run->layouts[1].shape.dims[axis] : run->layouts[1].count;
@@ -374,7 +376,7 @@ static tsr_status sort_keys(const tsri_kernel_run *run, bool is_by_rows, sorted_
                     .n = count,
                     .keep = count,
                     .order = keys->order};
-  // Keys are row numbers along the axis, or element numbers of the result; elements with an index out of range get the
+  // Counts the bits of the largest key. Keys are row numbers along the axis, or element numbers of the result; elements with an index out of range have the
   // number after the last.
   for (int64_t last = is_by_rows ? run->shape.dims[axis] : run->layouts[0].count; last > 0; last /= 2) sort.key_bits++;
   status = tsri_sort_rows_natively(&sort);
@@ -384,12 +386,12 @@ static tsr_status sort_keys(const tsri_kernel_run *run, bool is_by_rows, sorted_
   return status == TSR_OK ? tsri_sort_rows(&sort) : status;
 }
 
-// Rows of the source that each have a key, as kernels/op_index.tk takes them: single elements are rows with one column.
+// The source as rows with one key each, as kernels/op_index.tk takes them; single elements are rows with one column.
 typedef struct scatter_rows {
   int64_t outer, n, inner, size;
-  int64_t outside;            // key of those that go nowhere
-  int64_t each, chunks;       // rows of an item, and items for all rows
-  tsr_buffer *leads, *tails;  // what the items have of runs that begin before or go on after them
+  int64_t outside;            // key of elements whose index is out of range
+  int64_t each, chunks;       // rows per item, and items for all rows of a column
+  tsr_buffer *leads, *tails;  // each item's part of a run that began before, or continues after, its rows
 } scatter_rows;
 
 static scatter_rows rows_of(const tsri_kernel_run *run, bool is_by_rows) {
@@ -492,7 +494,7 @@ static tsr_status check_source(const char *caller, const tsr_tensor *x, const ts
   return TSR_OK;
 }
 
-// Whether portable kernels compute it, because the device has no native operator (which would need row-major inputs).
+// Whether a kernel computes it, because the device has no native operator (which would need row-major inputs).
 static bool is_by_kernels(const tsri_op *op, const tsr_device *device, tsr_dtype dtype, tsr_dtype index_dtype) {
   const tsri_native_op native = {
       .kind = TSRI_NATIVE_SCATTER_ADD, .dtype = dtype, .result = dtype, .is.index.index_dtype = index_dtype};
@@ -559,7 +561,7 @@ tsr_tensor *tsr_one_hot(tsr_tensor *indices, int64_t classes, tsr_dtype dtype) {
   }
   if (status == TSR_OK) status = tsri_dtype_check("one_hot", dtype);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  // Compare u32 indices with i32 positions in u32, which holds all positions: some devices do not have i64.
+  // u32 indices are compared with positions as u32, which holds all positions: some devices lack i64.
   bool is_unsigned = tsr_dtype_kind_of(indices->dtype) == TSR_KIND_UINT;
   tsr_dtype as = tsr_dtype_bytes(indices->dtype) == 8 ? indices->dtype : is_unsigned ? TSR_U32 : TSR_I32;
   tsr_tensor *last = tsr_unsqueeze(indices, -1),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// gather_nd, scatter_nd, put: several indices become one row number, for index_select and scatter.
+// gather_nd, scatter_nd, put: several indices are combined to one row number, for index_select and scatter.
 #include "core/error.h"
 #include "ops/checked.h"
 #include "ops/compose.h"
@@ -9,18 +9,18 @@
 
 #include <tessera/ops.h>
 
-// $0: the row number so far, $1: the next index; #0: the size of the axis, #1: rows per element of the axis, #2: the
-// number of all rows, used as the result for an index out of range.
+// Combines an index with the row number so far. $0: row number so far, $1: next index; #0: size of the axis, #1: rows per element of the axis, #2: number of
+// all rows, which is the result if an index is out of range.
 static const tsri_op row_op = {
     .name = "gather_nd",
     .kind = TSRI_OP_ELEMENTWISE,
     .expression = "select($0 == #2 | $1 < T(0) - #0 | $1 >= #0, #2, $0 + select($1 < T(0), $1 + #0, $1) * #1)"};
 
-// What `indices` select from: the first axes of a tensor, as `rows` rows of `row_count` elements.
+// How `indices` select rows: the first axes of a tensor are flattened to row_count rows.
 typedef struct row_choice {
   int axis_count;
   int64_t rows, row_count;
-  tsr_shape list;  // the shape of what `indices` has beside its last axis
+  tsr_shape list;  // shape of `indices` without its last axis
 } row_choice;
 
 static tsr_status check_choice(const char *caller, const tsr_tensor *x, const tsr_tensor *indices, row_choice *out) {
@@ -59,7 +59,7 @@ static tsr_tensor *next_row(tsr_tensor *row, tsr_tensor *index, tsr_dtype dtype,
                                  &(tsri_scalars){3, {numbers[0], numbers[1], numbers[2]}});
 }
 
-// The row of each index, as a list; c->rows where one is out of range. i64 where i32 does not hold the indices.
+// The row number of each index tuple, as a list; c->rows if one is out of range. In i64 if i32 cannot hold them.
 static tsr_tensor *rows_of(const tsr_tensor *x, tsr_tensor *indices, const row_choice *c) {
   bool is_long = indices->dtype == TSR_I64 || indices->dtype == TSR_U64;
   bool is_wide = is_long || indices->dtype == TSR_U32 || c->rows > INT32_MAX;
@@ -71,7 +71,7 @@ static tsr_tensor *rows_of(const tsr_tensor *x, tsr_tensor *indices, const row_c
     int64_t size = x->layout.shape.dims[i];
     step = size > 0 ? step / size : 0;
     tsr_tensor *part = tsr_slice(indices, last, i, i + 1, 1), *index = tsri_then(tsr_squeeze(part, last), part);
-    // u64 from 2^63 on would be negative as i64, and so count from the end.
+    // u64 indices from 2^63 on would become negative in i64, and so count from the end: clamp them to an index that is out of range.
     if (indices->dtype == TSR_U64) index = tsri_then(tsr_clamp(index, 0, 0x1p62), index);
     double numbers[3] = {(double)size, (double)step, (double)c->rows};
     row = tsri_then(tsri_then(next_row(row, index, dtype, numbers), index), row);

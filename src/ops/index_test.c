@@ -76,7 +76,7 @@ TEST(scatter_joins_what_meets_with_what_is_there) {
   finish();
 }
 
-// Kernels that read views as they lie in memory fail there; that must not lead on to those that take contiguous inputs alone.
+// The kernel that reads a view by its strides cannot be built without f64. After that failure, the fallback for contiguous inputs must not be tried.
 TEST(scatter_add_of_a_view_in_f64_is_refused_by_a_gpu_without_f64) {
   const char *missing = test_use_metal();
   if (missing) SKIP(missing);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of whole numbers of 8 bits with zero points: matmul_integer by a kernel with sums in i32 (kernels/op_integer.tk), conv_integer and
-// qlinear_matmul made of others.
+// Products of 8-bit integers with zero points: matmul_integer by a kernel with sums in i32 (kernels/op_integer.tk); conv_integer and qlinear_matmul are
+// composed of other operators.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/node.h"
@@ -13,11 +13,11 @@
 
 #include <tessera/ops.h>
 
-enum { SIDE = 64 };  // of a tile of the result, as in the kernel
+enum { SIDE = 64 };  // rows and columns of a tile of the result, as in the kernel
 
 // --- matmul_integer --------------------------------------------------------------------------------------------------
 
-// Binds the zero points of one factor, or `filler`, which is not read, if there are none.
+// Binds the zero points of one factor. If there are none, binds `filler`, which the kernel does not read.
 static void pass_zeros(const tsri_kernel_run *run, int input, tsr_buffer *filler, const char *name, const char *at,
                        const char *step, tsri_call *call) {
   bool is_there = input > 0;
@@ -54,7 +54,8 @@ static tsr_status launch(const tsri_kernel_run *run, int64_t batch, tsr_buffer *
   return tsri_call_many_groups(&call, batch * ((m + SIDE - 1) / SIDE) * ((n + SIDE - 1) / SIDE));
 }
 
-// The product of i8 without zero points, by a native operator. TSR_ERR_UNSUPPORTED, without a message: it is another one, or the device has none.
+// The product of i8 without zero points, by a native operator. TSR_ERR_UNSUPPORTED, without a message: other dtypes, zero points, or the device has no such
+// operator.
 static tsr_status run_natively(const tsri_kernel_run *run) {
   const tsri_layout *layouts[2] = {&run->layouts[0], &run->layouts[1]};
   tsri_native_op op;
@@ -65,7 +66,7 @@ static tsr_status run_natively(const tsri_kernel_run *run) {
   return tsri_matmul_i8_sums(run, op, run->output);
 }
 
-// Inputs: a and b as [batch, m, k] and [batch, k, n], then the zero points that there are, as contiguous lists of i32.
+// Inputs: a, [batch, m, k], and b, [batch, k, n], then the zero points that are given, as contiguous lists of i32.
 tsr_status tsri_run_matmul_integer(const tsri_kernel_run *run) {
   tsri_layout result;
   tsr_status status = tsri_layout_init("matmul_integer", run->shape, TSR_I32, &result, NULL);
@@ -89,7 +90,7 @@ static tsr_status check_bytes(const char *caller, const char *name, const tsr_te
   return TSRI_FAIL(TSR_ERR_DTYPE, "%s: %s is i8 or u8, not %s", caller, name, tsr_dtype_name(x->dtype));
 }
 
-// A zero point is one number, or a list of `count`. NULL is none.
+// Checks a zero point: one number, or a list of `count`. NULL: none.
 static tsr_status check_zeros(const char *caller, const char *name, const tsr_tensor *zeros, int64_t count) {
   if (!zeros) return TSR_OK;
   tsr_status status = tsri_tensor_check(caller, zeros);
@@ -104,7 +105,7 @@ static tsr_status check_zeros(const char *caller, const char *name, const tsr_te
                    tsr_shape_format(shape, text, sizeof text), (long long)count);
 }
 
-// The result's shape; `*out_batch` is that of its batch axes, and `*out_count` their product.
+// Gives the result's shape. `*out_batch` is the shape of its batch axes, and `*out_count` the product of their sizes.
 static tsr_status product_shape(tsr_shape a, tsr_shape b, tsr_shape *out_batch, int64_t *out_count) {
   char left[TSR_SHAPE_TEXT_BYTES], right[TSR_SHAPE_TEXT_BYTES];
   if (a.rank < 2 || b.rank < 2 || a.dims[a.rank - 1] != b.dims[b.rank - 2]) {
@@ -117,7 +118,7 @@ static tsr_status product_shape(tsr_shape a, tsr_shape b, tsr_shape *out_batch, 
   return status == TSR_OK ? tsri_shape_check("matmul_integer", *out_batch, out_count) : status;
 }
 
-// x broadcast to the batch axes, which become one: [count, rows, columns].
+// x broadcast to the batch shape and reshaped to [count, rows, columns].
 static tsr_tensor *as_batch(tsr_tensor *x, tsr_shape batch, int64_t count) {
   tsr_shape shape = x->layout.shape, full = batch;
   int64_t rows = shape.dims[shape.rank - 2], columns = shape.dims[shape.rank - 1];
@@ -172,7 +173,7 @@ tsr_tensor *tsr_matmul_integer(tsr_tensor *a, tsr_tensor *b, tsr_tensor *a_zero_
 
 // --- conv_integer ----------------------------------------------------------------------------------------------------
 
-// x as i32 less its zero points, which have a channel each along axis 0 if there are several.
+// x as i32, minus its zero points. If there are several, they belong to the channels, axis 0.
 static tsr_tensor *centred(tsr_tensor *x, tsr_tensor *zeros) {
   tsr_tensor *wide = tsr_cast(x, TSR_I32);
   if (!zeros) return wide;
@@ -197,7 +198,7 @@ tsr_tensor *tsr_conv_integer(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *x_ze
 
 // --- qlinear_matmul --------------------------------------------------------------------------------------------------
 
-// A scale of columns is a list, and one of rows is a column; a single number is one.
+// Reshapes a scale to broadcast: a list of column scales stays a list, a list of row scales becomes a column; a single number stays.
 static tsr_tensor *scale_of(tsr_tensor *scale, bool is_of_rows) {
   tsr_tensor *cast = tsr_cast(scale, TSR_F32);
   if (!is_of_rows || scale->layout.shape.rank != 1) return cast;

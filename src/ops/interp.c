@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// interp: straight lines between points.
+// interp: piecewise linear interpolation.
 #include "ops/interp.h"
 #include "core/error.h"
 #include "core/tensor.h"
@@ -7,7 +7,7 @@
 #include "ops/elementwise.h"
 #include "ops/promote.h"
 
-// $0: x; $1, $2: the x of the points on both sides; $3, $4: their y. At the points themselves the result is exact.
+// $0: x; $1, $2: the x of the points on both sides; $3, $4: their y. The result is exact at the points themselves.
 const tsri_op tsri_op_line = {.name = "interp",
                               .kind = TSRI_OP_ELEMENTWISE,
                               .helper = "fn_lerp",
@@ -26,7 +26,7 @@ static tsr_status check_points(const tsr_tensor *x, const tsr_tensor *xs, const 
                    tsr_shape_format(xs->layout.shape, a, sizeof a), tsr_shape_format(ys->layout.shape, b, sizeof b));
 }
 
-// The index of the point before each x, at most the last but one.
+// For each x, the index of the point before it, at most the last but one.
 static tsr_tensor *segments(tsr_tensor *xs, tsr_tensor *x) {
   int64_t last = xs->layout.count > 1 ? xs->layout.count - 2 : 0;
   tsr_tensor *above = tsr_searchsorted(xs, x, true), *before = tsr_sub_scalar(above, 1);
@@ -35,7 +35,7 @@ static tsr_tensor *segments(tsr_tensor *xs, tsr_tensor *x) {
   return result;
 }
 
-// `all` are x, xs and ys in the dtype that is computed in.
+// `all`: x, xs and ys, in the dtype `wide` that is computed in. The result has the dtype `dtype`.
 static tsr_tensor *interpolate(tsr_tensor *const *all, tsr_dtype dtype, tsr_dtype wide) {
   tsr_status status = TSR_OK;
   for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check("interp", all[i]);

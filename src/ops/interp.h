@@ -5,6 +5,6 @@
 
 #include "graph/graph.h"
 
-extern const tsri_op tsri_op_line;  // of x; the x of the points on both sides; their y
+extern const tsri_op tsri_op_line;  // inputs: x; the x of the points on both sides; their y
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Single numbers: read (tsr_item, tsr_peek) and written (tsr_fill, tsr_assign_at).
+// Single elements: reading (tsr_item, tsr_peek) and writing (tsr_fill, tsr_assign_at).
 //
-// Where the host has the memory and nothing is queued, an element is read and written in place: a copy through the device's queue would take longer by far.
+// If the host can address the memory and nothing is queued, an element is read and written directly: a copy through the device's queue would take far longer.
 #include <inttypes.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@
 #include "runtime/stage.h"
 #include "runtime/tape.h"
 
-// The element at `offset` of the tensor's memory, where the host can read it now; NULL: it cannot, or has to compute it first.
+// Address of the element at `offset` of the tensor's memory, if the host can read it now. NULL: the host cannot address it, or it must be computed first.
 static void *element_at(const tsr_tensor *tensor, int64_t offset) {
   tsr_buffer *buffer = tsri_value_is_assigned(tensor->value) ? NULL : tsri_tensor_buffer(tensor);
   char *host = buffer ? tsri_buffer_host_now(buffer) : NULL;
@@ -26,7 +26,7 @@ static void *element_at(const tsr_tensor *tensor, int64_t offset) {
 
 static void *first_element(const tsr_tensor *tensor) { return element_at(tensor, tensor->layout.offset); }
 
-// Where in the tensor's memory the element at an index is; false: there is none.
+// Gives the offset of the element at an index. False: the index is out of range.
 static bool find_element(const tsri_layout *layout, const int64_t *index, int axis_count, int64_t *out_offset) {
   if (axis_count != layout->shape.rank || (axis_count > 0 && !index)) return false;
   *out_offset = layout->offset;
@@ -42,8 +42,8 @@ static bool find_element(const tsri_layout *layout, const int64_t *index, int ax
 
 // Reads the element through the device's queue.
 static tsr_status read_copy(const char *caller, tsr_tensor *tensor, tsr_dtype as, void *out_value) {
-  void *element =
-      tsri_stage_create(tsr_dtype_bytes(tensor->dtype));  // not the stack: after a time-out the driver may still write
+  // Not on the stack: after a time-out the driver may still write to it.
+  void *element = tsri_stage_create(tsr_dtype_bytes(tensor->dtype));
   if (!element) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for an element", caller);
   tsr_status status = tsr_read(tensor, element, tsr_dtype_bytes(tensor->dtype));
   if (status == TSR_OK) status = tsr_convert(as, out_value, tensor->dtype, element, 1);
@@ -56,7 +56,7 @@ static tsr_status read_element(const char *caller, tsr_tensor *tensor, tsr_dtype
   if (status != TSR_OK) return status;
   const void *element = first_element(tensor);
   if (!element) return read_copy(caller, tensor, as, out_value);
-  if (tensor->dtype == TSR_F32 && as == TSR_F64) {  // most reads
+  if (tensor->dtype == TSR_F32 && as == TSR_F64) {  // the most frequent case
     float number = 0;
     memcpy(&number, element, sizeof number);
     *(double *)out_value = (double)number;
@@ -108,7 +108,7 @@ bool tsr_peek(const tsr_tensor *tensor, const int64_t *index, int axis_count, vo
   return element != NULL;
 }
 
-// Copies few elements one by one: to plan the copy, as tsri_strided_copy does, would take longer.
+// Copies a few elements one by one: planning the copy, as tsri_strided_copy does, would take longer.
 static void copy_few(char *to, const char *first, const tsri_layout *layout, size_t bytes) {
   int64_t index[TSR_MAX_RANK] = {0}, offset = 0;
   const int last = layout->shape.rank - 1;
@@ -153,7 +153,7 @@ bool tsr_peek_all(const tsr_tensor *tensor, void *out_elements, size_t bytes) {
 
 // --- Writing ---------------------------------------------------------------------------------------------------------
 
-// Whether nobody but tensors of this value sees the memory, and nobody records or captures what happens to it.
+// Whether the memory can be written directly: only tensors of this value share it, and no open capture or gradient recording needs to know.
 static bool is_written_alone(const tsr_tensor *target) {
   const tsr_buffer *buffer = tsri_tensor_buffer(target);
   if (!buffer || buffer->whole || buffer->is_read_only || tsri_buffer_is_shared(buffer)) return false;
@@ -161,8 +161,7 @@ static bool is_written_alone(const tsr_tensor *target) {
   return is_only && tsri_value_has_tensors_only(target->value) && !tsri_watching && !tsri_tape_now();
 }
 
-// Up to this many elements, writing them on the calling thread takes less time than recording and running an
-// assignment.
+// Up to this many elements, writing on the calling thread takes less time than recording and running an assignment.
 enum { MOST_AT_ONCE = 1024 };
 
 static tsr_status fill_in_place(const tsr_tensor *target, void *first, tsr_dtype dtype, const void *value) {
@@ -190,8 +189,7 @@ static tsr_status fill(tsr_tensor *target, tsr_dtype dtype, const void *value) {
   return status;
 }
 
-// Assigns through a view: for an index without an element, which is reported, or an element that cannot be written at
-// once.
+// Assigns through a view. For an index out of range (to report it), or an element that cannot be written directly.
 static tsr_status assign_view(tsr_tensor *target, const int64_t *index, int axis_count, const void *element) {
   if (axis_count != target->layout.shape.rank || (axis_count > 0 && !index)) {
     return TSRI_FAIL(TSR_ERR_SHAPE, "assign_at: an index of %d numbers; the tensor has %d axes", axis_count,

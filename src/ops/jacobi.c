@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Singular values and eigenvalues by one-sided Jacobi rotations (kernels/op_jacobi.tk), which are accurate and need no more than pairs of columns; or all rotations at once
-// by a native operator, where the device takes it.
+// Singular values and eigenvalues by one-sided Jacobi rotations (kernels/op_jacobi.tk), which are accurate and only ever need pairs of columns; or by a native
+// operator of the device for the whole factorisation.
 //
-// svd: a tall matrix is first reduced to the R of its QR. Rotations V make the columns of W = x V orthogonal; their lengths are the singular values, and QR of W,
-// whose R is diagonal, gives orthonormal left vectors also where values are 0.
+// svd: a tall matrix is first reduced to the R of its QR. Rotations V make the columns of W = x V orthogonal; their lengths are the singular values. QR of W,
+// whose R is diagonal, gives orthonormal left vectors even if singular values are 0.
 // eigh: the right singular vectors of x + c * identity, for a c that makes it positive semidefinite, are the eigenvectors of x.
 #include <float.h>
 #include <math.h>
@@ -21,11 +21,12 @@
 
 // --- Running ---------------------------------------------------------------------------------------------------------
 
-// SWEEPS: the most; random matrices of 1,000 columns take about 10 in f64. FEW: vectors up to which one work-group turns all pairs of a step. ROUNDS: of all loops
-// of an item in one launch, so that no launch takes long and drivers that end long loops end none.
+// SWEEPS: limit on sweeps; random matrices of 1,000 columns take about 10 in f64. FEW: up to this many vectors, one work-group rotates all pairs of a round.
+// ROUNDS: limit on the loop iterations of an item in one launch, so that no launch takes long, and drivers that end long loops end none of these.
 enum { SWEEPS = 30, FEW = 64, ROUNDS = 60000 };
 
-// `a` has `rows` vectors of `columns` elements for each matrix. A launch does the steps `first` to `last` - 1: one, if there are more than FEW vectors.
+// Launches the rounds `first` to `last` - 1, counted over all sweeps; only one round if there are more than FEW vectors. `a` has `rows` vectors of `columns`
+// elements for each matrix.
 static tsr_status launch_steps(const tsri_matrices *a, tsr_buffer *v, tsr_buffer *turned, int64_t first, int64_t last) {
   double unit = a->dtype == TSR_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
   bool is_few = a->rows <= FEW;
@@ -66,8 +67,7 @@ static tsr_status rotate(const tsri_view *from, const tsri_matrices *a, const ts
   return status;
 }
 
-// Results: the rotations (applied to the rows of the identity) and, unless the input is symmetric, the input with its
-// rows rotated.
+// Results: the rotations (applied to the rows of the identity) and, unless the input is symmetric, the input with rotated rows.
 tsr_status tsri_run_jacobi(const tsri_kernel_run *run) {
   tsri_view from = {.buffer = run->inputs[0], .dtype = run->dtype, .layout = run->layouts[0]};
   if (from.layout.count == 0) return TSR_OK;
@@ -89,7 +89,7 @@ tsr_status tsri_run_jacobi(const tsri_kernel_run *run) {
 
 // --- What both are made of -------------------------------------------------------------------------------------------
 
-// x with orthogonal columns, and the rotations that made it so. w is NULL if x is symmetric.
+// x with orthogonal columns (w), and the rotations that made them so (v). w is NULL if x is symmetric.
 typedef struct rotated {
   tsr_tensor *w, *v;
 } rotated;
@@ -114,22 +114,21 @@ static rotated record_rotations(tsr_tensor *x, bool is_symmetric) {
                    .w = is_symmetric ? NULL : tsri_then(tsri_matrix_transposed(made[1]), made[1])};
 }
 
-// The largest magnitude in each matrix, [batch …, 1, 1]; 1 for a matrix of zeros. In a matrix divided by it, no square
-// overflows or underflows.
+// The largest magnitude in each matrix, [batch …, 1, 1]; 1 for a matrix of zeros. After a division by it, no square overflows or underflows.
 static tsr_tensor *scale_of(tsr_tensor *x) {
   tsr_tensor *sizes = tsr_abs(x), *most = tsri_then(tsr_max(sizes, TSR_AXES(-2, -1), true), sizes);
   tsr_tensor *is_zero = tsr_eq_scalar(most, 0);
   return tsri_then(tsri_then(tsr_masked_fill(most, is_zero, 1), most), is_zero);
 }
 
-// Columns of x in the order of `order`, [batch …, columns]. Releases x.
+// The columns of x in the order of `order`, [batch …, columns]. Releases x.
 static tsr_tensor *reordered(tsr_tensor *x, tsr_tensor *order) {
   tsr_tensor *row = tsr_unsqueeze(order, -2), *indices = tsri_then(tsr_expand(row, tsr_tensor_shape(x)), row);
   tsr_tensor *result = tsr_gather(x, -1, indices);
   return tsri_then(tsri_then(result, indices), x);
 }
 
-// Numbers [batch …, n] of x in the order of `order`, times the scale of their matrix. Releases x.
+// x [batch …, n] in the order of `order`, times the scale of its matrix. Releases x.
 static tsr_tensor *rescaled(tsr_tensor *x, tsr_tensor *order, tsr_tensor *scale) {
   tsr_tensor *sorted = tsri_then(tsr_gather(x, -1, order), x), *factor = tsr_squeeze(scale, -1);
   return tsri_then(tsri_then(tsr_mul(sorted, factor), sorted), factor);
@@ -137,7 +136,7 @@ static tsr_tensor *rescaled(tsr_tensor *x, tsr_tensor *order, tsr_tensor *scale)
 
 // --- Singular values -------------------------------------------------------------------------------------------------
 
-// Orthonormal columns with the directions of the columns of W, which are orthogonal, the longest first. Releases w.
+// The columns of w, which are orthogonal, normalised to length 1, the longest first. Releases w.
 static tsr_tensor *directions(tsr_tensor *w) {
   tsr_tensor *q = NULL, *r = NULL;
   tsri_record_qr("svd", w, false, &q, &r);
@@ -148,8 +147,8 @@ static tsr_tensor *directions(tsr_tensor *w) {
   return tsri_then(tsri_then(tsri_then(tsri_then(result, is_turned), opposite), q), r);
 }
 
-// For an m x n matrix with m >= n that was computed from the R of its QR: Q times `left`, and the columns that Q
-// (complete or reduced) has beyond that. Releases left.
+// Left vectors of an m x n matrix with m >= n whose R was decomposed: Q times `left`, followed by the columns that Q (complete or reduced) has beyond n.
+// Releases left.
 static tsr_tensor *lifted(tsr_tensor *q, tsr_tensor *left, int64_t n, bool is_full) {
   tsr_tensor *columns = tsr_slice(q, -1, 0, n, 1),
              *u = tsri_then(tsri_then(tsri_matmul_exact(columns, left), left), columns);
@@ -158,7 +157,7 @@ static tsr_tensor *lifted(tsr_tensor *q, tsr_tensor *left, int64_t n, bool is_fu
   return tsri_then(tsri_then(tsr_concat(parts, 2, -1), parts[0]), parts[1]);
 }
 
-// At least as many rows as columns; x is usable.
+// Decomposes x, which has at least as many rows as columns and is usable.
 static tsri_singular decompose_tall(tsr_tensor *x, bool is_full) {
   tsr_tensor *scale = scale_of(x), *unit = tsr_div(x, scale), *q = NULL, *core = NULL;
   bool is_tall = tsri_rows(x) > tsri_columns(x);
@@ -179,7 +178,7 @@ static tsri_singular decompose_tall(tsr_tensor *x, bool is_full) {
   return s;
 }
 
-// Matrices without elements: no singular values, and any vectors.
+// The result for matrices without elements: no singular values, and identity matrices as vectors.
 static tsri_singular decompose_nothing(tsr_tensor *x, bool is_full) {
   tsr_device *device = x->value->device;
   tsr_tensor *u = tsr_eye(device, x->dtype, tsri_rows(x), is_full ? tsri_rows(x) : 0, 0);
@@ -237,14 +236,14 @@ tsr_status tsr_svd(tsr_tensor *x, bool full, tsr_tensor **out_u, tsr_tensor **ou
 
 // --- Eigenvalues -----------------------------------------------------------------------------------------------------
 
-// The symmetric matrix of which x has the lower triangle.
+// The symmetric matrix whose lower triangle is that of x.
 static tsr_tensor *symmetric(tsr_tensor *x) {
   tsr_tensor *lower = tsr_tril(x, 0), *strict = tsr_tril(x, -1),
              *upper = tsri_then(tsri_matrix_transposed(strict), strict);
   return tsri_then(tsri_then(tsr_add(lower, upper), lower), upper);
 }
 
-// x + c * identity, where c, the largest sum of the magnitudes in a row, is above every eigenvalue in magnitude.
+// x + c * identity, where c is the largest row sum of magnitudes, which is at least the magnitude of every eigenvalue.
 static tsr_tensor *shifted(tsr_tensor *x) {
   int64_t n = tsri_rows(x);
   tsr_tensor *sums = tsr_norm(x, 1, TSR_AXES(-1), true), *most = tsri_then(tsr_max(sums, TSR_AXES(-2), true), sums);
@@ -252,7 +251,7 @@ static tsr_tensor *shifted(tsr_tensor *x) {
   return tsri_then(tsri_then(tsr_fma(one, most, x), most), one);
 }
 
-// v^T x v for each column of v: the error of these is the square of that of v.
+// v^T x v for each column of v (Rayleigh quotients): their error is of the order of the square of v's error.
 static tsr_tensor *eigenvalues(tsr_tensor *x, tsr_tensor *v) {
   tsr_tensor *moved = tsri_matmul_exact(x, v), *products = tsri_then(tsr_mul(moved, v), moved);
   return tsri_then(tsr_sum(products, TSR_AXES(-2), false), products);

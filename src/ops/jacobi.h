@@ -10,7 +10,7 @@ typedef struct tsri_singular {
   tsr_tensor *u, *s, *v;
 } tsri_singular;
 
-// x has passed tsri_matrix_check. is_full: u and v are square. What is not used is not computed.
+// Decomposes x, which has passed tsri_matrix_check. is_full: u and v are square. Results that are not used are not computed.
 tsri_singular tsri_decompose(const char *caller, tsr_tensor *x, bool is_full);
 void tsri_singular_release(tsri_singular *s);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Joining, splitting, repeating, padding, rolling, triangles. Operators that can be views are; concat joins lines (join_lines.h)
-// and pad has a kernel (pad_lines.h) where these fit; else both copy with the strided-copy kernel.
+// Joining, splitting, repeating, padding, rolling, triangles. Operators return views where they can. concat uses join_lines.h and pad a kernel (pad_lines.h)
+// where these apply; otherwise both use the strided-copy kernel.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/order.h"
@@ -89,8 +89,8 @@ static tsr_tensor *concat_all(tsr_tensor *const *tensors, int count, int axis) {
                             TSRI_GIVE(TSRI_BODY(concat), concat, .axis = axis));
 }
 
-// Joins transposed views in the order in which they lie in memory: lines are then copied as they are, and the result is a
-// transposed view, too. The views replace `tensors`, which are released.
+// Concatenates transposed views with their axes in the order of their strides: contiguous lines can then be copied, and the result is a transposed view, too.
+// The views replace `tensors`, which are released.
 static tsr_tensor *concat_in_order(tsr_tensor **tensors, int count, int axis, const tsri_order *order) {
   int back[TSR_MAX_RANK] = {0};
   for (int i = 0; i < order->rank; i++) back[order->axes[i]] = i;
@@ -107,7 +107,7 @@ static tsr_tensor *concat_in_order(tsr_tensor **tensors, int count, int axis, co
 static tsr_tensor *concat_ordered(tsr_tensor **tensors, int count, int axis) {
   tsri_order order;
   for (int i = 0; i < count; i++) {
-    if (tsr_error(tensors[i]) != TSR_OK) return concat_all(tensors, count, axis);  // which reports the error
+    if (tsr_error(tensors[i]) != TSR_OK) return concat_all(tensors, count, axis);  // reports the error
   }
   return tsri_order_find_of(tensors, count, &order) ? concat_in_order(tensors, count, axis, &order)
                                                     : concat_all(tensors, count, axis);
@@ -196,8 +196,8 @@ tsr_status tsr_split(tsr_tensor *x, const int64_t *sizes, int part_count, int ax
 
 // --- repeat, tile, roll ----------------------------------------------------------------------------------------------
 
-// Reshapes x to outer x folded[0] x folded[1] x inner, where `folded` is the axis and a size of 1, and expands that to
-// `expanded`. Gives a view, or a copy where strides cannot express it.
+// Reshapes x to outer x folded[0] x folded[1] x inner, where `folded` holds the axis and a size of 1, and expands these two axes to the sizes `expanded`. Gives
+// a view if strides can express it, else a copy.
 static tsr_tensor *around(tsr_tensor *x, int axis, const int64_t folded[2], const int64_t expanded[2]) {
   int64_t outer = 1, inner = 1;
   for (int i = 0; i < axis; i++) outer *= x->layout.shape.dims[i];
@@ -245,7 +245,7 @@ static tsr_tensor *with_rank(tsr_tensor *x, int rank) {
   return tsri_tensor_view(x, &view);
 }
 
-// Tiles axis by axis from the last one, each with a copy, so that the first copies are small.
+// Repeats axis by axis, from the last one on, each with a copy, so that the first copies are small.
 tsr_tensor *tsr_tile(tsr_tensor *x, tsr_shape times) {
   tsr_status status = tsri_tensor_check("tile", x);
   if (status == TSR_OK) status = tsri_shape_check("tile", times, &(int64_t){0});
@@ -323,7 +323,7 @@ tsr_tensor *tsr_pad(tsr_tensor *x, const int64_t *before, const int64_t *after, 
 
 // --- Triangles -------------------------------------------------------------------------------------------------------
 
-// Inputs of the expressions of tril and triu: $0 is row + diagonal, $1 the column, $2 the element.
+// Operands of the expressions of tril and triu: $0 is row + diagonal, $1 the column, $2 the element.
 
 static tsr_tensor *triangle(const tsri_op *op, tsr_tensor *x, int64_t diagonal) {
   tsr_status status = tsri_tensor_check(op->name, x);

@@ -5,7 +5,7 @@
 
 // --- By a native operator ---------------------------------------------------------------------------------------------
 
-// Adds the input to the operator as its next part. False if its lines are not contiguous, or not at a constant distance.
+// Adds input `index` to the operator as its next part. False if its lines are not contiguous, or are not at a constant distance.
 static bool add_part(tsri_join_op *join, const tsri_kernel_run *run, int index) {
   const tsri_layout *x = &run->layouts[index];
   int64_t length = x->count / join->lines;
@@ -20,7 +20,8 @@ static bool add_part(tsri_join_op *join, const tsri_kernel_run *run, int index) 
   return true;
 }
 
-// As tsri_join_lines, by the device's native operator, at most TSRI_JOIN_PARTS inputs at a time, each time nearly as many. A line is all that the result has for one index of the axes before `axis`.
+// As tsri_join_lines, by the device's native operator, which takes at most TSRI_JOIN_PARTS inputs; more inputs are distributed evenly over several calls. A
+// line of the result is what it has for one index of the axes before `axis`.
 static tsr_status join_native(const tsri_kernel_run *run, int axis) {
   tsri_native_op op = {.kind = TSRI_NATIVE_JOIN, .dtype = run->dtype, .result = run->dtype};
   tsri_join_op *join = &op.is.join;
@@ -28,7 +29,7 @@ static tsr_status join_native(const tsri_kernel_run *run, int axis) {
   for (int i = 0; i < run->shape.rank; i++) *(i < axis ? &join->lines : &join->to_stride) *= run->shape.dims[i];
   int times = (run->input_count + TSRI_JOIN_PARTS - 1) / TSRI_JOIN_PARTS;
   int most = times > 0 ? (run->input_count + times - 1) / times : 0;
-  size_t at = 0;  // bytes of a line that the inputs so far have written
+  size_t at = 0;  // bytes of each line that are already written
   for (int i = 0; i < run->input_count;) {
     tsr_buffer *buffers[TSRI_JOIN_PARTS + 1] = {run->output};
     join->part_count = 0;
@@ -49,20 +50,21 @@ static tsr_status join_native(const tsri_kernel_run *run, int axis) {
 
 // --- By a kernel ------------------------------------------------------------------------------------------------------
 
-// MOST_JOINED: inputs of one launch; with the result, and with the report of a kernel whose indices are checked, eight buffers, which every device binds. FEW: those of the kernel's short form. MOST_STEP: largest step with
-// which neighbouring items still read from few cache lines.
+// MOST_JOINED: inputs of one launch. With the result, and the buffer for reports in checked mode, these are eight buffers, which every device can bind. FEW:
+// inputs of the kernel's variant without MANY. MOST_STEP: largest step with which neighbouring items still read from few cache lines.
 enum { MOST_JOINED = 6, FEW = 4, MOST_STEP = 4 };
 
-// The inputs of a launch as lines of the result. Input i has elements `step` apart, in lines that are `row` apart; its part of a line ends at `end`.
+// The inputs of a launch, as parts of the result's lines. The elements of input i are `step` apart and its lines `row` apart; its part of each line ends at
+// `end`.
 typedef struct joined_lines {
-  int count, inputs[MOST_JOINED];  // their numbers among the run's inputs
+  int count, inputs[MOST_JOINED];  // indices among the run's inputs
   int64_t end[MOST_JOINED], row[MOST_JOINED], step[MOST_JOINED];
-  int64_t outer, line, at, pitch;  // lines, elements of one, where the first begins in the result, and distance there
-  int each;                        // how many neighbours an item can take: 4 or 1
+  int64_t outer, line, at, pitch;  // of the result: lines, elements of a line, first element, line stride
+  int each;                        // neighbouring elements per item: 4 or 1
   bool is_stepped;
 } joined_lines;
 
-// Adds an input to the launch. False: it has no such lines, or its elements are far apart.
+// Adds an input to the launch. False: it does not consist of lines with a constant step, or its step is too large.
 static bool add_lines(joined_lines *lines, const tsri_kernel_run *run, int input) {
   const tsri_layout *x = &run->layouts[input];
   int64_t length = x->count / lines->outer, low = 0, high = 0;
@@ -115,7 +117,7 @@ static tsr_status launch_lines(const tsri_kernel_run *run, const joined_lines *l
   return tsri_call_rounds(&call, lines->outer * lines->line / each);
 }
 
-// As tsri_join_lines, MOST_JOINED inputs at a time. All are looked at before the first launch.
+// As tsri_join_lines, by the kernel, MOST_JOINED inputs at a time. All inputs are checked before the first launch.
 static tsr_status join_kernel(const tsri_kernel_run *run, int axis) {
   joined_lines first = {.outer = 1, .pitch = 1, .each = 4};
   for (int i = 0; i < run->shape.rank; i++) *(i < axis ? &first.outer : &first.pitch) *= run->shape.dims[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// concat of tensors whose lines are contiguous, by a native operator (TSRI_NATIVE_JOIN), or of tensors whose lines have a constant step, up to six in one launch on a GPU (kernels/op_join.tk). Web pages do without it (join_lines_wasm.c).
+// concat without a copy for each input: by a native operator (TSRI_NATIVE_JOIN) if lines are contiguous, or on a GPU by kernels/op_join.tk, up to six inputs
+// per launch, if their lines have a constant step. Not part of the browser module (join_lines_wasm.c).
 #ifndef TSRI_OPS_JOIN_LINES_H
 #define TSRI_OPS_JOIN_LINES_H
 

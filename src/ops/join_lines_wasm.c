@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Web pages: concat copies its inputs one by one, so that there are fewer kernels to load.
+// In the browser, concat copies its inputs one by one, so that the module has fewer kernels.
 #include "ops/join_lines.h"
 
 tsr_status tsri_join_lines(const tsri_kernel_run *run, int axis) {

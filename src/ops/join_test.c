@@ -30,7 +30,7 @@ TEST(concat_joins_more_tensors_than_a_node_takes) {
   finish();
 }
 
-// Lines of twice as many columns, with numbers below 100.
+// A tensor [lines, 2 * columns] of numbers below 100 that depend on p.
 static tsr_tensor *numbered(tsr_dtype dtype, int64_t lines, int64_t columns, int p) {
   static double values[MOST_VALUES];
   for (int64_t i = 0; i < lines; i++) {

@@ -47,7 +47,7 @@ static tsr_access access_of(const tsri_ir_array *array) {
                                             : TSR_ACCESS_INOUT;
 }
 
-// Lists the parameters in their order, with names that live as long as the kernel.
+// Lists the parameters in their order. Their names belong to the IR and live as long as the kernel.
 static tsr_status list_params(tsr_kernel *kernel, const tsri_lang_kernel_info *info) {
   kernel->params = tsri_calloc(info->argument_count, sizeof *kernel->params);
   if (!kernel->params) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel_build: no host memory for its parameters");
@@ -82,8 +82,7 @@ static tsr_status parse_defines(const tsr_kernel_desc *desc, char names[][NAME_B
   return TSR_OK;
 }
 
-// Reads the text from a file. A file that is too long is cut off, but is still too long for the parser, which reports
-// it.
+// Reads the text from a file. A file that is too long is truncated to a length that the parser still reports as too long.
 static tsr_status read_source(const char *path, char **out_text, size_t *out_bytes) {
   errno = 0;
   FILE *stream = fopen(path, "rb");
@@ -102,7 +101,7 @@ static tsr_status copy_source(const tsr_kernel_desc *desc, char **out_text, size
   return TSR_OK;
 }
 
-// Keeps copies of the texts, in the order in which a failure is freed by `destroy`.
+// Keeps copies of the texts of the description. Where it fails, `destroy` frees those already made.
 static tsr_status keep_text(const tsr_kernel_desc *desc, tsri_kernel_text *out) {
   out->is_checked = desc->is_checked;
   tsr_status status = desc->path ? read_source(desc->path, &out->source, &out->source_bytes)
@@ -222,7 +221,7 @@ tsr_arg tsr_arg_named(const char *name, tsr_arg arg) {
   return arg;
 }
 
-// Copies as much of `from` as fits, with a terminating 0.
+// Copies `from`, truncated to fit, with a terminating 0.
 static void copy_text(const char *from, size_t bytes, char *text, size_t text_bytes, size_t *out_bytes) {
   if (out_bytes) *out_bytes = bytes + 1;
   if (!text || text_bytes == 0) return;
@@ -247,7 +246,7 @@ tsr_status tsr_kernel_check(const char *source, size_t source_bytes, const char 
   return status;
 }
 
-// Whether a dialect can be shown as text: lane bytecode has a listing, other binary forms have none.
+// Whether a dialect can be shown as text: lane bytecode has a listing, other binary dialects have none.
 static bool is_readable(const tsri_emitter *emitter) {
   return emitter->form == TSRI_EMIT_TEXT || strcmp(emitter->name, "lanes") == 0;
 }
@@ -267,7 +266,7 @@ static tsr_status no_such_dialect(const char *dialect) {
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel_emit: there is no dialect '%s'; known: %s", dialect, names);
 }
 
-// Whether it is the name of a processor's instruction set.
+// Whether `dialect` names a processor's instruction set.
 static bool is_machine_code(const char *dialect) {
   for (const char *const *code = tsri_jit_dialects; *code; code++) {
     if (strcmp(dialect, *code) == 0) return true;

@@ -18,7 +18,7 @@ typedef struct tsri_device_program {
   tsri_built built;
 } tsri_device_program;
 
-// What a kernel was built from, so that a saved capture can build it again (src/saved). All texts are owned.
+// The texts that a kernel was built from, so that a saved capture can build it again (src/saved). The struct owns all texts.
 typedef struct tsri_kernel_text {
   char *source, *fills, *defines;  // defines: one per line; fills: NULL if there are none
   size_t source_bytes;

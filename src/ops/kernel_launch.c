@@ -12,12 +12,12 @@
 #include "runtime/sharing.h"
 #include "runtime/tape.h"
 
-// The state of a launch, with one entry per buffer of the kernel. `buffers` and `origins` hold references.
+// The state of a launch, with one entry per buffer parameter of the kernel. `buffers` and `origins` hold references.
 typedef struct launch_state {
   tsr_kernel *kernel;
   tsr_device *device;
   tsri_argument buffers[TSRI_LANG_MAX_BUFFERS];
-  // Where to copy an output back to, if the kernel writes into a temporary copy of it; buffer NULL: it writes in place.
+  // Where to copy an output to after the launch, if the kernel writes to a temporary copy of it. buffer NULL: the kernel writes in place.
   tsri_argument origins[TSRI_LANG_MAX_BUFFERS];
   bool is_written[TSRI_LANG_MAX_BUFFERS];
   uint32_t buffer_count;
@@ -173,7 +173,7 @@ static tsr_status bind_input(launch_state *launch, uint32_t index, tsr_tensor *t
   }
   argument->element_count = (uint64_t)view.layout.count;
   if (is_here) return tsri_copy_contiguous(&view, &argument->buffer);
-  // Only asks whether moving is allowed. The device is that of the outputs.
+  // Asks only whether moving the tensors is allowed. The kernel runs on the device of the outputs.
   tsr_device *common = NULL;
   tsr_status status =
       tsri_common_device("kernel_launch", (tsr_device *[]){view.buffer->device, launch->device}, 2, &common);
@@ -211,8 +211,7 @@ static bool can_bind(const tsr_device *device, const tsri_argument *argument) {
   return argument->buffer->handle && offset % tsri_binding_alignment(device) == 0;
 }
 
-// Replaces a buffer whose offset the device cannot bind by a copy, and an empty one by a small buffer, since a binding
-// must not be empty.
+// Replaces a buffer whose offset the device cannot bind by a copy, and an empty buffer by a small one, since a binding must not be empty.
 static tsr_status settle(launch_state *launch, uint32_t index) {
   enum { LITTLE = 32 };
   tsri_argument *argument = &launch->buffers[index];
@@ -278,7 +277,7 @@ static tsr_status find_param(const tsr_kernel *kernel, const char *name, int *ou
                    nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-// Sorts named arguments into the order of the parameter list.
+// Gives `args`, which are named, in the order of the parameter list.
 static tsr_status order_arguments(const tsr_kernel *kernel, const tsr_arg *args, int arg_count, tsr_arg *out_ordered) {
   bool is_given[MOST_ARGUMENTS] = {false};
   for (int i = 0; i < arg_count; i++) {

@@ -11,7 +11,7 @@
 
 enum { LEAST_GROUP = 32, GROUP = 256 };
 
-// Rows of logits: x as [rows, n] whose elements are neighbours.
+// The logits as rows: x reshaped to [rows, n], with contiguous rows.
 typedef struct logits {
   int64_t rows, n, pitch;
 } logits;
@@ -22,7 +22,7 @@ static logits logits_of(const tsri_layout *x) {
                   .pitch = x->shape.dims[0] > 1 ? x->strides[0] : x->shape.dims[1]};
 }
 
-// Items of a group: one for each four elements of a row, so that short rows leave few without work.
+// Items of a work-group: one for each four elements of a row, so that for short rows few items are idle.
 static int items_for(const tsr_device *device, const logits *l) {
   int items = tsr_device_subgroup_size(device);
   if (items < LEAST_GROUP) items = LEAST_GROUP;
@@ -32,7 +32,7 @@ static int items_for(const tsr_device *device, const logits *l) {
 
 static bool is_wide(const tsri_layout *x, const logits *l) { return x->offset % 4 == 0 && l->pitch % 4 == 0; }
 
-// Whether there is a kernel: not for the CPU, which runs compositions in one pass, nor for views whose elements lie apart.
+// Whether the kernel can be used: not on the CPU, which runs the composed operators in one pass, and not if rows are not contiguous.
 static bool fits(const tsr_tensor *x, const tsr_tensor *labels) {
   const tsri_layout *layout = &x->layout;
   tsr_dtype_kind kind = tsr_dtype_kind_of(labels->dtype);
@@ -102,7 +102,7 @@ bool tsri_label_entropy(tsr_tensor *x, tsr_tensor *labels, tsr_tensor **out_each
 
 // --- Gradient --------------------------------------------------------------------------------------------------------
 
-// Inputs: x, labels, lse, then g and h if they are given: the attribute is_log says that the last one is h.
+// Inputs: x, labels, lse, then g and h if given. The attribute is_log says that the last input is h.
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   logits l = logits_of(&run->layouts[0]);
   bool has_h = TSRI_GIVEN(run->node, softmax)->is_log != 0;

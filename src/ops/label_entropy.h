@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// logsumexp(x) - x[label] of each row, and its gradient: what cross_entropy with labels computes over its logits.
+// logsumexp(x) - x[label] for each row, and its gradient: the part of cross_entropy with labels that reads all logits.
 #ifndef TSRI_OPS_LABEL_ENTROPY_H
 #define TSRI_OPS_LABEL_ENTROPY_H
 
 #include "ops/operators.h"
 
-// Results: logsumexp(x) - x[label], and logsumexp(x). Where there is no kernel for it, this operator stands for a
-// composition whose gradient is known as a whole (graph/watch.h). That gradient takes one pass over x; the gradients of
-// the parts would add up several tensors of its size.
+// Results: logsumexp(x) - x[label], and logsumexp(x). If there is no kernel, this record stands for the operators that are composed instead, so that they share
+// one gradient rule (graph/watch.h). That gradient takes one pass over x, whereas the gradients of the single operators would add up several tensors of its
+// size.
 extern const tsri_op tsri_op_label_entropy;
 
-// Records it, along the last axis; labels are classes of x. False: there is no kernel for these tensors, and nothing is recorded.
+// Records the operator along the last axis. Labels must be classes of x. False: there is no kernel for these tensors, and nothing is recorded.
 bool tsri_label_entropy(tsr_tensor *x, tsr_tensor *labels, tsr_tensor **out_each, tsr_tensor **out_lse);
 
-// The gradient of x: exp(x - lse) * (g + h), less g at the label. g and h are those of the two results, f32; NULL: 0. The result has the pitch of x, with zeros between its rows.
-// False: as above.
+// The gradient of x: exp(x - lse) * (g + h), minus g at the label. g and h are the f32 gradients of the two results; NULL: 0. The result has the row pitch of
+// x, with zeros after each row. Returns false if there is no kernel.
 extern const tsri_op tsri_op_label_gradient;
 bool tsri_label_gradient(tsr_tensor *x, tsr_tensor *labels, tsr_tensor *lse, tsr_tensor *g, tsr_tensor *h,
                          tsr_tensor **out_x);

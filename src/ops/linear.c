@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// linear: a product with what follows it in a network, which fusion makes one kernel of; and products into given tensors.
+// linear: a product and the operators after it (bias, activation, residual), which fusion joins into one kernel; and products that write to given tensors.
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/autocast.h"
@@ -39,7 +39,7 @@ static tsr_status check_desc(const tsr_tensor *x, const tsr_tensor *weight, cons
                    tsr_shape_format(desc->residual->layout.shape, a, sizeof a), tsr_shape_format(shape, b, sizeof b));
 }
 
-// The activation of x. Releases x.
+// Applies the activation to x. Releases x.
 static tsr_tensor *activated(tsr_tensor *x, tsr_activation activation) {
   static tsr_tensor *(*const functions[])(tsr_tensor *) = {
       [TSR_ACTIVATION_RELU] = tsr_relu,           [TSR_ACTIVATION_GELU] = tsr_gelu,
@@ -51,8 +51,8 @@ static tsr_tensor *activated(tsr_tensor *x, tsr_activation activation) {
 // x + added. Releases both.
 static tsr_tensor *sum(tsr_tensor *x, tsr_tensor *added) { return tsri_then(tsri_then(tsr_add(x, added), added), x); }
 
-// How many outputs of zeros are added to each row of a large product so that rows of f16 and bf16 begin at multiples of
-// 16 bytes, which matrix units read and write fast. The result is then a view without them.
+// How many zero outputs to add to each row of a large product, so that rows of f16 and bf16 begin at multiples of 16 bytes, which matrix units read and write
+// fast. The result is then a view without them.
 static int64_t spare_outputs(const tsr_tensor *x, const tsr_tensor *weight, tsr_dtype dtype) {
   enum { UNIT = 8, MANY_OUTPUTS = 512, MANY_ROWS = 64 };
   int64_t outputs = weight->layout.shape.dims[0], inputs = weight->layout.shape.dims[1];
@@ -75,7 +75,7 @@ tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, cons
   tsr_dtype dtype = tsri_promote_float(tsri_promote(x->dtype, weight->dtype));
   if (bias) dtype = tsri_promote(dtype, bias->dtype);
   if (desc->residual) dtype = tsri_promote(dtype, desc->residual->dtype);
-  tsr_dtype full = dtype;  // the residual keeps its dtype
+  tsr_dtype full = dtype;  // the residual is not narrowed
   dtype = tsri_autocast(TSRI_BODY(linear), dtype);
   tsr_tensor *rows = tsr_cast(x, dtype), *cast = tsr_cast(weight, dtype);
   int64_t outputs = weight->layout.shape.dims[0], spare = spare_outputs(x, weight, dtype);
@@ -91,7 +91,7 @@ tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, cons
 
 // --- Into a given tensor ---------------------------------------------------------------------------------------------
 
-// Writes `source`, the result of the operator `caller`, into `target`, which has its shape. Releases `source`.
+// Writes `source` into `target`, which has the same shape; `caller` is for error messages. Releases `source`.
 static tsr_status write_into(const char *caller, tsr_tensor *target, tsr_tensor *source) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
   tsr_status status = tsri_tensor_check(caller, target);

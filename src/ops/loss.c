@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Losses, composed of element-wise operators, reductions and gather. f16 and bf16 are computed in f32 until the end.
 //
-// What has the size of the input is never written to memory: cross_entropy takes logsumexp and the wanted logit, not the whole log_softmax.
+// No intermediate of the input's size is written to memory: cross_entropy uses logsumexp and the label's logit, not the complete log_softmax.
 #include <math.h>
 
 #include "core/error.h"
@@ -14,13 +14,13 @@
 #include "ops/operators.h"
 #include "ops/promote.h"
 
-// Fields of a description that an operator reads.
+// Which fields of the descriptor an operator reads.
 enum { READS_IGNORED = 1, READS_SMOOTHING = 2, READS_DELTA = 4, READS_WEIGHT = 8, READS_POSITIVE = 16 };
 
 typedef struct loss {
   const char *caller;
   tsr_loss_desc desc;
-  tsr_dtype dtype, wide;  // of the result, and what is computed in
+  tsr_dtype dtype, wide;  // of the result, and of the computation
   int64_t batch;          // size of axis 0
 } loss;
 
@@ -47,7 +47,7 @@ static tsr_status check_desc(const char *caller, const tsr_loss_desc *desc, int 
   return status;
 }
 
-// Inputs and description are usable.
+// Checks the inputs and the descriptor, and fills in *l.
 static tsr_status start(loss *l, const tsri_op *op, const tsr_tensor *x, const tsr_tensor *target,
                         const tsr_loss_desc *desc, int reads) {
   const char *caller = op->name;
@@ -75,8 +75,8 @@ static tsr_tensor *divided(const loss *l, tsr_tensor *each, tsr_tensor *divisor,
   return tsri_then(result, sum);
 }
 
-// Reduces `each`, the losses of single elements, as the description says. For a mean, `divisor` is used instead of
-// their number unless it is NULL. Releases both.
+// Reduces `each`, the losses of the elements, as the descriptor says. A mean divides by `divisor` or, if that is NULL, by the number of elements. Releases
+// both.
 static tsr_tensor *finish(const loss *l, tsr_tensor *each, tsr_tensor *divisor) {
   tsr_tensor *result = NULL;
   switch (l->desc.reduction) {
@@ -116,7 +116,7 @@ static tsr_tensor *weighted(const loss *l, tsr_tensor *each, tsr_tensor *weight)
   return tsri_then(tsri_then(tsr_mul(each, factor), factor), each);
 }
 
-// Checks x and target, and puts them, broadcast and in the dtype that is computed in, into out_pair.
+// Checks x and target, broadcasts them, and gives both in the dtype of the computation in out_pair.
 static tsr_status open_pair(loss *l, const tsri_op *op, tsr_tensor *x, tsr_tensor *target, const tsr_loss_desc *desc,
                             int reads, tsr_tensor **out_pair) {
   tsr_status status = start(l, op, x, target, desc, reads);
@@ -212,12 +212,12 @@ tsr_tensor *tsr_kl_div_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_de
 
 // --- Of classes ------------------------------------------------------------------------------------------------------
 
-// What is known about the labels. All tensors have the shape of x without the axis of classes.
+// The labels and what follows from them. All tensors have the shape of x without the axis of classes.
 typedef struct labels {
-  tsr_tensor *index;       // as an index that is in range
-  tsr_tensor *is_wrong;    // labels that name no class
-  tsr_tensor *is_ignored;  // NULL: none is
-  tsr_tensor *weight;      // of the label's class; NULL: 1
+  tsr_tensor *index;       // the label, or a valid index where it is not one
+  tsr_tensor *is_wrong;    // whether the label is not a class
+  tsr_tensor *is_ignored;  // whether the label is ignored; NULL: none is
+  tsr_tensor *weight;      // the weight of the label's class; NULL: 1
 } labels;
 
 static void release_labels(labels *l) {
@@ -227,7 +227,7 @@ static void release_labels(labels *l) {
   tsr_release(l->weight);
 }
 
-// x's shape without the axis.
+// The shape of x without the axis.
 static tsr_shape without_axis(tsr_shape shape, int axis) {
   for (int i = axis; i + 1 < shape.rank; i++) shape.dims[i] = shape.dims[i + 1];
   shape.rank--;
@@ -254,8 +254,7 @@ static tsr_status check_class_weight(const loss *l, int64_t classes) {
                    tsr_shape_format(weight->layout.shape, text, sizeof text), (long long)classes);
 }
 
-// Finds labels below 0 or not below the number of classes. Narrow labels are widened first, so that the number of
-// classes fits.
+// Finds labels that are negative or at least the number of classes. Narrow integer labels are widened first, so that the number of classes is representable.
 static labels read_labels(const loss *l, tsr_tensor *target, int64_t classes) {
   bool is_narrow = tsr_dtype_bytes(target->dtype) < 4;
   tsr_tensor *wide = tsr_cast(target, is_narrow ? TSR_I32 : target->dtype);
@@ -276,7 +275,7 @@ static labels read_labels(const loss *l, tsr_tensor *target, int64_t classes) {
   return found;
 }
 
-// x at the labels, in the dtype that is computed in.
+// x[label] for each label, in the dtype of the computation.
 static tsr_tensor *at_labels(const loss *l, tsr_tensor *x, const labels *of, int axis) {
   tsr_tensor *index = tsr_unsqueeze(of->index, axis);
   tsr_tensor *taken = tsri_then(tsr_gather(x, axis, index), index);
@@ -297,8 +296,7 @@ static tsr_tensor *divisor_of(const loss *l, const labels *of) {
   return tsri_then(tsr_sum(one, NULL, 0, false), one);
 }
 
-// Reduces `each`, after setting it to NaN where a label is not a class, and to 0 where a label is ignored. Releases
-// `each` and the labels.
+// Sets `each` to NaN where a label is not a class, and to 0 where a label is ignored, and reduces it. Releases `each` and the labels.
 static tsr_tensor *close_labels(const loss *l, labels *of, tsr_tensor *each) {
   each = tsri_then(tsr_masked_fill(each, of->is_wrong, NAN), each);
   if (of->is_ignored) each = tsri_then(tsr_masked_fill(each, of->is_ignored, 0), each);
@@ -321,7 +319,7 @@ tsr_tensor *tsr_nll_loss(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_
 
 // --- cross_entropy ---------------------------------------------------------------------------------------------------
 
-// The weights of the classes under a shape that broadcasts along the axis; NULL: there are none.
+// Reshapes the weights of the classes to broadcast along the axis; NULL: there are none.
 static tsr_tensor *class_weights(const loss *l, int rank, int axis) {
   if (!l->desc.weight) return NULL;
   tsr_shape shape = {.rank = rank};
@@ -330,7 +328,7 @@ static tsr_tensor *class_weights(const loss *l, int rank, int axis) {
   return tsri_then(tsr_reshape(wide, shape), wide);
 }
 
-// Sum over the classes of (logsumexp - x) * factor; terms whose factor is 0 are 0. `factor` NULL: 1. Releases `factor`.
+// Sum over the classes of (logsumexp - x) * factor, where a term with factor 0 is 0. `factor` NULL: 1. Releases `factor`.
 static tsr_tensor *sum_of_classes(const loss *l, tsr_tensor *x, tsr_tensor *factor, int axis) {
   tsr_tensor *wide = tsr_cast(x, l->wide), *all = tsr_logsumexp(wide, TSR_AXES(axis), true);
   tsr_tensor *each = tsri_then(tsri_then(tsr_sub(all, wide), wide), all);
@@ -364,7 +362,8 @@ static tsr_tensor *label_entropy(const loss *l, tsr_tensor *x, const labels *of,
   return tsri_then(each, all);
 }
 
-// With labels: (1 - smoothing) * weight * (logsumexp - x[label]), plus smoothing / classes of the same of all classes.
+// Cross-entropy with labels: (1 - smoothing) * weight * (logsumexp - x[label]), plus smoothing / classes times the sum of weight * (logsumexp - x) over all
+// classes.
 static tsr_tensor *entropy_of_labels(const loss *l, tsr_tensor *x, tsr_tensor *target, int axis) {
   int64_t classes = x->layout.shape.dims[axis];
   labels of = read_labels(l, target, classes);
@@ -378,7 +377,7 @@ static tsr_tensor *entropy_of_labels(const loss *l, tsr_tensor *x, tsr_tensor *t
   return close_labels(l, &of, each);
 }
 
-// With probabilities, smoothed: p * (1 - smoothing) + smoothing / classes.
+// Cross-entropy with probabilities p, which are smoothed: p * (1 - smoothing) + smoothing / classes.
 static tsr_tensor *entropy_of_probabilities(const loss *l, tsr_tensor *x, tsr_tensor *target, int axis) {
   double part = l->desc.smoothing / (double)x->layout.shape.dims[axis];
   tsr_tensor *p = tsr_cast(target, l->wide), *weight = class_weights(l, x->layout.shape.rank, axis);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// masked_fill: an element-wise operator whose number is a parameter of the kernel.
+// masked_fill: an element-wise operator whose fill value is a parameter of the kernel.
 #include "core/error.h"
 #include "ops/elementwise.h"
 
-// $0: x, $1: the mask. bool is computed in i32: a kernel's number has the type of $0.
+// $0: x, $1: the mask, #0: the value. bool is computed in i32, because the parameters of a kernel have the type of $0.
 tsr_tensor *tsr_masked_fill(tsr_tensor *x, tsr_tensor *mask, double value) {
   const tsri_op *op = TSRI_BODY(masked_fill);
   tsr_status status = tsri_tensor_check(op->name, x);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Matrix products by the kernels of kernels/op_matmul.tk, shaped by graph/tuning.def, or on a device with matrix units by
-// kernels/op_product.tk, in tiles that fragment_tile.c chooses. Products that the device runs natively do not come here
-// (graph/native.c). Inputs are read through their strides, so that views need no copy.
+// Matrix products by the kernels of kernels/op_matmul.tk, whose sizes come from graph/tuning.def; or, on a device with matrix units, by kernels/op_product.tk,
+// in tiles that fragment_tile.c chooses. Products that the device computes natively do not come here (graph/native.c). Inputs are read through their strides,
+// so views need no copy.
 #include <math.h>
 
 #include "core/error.h"
@@ -23,8 +23,8 @@
 
 typedef enum method { NAIVE, LONG, SKINNY, TILED, BLOCKS, FRAGMENTS } method;
 
-// Thresholds for the choice. TILED, BLOCKS and FRAGMENTS compute a tile of results per work-group, LONG some results of a column per
-// work-group, SKINNY some of neighbouring columns, NAIVE one result per work item.
+// Thresholds for the choice of a method. TILED, BLOCKS and FRAGMENTS: a work-group computes a tile of results. LONG: a work-group computes one or several
+// results of a column. SKINNY: a work-group computes several rows of some neighbouring columns. NAIVE: an item computes one result.
 enum {
   SMALL_SIDE = 16,
   FEW_RESULTS = 1024,
@@ -34,11 +34,11 @@ enum {
   NAIVE_GROUP = 64
 };
 
-// SKINNY: SKINNY_COLUMNS items of a work-group have four columns each, and share the sums with the others. MOST_ROWS: rows of a that a
-// work-group of LONG or SKINNY takes at a time.
+// SKINNY: SKINNY_COLUMNS items of a work-group have four columns each; the other items share the sums of these columns. MOST_ROWS: rows of a that a work-group
+// of LONG or SKINNY takes at a time.
 enum { SKINNY_GROUP = 256, SKINNY_SPLIT_GROUP = 64, SKINNY_COLUMNS = 8, MOST_ROWS = 8, UNIT_ROWS = 4 };
 
-// A tile of the result (m x n), the depth of its strips, and the part of the tile that a work item computes.
+// A tile of the result (m x n), the depth of its strips along k, and the part of the tile that an item computes.
 typedef struct tile {
   int m, n, depth, item_m, item_n;
 } tile;
@@ -51,9 +51,9 @@ typedef struct way {
   int group;                 // of LONG and SKINNY: work-group size
   int deep;                  // of LONG: loads before their values are used
   int rows;                  // of LONG and SKINNY
-  int64_t part;              // of SKINNY, BLOCKS and FRAGMENTS: products of each part of a sum. 0: sums are not split
-  bool is_once;              // of LONG: a is read past the first-level cache
-  bool is_loose;             // of LONG: a is read four elements at a time although its rows begin at any element
+  int64_t part;              // of SKINNY, BLOCKS and FRAGMENTS: products in each part of a sum. 0: sums are not split
+  bool is_once;              // of LONG: reads a without keeping it in the first-level cache
+  bool is_loose;             // of LONG: reads a in quads although rows begin at any element
   bool is_wide_a,
       is_wide_b;  // whether a and b are read several elements at a time: four by LONG, SKINNY and BLOCKS, eight by FRAGMENTS
 } way;
@@ -71,8 +71,8 @@ static bool is_by(int count, int64_t at, int64_t step, const int64_t *batch, int
   return fits;
 }
 
-// Whether `count` neighbours can be read at once, along the axis with stride 1, which has `size` elements; `other` is the
-// stride of the other axis.
+// Whether `count` neighbouring elements can be read at once along the axis with stride 1: it has `size` elements, and `other`, the stride of the other axis,
+// and all offsets are multiples of `count`.
 static bool is_wide_by(int count, const tsri_matrix *side, tsr_dtype dtype, int64_t step, int64_t size, int64_t other,
                        int batch_rank) {
   return step == 1 && size % count == 0 && is_by(count, first_of(side, dtype), other, side->batch, batch_rank);
@@ -83,7 +83,7 @@ static bool is_wide(const tsri_matrix *side, tsr_dtype dtype, int64_t step, int6
   return is_wide_by(4, side, dtype, step, size, other, batch_rank);
 }
 
-// As is_wide_by, for whichever of the two axes, of `rows` and `cols` elements, is contiguous.
+// As is_wide_by, along the axis (of `rows` or of `cols` elements) that is contiguous.
 static bool is_wide_any(int count, const tsri_matrix *side, tsr_dtype dtype, int64_t rows, int64_t cols,
                         int batch_rank) {
   if (side->column == 1) return is_wide_by(count, side, dtype, 1, cols, side->row, batch_rank);
@@ -95,15 +95,15 @@ static size_t tile_shared_bytes(const tile *t, size_t element) {
   return (size_t)(2 * t->depth * (t->m + t->n + 2 * PAD)) * element;
 }
 
-// Tiles for at most 16, 32 and 64 rows. Turned by 90 degrees they are for few columns. 16 x 4096 with k of 4096 in
-// f32 takes 72 us in tiles of 64 x 64 on an H200, through OpenCL, and 30 in these; 32 rows 73 and 43.
+// Tiles for at most 16, 32 and 64 rows; with rows and columns exchanged, for few columns. In f32 on an H200, through OpenCL, 16 x 4096 with k of 4096 takes 72
+// us in tiles of 64 x 64 and 30 in these; 32 rows take 73 and 43.
 static const tile thin_tiles[] = {{16, 64, 16, 4, 4}, {32, 128, 16, 4, 8}, {64, 128, 8, 8, 8}};
 
-// Whether a tile is one of those with room for 64 rows.
+// Whether a tile has 8 x 8 results per item, as the thin tile with 64 rows.
 static bool has_many_sums(const tile *t) { return t->item_m * t->item_n == 64; }
 
-// The least one that has room for the rows or columns. Those with 64 are taken if a group then has some 30 steps even if the sums are in parts:
-// 64 x 4096 with k of 4096 takes 97 us in them through Vulkan, and 83 in the small tiles; 48 rows with k of 14336 218 and 242.
+// The smallest thin tile with room for the rows (or columns). The one with 64 rows only if its work-groups have some 30 steps each even if sums are split:
+// through Vulkan, 64 x 4096 with k of 4096 takes 97 us in it, and 83 in the small tiles of choose_tile; 48 rows with k of 14336 take 218 and 242.
 static bool choose_thin_tile(const product *p, size_t element, size_t room, tile *out_tile) {
   enum { LEAST_WORK = 1 << 25 };
   int64_t few = p->m < p->n ? p->m : p->n, many = p->m < p->n ? p->n : p->m;
@@ -117,8 +117,8 @@ static bool choose_thin_tile(const product *p, size_t element, size_t room, tile
   return false;
 }
 
-// A thin tile; or the large tile if there are enough tiles of that size and the accumulator is not wider than f32; else the small one;
-// else one that fits into shared memory.
+// Chooses a thin tile; or the large tile, if there are enough tiles of that size and the accumulator is not wider than f32; or the small tile; or, if shared
+// memory is too small for these, a still smaller one.
 static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, const product *p, tsr_dtype dtype) {
   tile large = {TSRI_TUNED(tuning, matmul_m), TSRI_TUNED(tuning, matmul_n), TSRI_TUNED(tuning, matmul_depth),
                 TSRI_TUNED(tuning, matmul_item_m), TSRI_TUNED(tuning, matmul_item_n)};
@@ -136,22 +136,21 @@ static tile choose_tile(const tsr_device *device, const tsri_tuning *tuning, con
   return tile_shared_bytes(&small, element) <= room ? small : (tile){32, 32, 8, 4, 4};
 }
 
-// Few results, with sums that are not long, such as those of a classifier. With one item per result, too few loads
-// would be in flight at a time, so a work-group of at least 32 items shares each sum. 128 x 10 results of 128 products
-// take 6 us on an H200 with one item each.
+// Whether there are few results with sums that are not long, such as those of a classifier. Then a work-group of at least 32 items shares each sum: with one
+// item per result, too few loads would be in flight. With one item each, 128 x 10 results of 128 products take 6 us on an H200.
 static bool is_small_and_thin(const product *p) {
   enum { SHORT_SUM = 64, FEW = 8192 };
   return p->k >= SHORT_SUM && p->m * p->n <= FEW && p->batch_rank == 0;
 }
 
-// Work-group size for a sum of k products, of which an item takes four at a time: a power of two, at least 32 and at most `most`.
+// Work-group size for a sum of k products, of which an item takes four at a time: a power of two from 32 to `most`.
 static int items_for_sum(int64_t k, int most) {
   int items = 32;
   while (items < most && items * 4 < k) items *= 2;
   return items;
 }
 
-// Work-group size for long sums: larger ones if there are too few work-groups to keep the device busy, and each item still has some 64 products.
+// Work-group size for long sums. It is doubled while there are too few work-groups to keep the device busy and each item still has some 64 products.
 static int long_group(const tsr_device *device, const tsri_tuning *tuning, const product *p, int rows) {
   enum { BUSY_ITEMS_PER_TILE = 1024, MOST = 256, LEAST_PRODUCTS = 64 };
   int64_t most = device->limits.max_group_size < MOST ? (int64_t)device->limits.max_group_size : MOST;
@@ -165,11 +164,11 @@ static int long_group(const tsr_device *device, const tsri_tuning *tuning, const
 
 static bool reads_both_along_k(const product *p) { return p->a.column == 1 && p->b.row == 1; }
 
-// Rows of a that are multiplied at a time.
+// How many rows of a a work-group of LONG or SKINNY takes at a time.
 static int rows_at_once(const product *p) { return p->m < MOST_ROWS ? (int)p->m : MOST_ROWS; }
 
-// Few rows times a matrix whose rows are contiguous: reading the matrix takes most of the time. Matrix units are faster from UNIT_ROWS rows on: 13824 x 5120 of bf16
-// takes 58 us with 4 to 8 rows on an H200, through Vulkan, and without them 76, 88 and 107 with 4, 6 and 8.
+// Whether few rows are multiplied with a matrix whose rows are contiguous, so that reading the matrix takes most of the time. From UNIT_ROWS rows on, matrix
+// units are faster: 13824 x 5120 of bf16 takes 58 us with 4 to 8 rows on an H200, through Vulkan, and without them 76, 88 and 107 with 4, 6 and 8 rows.
 static bool is_skinny(const tsr_device *device, const product *p, bool has_units) {
   bool has_tiles = p->k >= LONG_SUM && p->n >= thin_tiles[0].n;
   int most = has_tiles ? TSRI_TUNED(tsri_tuning_of(device), matmul_skinny) : SMALL_SIDE - 1;
@@ -178,8 +177,9 @@ static bool is_skinny(const tsr_device *device, const product *p, bool has_units
          device->limits.max_group_size >= SKINNY_GROUP;
 }
 
-// Items of a work-group of SKINNY. If there are few groups, they are small, so that sums are split and groups are many: 4 x 5120 with k of 13824 in f32 takes 108 us in
-// parts by groups of 64 on an H200, through Vulkan, and 192 by 160 groups of 256; 6 x 4096 with k of 4096 39 and 55. With fewer rows it was not measured.
+// Work-group size of SKINNY. If there would be few work-groups, small ones are used and sums are split, which gives more work-groups. In f32 on an H200,
+// through Vulkan, 4 x 5120 with k of 13824 takes 108 us with split sums and work-groups of 64, and 192 with 160 work-groups of 256; 6 x 4096 with k of 4096
+// takes 39 and 55. Fewer than 4 rows were not measured.
 static int skinny_group(const product *p, tsr_dtype dtype) {
   enum { FEW_GROUPS = 256, LEAST_ROWS = 4 };
   int64_t groups = (p->n + SKINNY_COLUMNS * 4 - 1) / (SKINNY_COLUMNS * 4) * ((p->m + MOST_ROWS - 1) / MOST_ROWS);
@@ -187,13 +187,13 @@ static int skinny_group(const product *p, tsr_dtype dtype) {
   return is_split ? SKINNY_SPLIT_GROUP : SKINNY_GROUP;
 }
 
-// Whether a has at least so many MiB. 0: no matrix has.
+// Whether a has at least `mib` MiB. `mib` 0: never.
 static bool is_large(const product *p, tsr_dtype dtype, int mib) {
   return mib > 0 && (double)p->m * (double)p->k * (double)tsr_dtype_bytes(dtype) >= (double)mib * (1 << 20);
 }
 
-// For LONG that reads a four elements at a time from any element on. READS: with more of them before their values are used, CUDA's assembler keeps none of them waiting, in
-// 32 registers instead of 42. So groups of one subgroup, of which a core runs few at a time, become larger.
+// Adjusts LONG with is_loose. READS: quads loaded before their values are used. With more of them, CUDA's assembler keeps none in flight (it uses 32 registers
+// instead of 42). Then work-groups of one subgroup, of which a core runs only few at a time, are too small, so they are enlarged.
 static void loosen(const tsr_device *device, const product *p, way *how) {
   enum { READS = 2, MOST = 128, LEAST_PRODUCTS = 16 };
   if (how->deep > READS) how->deep = READS;
@@ -202,20 +202,21 @@ static void loosen(const tsr_device *device, const product *p, way *how) {
     how->group *= 2;
 }
 
-// LONG reads along k, so elements should be contiguous there (or there are few columns). The other kernels let
-// neighbouring work items read rows of b.
+// Chooses the method. LONG reads along k, so elements should be contiguous along k (or there are few columns). In the other kernels, neighbouring items read
+// neighbouring elements of rows of b.
 static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
   const tsri_tuning *tuning = tsri_tuning_of(device);
   way chosen = {.method = NAIVE};
   bool is_gpu = TSRI_TUNED(tuning, matmul_blocks) != 0, is_thin = p->m < SMALL_SIDE || p->n < SMALL_SIDE;
   bool reads_along_k = p->b.row == 1 || p->n < SMALL_SIDE;
   bool is_few = p->m * p->n <= FEW_RESULTS && reads_along_k;
-  // A matrix times a vector: items with one row each would read addresses that are far apart.
+  // For a matrix times a vector, NAIVE's items (one row each) would read addresses that are far apart, so LONG is used earlier.
   int64_t long_sum = is_gpu && (p->m == 1 || p->n == 1) ? LONG_VECTOR_SUM : LONG_SUM;
   bool is_thin_along_k = is_gpu && is_thin && reads_both_along_k(p);
   if ((p->k >= long_sum && (is_few || is_thin_along_k)) || (is_thin_along_k && is_small_and_thin(p))) {
     chosen.method = LONG;
-    chosen.rows = is_gpu && p->m < p->n ? rows_at_once(p) : 1;  // a tall a has enough rows for a work-group each
+    chosen.rows =
+        is_gpu && p->m < p->n ? rows_at_once(p) : 1;  // if a is tall, there are enough rows for one work-group per row
     chosen.group = p->k >= long_sum ? long_group(device, tuning, p, chosen.rows)
                                     : items_for_sum(p->k, TSRI_TUNED(tuning, gemv_group));
     chosen.deep = TSRI_TUNED(tuning, gemv_unroll);
@@ -236,7 +237,7 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
     chosen.method = FRAGMENTS;
     chosen.is_wide_a = is_wide_any(RUN, &p->a, dtype, p->m, p->k, p->batch_rank);
     chosen.is_wide_b = is_wide_any(RUN, &p->b, dtype, p->k, p->n, p->batch_rank);
-  } else if (!is_thin || (is_gpu && p->k >= LONG_SUM)) {  // tiles that are not full, with their sums in parts
+  } else if (!is_thin || (is_gpu && p->k >= LONG_SUM)) {  // also tiles that are not full, with split sums
     chosen.method = is_gpu ? BLOCKS : TILED;
     chosen.tile = choose_tile(device, tuning, p, dtype);
     bool fits = TSRI_TUNED(tuning, matmul_steps) > 0 && chosen.tile.depth % TSRI_TUNED(tuning, matmul_steps) == 0;
@@ -255,24 +256,24 @@ typedef struct product_part {
   int64_t a_at, b_at, c_at, y_at;  // index of its first element in a, b, c and y
 } product_part;
 
-// Whether BLOCKS reads its factors as words of two elements.
+// Whether BLOCKS reads its factors as words of two 16-bit elements.
 static bool reads_words(tsr_dtype dtype, const way *how) {
   return how->method == BLOCKS && (dtype == TSR_F16 || dtype == TSR_BF16) && how->is_wide_a && how->is_wide_b;
 }
 
-// The dtype as which a factor is bound. FRAGMENTS moves bits: words of two elements, or single elements as i16.
+// The dtype as which a factor is bound. FRAGMENTS copies bits: words of two elements, or single elements as i16.
 static tsr_dtype carrier(tsr_dtype dtype, const way *how, bool is_wide) {
   if (reads_words(dtype, how)) return TSR_U32;
   if (how->method != FRAGMENTS) return dtype;
   return is_wide ? TSR_U32 : TSR_I16;
 }
 
-// The dtype of y: sums of parts are not rounded.
+// The dtype of y. Partial sums of split sums are stored in the accumulator's dtype.
 static tsr_dtype stored_dtype(const tsri_kernel_run *run, const way *how) {
   return how->part ? tsri_accumulator(run->dtype) : run->dtype;
 }
 
-// Binds the matrices. `filler` is bound for one that is empty or missing; kernels do not read it.
+// Binds the matrices. `filler` is bound in place of a matrix that is empty or missing; kernels do not read it.
 static void pass_matrices(const tsri_kernel_run *run, const way *how, tsr_buffer *filler, tsri_call *call) {
   static const char *const names[] = {"a", "b", "c"};
   const tsr_dtype dtypes[] = {carrier(run->dtype, how, how->is_wide_a), carrier(run->dtype, how, how->is_wide_b),
@@ -333,13 +334,13 @@ static void start_fragments(const tsri_kernel_run *run, const product *p, const 
                 TSRI_CONSTANT("SG", t->subgroup_size)));
 }
 
-// Whether BLOCKS reads strips that end before the last step without conditions.
+// Whether BLOCKS loads the strips that end before the last step without conditions (INSIDE).
 static bool reads_inside(const tsr_device *device, const way *how) {
   int inside = TSRI_TUNED(tsri_tuning_of(device), matmul_inside);
   return inside == 2 ? !(how->is_wide_a && how->is_wide_b) : inside != 0;
 }
 
-// Compile-time arguments that the other kernels have.
+// Compile-time arguments that the kernels other than FRAGMENTS have in common.
 #define TYPES_AND_FLAGS                                                                             \
   TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),                         \
       TSRI_CONSTANT("FUSED", tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma), \
@@ -411,14 +412,14 @@ static bool can_split(const way *how) {
   return how->method == SKINNY || how->method == BLOCKS || how->method == FRAGMENTS;
 }
 
-// Products of a sum that the kernel takes at a time.
+// How many products of a sum the kernel takes at a time: a split must be a multiple of this.
 static int step_of(const way *how) {
   if (how->method == SKINNY) return how->group / SKINNY_COLUMNS * 4;
   return how->method == BLOCKS ? how->tile.depth : how->units.depth;
 }
 
-// How many items keep the device busy, as a part of those that tuning says. Matrix units keep a core busy with fewer. In tiles with room for 64 rows,
-// 64 x 13824 with k of 5120 takes 355, 265 and 281 us through Vulkan with 1, 1.5 and 2 times as many, and 258, 230 and 232 through OpenCL.
+// How many items keep the device busy, as a factor of what the tuning says. Matrix units keep a core busy with fewer items. In tiles with room for 64 rows, 64
+// x 13824 with k of 5120 takes 355, 265 and 281 us through Vulkan with factors of 1, 1.5 and 2, and 258, 230 and 232 through OpenCL.
 static double busy_share(const product *p, const way *how) {
   if (how->method == FRAGMENTS) return 0.5;
   return how->method == BLOCKS && has_many_sums(&how->tile) && (p->m <= 64 || p->n <= 64) ? 1.5 : 1;
@@ -451,14 +452,14 @@ static tsr_status launch(const tsri_kernel_run *run, const product *p, const pro
   return status;
 }
 
-// The same product with its sums in parts, which a second launch adds up.
+// Computes the product with split sums: a first launch stores the partial sums in a scratch buffer, a second one adds them up.
 static tsr_status launch_split(const tsri_kernel_run *run, const product *p, const product_part *part, way how,
                                const tsri_matmul_split *split, tsr_buffer *filler) {
   product q = tsri_matmul_split_product(p, split);
   product_part parts = *part;
   parts.outer = split->parts;
   how.part = split->depth;
-  tsri_kernel_run inner = *run;  // stores sums, without what is fused to the product
+  tsri_kernel_run inner = *run;  // stores partial sums, without the fused operators
   inner.epilogue = NULL;
   inner.output = NULL;
   tsr_status status = tsri_call_scratch(run->device, split->parts * part->inner * p->m * p->n,
@@ -482,7 +483,7 @@ static tsr_status run_part(const tsri_kernel_run *run, const product *p, const p
   return launch(run, p, part, &how, filler);
 }
 
-// A launch covers two batch axes; this function iterates over the others.
+// Computes all entries of the batch. A launch covers two batch axes; this function iterates over the others.
 static tsr_status run_parts(const tsri_kernel_run *run, const product *p, tsr_buffer *filler) {
   int rank = p->batch_rank;
   product_part part = {.outer = rank > 1 ? p->batch_dims[rank - 2] : 1,
@@ -516,7 +517,7 @@ static tsr_status run_all(const tsri_kernel_run *run, const product *p) {
   return status;
 }
 
-// The run's product with other factors and another result, and nothing after it.
+// Computes the product that `p` describes with the given factors and result buffer, without the run's fused operators. For tsri_matmul_padded.
 static tsr_status run_copies(const tsri_kernel_run *run, const product *p, tsr_buffer *const *factors,
                              tsr_buffer *result) {
   tsri_kernel_run copies = *run;
@@ -529,8 +530,8 @@ static tsr_status run_copies(const tsri_kernel_run *run, const product *p, tsr_b
 
 // --- The operator ----------------------------------------------------------------------------------------------------
 
-// Computes the product by a native operator for another dtype, with conversions before and after, or for padded copies.
-// TSR_ERR_UNSUPPORTED, without a message, if there is none.
+// Computes the product by a native operator on copies: padded, or of another dtype with conversions before and after. TSR_ERR_UNSUPPORTED, without a message,
+// if there is none.
 static tsr_status run_in_parts(const tsri_kernel_run *run, const tsri_native_op *op) {
   tsr_status status = tsri_matmul_padded(run, *op, run_copies);
   if (status != TSR_ERR_UNSUPPORTED || run->epilogue) return status;
@@ -538,7 +539,7 @@ static tsr_status run_in_parts(const tsri_kernel_run *run, const tsri_native_op 
   return tsri_dtype_is_f8(run->dtype) ? tsri_matmul_f8(run, *op) : TSR_ERR_UNSUPPORTED;
 }
 
-// The inputs are a, b and, for gemm with beta other than 0, c. All have rank 2 or more and the dtype of the result.
+// Inputs: a, b and, for gemm with beta other than 0, c. All have rank 2 or more and the dtype of the result.
 tsr_status tsri_run_matmul(const tsri_kernel_run *run) {
   tsri_native_op op;
   tsri_layout result;
@@ -575,8 +576,7 @@ static tsr_status product_shape(const char *caller, tsr_shape a, tsr_shape b, ts
   return tsri_shape_check(caller, *out_shape, &(int64_t){0});
 }
 
-// On a GPU, a copy of a factor that is contiguous along neither axis: its kernels would read a whole cache line for
-// each element.
+// On a GPU, copies a factor that is contiguous along neither axis: kernels would read a whole cache line for each element.
 static tsr_tensor *with_lines(tsr_tensor *x) {
   const tsri_layout *layout = &x->layout;
   if (tsr_error(x) != TSR_OK || !tsri_call_tuning(x->value->device)->reduce_wide) return x;
@@ -589,7 +589,7 @@ static tsr_tensor *with_lines(tsr_tensor *x) {
   return is_scattered ? tsri_then(tsr_contiguous(x), x) : x;
 }
 
-// Records a product of `count` usable inputs of any dtype; the first two have rank 2 or more.
+// Records a product of `count` usable inputs of any dtype, which are cast; the first two have rank 2 or more.
 static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, tsr_tensor *const *inputs, int count,
                           tsri_product_attributes factors) {
   tsr_tensor *cast[3];
@@ -614,12 +614,12 @@ static tsr_status check_pair(const char *caller, const tsr_tensor *a, const tsr_
   return status == TSR_OK ? check_dtypes(caller, a, b) : status;
 }
 
-// A vector becomes a matrix with one row or one column.
+// Makes a vector a matrix with one row or one column.
 static tsr_tensor *as_matrix(tsr_tensor *x, int new_axis) {
   return x->layout.shape.rank == 1 ? tsr_unsqueeze(x, new_axis) : tsr_retain(x);
 }
 
-// Whether a matrix times a vector has so few and long sums that only a reduction in parts gives the whole GPU work.
+// Whether a matrix times a vector has so few and so long sums that only a reduction with split sums keeps a GPU busy.
 static bool has_few_long_sums(const tsr_tensor *a, const tsr_tensor *b, tsr_dtype dtype) {
   enum { FEW_SUMS = 256, LONG_SUMS = 65536 };
   const tsr_shape x = a->layout.shape, y = b->layout.shape;
@@ -627,8 +627,8 @@ static bool has_few_long_sums(const tsr_tensor *a, const tsr_tensor *b, tsr_dtyp
   return x.dims[0] * y.dims[1] <= FEW_SUMS && x.dims[1] >= LONG_SUMS && tsri_call_tuning(a->value->device)->reduce_wide;
 }
 
-// Whether each of several matrices, whose lines along k are contiguous, is multiplied with a vector of its own: a reduction takes as many short lines at a time as a work-group
-// has room for. 256 times 1 x 512 with k of 64 takes 8.5 us in f32 on an H200, and 38 in a launch with an item or a group for each result.
+// Whether each matrix of a batch, whose lines along k are contiguous, is multiplied with its own vector. Then a reduction is faster: a work-group takes as many
+// short lines as fit. 256 times 1 x 512 with k of 64 takes 8.5 us in f32 on an H200, and 38 in a matrix product with an item or a work-group for each result.
 static bool has_vectors(const tsr_tensor *a, const tsr_tensor *b, tsr_shape shape, tsr_dtype dtype) {
   enum { LEAST_TERMS = 16 };
   const tsr_shape x = a->layout.shape, y = b->layout.shape;
@@ -640,7 +640,8 @@ static bool has_vectors(const tsr_tensor *a, const tsr_tensor *b, tsr_shape shap
   return step == 1 && matrices->count == batch * m * n * k && tsri_call_tuning(a->value->device)->reduce_wide;
 }
 
-// The products of a [.., 1 or m, k] and b [.., k, n or 1], which broadcast, and their sums along k. Where b has lines along k, both are turned, so that these are the rows.
+// Computes the product as a reduction: multiplies a, [.., 1 or m, k], and b, [.., k, n or 1], which broadcast, and sums along k. If b is contiguous along k,
+// both are transposed, so that lines along k are rows.
 static tsr_tensor *product_by_sums(tsr_tensor *a, tsr_tensor *b, tsr_dtype dtype) {
   int rank = b->layout.shape.rank;
   bool has_rows = b->layout.shape.dims[rank - 1] == 1;
@@ -660,9 +661,9 @@ static tsr_tensor *product_by_sums(tsr_tensor *a, tsr_tensor *b, tsr_dtype dtype
   return tsri_then(tsri_record_reduce(TSRI_BODY(dot), dtype, products, axes, true), products);
 }
 
-// Whether a product whose sums have one term each is faster as products of elements that broadcast, on a GPU. On an H200 1000 x 16384 takes 22.7 us in f32, and 29.0 by
-// cuBLASLt, 43 in tiles through OpenCL and 81 through WebGPU; 10^6 x 7 19 us, and 36, 69 and 73. Where lines are long and not whole quads, elements are stored one by one:
-// 4097 x 4099 takes 44 us in bf16 and 53 in f32, by cuBLASLt 31, in tiles 57 and 54 through OpenCL, and 153 in bf16 through WebGPU.
+// Whether an outer product (k is 1) is faster as an element-wise product that broadcasts, on a GPU. On an H200, 1000 x 16384 in f32 takes 22.7 us so, 29.0 by
+// cuBLASLt, 43 in tiles through OpenCL and 81 through WebGPU; 10^6 x 7 takes 19, 36, 69 and 73. If lines are long and no multiple of four, elements are stored
+// one by one: 4097 x 4099 takes 44 us in bf16 and 53 in f32, by cuBLASLt 31, in tiles 57 and 54 through OpenCL, and 153 in bf16 through WebGPU.
 static bool is_outer(const tsr_tensor *a, const tsr_tensor *b, tsr_dtype dtype) {
   const tsr_shape x = a->layout.shape, y = b->layout.shape;
   const tsri_tuning *tuning = tsri_call_tuning(a->value->device);

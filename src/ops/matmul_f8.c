@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of f8: converts the memory of both matrices to f16, multiplies with an f32 result, and rounds that to f8.
+// Products of f8: converts both matrices to f16, multiplies with an f32 result, and rounds that to f8.
 #include "ops/matmul_f8.h"
 
 #include "ops/call.h"
@@ -8,7 +8,7 @@
 enum { PRODUCT, A, B, BUFFERS };
 
 bool tsri_product_f8_wide(tsri_native_op *op) {
-  enum { LEAST_SIDE = 32 };  // how often each converted element is used at least
+  enum { LEAST_SIDE = 32 };  // each converted element is used at least this often
   const tsri_product_op *p = &op->is.product;
   if (op->parts || p->m < LEAST_SIDE || p->n < LEAST_SIDE) return false;
   op->dtype = TSR_F16;
@@ -28,7 +28,7 @@ static tsr_status convert(tsr_device *device, tsr_buffer *from, tsr_dtype from_d
   return tsri_call_items(&call, count);
 }
 
-// Converts all elements between the first and the last that the matrix has, so that its strides stay.
+// Converts an input's elements from the first to the last that the matrix uses, so that its strides remain valid.
 static tsr_status bring(const tsri_kernel_run *run, int input, tsri_matrix *matrix, tsr_buffer **out_buffer) {
   const tsri_layout *layout = &run->layouts[input];
   int64_t low = 0, high = 0;
@@ -36,7 +36,7 @@ static tsr_status bring(const tsri_kernel_run *run, int input, tsri_matrix *matr
   int64_t count = high - low + 1;
   if (count > 2 * layout->count) return TSR_ERR_UNSUPPORTED;  // a view with gaps
   tsr_status status = tsri_call_scratch(run->device, count, TSR_F16, out_buffer);
-  if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // the portable kernel needs no extra memory
+  if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // fall back to the kernel, which needs no memory
   if (status == TSR_OK) {
     status = convert(run->device, run->inputs[input], run->dtype, low, count, *out_buffer, TSR_F16);
   }

@@ -10,7 +10,7 @@
 
 enum { SUMS, A, B, BUFFERS };
 
-// The layout of a matrix and of the batch it belongs to, without repeating matrices that are broadcast.
+// The layout of a matrix with its batch. Batch axes along which it is broadcast have size 1.
 static tsri_layout layout_of(const tsri_product_op *p, const tsri_matrix *matrix, int64_t rows, int64_t columns) {
   int rank = p->batch_rank;
   tsri_layout layout = {.offset = (int64_t)matrix->at.offset, .count = rows * columns, .shape.rank = rank + 2};
@@ -47,7 +47,7 @@ static tsr_status take_low_bytes(const tsri_kernel_run *run, tsr_buffer *sums, i
   return tsri_call_items(&call, count / 4);
 }
 
-// `given` are the matrices of the run's inputs, `sums` those of which both are contiguous along k.
+// Computes the i32 sums. `given` describes the matrices as the run's inputs have them, `sums` those after the copies, both contiguous along k.
 static tsr_status run_sums(const tsri_kernel_run *run, const tsri_product_op *given, tsri_native_op *sums,
                            unsigned copies, tsr_buffer **buffers) {
   tsri_product_op *p = &sums->is.product;
@@ -55,7 +55,7 @@ static tsr_status run_sums(const tsri_kernel_run *run, const tsri_product_op *gi
   tsri_layout from_b = layout_of(p, &given->b, p->k, p->n), to_b = layout_of(p, &p->b, p->k, p->n);
   tsr_status status = bring(run, 0, &from_a, &to_a, copies & 1u, &buffers[A]);
   if (status == TSR_OK) status = bring(run, 1, &from_b, &to_b, copies & 2u, &buffers[B]);
-  if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // the portable kernel needs no extra memory
+  if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // fall back to the kernel, which needs no memory
   if (status != TSR_OK) return status;
   tsri_place_bind(&p->a.at, buffers[A]);
   tsri_place_bind(&p->b.at, buffers[B]);

@@ -10,7 +10,7 @@
 // operator, or there is no memory for the sums; then the output has not been written.
 tsr_status tsri_matmul_i8(const tsri_kernel_run *run, tsri_native_op product);
 
-// As tsri_matmul_i8, for sums that are all kept: `sums` gets the product's i32.
+// As tsri_matmul_i8, but the complete i32 sums are stored, in `sums`.
 tsr_status tsri_matmul_i8_sums(const tsri_kernel_run *run, tsri_native_op product, tsr_buffer *sums);
 
 #endif

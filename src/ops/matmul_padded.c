@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies matrices so that their lines begin at aligned addresses, and multiplies the copies.
+// Products of padded copies: copies matrices so that their lines begin at aligned addresses, and multiplies the copies.
 #include "ops/matmul_padded.h"
 
 #include "graph/node.h"
@@ -10,14 +10,14 @@ enum { PRODUCT, A, B, BUFFERS };
 
 static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
-// How many elements there are between two aligned addresses; 0: the device needs no alignment.
+// The alignment of lines that the device's products need, in elements; 0: none.
 static int64_t unit_of(const tsr_device *device, tsr_dtype dtype) {
   tsri_graph_state *state = NULL;
   if (tsri_graph_state_for((tsr_device *)(uintptr_t)device, &state) != TSR_OK) return 0;
   return state->tuning.product_alignment / (int64_t)tsr_dtype_bytes(dtype);
 }
 
-// Whether the lines of a matrix, `size` elements along the axis with stride 1, begin at multiples of the unit and are multiples of it.
+// Whether each line of a matrix (along the axis with stride 1) begins at a multiple of `unit` and has a multiple of `unit` elements.
 static bool is_aligned(const tsri_matrix *x, tsr_dtype dtype, int64_t rows, int64_t columns, int64_t unit) {
   int64_t size = x->column == 1 ? columns : rows, step = x->column == 1 ? x->row : x->column;
   return size % unit == 0 && step % unit == 0 && x->at.offset % (size_t)(unit * (int64_t)tsr_dtype_bytes(dtype)) == 0;
@@ -25,20 +25,20 @@ static bool is_aligned(const tsri_matrix *x, tsr_dtype dtype, int64_t rows, int6
 
 static bool has_lines(const tsri_matrix *x) { return x->column == 1 || x->row == 1; }
 
-// Whether the device multiplies aligned lines by its matrix units: by a library of its own, or by our kernel of fragments.
+// Whether the device multiplies aligned lines with matrix units: by its library, or by our kernel with fragments.
 static bool has_units(const tsr_device *device, const tsri_native_op *op) {
   tsri_fragment_tile tile;
   return tsri_device_takes(device, op) || tsri_fragment_tile_choose(device, &op->is.product, op->dtype, &tile);
 }
 
-// Seconds that aligned lines save for each multiplication. On an H200, cuBLASLt multiplies bf16 at some 220 TFLOP/s if lines are not aligned, and at 650 if
-// they are, and so do our fragments through Vulkan (4095 x 4097 x 4096: 890 us, 4096^3: 414). Without matrix units, elements of lines that are not aligned are
-// read one by one: bf16 2538 x 9186 x 3226 takes 5750 us through WebGPU, and 3630 as aligned copies; 64 x 4097 x 4096 233 and 145.
+// Seconds that aligned lines save for each of the m * n * k multiplications. On an H200, cuBLASLt multiplies bf16 at some 220 TFLOP/s if lines are not aligned,
+// and at 650 if they are; so does our fragment kernel through Vulkan (4095 x 4097 x 4096: 890 us, 4096^3: 414). Without matrix units, elements of lines that
+// are not aligned are read one by one: through WebGPU, bf16 2538 x 9186 x 3226 takes 5750 us, and 3630 with aligned copies; 64 x 4097 x 4096 takes 233 and 145.
 static double saving(const tsr_device *device, const tsri_native_op *op) {
   return has_units(device, op) ? 6e-15 : 3e-14;
 }
 
-// Copies move 4 bytes for each element at some 4 TB/s, and three launches take 8 us.
+// Compares what is saved with the cost of the copies, which move 4 bytes for each element at some 4 TB/s, in three launches that take 8 us.
 bool tsri_product_wants_padding(const tsr_device *device, const tsri_native_op *op) {
   const tsri_product_op *p = &op->is.product;
   bool is_narrow = op->dtype == TSR_F16 || op->dtype == TSR_BF16;
@@ -53,7 +53,7 @@ bool tsri_product_wants_padding(const tsr_device *device, const tsri_native_op *
   return m * n * k * saving(device, op) > 1.5 * ((m * k + k * n + m * n) * 1e-12 + 8e-6);
 }
 
-// Copies `lines` lines of `length` elements, `step` apart, to lines of `pitch` elements; elements and lines beyond those of x become 0.
+// Copies `lines` lines of `length` elements, `step` apart, to `all_lines` lines of `pitch` elements; the additional elements and lines are 0.
 static tsr_status copy_lines(tsri_call *call, tsr_buffer *x, int64_t x_at, tsr_buffer *y, tsr_dtype dtype,
                              int64_t lines, int64_t length, int64_t step, int64_t all_lines, int64_t pitch) {
   tsri_call_buffer(call, "x", x, dtype);
@@ -67,7 +67,7 @@ static tsr_status copy_lines(tsri_call *call, tsr_buffer *x, int64_t x_at, tsr_b
   return tsri_call_items(call, (all_lines * pitch + 3) / 4);
 }
 
-// Makes `matrix` a copy, with zeros up to `all_rows` and `all_columns`, unless it is aligned as it is and has these sizes.
+// Replaces `matrix` by a copy padded with zeros to `all_rows` and `all_columns`, unless it is aligned and has these sizes already.
 static tsr_status pad(const tsri_kernel_run *run, int input, int64_t rows, int64_t columns, int64_t all_rows,
                       int64_t all_columns, tsri_matrix *matrix, tsr_buffer **out_copy) {
   int64_t unit = unit_of(run->device, run->dtype);
@@ -79,7 +79,8 @@ static tsr_status pad(const tsri_kernel_run *run, int input, int64_t rows, int64
   int64_t lines = is_by_rows ? rows : columns, all_lines = is_by_rows ? all_rows : all_columns;
   int64_t length = is_by_rows ? columns : rows, pitch = round_up(is_by_rows ? all_columns : all_rows, unit);
   tsr_status status = tsri_call_scratch(run->device, all_lines * pitch, run->dtype, out_copy);
-  if (status == TSR_ERR_OUT_OF_MEMORY) return TSR_ERR_UNSUPPORTED;  // the product needs no copy to be right
+  if (status == TSR_ERR_OUT_OF_MEMORY)
+    return TSR_ERR_UNSUPPORTED;  // the product works without a copy, only more slowly
   if (status != TSR_OK) return status;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_product", "copy_lines",
@@ -91,7 +92,7 @@ static tsr_status pad(const tsri_kernel_run *run, int input, int64_t rows, int64
   return status;
 }
 
-// Columns of a are lines of m elements, and so of whole units.
+// Rounds m, n and k up where they are the lengths of lines. Columns of a, for example, are lines of m elements.
 static void round_sizes(tsri_product_op *p, int64_t unit) {
   if (p->a.column != 1) p->m = round_up(p->m, unit);
   p->n = round_up(p->n, unit);

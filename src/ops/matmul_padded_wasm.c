@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Web pages: factors are multiplied as they lie, so that there is less to load.
+// In the browser, factors are multiplied without padding, so that the module is smaller.
 #include "ops/matmul_padded.h"
 
 bool tsri_product_wants_padding(const tsr_device *device, const tsri_native_op *op) {

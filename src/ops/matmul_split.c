@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses the parts of long sums, describes the product of all parts as a batch, and adds up their results.
+// Chooses how long sums are split, describes the product of all parts as a batch, and adds up the partial sums.
 #include "ops/matmul_split.h"
 
 #include "ops/promote.h"
@@ -10,8 +10,9 @@ bool tsri_matmul_can_split(const tsri_product_op *p, tsr_dtype dtype) {
 
 static int64_t results_of(const tsri_product_op *p) { return p->m * p->n * (p->batch_rank > 0 ? p->batch_dims[0] : 1); }
 
-// Splits sums if there are too few items for the device, but not into parts of less than a few steps, nor sums whose steps take less time than a second
-// launch. 64 x 1000 with k of 4096 in f32 is 16 tiles, of which a step of 16 products takes 0.9 us on an H200: 224 us through OpenCL, and 28 in parts.
+// Splits sums if there are too few items to keep the device busy. Not if a part would have less than a few steps, nor if all steps take less time than a second
+// launch. Example: 64 x 1000 with k of 4096 in f32 has 16 tiles, and a step of 16 products takes 0.9 us on an H200: 224 us through OpenCL, and 28 with split
+// sums.
 tsri_matmul_split tsri_matmul_split_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
                                            int64_t items, int unit, double busy_share) {
   enum { ITEMS_PER_TILE = 512, LEAST_STEPS = 24, STEPS_OF_PART = 4, LEAST_PARTS = 4, MOST_SUMS = 1 << 24 };
@@ -37,7 +38,7 @@ tsri_product_op tsri_matmul_split_product(const tsri_product_op *p, const tsri_m
   return q;
 }
 
-// Items that share a result, so that none reads more than a few parts one after the other, unless there are many results.
+// How many items share a result of the second launch: enough that none reads more than a few parts in sequence, unless there are many results anyway.
 static int lanes_for(int64_t results, int64_t parts) {
   enum { PARTS_OF_ITEM = 4, MANY_ITEMS = 1 << 20, MOST_LANES = 16 };
   int lanes = 1;
@@ -56,7 +57,7 @@ tsr_status tsri_matmul_split_join(const tsri_kernel_run *run, const tsri_product
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("BIAS", 0),
                 TSRI_CONSTANT("LAST", 0), TSRI_CONSTANT("LANES", lanes), TSRI_CONSTANT("WG", GROUP)));
   tsri_call_buffer(&call, "parts", sums, tsri_accumulator(run->dtype));
-  tsri_call_buffer(&call, "bias", run->inputs[0], run->dtype);  // not read
+  tsri_call_buffer(&call, "bias", run->inputs[0], run->dtype);  // a placeholder, not read
   tsri_call_buffer(&call, "y", run->output, run->dtype);
   tsri_call_word(&call, "count", count);
   tsri_call_word(&call, "splits", parts);

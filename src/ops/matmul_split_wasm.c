@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Web pages: sums are not split, so that there is less to load.
+// In the browser, sums are not split, so that the module is smaller.
 #include "ops/matmul_split.h"
 
 bool tsri_matmul_can_split(const tsri_product_op *p, tsr_dtype dtype) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What operators on matrices share: checks, shapes, and solving with triangular matrices in blocks.
+// Shared by operators on matrices: checks, shapes, and solving with triangular matrices in blocks.
 #include "ops/matrix.h"
 
 #include "core/error.h"
@@ -99,7 +99,7 @@ tsr_status tsri_solve_block(const tsri_matrices *x, const tsri_matrix_view *l, c
   return tsri_call_items(&call, x->batch * (x->columns - block->first));
 }
 
-// The product that tsri_minus_product subtracts: h x w for each matrix.
+// The product that tsri_minus_product subtracts, h x w elements for each matrix of the batch.
 typedef struct minus {
   const tsri_matrices *x;
   const tsri_matrix_view *l;
@@ -132,7 +132,7 @@ static tsri_native_op describe(const minus *o) {
   return op;
 }
 
-// Computes it into `y`, [batch, h, w].
+// Computes the product into `y`, [batch, h, w].
 static tsr_status multiply(const minus *o, tsri_native_op *op, tsr_buffer *y) {
   tsri_product_op *p = &op->is.product;
   tsri_place_bind(&p->a.at, o->l->buffer);
@@ -158,8 +158,7 @@ static tsr_status subtract(const minus *o, tsr_buffer *y) {
   return tsri_call_many_groups(&call, o->x->batch * o->h * ((o->w + GROUP - 1) / GROUP));
 }
 
-// Computes the product natively into temporary memory and subtracts that. TSR_ERR_UNSUPPORTED, without a message, if
-// that is not worthwhile or not possible.
+// Computes the product natively into a scratch buffer, and subtracts that. TSR_ERR_UNSUPPORTED, without a message, if that is slower or not possible.
 static tsr_status minus_native(const minus *o) {
   enum { SMALL = 64 };
   tsri_native_op op = describe(o);

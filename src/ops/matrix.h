@@ -5,13 +5,13 @@
 
 #include "graph/graph.h"
 
-// Checks that the tensor is usable and has two axes or more; tsri_square_check also that the last two have one size.
+// tsri_matrix_check: the tensor must be usable and have two axes or more. tsri_square_check: the last two sizes must also be equal.
 //
 // Errors: TSR_ERR_SHAPE, with the shape; those of tsri_tensor_check.
 tsr_status tsri_matrix_check(const char *caller, const tsr_tensor *x);
 tsr_status tsri_square_check(const char *caller, const tsr_tensor *x);
 
-// Checks that a passes tsri_matrix_check, and that b is a vector, or has matrices, with as many rows as a.
+// Checks that a passes tsri_matrix_check, and that b is a vector or matrices with as many rows as a.
 tsr_status tsri_sides_check(const char *caller, const tsr_tensor *a, const tsr_tensor *b);
 
 // Sizes of the last two axes of a tensor that passed tsri_matrix_check, and a view with these axes exchanged.
@@ -19,25 +19,27 @@ static inline int64_t tsri_rows(const tsr_tensor *x) { return x->layout.shape.di
 static inline int64_t tsri_columns(const tsr_tensor *x) { return x->layout.shape.dims[x->layout.shape.rank - 1]; }
 tsr_tensor *tsri_matrix_transposed(tsr_tensor *x);
 
-// The batch axes of x, followed by rows and columns, or by one axis.
+// Shapes with the batch axes of x, followed by the axes rows and columns (tsri_matrix_shape) or by one axis (tsri_vector_shape).
 tsr_shape tsri_matrix_shape(const tsr_tensor *x, int64_t rows, int64_t columns);
 tsr_shape tsri_vector_shape(const tsr_tensor *x, int64_t size);
 
-// Hands results over to a caller of a public function: `outs[i]`, which may be NULL, gets results[i]. If one has failed, all are
-// released, none is handed over, and its status is returned with the caller's name in the message.
+// Gives the results of a public function to its caller: *outs[i] = results[i]; results whose outs[i] is NULL are released. If one has failed, all are released,
+// no *outs[i] is set, and its status is returned, with the caller's name in the message.
 tsr_status tsri_results_give(const char *caller, tsr_tensor *const *results, tsr_tensor **const *outs, int count);
 
-// Records Q and R of x, which is f32 or f64 or has failed.
+// Records the QR factorisation of x, which is f32 or f64 or a failed tensor.
 void tsri_record_qr(const char *caller, tsr_tensor *x, bool is_complete, tsr_tensor **out_q, tsr_tensor **out_r);
 
-// What the nodes of factors compute, for those who record one again. x has passed tsri_matrix_check and is f32 or f64.
-// lu: both factors in one matrix, for each of its rows the row of x that it was made of, and whether an odd number of exchanges made that order.
-// panel: R in the upper triangle of a matrix, v and w (qr.c). rotations: those of the rows of x, and what they make of x; a symmetric x has the first alone.
+// The nodes that factorisations are recorded as, for code that records such a node again (saved captures). x has passed tsri_matrix_check and is f32 or f64.
+// lu: both factors in one matrix; the permutation, that is for each row the row of x it was computed from; whether the permutation is odd.
+// panel: a matrix with R in its upper triangle; v and w (qr.c).
+// rotations: the rotations, applied to the rows of the identity, and x with rotated rows; only the rotations if x is symmetric.
 void tsri_record_lu(tsr_tensor *x, tsr_tensor *out_parts[3]);
 void tsri_record_panel(tsr_tensor *x, tsr_tensor *out_parts[3]);
 void tsri_record_rotations(tsr_tensor *vectors, bool is_symmetric, tsr_tensor *out_parts[2]);
 
-// The whole of qr by a native operator. Input: the transposed matrix; results: Q transposed, and the transposed input with R in its first columns.
+// QR by a native operator for the complete factorisation. Input: the transposed matrix. Results: Q transposed, and the transposed input with R in its first
+// columns.
 extern const tsri_op tsri_op_qr_whole;
 
 // --- In the run of an operator ---------------------------------------------------------------------------------------
@@ -59,7 +61,7 @@ typedef struct tsri_matrix_view {
   int64_t at, batch, row, column;
 } tsri_matrix_view;
 
-// Kernels of kernels/op_factor.tk, whose comments say what they compute: on columns `first` and following of x.
+// The arguments of the kernels in kernels/op_factor.tk (documented there), which update the columns of x from `first` on.
 typedef struct tsri_matrix_block {
   int64_t first, from, to;
 } tsri_matrix_block;
@@ -74,7 +76,7 @@ tsr_status tsri_solve_triangular(const tsri_matrices *x, const tsri_matrix_view 
 // Fills x with the identity.
 tsr_status tsri_set_identity(const tsri_matrices *x);
 
-// Rows or columns of a block.
+// Rows or columns of a block in a blocked factorisation.
 enum { TSRI_MATRIX_BLOCK = 32 };
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Factors of matrices by a device's native operators: copies into the layout that these take, and kernels (kernels/op_native_factor.tk) for what they leave open.
+// Factorisations by a device's native operators: copies to the memory layout that these need, and kernels (kernels/op_native_factor.tk) for what they do not
+// compute.
 #include "ops/matrix_native.h"
 
 #include "ops/call.h"
@@ -13,7 +14,7 @@ static tsri_native_op factor_op(tsr_dtype dtype, tsri_factor_kind kind, int64_t 
   return op;
 }
 
-// The operator for matrices of a view; m and n are its last two sizes, exchanged if is_transposed.
+// Describes the operator for the matrices of a view. m and n are the view's last two sizes, exchanged if is_transposed.
 static tsri_native_op op_for(const tsri_view *x, tsri_factor_kind kind, bool is_transposed) {
   const tsr_shape *shape = &x->layout.shape;
   int64_t rows = shape->dims[shape->rank - 2], columns = shape->dims[shape->rank - 1];
@@ -21,7 +22,7 @@ static tsri_native_op op_for(const tsri_view *x, tsri_factor_kind kind, bool is_
                    is_transposed ? rows : columns);
 }
 
-// Queues the operator, all of whose buffers may be written.
+// Queues the operator. It may write to all buffers.
 static tsr_status queue_op(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers, int count) {
   return tsri_device_run_op_writing(device, op, buffers, count, count);
 }
@@ -32,7 +33,8 @@ static tsr_status make_numbers(tsr_device *device, int64_t count, tsr_buffer **o
 
 // --- Cholesky --------------------------------------------------------------------------------------------------------
 
-// Factors those matrices again whose info is not 0, by one work-group each, so that all columns before the one that fails are right. x: row-major copies, from x_at on.
+// Factors the matrices whose info is not 0 again, by one work-group each, so that all columns before the one that fails are right. x: row-major copies of the
+// matrices, from element x_at on.
 static tsr_status repair(const tsri_matrices *a, tsr_buffer *x, int64_t x_at, tsr_buffer *info) {
   tsri_call call;
   tsri_call_init(&call, a->device, "op_native_factor", "cholesky_again", TSRI_WITH(TSRI_TYPE("T", a->dtype)));
@@ -45,7 +47,7 @@ static tsr_status repair(const tsri_matrices *a, tsr_buffer *x, int64_t x_at, ts
   return tsri_call_many_groups(&call, a->batch);
 }
 
-// A row-major lower triangle is a column-major upper one.
+// The native operators are column-major: a row-major lower triangle is passed as a column-major upper triangle.
 tsr_status tsri_native_cholesky(const tsri_view *from, const tsri_matrices *a) {
   tsri_native_op op = op_for(from, TSRI_FACTOR_CHOLESKY, false);
   if (!tsri_device_takes(a->device, &op)) return TSR_ERR_UNSUPPORTED;
@@ -68,7 +70,7 @@ tsr_status tsri_native_cholesky(const tsri_view *from, const tsri_matrices *a) {
 
 // --- LU --------------------------------------------------------------------------------------------------------------
 
-// A view of the same elements with its last two axes exchanged.
+// The view with its last two axes exchanged.
 static tsri_view transposed(tsri_view x) {
   int row = x.layout.shape.rank - 2, column = row + 1;
   int64_t rows = x.layout.shape.dims[row], step = x.layout.strides[row];
@@ -79,7 +81,7 @@ static tsri_view transposed(tsri_view x) {
   return x;
 }
 
-// Computes `rows` and `odd` from the exchanges.
+// Computes `rows` and `odd` of tsri_native_lu from the native function's list of row exchanges.
 static tsr_status order_rows(tsr_device *device, const tsri_factor_op *op, tsr_buffer *exchanges, tsr_buffer *rows,
                              tsr_buffer *odd) {
   tsri_call call;
@@ -169,7 +171,7 @@ tsr_status tsri_native_qr(const tsri_view *from, int64_t columns, tsr_buffer *q,
 
 // --- Eigenvalues and singular values ---------------------------------------------------------------------------------
 
-// Scales the left vectors u by their singular values, and makes the vectors of matrices that failed NaN. u may be NULL.
+// Scales the left vectors u by their singular values, and sets the vectors of matrices that failed to NaN. u may be NULL.
 static tsr_status settle(tsr_device *device, const tsri_native_op *op, tsr_buffer *u, tsr_buffer *v, tsr_buffer *s,
                          tsr_buffer *info) {
   const tsri_factor_op *factor = &op->is.factor;
@@ -185,7 +187,8 @@ static tsr_status settle(tsr_device *device, const tsri_native_op *op, tsr_buffe
   return tsri_call_many_groups(&call, factor->batch * factor->n);
 }
 
-// What an operator needs besides its results; a: the matrices, where they are not factored in place.
+// Scratch buffers of an operator. a: the matrices, if they are not factored in place; s: singular values or eigenvalues; info: the operator's status of each
+// matrix.
 typedef struct factor_work {
   tsr_buffer *a, *s, *info;
 } factor_work;

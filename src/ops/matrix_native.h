@@ -8,22 +8,23 @@
 #include "graph/transfer.h"
 #include "ops/matrix.h"
 
-// The lower triangle of a gets the Cholesky factor of that of `from`.
+// Computes the Cholesky factor of `from`, whose lower triangle is read, into the lower triangle of a.
 tsr_status tsri_native_cholesky(const tsri_view *from, const tsri_matrices *a);
 
-// a gets the LU factors of `from`; rows and odd as in the operator lu.
+// Computes the LU factors of `from` into a; rows and odd are as for the operator lu.
 tsr_status tsri_native_lu(const tsri_view *from, const tsri_matrices *a, tsr_buffer *rows, tsr_buffer *odd);
 
-// Solves with the triangular matrices l in place in x.
+// Solves with the triangular matrices l, in place in x.
 tsr_status tsri_native_solve(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit);
 
-// Whether the device factors such matrices into Q, of which `columns` columns are wanted, and R. If so, tsri_native_qr runs it: `from` has the transposed matrices,
-// [batch …, n, m], and so have the results r [n, m], of which the lower triangle is set, and q [columns, m].
+// Whether the device factors matrices like x into Q, with `columns` columns, and R. If so, tsri_native_qr computes them. All are transposed: `from` is [batch
+// …, n, m], r is [n, m], of which the lower triangle is set, and q is [columns, m].
 bool tsri_has_native_qr(const tsr_tensor *x, int64_t columns);
 tsr_status tsri_native_qr(const tsri_view *from, int64_t columns, tsr_buffer *q, tsr_buffer *r);
 
-// `from` has vectors of matrices A as rows: [batch …, n, n], A transposed. As one-sided rotations would: v gets orthonormal vectors V as rows, and w the vectors of A V.
-// If is_symmetric, A is symmetric and positive, and w is NULL. Of a matrix with NaN or infinities both are NaN.
+// Computes what one-sided Jacobi rotations would. `from` is [batch …, n, n] with the columns of matrices A as its rows (A transposed). v gets orthonormal
+// vectors V as rows, and w the columns of A V as rows. is_symmetric: A is symmetric and positive semidefinite, and w is NULL. For a matrix with NaN or
+// infinities, both are NaN.
 tsr_status tsri_native_rotations(const tsri_view *from, bool is_symmetric, tsr_buffer *w, tsr_buffer *v);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// mode: in the sorted elements, the end of the longest run of equal ones.
+// mode: the last element of the longest run of equal elements, after sorting.
 #include "core/error.h"
 #include "ops/compose.h"
 #include "ops/operators.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// nms: boxes sorted by their scores, those that a better one covers marked by kernels/op_nms.tk, and the rest found, for which it waits.
+// nms: sorts the boxes by their scores, marks boxes that a better one overlaps by kernels/op_nms.tk, and collects the rest, for which it waits.
 #include <math.h>
 
 #include "core/error.h"
@@ -14,7 +14,7 @@
 
 static const char name[] = "nms";
 
-// Inputs: boxes, [images, n, 4], the order of each list of scores and the scores in that order, [images, classes, n]; all contiguous.
+// Inputs, all contiguous: boxes, [images, n, 4]; for each list of scores, [images, classes, n], the order of the boxes and the scores in that order.
 tsr_status tsri_run_nms(const tsri_kernel_run *run) {
   const tsri_nms_attributes *given = TSRI_GIVEN(run->node, nms);
   const tsri_layout *boxes = &run->layouts[0], *order = &run->layouts[1], *scores = &run->layouts[2];
@@ -60,7 +60,7 @@ static tsr_status check(const tsr_tensor *boxes, const tsr_tensor *scores, const
                    desc->overlap, (long long)desc->most, desc->least);
 }
 
-// 1 for each box that is kept, in the order of scores. Releases the inputs.
+// Records the kernel: 1 for each box that is kept, in the order of the scores. Releases the inputs.
 static tsr_tensor *record(tsr_tensor **inputs, tsr_shape shape, const tsr_nms_desc *desc) {
   const tsri_op *op = TSRI_BODY(nms);
   tsr_device *device = NULL;
@@ -79,7 +79,7 @@ static tsr_tensor *record(tsr_tensor **inputs, tsr_shape shape, const tsr_nms_de
   return result;
 }
 
-// [found, 3]: image, class, and the box at that position of the order. Releases `kept`.
+// The result, [found, 3]: image, class, and the index of the box (from `order`). Releases `kept`.
 static tsr_tensor *found_boxes(tsr_tensor *kept, tsr_tensor *order, tsr_shape shape) {
   tsr_tensor *rows = tsri_then(tsr_nonzero(kept), kept);
   tsr_status status = tsri_tensor_check(name, rows);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The gradient of layer_norm and rms_norm as one native operator of a device.
+// The gradient of layer_norm and rms_norm by one native operator of a device.
 #include "ops/norm_gradient.h"
 
 #include "core/error.h"
@@ -19,7 +19,7 @@ static tsri_native_op describe(const tsri_layout *x, tsr_dtype dtype, const tsri
   return op;
 }
 
-// Inputs: x, g, then as far as they are given the weight and what is added to the gradient of x. Outputs: the gradients of x, weight and bias.
+// Inputs: x, g, then if given the weight and the tensor that is added to the gradient of x. Outputs: the gradients of x, weight and bias.
 static tsr_status run(const tsri_kernel_run *run) {
   const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
   size_t element = tsr_dtype_bytes(run->dtype);

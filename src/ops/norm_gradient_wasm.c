@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of norm_gradient.c: no device of web pages has the gradient of norms as a native operator.
+// In place of norm_gradient.c: no device in the browser has the gradient of norms as a native operator.
 #include "ops/norm_gradient.h"
 
 const tsri_op tsri_op_norm_gradient = {.name = "norm",

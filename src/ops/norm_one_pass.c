@@ -11,11 +11,11 @@
 
 // How the kernel distributes rows over work-groups.
 typedef struct norm_shares {
-  bool is_whole;  // a group for each row, not a subgroup
+  bool is_whole;  // a work-group for each row, not a subgroup
   int64_t held, group, groups, lines;
 } norm_shares;
 
-// False: rows are too long to be kept in registers.
+// Chooses the distribution. False: rows are too long to be kept in registers.
 static bool share_rows(const tsr_device *device, int64_t rows, int64_t n, norm_shares *out) {
   enum { SMALL_GROUP = 128, LARGE_GROUP = 256, MOST_HELD = 32, GROUPS_PER_CORE = 4, MANY_CORES = 128 };
   int64_t subgroup = tsr_device_subgroup_size(device), cores = device->info.compute_units;
@@ -33,7 +33,8 @@ static bool share_rows(const tsr_device *device, int64_t rows, int64_t n, norm_s
   return out->held <= MOST_HELD;
 }
 
-// Inputs: x, the gradient of the result, then as far as they are given the weight and what is added to the gradient of x. Outputs: the gradient of x, and parts of the sums for weight and bias.
+// Inputs: x, the gradient of the result, then if given the weight and the tensor that is added to the gradient of x. Outputs: the gradient of x, and each
+// work-group's partial sums for the gradients of weight and bias.
 static tsr_status run_one_pass(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);

@@ -86,8 +86,8 @@ enum {
 };
 
 typedef struct tsri_operator {
-  const char *name;                   // "add": the public function is tsr_add
-  uint8_t input_count, scalar_count;  // element-wise: number of tensors and of scalars; else 0
+  const char *name;                   // "add" for the public function tsr_add
+  uint8_t input_count, scalar_count;  // element-wise: number of tensors and of scalars; other operators: 0
   uint8_t rule;                       // tsri_type_rule
   tsri_op bodies[TSRI_BODY_COUNT];    // element-wise: if expression is NULL, that kind of dtype is refused
 } tsri_operator;
@@ -97,7 +97,7 @@ extern const tsri_operator tsri_operators[TSRI_OPERATOR_COUNT];
 // The body of an operator that is not element-wise: TSRI_BODY(gather).
 #define TSRI_BODY(name) (&tsri_operators[TSRI_OPERATOR_##name].bodies[TSRI_BODY_ONLY])
 
-// Declares the functions that rows name: tsri_run_gather for KERNEL(gather), and so on.
+// Declares the functions that the rows name: tsri_run_gather for KERNEL(gather), and so on.
 #define KERNEL(f)                                                  tsr_status tsri_run_##f(const tsri_kernel_run *run);
 #define NATIVE(f)                                                  bool tsri_describe_##f(const tsri_node *node, tsri_native_op *out_op);
 #define TSRI_OPERATOR(name, family, text, parameters, body, check) body

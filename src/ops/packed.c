@@ -47,8 +47,8 @@ static tsr_tensor *one_half(const tsri_op *op, tsr_dtype dtype, tsr_tensor *byte
   return tsri_record_elementwise(op, dtype, &(tsri_operand_ref){bytes, TSR_U8}, 1, NULL);
 }
 
-// The elements as i8 or u8. Low and high halves are computed separately and interleaved; the surplus element of an odd
-// row is dropped.
+// The elements as a tensor of i8 or u8. The low and the high halves of the bytes are extracted separately and interleaved; for rows of odd length, the unused
+// last half is dropped.
 static tsr_tensor *unpacked(const tsr_tensor *x) {
   bool is_signed = x->dtype == TSR_I4;
   tsr_dtype dtype = is_signed ? TSR_I8 : TSR_U8;
@@ -65,14 +65,14 @@ static tsr_tensor *unpacked(const tsr_tensor *x) {
   return tsri_then(tsr_slice(flat, last, 0, x->packed_last, 1), flat);
 }
 
-// As i8, of which the low 4 bits count: floats drop the fraction and saturate, integers keep their low bits.
+// x converted to i8 whose low 4 bits are the packed value: floats are truncated and saturate, integers keep their low bits.
 static tsr_tensor *narrowed(tsr_tensor *x, tsr_dtype dtype) {
   if (!tsri_dtype_is_float(x->dtype)) return tsr_cast(x, TSR_I8);
   tsr_tensor *inside = dtype == TSR_I4 ? tsr_clamp(x, -8, 7) : tsr_clamp(x, 0, 15);
   return tsri_then(tsr_cast(inside, TSR_I8), inside);
 }
 
-// Every second element along the last axis, which has an even size.
+// Every second element along the last axis, which has an even size, from `first` on.
 static tsr_tensor *every_second(tsr_tensor *x, int64_t first) {
   return tsr_slice(x, x->layout.shape.rank - 1, first, TSR_END, 2);
 }
@@ -109,7 +109,7 @@ tsr_tensor *tsri_packed_cast(tsr_tensor *x, tsr_dtype dtype) {
 
 // --- Views -----------------------------------------------------------------------------------------------------------
 
-// Along the last axis: from an even element on, without gaps.
+// A slice along the last axis that starts at an even element and has step 1, so that it is a view of bytes.
 static tsr_tensor *slice_rows(tsr_tensor *x, int64_t start, int64_t stop, int64_t step) {
   int last = x->layout.shape.rank - 1;
   tsri_layout row, part, view;

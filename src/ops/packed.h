@@ -9,18 +9,18 @@
 
 #include "core/tensor.h"
 
-// The shape of the bytes of a packed tensor.
+// Gives the shape of the bytes of a packed tensor with `shape`.
 //
-// Errors: TSR_ERR_SHAPE (no axis, or a size that is no size).
+// Errors: TSR_ERR_SHAPE (no axis, or a size that is not valid).
 tsr_status tsri_packed_shape(const char *caller, tsr_shape shape, tsr_shape *out_bytes);
 
 // The bytes of a packed tensor as a tensor of u8 over the same memory. The caller releases it.
 tsr_tensor *tsri_packed_bytes(const tsr_tensor *tensor);
 
-// The packed tensor of bytes, whose rows have `last` elements. Takes over `bytes`; a failed tensor stays as it is.
+// Makes `bytes` a packed tensor whose rows have `last` elements. Takes over `bytes`; a failed tensor is returned as it is.
 tsr_tensor *tsri_packed_of(tsr_tensor *bytes, tsr_dtype dtype, int64_t last);
 
-// tsr_cast and tsr_slice where one of the dtypes is packed. x has been checked.
+// tsr_cast and tsr_slice for a packed dtype on either side. x has been checked.
 tsr_tensor *tsri_packed_cast(tsr_tensor *x, tsr_dtype dtype);
 tsr_tensor *tsri_packed_slice(tsr_tensor *x, int axis, int64_t start, int64_t stop, int64_t step);
 

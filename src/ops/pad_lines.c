@@ -7,13 +7,14 @@
 
 enum { MOST_AXES = 3, EACH = 4 };
 
-// The axes of a pad, with those that need not be told apart joined to one: `size` elements of x, `before` of which come first in the result's `padded`.
+// The axes of a pad, with axes joined where possible so that at most three remain. Axis i has size[i] elements in x and padded[i] in the result, where
+// before[i] padding elements come first.
 typedef struct padded_axes {
   int64_t size[MOST_AXES], padded[MOST_AXES], before[MOST_AXES];
-  tsri_layout x;  // with these axes
+  tsri_layout x;  // the layout of x with the joined axes
 } padded_axes;
 
-// An axis that is not padded is joined to the one before it. False: that leaves more than three axes, or x has no such layout.
+// Joins each axis that is not padded to the axis before it. False: more than three axes remain, or x has no such layout without a copy.
 static bool find_axes(const tsri_kernel_run *run, const int64_t *before, padded_axes *out) {
   const tsri_layout *x = &run->layouts[0];
   *out = (padded_axes){.size = {1, 1, 1}, .padded = {1, 1, 1}};
@@ -36,7 +37,7 @@ static bool find_axes(const tsri_kernel_run *run, const int64_t *before, padded_
   return tsri_layout_reshape(x, shape, &out->x, &is_view) == TSR_OK && is_view;
 }
 
-// The carrier is one of the types that pad_lines has, and all indices fit into 32 bits.
+// Whether the kernel pad_lines can be used: it has a variant for the dtype `unit`, and all indices fit into 32 bits.
 static bool fits(const tsri_kernel_run *run, const padded_axes *axes, tsr_dtype unit) {
   int64_t low = 0, high = 0;
   tsri_layout_span(&run->layouts[0], &low, &high);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// pixel_shuffle and pixel_unshuffle: channels spread over squares of pixels, and back; a permuted view that is copied once.
+// pixel_shuffle and pixel_unshuffle: move channels to squares of pixels, and back; a permuted view that is copied once.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/tensor.h"
@@ -26,7 +26,7 @@ static tsr_status fail_division(const char *name, const tsr_tensor *x, int64_t f
                    tsr_shape_format(x->layout.shape, text, sizeof text));
 }
 
-// x as `apart`, its last five axes in the order that `order` says, as `shape`.
+// Reshapes x to `apart`, permutes the last five axes to `order`, and reshapes the result to `shape`.
 static tsr_tensor *rearranged(const char *name, tsr_tensor *x, tsr_shape apart, const int *order, tsr_shape shape) {
   int axes[TSR_MAX_RANK], before = apart.rank - 5;
   for (int i = 0; i < apart.rank; i++) axes[i] = i < before ? i : before + order[i - before];

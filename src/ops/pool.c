@@ -43,7 +43,7 @@ static tsri_native_op describe(const tsri_pool_attributes *given, const tsri_lay
   return native;
 }
 
-// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it.
+// Runs the pooling natively. TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it.
 static tsr_status run_native(const tsri_kernel_run *run) {
   static const tsri_pool_kind kinds[] = {TSRI_POOL_LARGEST, TSRI_POOL_PLACE, TSRI_POOL_MEAN};
   const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
@@ -63,7 +63,7 @@ static tsr_status run_native(const tsri_kernel_run *run) {
 // The initial value of a maximum.
 static double lowest_of(tsr_dtype dtype) { return tsri_dtype_is_float(dtype) ? -INFINITY : tsri_range_of(dtype).least; }
 
-// Whether a kernel has the windows' loops unrolled: small windows over two axes, without dilation.
+// Whether there is a kernel whose loops over the window are unrolled: small windows over two axes, without dilation, on a GPU.
 static bool are_written_out(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
   enum { MOST = 4 };
   bool is_plain = !given->is_adaptive && run->layouts[0].shape.rank == 4 && run->input_dtypes[0] == run->dtype;
@@ -166,13 +166,14 @@ static tsr_status gradient_native(const tsri_kernel_run *run) {
   return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0], run->inputs[1]}, 3);
 }
 
-// Passes values of the axes: as stem1 and stem2 to a kernel for two axes, else as tsri_window_pass.
+// Passes one value per axis: under the names stem1 and stem2 to a kernel for two axes, else by tsri_window_pass.
 static void pass_axes(tsri_call *call, const char *stem, const int64_t *values, int count, int64_t fill, bool is_two) {
   if (is_two) tsri_call_words(call, stem, 1, values, 2);
   else tsri_window_pass(call, stem, values, count, fill);
 }
 
-// Whether windows are at most twice as large as their distance, so that four of them at most reach into a cell of kernels/op_conv.tk.
+// Whether windows are at most twice as large as their stride, so that at most four windows overlap a cell (stride x stride elements) of
+// max_pool_gradient_cells.
 static bool has_cells(const tsri_pool_attributes *given) {
   return given->size[0] <= 2 * given->stride[0] && given->size[1] <= 2 * given->stride[1];
 }
@@ -207,7 +208,7 @@ static tsr_status find_places(const tsri_kernel_run *run, const tsri_pool_attrib
   return tsri_call_items(&call, run->layouts[1].count);
 }
 
-// `places` is what find_places made; NULL: the kernel finds them itself.
+// Launches max_pool_gradient_cells. `places`: the result of find_places, or NULL if the kernel finds the largest elements itself.
 static tsr_status gather_cells(const tsri_kernel_run *run, const tsri_pool_attributes *given, tsr_buffer *places) {
   const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];
   tsr_dtype stored = places ? TSR_U32 : run->dtype;
@@ -229,8 +230,8 @@ static tsr_status gather_cells(const tsri_kernel_run *run, const tsri_pool_attri
   return tsri_call_items(&call, count);
 }
 
-// As run_gradient, by max_pool_gradient_cells. If windows overlap, several cells need the position of a window's
-// largest element, so it is found once, in a launch before.
+// As run_gradient, by max_pool_gradient_cells. If windows overlap, several cells need the index of a window's largest element, so it is found only once, in a
+// launch before.
 static tsr_status run_cells(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
   if (given->size[0] <= given->stride[0] && given->size[1] <= given->stride[1]) return gather_cells(run, given, NULL);
   tsr_buffer *places = NULL;
@@ -241,7 +242,7 @@ static tsr_status run_cells(const tsri_kernel_run *run, const tsri_pool_attribut
   return status;
 }
 
-// Inputs: x, the result's gradient and the result, all as [image, channel, spatial …].
+// Inputs: x, the gradient of the result, and the result, all as [image, channel, spatial …].
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
   const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1], *best = &run->layouts[2];
@@ -267,7 +268,7 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
                           TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LAST", is_last)));
   }
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  bool has_windows = g->count > 0;  // else x stands in, and is not read
+  bool has_windows = g->count > 0;  // otherwise x is bound instead of g and best, and not read
   tsri_call_buffer(&call, "g", run->inputs[has_windows ? 1 : 0], run->dtype);
   tsri_call_buffer(&call, "best", run->inputs[has_windows ? 2 : 0], run->dtype);
   tsri_call_buffer(&call, "y", run->output, run->dtype);
@@ -357,7 +358,7 @@ static tsr_status check_desc(const pooling *p, const tsr_pool_desc *desc) {
                    name);
 }
 
-// The window along axis i; if no size is given, the whole axis.
+// Measures the windows along spatial axis i; without a given size, the window is the whole axis.
 static tsr_status measure_axis(pooling *p, const tsr_pool_desc *desc, int i) {
   int64_t input = p->shape.dims[2 + i], size = desc->size[i] ? desc->size[i] : input;
   tsri_window window = {.input = input,
@@ -377,7 +378,7 @@ static tsr_status measure_axis(pooling *p, const tsr_pool_desc *desc, int i) {
   return status;
 }
 
-// The given number of windows, which together cover the axis. The kernel multiplies sizes in u32.
+// Measures adaptive windows: the given number of windows, which together cover the axis. The kernel multiplies sizes in u32, so they are limited.
 static tsr_status measure_adaptive(pooling *p, const tsr_pool_desc *desc, int i) {
   int64_t input = p->shape.dims[2 + i], count = desc->output[i];
   if (input < 1 || count < 1 || count > INT32_MAX || input > INT32_MAX || (count + 1) * input > INT32_MAX) {
@@ -389,7 +390,7 @@ static tsr_status measure_adaptive(pooling *p, const tsr_pool_desc *desc, int i)
   return TSR_OK;
 }
 
-// Turns adaptive windows into plain ones if they divide every axis evenly.
+// Replaces adaptive windows by ordinary ones (with size and stride) if they divide every axis evenly.
 static void use_even_windows(pooling *p) {
   bool is_even = true;
   for (int i = 0; i < p->shape.rank - 2; i++) is_even = is_even && p->shape.dims[2 + i] % p->sizes[i] == 0;
@@ -426,7 +427,7 @@ static tsr_tensor *record(const pooling *p, tsr_tensor *x, tsr_dtype dtype) {
   return tsri_record_kernel(p->op, x->value->device, dtype, shape, &x, 1, TSRI_GIVE_ALL(p->op, pool, &p->given));
 }
 
-// Whether each channel has one window, which is all of it.
+// Whether each channel has one window that covers all of it.
 static bool has_whole_planes(const pooling *p) {
   bool is_whole = !p->given.is_adaptive;
   for (int i = 0; i < p->shape.rank - 2; i++) {
@@ -436,7 +437,7 @@ static bool has_whole_planes(const pooling *p) {
   return is_whole;
 }
 
-// The mean of each channel. As a reduction it has many items for a channel; the kernel for windows has one.
+// The mean of each channel, as a reduction, which has many items per channel; the pooling kernel has only one.
 static tsr_tensor *mean_of_planes(const pooling *p, tsr_tensor *x, tsr_dtype dtype) {
   int axes[TSRI_MAX_SPATIAL], spatial = p->shape.rank - 2;
   for (int i = 0; i < spatial; i++) axes[i] = 2 + i;
@@ -445,7 +446,7 @@ static tsr_tensor *mean_of_planes(const pooling *p, tsr_tensor *x, tsr_dtype dty
   return p->given.is_last ? tsri_then(tsr_moveaxis(as, 1, -1), as) : as;
 }
 
-// `as`: the dtype that x is converted to; `dtype`: that of the result.
+// Records the pooling. `as`: the dtype that x is cast to; `dtype`: the dtype of the result.
 static tsr_tensor *pool(const tsri_op *op, int mode, tsr_tensor *x, const tsr_pool_desc *desc, tsr_dtype as,
                         tsr_dtype dtype) {
   pooling p = {.op = op,
@@ -526,7 +527,8 @@ static tsr_status check_unpool(const tsr_tensor *x, const tsr_tensor *indices, t
                    tsr_shape_format(shape, a, sizeof a), tsr_shape_format(size, b, sizeof b));
 }
 
-// Indices of planes of `count` elements as scatter takes them: -1, of a window without elements, goes nowhere.
+// Converts the indices of argmax_pool to those that scatter takes. Index -1 (a window without elements) is mapped to one that scatter skips. Planes have
+// `count` elements.
 static tsr_tensor *scatter_indices(tsr_tensor *indices, tsr_shape lines, int64_t count) {
   tsr_tensor *flat = tsr_reshape(indices, lines), *wide = tsri_then(tsr_cast(flat, TSRI_INDEX_DTYPE), flat);
   tsr_tensor *is_none = tsr_lt_scalar(wide, 0);

@@ -15,8 +15,8 @@
 
 enum { LINE_WIDTH = 75, MAX_INDENT = 40 };
 
-// How elements are laid out: like NumPy's str(), or with commas like its repr(), which begins after `indent` columns of other text and
-// leaves a column for what follows the last bracket.
+// Style of the text: like NumPy's str(), or with commas like its repr(). With commas, the first line begins after `indent` columns of other text, and a column
+// is kept free for what follows the last bracket.
 typedef struct print_style {
   bool has_commas;
   size_t indent;
@@ -27,7 +27,7 @@ typedef struct print_layout {
   print_style style;
   tsri_number_format format;
   tsri_builder *text;
-  size_t column;  // characters on the present line so far
+  size_t column;  // characters in the current line
 } print_layout;
 
 static void put_word(tsri_builder *text, const char *word) { tsri_builder_put(text, word, strlen(word)); }
@@ -41,7 +41,7 @@ static const void *element_at(const print_layout *l, size_t index) {
   return l->shown->data + index * tsr_dtype_bytes(l->shown->dtype);
 }
 
-// Starts a new line if the word would not leave room for the closing brackets, unless it is the first word of its line.
+// Starts a new line before the word if otherwise there would be no room for the closing brackets, unless the line is empty.
 static void put_in_row(print_layout *l, const char *word, size_t length) {
   size_t brackets = (size_t)l->shown->shape.rank;  // one column per opening bracket
   size_t indent = brackets + l->style.indent, width = LINE_WIDTH - brackets - l->style.has_commas;
@@ -76,14 +76,14 @@ static void put_row(print_layout *l, size_t first) {
   }
 }
 
-// Separates the items of an axis, with more blank lines the more axes there are inside it.
+// Separates two items of an axis: the more axes inside of it, the more blank lines.
 static void put_item_break(print_layout *l, int axis) {
   if (l->style.has_commas) put_word(l->text, ",");
   tsri_builder_repeat(l->text, '\n', (size_t)(l->shown->shape.rank - axis - 1));
   tsri_builder_repeat(l->text, ' ', (size_t)axis + 1 + l->style.indent);
 }
 
-// Writes the `count` elements from number `first` on, which are all elements inside this axis.
+// Writes the `count` elements from the `first` on, which are all the elements of one item of the axes before `axis`.
 static void put_axis(print_layout *l, int axis, size_t first, size_t count) {
   const tsr_shape *shape = &l->shown->shape;
   put_word(l->text, "[");
@@ -103,7 +103,7 @@ static void put_axis(print_layout *l, int axis, size_t first, size_t count) {
   put_word(l->text, "]");
 }
 
-// The single element of a tensor of rank 0: "2.0" by itself, but "2." in the style with commas, as NumPy's repr() has it.
+// Writes the single element of a tensor of rank 0: "2.0", or "2." in the style with commas, as NumPy's repr() does.
 static void put_alone(print_layout *l) {
   char number[TSRI_NUMBER_BYTES];
   bool is_in_columns = l->style.has_commas && l->shown->dtype != TSR_BOOL;
@@ -126,7 +126,7 @@ static void put_elements(tsri_builder *text, const tsri_shown *shown, print_styl
   }
 }
 
-// Reads what is shown of a tensor that has not failed, and writes it. i4 and u4 are unpacked first.
+// Reads the shown elements of a tensor that has not failed, and writes them. i4 and u4 are unpacked first.
 static tsr_status put_shown(tsri_builder *text, tsr_tensor *tensor, print_style style) {
   tsri_shown shown = {0};
   tsr_dtype dtype = tsr_tensor_dtype(tensor);
@@ -190,7 +190,7 @@ static void copy_cut(const tsri_builder *text, char *out, size_t out_bytes) {
   out[length] = 0;
 }
 
-// Checks where a text goes, and empties it.
+// Checks the arguments for the text buffer, and sets the text to "".
 static tsr_status begin_text(const tsr_tensor *tensor, char *text, size_t text_bytes, size_t *out_bytes) {
   if (out_bytes) *out_bytes = 0;
   if (!text && text_bytes > 0) {
@@ -200,7 +200,7 @@ static tsr_status begin_text(const tsr_tensor *tensor, char *text, size_t text_b
   return tensor ? TSR_OK : TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "format: tensor is NULL");
 }
 
-// Copies as much as there is room for, and frees `all`.
+// Copies `all` to the text buffer, truncated to fit, and frees it.
 static tsr_status end_text(tsr_status status, tsri_builder *all, char *text, size_t text_bytes, size_t *out_bytes) {
   if (status == TSR_OK) {
     copy_cut(all, text, text_bytes);

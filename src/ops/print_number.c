@@ -25,7 +25,7 @@ static int64_t load_int(tsr_dtype dtype, const void *element) {
   return value;
 }
 
-// Writes the integer, at least `width` characters wide, as snprintf does.
+// Writes an integer, padded to `width` characters; returns the length as snprintf does.
 static int print_int(char *text, size_t bytes, int width, tsr_dtype dtype, const void *element) {
   int64_t value = load_int(dtype, element);
   if (dtype == TSR_U64) return snprintf(text, bytes, "%*" PRIu64, width, (uint64_t)value);
@@ -61,7 +61,7 @@ static char digit_at(const tsri_digits *d, int place) {
   return i >= 0 && i < d->count ? d->digits[i] : '0';
 }
 
-// Writes "-12.5", "0.03", "7."
+// Writes positional notation: "-12.5", "0.03", "7."
 static void put_positional(number_writer *w, const tsri_digits *d) {
   if (d->is_negative) put(w, '-');
   for (int place = larger(d->exponent, 0); place >= 0; place--) put(w, digit_at(d, place));
@@ -80,7 +80,7 @@ static void put_exponent(number_writer *w, int exponent, int digits) {
   put(w, (char)('0' + magnitude % 10));
 }
 
-// Writes "-1.50e+08"; with `fraction_digits` 0 the point is kept: "1.e+08".
+// Writes scientific notation: "-1.50e+08". With fraction_digits 0 the point is kept: "1.e+08".
 static void put_exponential(number_writer *w, const tsri_digits *d, int fraction_digits, int exponent_digits) {
   if (d->is_negative) put(w, '-');
   put(w, d->digits[0]);
@@ -94,13 +94,14 @@ static const char *odd_name(double value) { return isnan(value) ? "nan" : value 
 // --- First pass: the format ------------------------------------------------------------------------------------------
 
 static tsri_digit_bounds exponential_bounds(int least, int most) {
-  return (tsri_digit_bounds){false, least < 0 ? -1 : least + 1, most + 1};  // plus the digit before the point
+  return (tsri_digit_bounds){false, least < 0 ? -1 : least + 1,
+                             most + 1};  // the bounds count the digit before the point, too
 }
 
 typedef struct float_survey {
   size_t finite_count, odd_count;
   bool has_minus_infinity;
-  // Least and greatest magnitude other than 0; `least` is 0 if there is none.
+  // Smallest and largest magnitude of the elements that are not 0; both 0 if there is none.
   double least, most;
 } float_survey;
 
@@ -121,7 +122,7 @@ static float_survey survey_floats(tsr_dtype dtype, const unsigned char *data, si
   return found;
 }
 
-// NumPy divides in the precision of the elements, which matters for ratios near 1000.
+// a / b, rounded to the dtype of the elements as NumPy does, which matters for ratios near 1000.
 static double ratio_in(tsr_dtype dtype, double a, double b) {
   double ratio = a / b;
   unsigned char element[8];
@@ -150,7 +151,7 @@ static void fit_positional(tsri_number_format *format, double value) {
   format->right = larger(format->right, fraction_length(&d));
 }
 
-// nan and inf replace the whole number, including the point.
+// Widens the format for nan and inf, which take the place of the complete number, including the point.
 static void fit_odd(tsri_number_format *format, const float_survey *found) {
   int widest = (int)strlen(found->has_minus_infinity ? "-inf" : "nan");
   format->left = larger(format->left, widest - format->right - 1);
@@ -197,8 +198,7 @@ static void write_float(const tsri_number_format *format, double value, number_w
     put_repeated(w, ' ', format->left - 1 - d.is_negative);
     put_exponential(w, &d, digits, format->exponent_digits);
   } else {
-    // At least 0 digits after the point: a large number shows all its digits before the point, not zeros after the
-    // shortest unique ones.
+    // At least 0 digits after the point: so a large number shows all its digits before the point, rather than zeros after its shortest unique digits.
     tsri_digits_of(value, format->dtype, (tsri_digit_bounds){true, 0, PRECISION}, &d);
     put_repeated(w, ' ', format->left - int_length(&d));
     put_positional(w, &d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads the edges of a tensor: each axis that is cut is sliced at both ends, and each resulting corner is read and
-// copied to its place. Every such axis doubles the number of reads, each of a few elements.
+// Reads the edges of a tensor. Each axis that is cut is sliced at both ends, and each resulting corner is read and copied to its position. Every such axis
+// doubles the number of reads, of a few elements each.
 #include "ops/print_shown.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ static tsr_status read_corner(tsri_shown *shown, const corner *c, tsr_tensor *te
 
 static tsr_status read_from_axis(tsri_shown *shown, corner c, int axis, tsr_tensor *tensor);
 
-// Reads one end of an axis that is cut; it begins at `first` in the tensor and at `start` in `shown`.
+// Reads one end of an axis that is cut: the tensor's elements from `first` on, into `shown` from `start` on.
 static tsr_status read_end(tsri_shown *shown, corner c, int axis, tsr_tensor *tensor, int64_t first, int64_t start) {
   tsr_tensor *end = tsr_slice(tensor, axis, first, first + TSRI_SHOWN_EDGE, 1);
   tsr_status status = tsr_error(end);
@@ -69,7 +69,7 @@ static tsr_status read_end(tsri_shown *shown, corner c, int axis, tsr_tensor *te
   return status;
 }
 
-// `tensor` has been sliced along the axes before `axis`.
+// Reads a corner, cutting `axis` and the axes after it. `tensor` has already been sliced along the axes before.
 static tsr_status read_from_axis(tsri_shown *shown, corner c, int axis, tsr_tensor *tensor) {
   while (axis < shown->shape.rank && !shown->is_cut[axis]) axis++;
   if (axis == shown->shape.rank) return read_corner(shown, &c, tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of a tensor that is printed: all of a small one, the edges of a large one.
+// The part of a tensor that is printed: all elements of a small tensor, the edges of a large one.
 #ifndef TSRI_PRINT_SHOWN_H
 #define TSRI_PRINT_SHOWN_H
 
@@ -22,7 +22,7 @@ typedef struct tsri_shown {
   unsigned char *data;  // NULL if there are no elements
 } tsri_shown;
 
-// Reads the elements of `tensor`, which must not have failed, that are shown, and no others.
+// Reads those elements of `tensor`, which must not have failed, that are shown.
 //
 // Ownership: caller calls tsri_shown_deinit, also after a failure. Temporary tensors are released.
 // Errors:    TSR_ERR_OUT_OF_MEMORY, those of tsr_slice and tsr_read.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Describes matrix products.
+// Describes matrix products: sizes, strides and batch axes.
 #include "ops/product.h"
 
 #include "graph/node.h"
@@ -67,8 +67,7 @@ bool tsri_product_of(const tsri_node *node, tsri_native_op *out_op) {
                                out_op);
 }
 
-// Describes a copy of the matrices of a batch, one after the other, contiguous along the axis of k elements; the other
-// axis has `lines` elements.
+// Describes the layout of copies of a batch of matrices, one after the other and contiguous along k; the other axis has `lines` elements.
 static void lay_along_k(const tsri_product_op *p, int64_t lines, int64_t *out_k_step, int64_t *out_line_step,
                         tsri_matrix *matrix) {
   int64_t step = p->k * lines;
@@ -85,7 +84,7 @@ static void lay_along_k(const tsri_product_op *p, int64_t lines, int64_t *out_k_
 bool tsri_product_i8_sums(tsri_native_op *op, unsigned *out_copies) {
   tsri_product_op *p = &op->is.product;
   *out_copies = 0;
-  // Devices that multiply bytes take four at a time.
+  // Devices with products of bytes need sizes that are multiples of four.
   if (op->parts || p->m % 4 || p->n % 4 || p->k % 4) return false;
   op->result = TSR_I32;
   if (p->a.column != 1) {
@@ -99,8 +98,8 @@ bool tsri_product_i8_sums(tsri_native_op *op, unsigned *out_copies) {
   return true;
 }
 
-// Products of i8 are sums in i32 where the device has no operator that keeps the low bytes itself; products of f8 have f32 results. Those that are
-// computed from padded copies run as a kernel does, which makes the copies.
+// A product of i8 is described with sums in i32, unless the device has an operator that keeps the low bytes; a product of f8 with an f32 result. A product that
+// is computed from padded copies is not described: it runs as a kernel (tsri_run_matmul), which makes the copies.
 bool tsri_describe_product(const tsri_node *node, tsri_native_op *out_op) {
   unsigned copies = 0;
   if (!tsri_product_of(node, out_op)) return false;

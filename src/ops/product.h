@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Describes matrix products for devices and kernels: sizes, strides and batch axes. All of that is computed here.
+// Describes matrix products for devices and kernels: sizes, strides and batch axes are computed here.
 #ifndef TSRI_OPS_PRODUCT_H
 #define TSRI_OPS_PRODUCT_H
 
@@ -17,9 +17,8 @@ bool tsri_product_of(const tsri_node *node, tsri_native_op *out_op);
 // Records the product of two tensors of rank 2 or more in `dtype`, which autocast does not change.
 tsr_tensor *tsri_product_in(tsr_dtype dtype, tsr_tensor *a, tsr_tensor *b);
 
-// Turns a product of i8 into one of the same matrices that accumulates in i32, which devices have, with both matrices
-// contiguous along k. `*out_copies` tells which matrices must be copied for that (bit 0: a, bit 1: b). False if devices
-// do not support its sizes, or it is scaled.
+// Changes the description of a product of i8 to one that accumulates in i32, which devices support, with both matrices contiguous along k. Bits of
+// `*out_copies` tell which matrices must be copied for that (bit 0: a, bit 1: b). False if the sizes are not supported, or the product is scaled.
 bool tsri_product_i8_sums(tsri_native_op *op, unsigned *out_copies);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// QR by Householder reflections, in panels of columns: one work-group per matrix makes the reflections of a panel (kernels/op_qr.tk), which matrix products then apply
-// to the columns to the right of it, and in reverse order to the identity, which makes Q. Or by a native operator, where the device takes it. And least squares by QR.
+// QR by Householder reflections, in panels of columns: one work-group per matrix computes the reflections of a panel (kernels/op_qr.tk). Matrix products then
+// apply them to the columns to its right, and, in reverse order, to the identity, which gives Q. Or by a native operator, if the device has one. Also least
+// squares by QR.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "graph/node.h"
@@ -17,7 +18,7 @@ enum { PANEL = 32 };  // columns, as in the kernel
 
 // --- A panel ---------------------------------------------------------------------------------------------------------
 
-// Results of a panel, all of the input's shape: R in the upper triangle of a matrix, v and w. Of a whole matrix: as tsri_native_qr says.
+// Results of a panel, all of the input's shape: a matrix with R in its upper triangle, v and w. As tsri_op_qr_whole: those of tsri_native_qr.
 tsr_status tsri_run_qr(const tsri_kernel_run *run) {
   tsri_view from = {.buffer = run->inputs[0], .dtype = run->dtype, .layout = run->layouts[0]};
   if (from.layout.count == 0) return TSR_OK;
@@ -38,7 +39,7 @@ tsr_status tsri_run_qr(const tsri_kernel_run *run) {
   return tsri_call_many_groups(&call, a.batch);
 }
 
-// The reflections of a panel: its Q is the identity less w * v^T.
+// The reflections of a panel: their product Q is identity - w * v^T.
 typedef struct panel {
   tsr_tensor *v, *w;
   int64_t columns;
@@ -51,7 +52,7 @@ void tsri_record_panel(tsr_tensor *x, tsr_tensor *out_parts[3]) {
                              TSRI_GIVE(op, qr, .is_whole = false), out_parts);
 }
 
-// Records the panel of `columns` columns x, which may have failed. Returns R, columns x columns.
+// Records the panel x, of `columns` columns; x may be a failed tensor. Returns R, columns x columns.
 static tsr_tensor *record_panel(tsr_tensor *x, int64_t columns, panel *out) {
   tsr_tensor *made[3] = {NULL, NULL, NULL};
   tsr_status status = tsri_tensor_check("qr", x);
@@ -68,7 +69,7 @@ static tsr_tensor *reflected(tsr_tensor *x, tsr_tensor *left, tsr_tensor *right)
   return tsri_then(tsri_then(tsri_gemm_exact(-1, left, inner, 1, x), inner), x);
 }
 
-// Zeros around the matrices of x: rows above and below, columns before and after. Releases x.
+// x with rows and columns of zeros around each matrix: `above`, `below`, `left`, `right`. Releases x.
 static tsr_tensor *padded(tsr_tensor *x, int64_t above, int64_t below, int64_t left, int64_t right) {
   int rank = tsr_tensor_shape(x).rank;
   int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
@@ -82,7 +83,7 @@ static tsr_tensor *padded(tsr_tensor *x, int64_t above, int64_t below, int64_t l
 
 // --- All panels ------------------------------------------------------------------------------------------------------
 
-// The panels of a matrix, and the rows of R that each of them makes.
+// The panels of a matrix, and the rows of R that each panel yields.
 typedef struct panels {
   panel *list;
   tsr_tensor **rows;
@@ -99,7 +100,8 @@ static void release_panels(panels *p) {
   tsri_free(p->rows);
 }
 
-// Records the next panel of what is left of the matrix; `done` columns have been factored before. Releases rest; returns what is left then.
+// Records the next panel: the first `width` columns of `rest`, the part of the matrix that is not factored yet; `done` columns have been factored. Releases
+// rest, and returns what then remains.
 static tsr_tensor *next_panel(tsr_tensor *rest, int64_t width, int64_t done, panels *p) {
   tsr_tensor *columns = tsr_slice(rest, -1, 0, width, 1),
              *right = tsri_then(tsr_slice(rest, -1, width, INT64_MAX, 1), rest);
@@ -112,7 +114,7 @@ static tsr_tensor *next_panel(tsr_tensor *rest, int64_t width, int64_t done, pan
   return tsri_then(tsr_slice(right, -2, width, INT64_MAX, 1), right);
 }
 
-// Records all panels of x, which is usable.
+// Records all panels of x, which is usable. `count` columns are factored.
 static tsr_status record_panels(const char *caller, tsr_tensor *x, int64_t count, panels *out) {
   size_t panel_count = (size_t)((count + PANEL - 1) / PANEL);
   *out = (panels){.list = tsri_calloc(panel_count + 1, sizeof(panel)),
@@ -130,7 +132,8 @@ static tsr_status record_panels(const char *caller, tsr_tensor *x, int64_t count
   return status;
 }
 
-// Q of `columns` columns: the last panel's reflections first, of the identity, which grows by a panel's rows and columns before each.
+// Records Q. Starts with the identity of rest_rows x rest_columns. From the last panel to the first, the matrix grows by the panel's rows and columns, and the
+// panel's reflections are applied.
 static tsr_tensor *record_q(tsr_tensor *x, const panels *p, int64_t rest_rows, int64_t rest_columns) {
   tsr_device *device = x->value->device;
   tsr_tensor *q = tsr_eye(device, x->dtype, rest_rows, rest_columns, 0);
@@ -148,7 +151,7 @@ static tsr_tensor *record_q(tsr_tensor *x, const panels *p, int64_t rest_rows, i
   return tsri_then(result, q);
 }
 
-// R: the rows of all panels, and zeros below.
+// Records R: the rows of all panels, and rows of zeros below them.
 static tsr_tensor *record_r(tsr_tensor *x, const panels *p, int64_t count, int64_t rows) {
   if (p->count == 0) return tsr_slice(x, -2, 0, rows, 1);
   return padded(tsr_concat(p->rows, p->count, -2), 0, rows - count, 0, 0);
@@ -161,7 +164,7 @@ const tsri_op tsri_op_qr_whole = {.name = "qr",
                                   .attribute_set = TSRI_SET_qr,
                                   .attribute_bytes = sizeof(tsri_qr_attributes)};
 
-// By a native operator, which takes and gives transposed matrices.
+// Records the factorisation by a native operator, whose input and results are transposed.
 static void record_native(tsr_tensor *x, int64_t columns, tsr_tensor **out_q, tsr_tensor **out_r) {
   const tsri_op *op = &tsri_op_qr_whole;
   tsr_tensor *turned = tsri_matrix_transposed(x), *made[2] = {NULL, NULL};
@@ -180,7 +183,7 @@ static void record_native(tsr_tensor *x, int64_t columns, tsr_tensor **out_q, ts
   *out_r = tsri_then(tsr_triu(rows, 0), rows);
 }
 
-// By panels. Q has `more` columns beyond those of the panels.
+// Records the factorisation by panels. Q has `more` columns beyond those of the panels.
 static tsr_status record_portable(const char *caller, tsr_tensor *x, int64_t count, int64_t more, tsr_tensor **out_q,
                                   tsr_tensor **out_r) {
   panels p = {.list = NULL};
@@ -223,7 +226,7 @@ tsr_status tsr_qr(tsr_tensor *x, bool complete, tsr_tensor **out_q, tsr_tensor *
   return tsri_results_give("qr", made, (tsr_tensor * *const[]){out_q, out_r}, 2);
 }
 
-// At least as many rows as columns: R x = Q^T b.
+// At least as many rows as columns: solves R x = Q^T b.
 static tsr_tensor *least_squares(tsr_tensor *a, tsr_tensor *b) {
   tsr_tensor *q = NULL, *r = NULL;
   tsri_record_qr("lstsq", a, false, &q, &r);
@@ -232,7 +235,7 @@ static tsr_tensor *least_squares(tsr_tensor *a, tsr_tensor *b) {
   return tsri_then(tsri_then(tsr_triangular_solve(r, right, true, false, false), right), r);
 }
 
-// More columns than rows: a^T = Q R, and of all x with R^T Q^T x = b the shortest is Q times the solution of R^T y = b.
+// More columns than rows: a^T = Q R. Of all x with R^T Q^T x = b, the shortest is Q y with R^T y = b.
 static tsr_tensor *shortest_solution(tsr_tensor *a, tsr_tensor *b) {
   tsr_tensor *q = NULL, *r = NULL, *turned = tsri_matrix_transposed(a);
   tsri_record_qr("lstsq", turned, false, &q, &r);

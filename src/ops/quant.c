@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// quantize and dequantize: blocks of few bits as GGUF files have them. Products with them are in quant_product.c.
+// quantize and dequantize: blocks of few bits per element, as in GGUF files. Products with them are in quant_product.c.
 #include "ops/quant.h"
 
 #include "core/alloc.h"
@@ -27,7 +27,7 @@ tsr_status tsri_quant_find(const char *caller, tsr_quant_format format, const ts
   return TSR_OK;
 }
 
-// How many pieces of `size` the last axis of a shape has. The error says what they are.
+// Gives the number of pieces of `size` on the last axis of a shape. `unit` names the pieces in the error message.
 static tsr_status pieces_of(const char *caller, tsr_shape shape, int size, const char *unit,
                             const tsri_quant_format *format, int64_t *out_pieces) {
   char text[TSR_SHAPE_TEXT_BYTES];
@@ -65,7 +65,7 @@ tsr_dtype tsri_quant_carrier(const tsri_layout *bytes) {
 
 // --- quantize --------------------------------------------------------------------------------------------------------
 
-// The input is row-major, of f16, bf16 or f32, and has whole blocks on its last axis.
+// Input: x, row-major, of f16, bf16 or f32, with whole blocks on its last axis.
 tsr_status tsri_run_quantize(const tsri_kernel_run *run) {
   int64_t id = TSRI_GIVEN(run->node, quant)->format;
   const tsri_quant_format *format = &tsri_quant_formats[id];
@@ -105,7 +105,7 @@ tsr_tensor *tsr_quantize(tsr_tensor *x, tsr_quant_format format) {
 
 // --- dequantize ------------------------------------------------------------------------------------------------------
 
-// The input comes from tsri_quant_packed.
+// Input: x as tsri_quant_packed returns it.
 tsr_status tsri_run_dequantize(const tsri_kernel_run *run) {
   int64_t id = TSRI_GIVEN(run->node, quant)->format;
   const tsri_quant_format *format = &tsri_quant_formats[id];

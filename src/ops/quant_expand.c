@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of many rows with quantised weights: the ordinary product with a copy of the weights, decoded to f32, which exists while it runs.
+// Products of many rows with quantised weights: an ordinary product with a copy of the weights, decoded to f32. The copy is released when the product has run.
 #include "core/error.h"
 #include "graph/graph.h"
 #include "ops/compose.h"
@@ -10,7 +10,7 @@
 
 #include <tessera/ops.h>
 
-// Most bytes of a copy. More weights are decoded and multiplied in pieces, of which there are at most MOST_PIECES, and whose results are joined.
+// MOST_BYTES: largest copy. More weights are decoded and multiplied in at most MOST_PIECES pieces, whose results are concatenated.
 enum { MOST_BYTES = 1 << 28, MOST_PIECES = 64 };
 
 static int64_t rows_of(tsr_shape shape) {
@@ -28,7 +28,7 @@ bool tsri_quant_is_expanded(const tsr_device *device, const tsr_tensor *x, int64
   return !tsri_quant_describe(x->dtype, m, n, k, format, &op) || !tsri_device_takes(device, &op);
 }
 
-// Rows of weights of a piece.
+// How many rows of weights a piece has.
 static int64_t piece_of(const tsr_device *device, int64_t n, int64_t k) {
   uint64_t most = device->limits.max_binding_bytes;
   if (most == 0 || most > MOST_BYTES) most = MOST_BYTES;

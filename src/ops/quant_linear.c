@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whole numbers with a scale and a zero point, as ONNX has them: made of element-wise operators, which fusion makes one kernel of. And i8 with a
-// scale for each channel.
+// Integers with a scale and a zero point, as in ONNX: composed of element-wise operators, which are fused into one kernel. Also i8 with a scale for each
+// channel.
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/axes.h"
@@ -17,8 +17,7 @@ static tsr_tensor *both(operation f, tsr_tensor *a, tsr_tensor *b) { return tsri
 
 // --- Scales and zero points ------------------------------------------------------------------------------------------
 
-// The shapes in which x and its scales broadcast against each other. If a scale belongs to a block of an axis, that
-// axis of x becomes two axes.
+// The shapes in which x and its scales broadcast against each other. If a scale belongs to a block of an axis, that axis of x is split into two axes.
 typedef struct spread {
   tsr_shape x, scale;
 } spread;
@@ -78,7 +77,7 @@ static tsr_status check_pair(const char *caller, const tsr_tensor *scale, const 
                    tsr_shape_format(zero_point->layout.shape, b, sizeof b));
 }
 
-// x in another dtype and shape.
+// x cast to `dtype` and reshaped.
 static tsr_tensor *as(tsr_tensor *x, tsr_dtype dtype, tsr_shape shape) {
   tsr_tensor *cast = tsr_cast(x, dtype);
   return tsri_then(tsr_reshape(cast, shape), cast);
@@ -135,7 +134,7 @@ tsr_tensor *tsr_dequantize_linear(tsr_tensor *x, tsr_tensor *scale, tsr_tensor *
 
 // --- dynamic_quantize_linear -----------------------------------------------------------------------------------------
 
-// The least element of x and 0, or the largest of x and 0, in f32.
+// min(x, 0) over all elements of x, or max(x, 0) if is_largest, in f32.
 static tsr_tensor *end_of(tsr_tensor *x, bool is_largest) {
   if (x->layout.count == 0) return tsr_zeros(x->value->device, TSR_F32, TSR_SCALAR);
   tsr_tensor *end = is_largest ? tsr_max(x, NULL, 0, false) : tsr_min(x, NULL, 0, false);
@@ -143,7 +142,7 @@ static tsr_tensor *end_of(tsr_tensor *x, bool is_largest) {
   return tsri_then(is_largest ? tsr_maximum_scalar(cast, 0) : tsr_minimum_scalar(cast, 0), cast);
 }
 
-// x, with 1 instead of 0. Releases x.
+// x with its zeros replaced by 1. Releases x.
 static tsr_tensor *not_zero(tsr_tensor *x) {
   tsr_tensor *is_zero = tsr_eq_scalar(x, 0);
   return both(tsr_add, x, is_zero);

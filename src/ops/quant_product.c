@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products with quantised weights, by the kernels of kernels/op_quant.tk: weights are decoded where they are used. Those of many rows have a decoded
-// copy (quant_expand.c).
+// Products with quantised weights by the kernels of kernels/op_quant.tk, which decode weights as they are used. Products of many rows use a decoded copy
+// (quant_expand.c).
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/call.h"
@@ -13,15 +13,15 @@
 
 #include <tessera/ops.h>
 
-// A work-group computes up to FEW_ROWS rows of x by one or two rows of weights, whose blocks its items share. Many rows do
-// not come here (quant_expand.c).
+// The kernel product_rows multiplies up to FEW_ROWS rows of x by one or two rows of weights in each work-group, whose items share the blocks. Products with
+// many rows do not come here (quant_expand.c).
 enum { FEW_ROWS = 4, LARGE_SIDE = 128 };
 
 typedef struct product {
   const tsri_quant_format *format;
   int64_t id, m, n, k;
   tsr_dtype carrier;  // of the weights
-  bool is_wide;       // whether x can be read four elements at a time
+  bool is_wide;       // whether x can be read in quads
 } product;
 
 static product product_of(const tsri_kernel_run *run) {
@@ -37,9 +37,9 @@ static product product_of(const tsri_kernel_run *run) {
   return p;
 }
 
-// It reads x and the weights as the kernels do.
+// The native operator reads x and the weights in the form that the kernels read.
 bool tsri_quant_describe(tsr_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t format, tsri_native_op *out_op) {
-  enum { PIECE = 32 };  // what native products decode at a time
+  enum { PIECE = 32 };  // elements that native products decode at a time
   if (m == 0 || n == 0 || k == 0 || k % PIECE != 0) return false;
   *out_op =
       (tsri_native_op){.kind = TSRI_NATIVE_PRODUCT, .dtype = dtype, .result = dtype, .parts = TSRI_PRODUCT_QUANTISED};
@@ -61,7 +61,7 @@ bool tsri_describe_quant_product(const tsri_node *node, tsri_native_op *out_op) 
   return true;
 }
 
-// `shape` are the kernel's own compile-time parameters; `filler` is bound for inputs without elements (k is 0).
+// Starts the call of a kernel. `shape`: the compile-time parameters that only this kernel has; `filler` is bound for inputs without elements (k is 0).
 static void start(const tsri_kernel_run *run, const product *p, const char *kernel, const tsri_lang_arg shape[2],
                   tsr_buffer *filler, tsri_call *call) {
   tsr_dtype dtype = run->input_dtypes[0];
@@ -95,7 +95,7 @@ static tsr_status launch(const tsri_kernel_run *run, const product *p, tsr_buffe
     if (status == TSR_ERR_UNSUPPORTED) status = tsri_quant_units(run);
     if (status != TSR_ERR_UNSUPPORTED) return status;
   }
-  // Whether the device multiplies matrices in large tiles.
+  // Whether the device's tuning has large tiles for matrix products (a large GPU).
   bool is_large = TSRI_TUNED(tsri_tuning_of(run->device), matmul_m) >= LARGE_SIDE;
   int64_t rows = p->m >= FEW_ROWS ? FEW_ROWS : p->m > 1 ? 2 : 1, columns = is_large ? 2 : 1;
   tsri_lang_arg shape[2] = {TSRI_CONSTANT("ROWS", rows), TSRI_CONSTANT("COLS", columns)};
@@ -104,7 +104,7 @@ static tsr_status launch(const tsri_kernel_run *run, const product *p, tsr_buffe
   return tsri_call_many_groups(&call, (p->m + rows - 1) / rows * ((p->n + columns - 1) / columns));
 }
 
-// Inputs: x, row-major, and the weights from tsri_quant_packed.
+// Inputs: x, row-major, and the weights as tsri_quant_packed returns them.
 tsr_status tsri_run_quant_product(const tsri_kernel_run *run) {
   tsri_layout result;
   tsr_status status = tsri_layout_init("matmul_quantized", run->shape, run->dtype, &result, NULL);
@@ -134,7 +134,7 @@ static tsr_status check_weights(const tsr_tensor *x, const tsr_tensor *w, const 
                    (long long)k);
 }
 
-// Records the product of inputs that a kernel can read, with a result of `dtype`.
+// Records the product of inputs that a kernel can read; the result has the dtype `dtype`.
 static tsr_tensor *record(tsr_tensor *x, tsr_tensor *w, int64_t format, tsr_dtype dtype) {
   const tsri_op *op = TSRI_BODY(matmul_quantized);
   tsr_device *device = NULL;
@@ -181,7 +181,7 @@ static tsr_status check_channels(const tsr_tensor *x, const tsr_tensor *w, const
                    tsr_shape_format(scale->layout.shape, c, sizeof c));
 }
 
-// x with zeros behind its last axis, so that this is a multiple of a unit.
+// x with zeros appended along its last axis, so that its size is a multiple of a unit.
 static tsr_tensor *whole_units(tsr_tensor *x) {
   if (tsr_error(x) != TSR_OK) return tsr_contiguous(x);
   int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
@@ -203,7 +203,7 @@ tsr_tensor *tsr_matmul_channels(tsr_tensor *x, tsr_tensor *w, tsr_tensor *scale)
   if (status == TSR_OK) status = check_channels(x, w, scale);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_dtype dtype = tsri_promote_float(x->dtype), wide = dtype == TSR_F64 ? TSR_F64 : TSR_F32;
-  // Matrix units multiply x as it is: i8 is exact in its dtype.
+  // For matrix units x keeps its dtype, in which i8 weights are exact.
   tsr_tensor *cast = tsr_cast(x, has_units_for(x, w, dtype) ? dtype : wide), *rows = tsri_then(whole_units(cast), cast);
   tsr_tensor *padded = whole_units(w), *bytes = tsri_then(tsr_bit_cast(padded, TSR_U8), padded);
   status = tsri_tensor_check(name, bytes);

@@ -7,23 +7,25 @@
 #include "ops/operators.h"
 #include "ops/quant.h"
 
-enum { PAIR = 64, MOST_ITEMS = 128 };  // elements of x of an item, and most items of a group
+enum { PAIR = 64, MOST_ITEMS = 128 };  // elements of x per item; most items of a work-group
 
 typedef struct quant_shape {
-  int64_t n, pairs, words;  // rows of weights, pairs of blocks of each, and words of a pair
-  int64_t items, columns;   // of a group; columns are rows of weights
+  int64_t n, pairs, words;  // rows of weights; pairs of blocks in each; words of a pair
+  int64_t items, columns;   // of a work-group; a column of the result is a row of weights
 } quant_shape;
 
 static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// As few whole subgroups as take a row in as few rounds as MOST_ITEMS would; an item at least for each of `most` columns.
+// Work-group size: the smallest multiple of the subgroup size with which a row takes as few rounds as with MOST_ITEMS, and at least one item for each of `most`
+// columns.
 static int64_t items_of(const tsr_device *device, int64_t pairs, int64_t most) {
   int64_t subgroup = tsr_device_subgroup_size(device), step = subgroup > most ? subgroup : most;
   return divided_up(divided_up(pairs, divided_up(pairs, MOST_ITEMS)), step) * step;
 }
 
-// So many that all groups run at once: RESIDENT items of a core, which have some 120 registers each. Even numbers, since the kernel takes two rows of weights in turn.
-// On an H200, q8_0 of 14336 x 4096 takes 21.0 us with the 14 columns of this rule, and 25.8, 26.6, 22.0 and 22.6 with 10, 12, 16 and 20.
+// Columns per work-group: so many that all work-groups run at the same time, with RESIDENT items on a core, since an item has some 120 registers. An even
+// number, because the kernel takes two rows of weights in turn. On an H200, q8_0 of 14336 x 4096 takes 21.0 us with the 14 columns of this rule, and 25.8,
+// 26.6, 22.0 and 22.6 with 10, 12, 16 and 20.
 static int64_t columns_of(const tsr_device *device, const quant_shape *r, int64_t most) {
   enum { RESIDENT = 512, MANY_CORES = 128 };
   int64_t cores = device->info.compute_units > 0 ? device->info.compute_units : MANY_CORES;
@@ -31,7 +33,7 @@ static int64_t columns_of(const tsr_device *device, const quant_shape *r, int64_
   return columns < most ? columns : most;
 }
 
-// Two rows of weights, and a sum for each item and column.
+// Bytes of shared memory: two rows of weights, and a sum for each item and column.
 static uint64_t shared_bytes(const quant_shape *r) {
   return 4 * (uint64_t)(2 * r->items * r->words + r->columns * (r->items + 1) + r->items);
 }
@@ -49,7 +51,7 @@ static bool shape_of(const tsri_kernel_run *run, quant_shape *out_shape) {
   r.items = items_of(run->device, r.pairs, most);
   r.columns = columns_of(run->device, &r, most);
   *out_shape = r;
-  bool is_busy = 4 * r.pairs >= 3 * r.items;  // three items in four have a pair
+  bool is_busy = 4 * r.pairs >= 3 * r.items;  // at least three items in four have a pair
   return is_busy && shared_bytes(&r) <= run->device->limits.shared_bytes &&
          (uint64_t)r.items <= run->device->limits.max_group_size;
 }

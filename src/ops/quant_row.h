@@ -5,8 +5,8 @@
 
 #include "graph/graph.h"
 
-// The product of a row x, the first input, and packed weights, the second one. TSR_ERR_UNSUPPORTED, without a message, if
-// the kernel has not this format, row length or dtype, or the device no room for it.
+// Computes the product of a row x (input 0) and packed weights (input 1). TSR_ERR_UNSUPPORTED, without a message, if the kernel does not support the format,
+// row length or dtype, or shared memory is too small.
 tsr_status tsri_quant_row(const tsri_kernel_run *run);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Web pages: one row is multiplied as several are, so that there are fewer kernels to load.
+// In the browser, one row is multiplied by the kernel for several rows, so that the module has fewer kernels.
 #include "ops/quant_row.h"
 
 tsr_status tsri_quant_row(const tsri_kernel_run *run) {

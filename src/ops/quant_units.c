@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several rows of x times quantised weights, by the kernel product_units of kernels/op_quant.tk: weights are decoded in shared memory.
+// Several rows of x times quantised weights, by the kernel product_units of kernels/op_quant.tk, which decodes weights into shared memory for the matrix units.
 #include "ops/quant_units.h"
 
 #include "graph/node.h"
@@ -22,7 +22,7 @@ typedef struct quant_tile {
   int part_m, part_n;         // of a subgroup
   int tile_m, tile_n, depth;  // of a group
   int subgroup_size;
-  int terms;  // numbers of the dtype that make a weight
+  int terms;  // numbers of the dtype whose sum is a weight
 } quant_tile;
 
 static int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -42,7 +42,7 @@ static size_t shared_bytes(const quant_tile *t) {
   return strips + (size_t)(results + t->tile_n) * sizeof(float);
 }
 
-// Whether the items share the strips evenly, as the kernel asserts, and the device has room for them.
+// Whether the items share the strips evenly (the kernel asserts that), and the device has room for the strips and the items.
 static bool fits(const tsr_device *device, const quant_tile *t) {
   int items = items_of(t), across = t->depth / RUN;
   int pieces = t->tile_n * t->depth / PIECE, busy = items < pieces ? items : pieces;
@@ -52,7 +52,8 @@ static bool fits(const tsr_device *device, const quant_tile *t) {
          (uint32_t)items <= device->limits.max_group_size && shared_bytes(t) <= device->limits.shared_bytes;
 }
 
-// Fragments of a tile, down and across, and of the part of a subgroup. A tile has room for all rows if it can: weights are decoded once for each tile.
+// Tile sizes: fragments of a tile, down and across, and fragments of a subgroup's part. If possible, a tile has room for all rows of x, because weights are
+// decoded again for each tile down.
 static const struct {
   int rows, cols, part_rows, part_cols;
 } cuts[] = {{1, 4, 1, 1}, {1, 2, 1, 1}, {2, 4, 2, 1}, {2, 2, 1, 1}, {4, 4, 2, 2}, {4, 2, 2, 1}, {8, 4, 2, 2}};
@@ -88,15 +89,17 @@ static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t m, int64_t
   return has_any;
 }
 
-// One pass of the kernel that decodes weights into registers takes four rows. On an H200, 2 and 4 rows by 4096 x 4096 weights take 13.1 and 17.4 us by it in q8_0, 11.9 and 16.6 in q4_0,
-// 16.3 and 21.0 in q6_K, 20.1 and 28.5 in q4_K, whose weights have minimums, too; by matrix units 24.2, 20.5, 22.5 and 21.7.
+// From how many rows on matrix units are faster. The kernel that decodes weights into registers (product_rows) takes four rows at a time. With it, 2 and 4 rows
+// by 4096 x 4096 weights take 13.1 and 17.4 us on an H200 in q8_0, 11.9 and 16.6 in q4_0, 16.3 and 21.0 in q6_K, and 20.1 and 28.5 in q4_K, whose weights also
+// have minimums; matrix units take 24.2, 20.5, 22.5 and 21.7.
 static int64_t least_rows(const tsr_device *device, int64_t format) {
   enum { ROWS_OF_PASS = 4, ROWS_WITH_MINIMUMS = 2 };
   int64_t least = tsri_call_tuning((tsr_device *)(uintptr_t)device)->quant_units;
   return format == TSR_QUANT_Q4_K && least == ROWS_OF_PASS + 1 ? ROWS_WITH_MINIMUMS + 1 : least;
 }
 
-// Weights are decoded again for each tile. 512 rows by 4096 x 4096 weights take 127 to 161 us in tiles of 128 rows, 221 to 280 in tiles of 64, and 225 with a decoded copy.
+// Whether there are few enough tiles down, for each of which weights are decoded again. 512 rows by 4096 x 4096 weights take 127 to 161 us in tiles of 128
+// rows, 221 to 280 in tiles of 64, and 225 with a decoded copy.
 static bool has_few_tiles(const quant_tile *t, int64_t m) {
   enum { MOST_TILES = 4, LARGE = 8 };
   return t->tile_m >= LARGE * t->fragment.m || m <= MOST_TILES * t->tile_m;
@@ -108,8 +111,9 @@ bool tsri_quant_has_units(const tsr_device *device, tsr_dtype dtype, int64_t m, 
          has_few_tiles(&tile, m);
 }
 
-// Parts of the sums, so that each core has RESIDENT items, but no part of less than a few steps. 8, 64 and 128 rows by 4096 x 4096 weights of q8_0 take 25.1, 35.8 and 53.1 us on an H200 with
-// 256 items, 24.4, 38.0 and 49.8 with 512, 24.6, 45.0 and 55.5 with 768; of q4_K 23.1, 29.1 and 46.7, 22.0, 29.0 and 41.9, 21.9, 35.8 and 48.2.
+// Splits the sums so that each core has RESIDENT items, but into parts of at least a few steps. 8, 64 and 128 rows by 4096 x 4096 weights of q8_0 take 25.1,
+// 35.8 and 53.1 us on an H200 with 256 items, 24.4, 38.0 and 49.8 with 512, and 24.6, 45.0 and 55.5 with 768; of q4_K 23.1, 29.1 and 46.7, then 22.0, 29.0 and
+// 41.9, then 21.9, 35.8 and 48.2.
 static tsri_matmul_split split_of(const tsr_device *device, const quant_tile *t, int64_t m, int64_t n, int64_t k) {
   enum { RESIDENT = 512, STEPS_OF_PART = 4 };
   int64_t cores = device->info.compute_units > 0 ? device->info.compute_units : MANY_CORES;
@@ -159,7 +163,7 @@ static tsr_status launch(const tsri_kernel_run *run, const quant_tile *t, const 
   return tsri_call_groups(&call, divided_up(w->shape.dims[0], t->tile_n), divided_up(m, t->tile_m), split->parts);
 }
 
-// Stores the sums of all parts, without what is fused to the product, and adds them up.
+// Stores the partial sums of all parts, without the fused operators, and adds them up in a second launch.
 static tsr_status launch_split(const tsri_kernel_run *run, const quant_tile *t, const tsri_matmul_split *split,
                                const tsri_product_op *product) {
   tsri_kernel_run inner = *run;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Web pages: browsers have no matrix units.
+// In the browser: WebGPU has no matrix units.
 #include "ops/quant_units.h"
 
 bool tsri_quant_has_units(const tsr_device *device, tsr_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t format) {

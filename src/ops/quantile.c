@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// quantile and median: the sorted elements, and the mean of two neighbours weighted by their distance from the wanted position.
+// quantile and median: sorts the elements, and interpolates between the two neighbours of the wanted position.
 #include <math.h>
 
 #include "core/error.h"
@@ -7,13 +7,13 @@
 #include "ops/elementwise.h"
 #include "ops/promote.h"
 
-// x[at] along an axis, with size 1 there, as the dtype that is computed in.
+// The element of x at index `at` along the axis, which then has size 1, cast to `dtype` (the dtype of the computation).
 static tsr_tensor *element(tsr_tensor *x, int axis, int64_t at, tsr_dtype dtype) {
   tsr_tensor *view = tsr_slice(x, axis, at, at + 1, 1);
   return tsri_then(tsr_cast(view, dtype), view);
 }
 
-// a * (1 - weight) + b * weight, and a where both are equal, infinities included. Weights are above 0 and below 1, so that nothing overflows.
+// a * (1 - weight) + b * weight; a if both are equal, even infinite. Weights are between 0 and 1, so nothing overflows.
 static tsr_tensor *between(tsr_tensor *a, tsr_tensor *b, double weight, tsr_dtype dtype) {
   tsr_dtype wide = tsri_accumulator(dtype);
   double rest = 1 - weight;
@@ -28,7 +28,7 @@ static tsr_tensor *between(tsr_tensor *a, tsr_tensor *b, double weight, tsr_dtyp
   return result;
 }
 
-// `result`, or NaN if there is one: sorting puts NaN last, so `last` tells.
+// `result`, or NaN if the elements contain a NaN. Sorting puts NaN last, so it suffices to look at `last`, the last element.
 static tsr_tensor *or_nan(tsr_tensor *result, tsr_tensor *last) {
   tsr_tensor *is_nan = tsr_isnan(last);
   return tsri_then(tsr_where(is_nan, last, result), is_nan);

@@ -6,7 +6,8 @@
 #include "ops/call.h"
 #include "ops/promote.h"
 
-// GROUP: items of a group. DIGITS: values of eight bits. MOST_SUMMED: tiles of a row whose counts each tile sums by itself, if there are few tiles in all.
+// GROUP: items of a work-group. DIGITS: values of eight bits. MOST_SUMMED: up to this many tiles in a row, each tile sums the counts of all tiles of the row
+// itself. FEW_TILES: only if there are at most this many tiles in all.
 enum { GROUP = 256, DIGITS = 256, MOST_SUMMED = 16, FEW_TILES = 64 };
 
 // --- Keys ------------------------------------------------------------------------------------------------------------
@@ -33,19 +34,20 @@ static key_form form_of(tsr_dtype dtype) {
   return form;
 }
 
-// Compile-time arguments that tell op_radix.tk about keys.
+// The compile-time arguments of op_radix.tk's kernels that describe keys.
 #define KEY_ARGS(s, form)                                                                            \
   TSRI_TYPE("T", (form)->carrier), TSRI_TYPE("K", (form)->key), TSRI_CONSTANT("KIND", (form)->kind), \
       TSRI_CONSTANT("WIDTH", (form)->width), TSRI_CONSTANT("INF", (form)->inf),                      \
       TSRI_CONSTANT("DESCENDING", (s)->is_descending)
 
-// Whether subgroups of a group rank the digits of a tile, eight bits at a time: `wanted` says so, and their sizes are right (op_radix.tk).
+// Whether the subgroups of a work-group rank the digits of a tile, eight bits at a time (TEAMS in op_radix.tk): if `wanted`, and if the subgroup size is
+// suitable.
 static bool ranks_in_teams(const tsr_device *device, bool wanted, int group) {
   int subgroup = tsri_call_subgroup(device, group);
   return wanted && subgroup >= 4 && subgroup <= 32 && group <= subgroup * 8;
 }
 
-// Items of a group that sorts a tile of a long row: eight subgroups at most if these rank digits.
+// Items of a work-group that sorts a tile of a long row: at most eight subgroups if these rank digits.
 static int tile_group(tsr_device *device) {
   int few = tsri_call_subgroup(device, GROUP) * 8;
   return few < GROUP && ranks_in_teams(device, tsri_call_tuning(device)->radix_teams > 0, few) ? few : GROUP;
@@ -55,7 +57,7 @@ static int tile_group(tsr_device *device) {
 static int items_of(tsr_device *device, const key_form *form) {
   int items = tsri_call_tuning(device)->radix_items;
   if (form->key == TSR_U64 && items > 8) items = 8;
-  const int others = GROUP * 8 + GROUP / 4 + GROUP * 2 + DIGITS;  // words of radix_move beside the tile
+  const int others = GROUP * 8 + GROUP / 4 + GROUP * 2 + DIGITS;  // shared words of radix_move beside the tile
   while (items > 1 && (uint32_t)(items * GROUP * 33 / 32 + others) * sizeof(uint32_t) > device->limits.shared_bytes)
     items /= 2;
   return items;
@@ -75,17 +77,17 @@ int64_t tsri_radix_longest_row(tsr_device *device, tsr_dtype dtype) {
   return (int64_t)GROUP * items_of(device, &form);
 }
 
-// Binds `buffer`, or the dummy if it is not wanted: every parameter needs a buffer.
+// Binds `buffer`, or `dummy` if it is NULL: every parameter of a kernel needs a buffer.
 static void bind(tsri_call *call, const char *name, tsr_buffer *buffer, tsr_buffer *dummy, tsr_dtype dtype) {
   tsri_call_buffer(call, name, buffer ? buffer : dummy, dtype);
 }
 
-// Bits by which keys differ.
+// How many of the lowest bits of keys may differ.
 static int bits_of(const tsri_sort *s, const key_form *form) { return s->key_bits > 0 ? s->key_bits : form->width; }
 
-// Sorts each row by as few items as can hold it: a subgroup or 32 items with 4 to 16 elements each, more items if those do not do, then more elements. An item has
-// 8 counters for each digit however many elements it has: 10,000 rows of 1,000 f32 take 175 us with 16 elements per item on an H200, 199 with 8 and 244 with
-// 4, through Vulkan 192, 220 and 293.
+// Sorts each row by as few items as possible: a subgroup or 32 items with 4 to 16 elements each; then more items; then more elements per item. Few items with
+// many elements are faster, because an item has 8 counters however many elements it has: 10,000 rows of 1,000 f32 take 175 us with 16 elements per item on an
+// H200, 199 with 8 and 244 with 4; through Vulkan 192, 220 and 293.
 static tsr_status sort_whole_rows(const tsri_sort *s, const key_form *form, tsr_buffer *dummy) {
   enum { DENSE = 16 };
   bool wants_teams = tsri_call_tuning(s->device)->radix_teams > 1;
@@ -116,14 +118,14 @@ typedef struct pass_plan {
   const tsri_sort *s;
   key_form form;
   int group, items;
-  int64_t tiles, all_tiles;     // of a row, and of all
+  int64_t tiles, all_tiles;     // of a row, and of all rows
   int64_t chunk, chunks;        // tiles of a chunk, and chunks of a row; 0: the tiles sum their counts themselves
-  tsr_buffer *counts, *before;  // digits of each tile, and of those before it in its chunk
-  tsr_buffer *totals, *starts;  // digits of each chunk, and where they go
+  tsr_buffer *counts, *before;  // counts of digits: of each tile, and of the tiles before it in its chunk
+  tsr_buffer *totals, *starts;  // counts of digits of each chunk, and the index where its elements of a digit go
   tsr_buffer *dummy;
 } pass_plan;
 
-// Elements and indices before or after a pass.
+// Elements and indices between two passes.
 typedef struct run_state {
   tsr_buffer *values, *order;
   int64_t at;  // first element of the values
@@ -207,7 +209,7 @@ static tsr_status plan_passes(pass_plan *p) {
   return status;
 }
 
-// Passes write alternately to two places; the last one must write to the caller's buffers.
+// Passes write alternately to two pairs of buffers, chosen so that the last pass writes to the caller's buffers.
 static tsr_status run_passes(const pass_plan *p, int passes) {
   const tsri_sort *s = p->s;
   int64_t total = s->rows * s->n;
@@ -247,21 +249,22 @@ static tsr_status sort_long_rows(const tsri_sort *s, const key_form *form, tsr_b
 
 int64_t tsri_radix_most_first(const tsr_device *device) { return device->limits.shared_bytes >= 32768 ? 1024 : 256; }
 
-// Some elements of each row, and their indices in the whole row; `order` NULL: those are their places.
+// The remaining candidates of each row: n elements from `at` on, and their indices in the complete row. `order` NULL: an element's index is its position.
 typedef struct candidates {
   tsr_buffer *values, *order;
   int64_t n, at;
 } candidates;
 
-// How radix_first is shaped for a device: items of a group, elements whose ranks it computes, and elements that it keeps a list of with their keys, as many as shared memory has room
-// for beside the bins, the sums, a word for each item (collectives) and three for each of `most`; keys that each item reads for a bound.
+// Parameters of radix_first for a device. group: items of a work-group. most (MOST): candidates whose ranks it computes. list (LIST): entries of the list of
+// elements and keys, as many as fit in shared memory beside the bins, the sums, a word for each item (for collectives) and three words for each of `most`.
+// sample: keys that each item reads for a bound, 0: no sample.
 typedef struct first_shape {
   int group, most, list, sample;
 } first_shape;
 
-// Reads a sample if the list has room for those that will be within its bound. Of `length` elements that is about `keep` times the share that is read, and more if
-// an item's first key hides others within the bound. The bound is the `keep`th of the sample, so that their number varies by its share of 1 / sqrt(keep): a list has room for
-// five times that. A row that has still more is read again.
+// Chooses the sample, if the list has room for the elements that will be within the bound that the sample gives. These are about keep * length / SAMPLE, and
+// more if an item hides some of its keys by reporting only its first. Their number varies by its 1 / sqrt(keep), since the bound is the sample's key number
+// `keep`; the list gets room for five times that variation. A row with still more elements within the bound is read again.
 static void shape_sample(const tsri_sort *s, int64_t length, first_shape *shape) {
   enum { SAMPLE = 4096, SHORTEST_LIST = 1024, STEP = 256 };
   int group = tsri_call_tuning(s->device)->sample_group;
@@ -286,7 +289,8 @@ static first_shape shape_first(const tsri_sort *s, int64_t length) {
                                : s->keep <= 256 ? 256
                                                 : 1024,
                        .list = LONGEST_LIST};
-  // Ranks of up to 1,024 elements take a group longest: 1000 of 100 x 50257 takes 311 us on an H200 with groups of 1,024, and 366 with 512.
+  // Computing ranks of up to 1,024 candidates takes most of the time, so the work-group is larger: 1000 of 100 x 50257 takes 311 us on an H200 with work-groups
+  // of 1,024, and 366 with 512.
   if (shape.most == 1024 && shape.group == 512) shape.group = 1024;
   if (shape.group > (int)limits->max_group_size) shape.group = (int)limits->max_group_size;
   int64_t room = (int64_t)limits->shared_bytes / 4 - BINS - OTHERS - 3 * shape.group - 3 * shape.most;
@@ -318,8 +322,8 @@ static tsr_status choose_first(const tsri_sort *s, const key_form *form, const c
   return tsri_call_many_groups(&call, s->rows * parts);
 }
 
-// Groups that share a row of n elements: enough to keep the device busy, each with many more elements than are kept. Few parts gain less than the launch that
-// joins them takes.
+// How many work-groups share a row of n elements: enough to keep the device busy, each with many more elements than are kept. With fewer than LEAST_PARTS
+// parts, the additional launch that joins them costs more than it gains.
 static int64_t parts_of(const tsri_sort *s, int64_t n) {
   enum { LEAST_PARTS = 8 };
   int64_t least = s->keep * 16 > 4096 ? s->keep * 16 : 4096, parts = tsri_call_tuning(s->device)->radix_parts / s->rows;
@@ -327,7 +331,7 @@ static int64_t parts_of(const tsri_sort *s, int64_t n) {
   return parts >= LEAST_PARTS ? parts : 1;
 }
 
-// Finds the first elements of parts of each row, and then the first of those, until one part is left.
+// Finds the first elements of each part of each row; then the first of these candidates, and so on until one part is left.
 static tsr_status sort_first(const tsri_sort *s, const key_form *form) {
   candidates from = {.values = s->x, .n = s->n, .at = s->x_at};
   tsr_status status = TSR_OK;

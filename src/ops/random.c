@@ -91,7 +91,7 @@ tsr_status tsri_run_randint(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   const tsri_random_attributes *given = TSRI_GIVEN(run->node, random);
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
-  // Pairs of words are stored four at a time; two stores of 64 bits would leave gaps in what the items of a group write at once.
+  // 64-bit integers are stored as pairs, four words at a time; two stores of 64 bits would leave gaps between what neighbouring items store.
   bool is_pairs = tuning->reduce_wide && (run->dtype == TSR_I64 || run->dtype == TSR_U64);
   tsri_lang_arg args[] = {TSRI_CONSTANT("SHORT", given->range <= UINT32_MAX),
                           TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// rnn, lstm and gru: compositions, step by step. The inputs' product is one for all steps; each step then takes a product and one fused
-// element-wise kernel or a few. f16 and bf16 are computed in f32 until the end.
+// rnn, lstm and gru, composed step by step. The product with the inputs is one product for all steps; each step then takes one product and a few fused
+// element-wise kernels. f16 and bf16 are computed in f32 until the end.
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/tensor.h"
@@ -29,7 +29,7 @@ static tsr_status check_shape(const recurrence *r, const char *what, const tsr_t
                    tsr_shape_format(tensor->layout.shape, a, sizeof a), tsr_shape_format(wanted, b, sizeof b));
 }
 
-// x is [steps, batch, inputs], the weights are [gates * hidden, inputs] and [gates * hidden, hidden].
+// Checks the shapes and fills in *r. x is [steps, batch, inputs], the weights are [gates * hidden, inputs] and [gates * hidden, hidden].
 static tsr_status measure(recurrence *r, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *hidden) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
   tsr_status status = tsri_tensor_check(r->name, x);
@@ -65,13 +65,13 @@ static tsr_status measure(recurrence *r, const tsr_tensor *x, const tsr_tensor *
 
 // --- Steps -----------------------------------------------------------------------------------------------------------
 
-// A state that is given, or zeros.
+// The first state: the given one in the wide dtype, or zeros.
 static tsr_tensor *start_state(const recurrence *r, tsr_tensor *given, tsr_tensor *like) {
   if (given) return tsr_cast(given, r->wide);
   return tsri_record_zeros(like->value->device, r->wide, TSR_SHAPE(r->batch, r->hidden));
 }
 
-// Gate i of [batch, gates * hidden].
+// Gate i of `all`, [batch, gates * hidden]: a view of [batch, hidden].
 static tsr_tensor *gate(const recurrence *r, tsr_tensor *all, int i) {
   return tsr_slice(all, 1, i * r->hidden, (i + 1) * r->hidden, 1);
 }
@@ -82,13 +82,13 @@ static tsr_tensor *opened(const recurrence *r, tsr_tensor *all, int i, tsr_tenso
   return tsri_then(function(part), part);
 }
 
-// The next state: tanh or relu of the sum. Releases `state`.
+// The next state of rnn: tanh or relu of the sum. Releases `state`.
 static tsr_tensor *next_plain(const recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state) {
   tsr_tensor *sum = tsr_add(input, inner), *next = r->desc->relu ? tsr_relu(sum) : tsr_tanh(sum);
   return tsri_then(tsri_then(next, sum), state);
 }
 
-// The next state and cell, from the gates in, forget, cell and out. Releases `state` and *cell.
+// The next state and cell of lstm, whose gates are in, forget, cell and out. Releases `state` and *cell.
 static tsr_tensor *next_lstm(const recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state,
                              tsr_tensor **cell) {
   tsr_tensor *sum = tsr_add(input, inner);
@@ -102,7 +102,8 @@ static tsr_tensor *next_lstm(const recurrence *r, tsr_tensor *input, tsr_tensor 
   return result;
 }
 
-// The next state, from the gates reset, update and new: offered + update * (state - offered). Releases `state`.
+// The next state of gru, whose gates are reset, update and new: offered + update * (state - offered), where `offered` is the value of gate new. Releases
+// `state`.
 static tsr_tensor *next_gru(const recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state) {
   tsr_tensor *sum = tsr_add(input, inner);
   tsr_tensor *reset = opened(r, sum, 0, tsr_sigmoid), *update = opened(r, sum, 1, tsr_sigmoid);
@@ -137,10 +138,10 @@ static void run_steps(const recurrence *r, tsr_tensor *inputs, tsr_tensor *weigh
   out_state[1] = cell;
 }
 
-// x in the dtype of the result. Releases x.
+// x cast to the dtype of the result. Releases x.
 static tsr_tensor *narrowed(const recurrence *r, tsr_tensor *x) { return tsri_then(tsr_cast(x, r->dtype), x); }
 
-// The results: the states of all steps, the last one, and the last cell.
+// Computes the results: the states of all steps, the last state, and the last cell (lstm).
 static tsr_status compute(const recurrence *r, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *hidden,
                           tsr_tensor **out_results) {
   tsr_tensor **states = tsri_calloc((size_t)r->steps + 1, sizeof *states), *last[2] = {NULL, NULL};

@@ -20,7 +20,7 @@
 // The reduced axes.
 typedef struct reduction {
   uint32_t axes;  // bit i: axis i is reduced
-  int64_t count;  // elements that are reduced to one
+  int64_t count;  // elements that are reduced to one result
 } reduction;
 
 static tsr_status start(const char *caller, const tsr_tensor *x, const int *axes, int axis_count, reduction *out) {
@@ -50,7 +50,7 @@ tsr_tensor *tsr_prod(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
                             keep_dims);
 }
 
-// The maximum of bools is true if any is true.
+// For bools, the maximum is computed as any().
 tsr_tensor *tsr_max(tsr_tensor *x, const int *axes, int axis_count, bool keep_dims) {
   reduction over;
   tsr_status status = start("max", x, axes, axis_count, &over);
@@ -148,14 +148,14 @@ tsr_tensor *tsr_argmin(tsr_tensor *x, const int *axes, int axis_count, bool keep
 
 // --- Composed reductions ---------------------------------------------------------------------------------------------
 
-// Records a reduction of an intermediate result, which may be a failed tensor.
+// Records a reduction of an intermediate result. Passes a failed tensor on.
 static tsr_tensor *reduce(const tsri_op *op, tsr_dtype dtype, tsr_tensor *x, uint32_t axes, bool keep_dims) {
   tsr_status status = tsri_tensor_check(op->name, x);
   return status == TSR_OK ? tsri_record_reduce(op, dtype, x, axes, keep_dims) : tsri_tensor_fail(status);
 }
 
-// sum / divisor, as `dtype`. It divides instead of multiplying by the reciprocal, so that the mean of equal numbers is
-// that number. The sum of f16 and bf16 is computed in f32, because it might overflow.
+// sum / divisor, cast to `dtype`. It divides instead of multiplying by the reciprocal, so that the mean of equal numbers is exactly that number. The sum of f16
+// and bf16 is computed in f32, because it might overflow.
 static tsr_tensor *divided_sum(tsr_tensor *x, const reduction *over, bool keep_dims, double divisor, tsr_dtype dtype) {
   tsr_tensor *sum =
       reduce(TSRI_BODY(sum), tsri_accumulator(tsri_promote_float(tsr_tensor_dtype(x))), x, over->axes, keep_dims);
@@ -170,7 +170,7 @@ tsr_tensor *tsr_mean(tsr_tensor *x, const int *axes, int axis_count, bool keep_d
   return tsri_tensor_named("mean", divided_sum(x, &over, keep_dims, (double)over.count, dtype));
 }
 
-// The shape as [reduced, kept, reduced]: true if the kept axes are neighbours. Axes of size 1 belong to either side.
+// Reshapes the shape to [reduced, kept, reduced]. True if the kept axes are neighbours. Axes of size 1 may belong to either side.
 static bool as_channels(tsr_shape shape, uint32_t axes, tsr_shape *out_shape) {
   enum { BEFORE, KEPT, AFTER };
   int part = BEFORE;
@@ -186,8 +186,7 @@ static bool as_channels(tsr_shape shape, uint32_t axes, tsr_shape *out_shape) {
   return true;
 }
 
-// A view of x with its axes in memory order, and the set of reduced axes in that order. NULL: the kept axes would be in
-// another order.
+// A view of x with its axes in memory order, and the set of reduced axes in that order. NULL: that would change the order of the kept axes.
 static tsr_tensor *in_memory_order(tsr_tensor *x, uint32_t axes, uint32_t *out_axes) {
   tsri_order order;
   *out_axes = axes;

@@ -239,8 +239,8 @@ enum { LONG_ROWS = 5, LONG = 2307, MOST_SKIPPED = 5 };
 // Whole numbers, so that sums are exact; several elements of a row are its largest.
 static float row_number(int i, int j) { return (float)((i * 37 + j * 53) % 31 - 15); }
 
-// Without the first `skipped` elements of each row, which then begin at different elements of quads; the sum of products with whole rows as well, whose quads
-// begin elsewhere.
+// Reduces a slice without the first `skipped` elements of each row, so that rows begin at different positions in a quad (4 elements). Also the sum of products
+// with another slice, whose rows begin at other positions in their quads.
 static void check_rows_from(tsr_tensor *x, const float *numbers, int skipped) {
   float sums[LONG_ROWS], products[LONG_ROWS], most[LONG_ROWS];
   int32_t places[LONG_ROWS];

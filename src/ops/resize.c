@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// resize: axis by axis. For each position of the result a table has the few elements that it is made of and their weights (kernels/op_taps.tk);
-// the nearest element alone is index_select by that table.
+// resize, axis by axis. A table has, for each position of the result, the few elements of x that it is made of and their weights (kernels/op_taps.tk). For the
+// nearest element only, it is an index_select by that table.
 #include <math.h>
 
 #include "core/error.h"
@@ -19,7 +19,7 @@ static const char name[] = "resize";
 
 // --- Launch ----------------------------------------------------------------------------------------------------------
 
-// Begins a call of weigh, or of the kernel for four elements of the result per item that fits. *out_each: elements per item.
+// Starts a call of weigh, or of its variant with four results per item if that applies. *out_each: results per item.
 static void begin_weigh(const tsri_kernel_run *run, int64_t taps, int64_t inner, int64_t m, tsri_call *call,
                         int64_t *out_each) {
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
@@ -64,14 +64,14 @@ tsr_status tsri_run_taps(const tsri_kernel_run *run) {
 
 // --- The table of an axis ----------------------------------------------------------------------------------------------
 
-// One axis: n elements become m.
+// An axis to resize, from n to m elements.
 typedef struct resized_axis {
   const tsr_resize_desc *desc;
   int64_t n, m;
   double scale, start, stop;
 } resized_axis;
 
-// Element i of the result is at i * step + start of x: ONNX' formulas, all of which are straight lines.
+// Maps result positions to x: position i is at i * step + start of x. All of ONNX' coordinate formulas have this form.
 typedef struct line {
   double step, start;
 } line;
@@ -99,14 +99,14 @@ static line positions(const resized_axis *a) {
 
 static int taps_of(tsr_resize_mode mode) { return mode == TSR_RESIZE_NEAREST ? 1 : mode == TSR_RESIZE_LINEAR ? 2 : 4; }
 
-// Passes a number as two: its value rounded to f32, and the rest.
+// Passes a number as the sum of two: its value rounded to f32, and the rounding error.
 static void pass_parts(tsri_call *call, const char *stem, const char *rest, double value, tsr_dtype wide) {
   double head = wide == TSR_F32 ? (double)(float)value : value;
   tsri_call_real(call, stem, head);
   tsri_call_real(call, rest, value - head);
 }
 
-// Outputs: indices and weights, [taps, m].
+// Outputs of the table's operator: indices and weights, [taps, m].
 static tsr_status run_table(const tsri_kernel_run *run) {
   const tsri_positions_attributes *given = TSRI_GIVEN(run->node, positions);
   tsr_dtype wide = given->is_f64 ? TSR_F64 : TSR_F32;
@@ -131,7 +131,7 @@ const tsri_op tsri_op_resize_table = {.name = "resize",
                                       .attribute_set = TSRI_SET_positions,
                                       .attribute_bytes = sizeof(tsri_positions_attributes)};
 
-// The indices, and the weights, of an axis; both may be failed tensors.
+// Records the indices and the weights of an axis; both may be failed tensors.
 static void record_table(const resized_axis *a, tsr_device *device, tsr_dtype wide, tsr_tensor **out_table) {
   line at = positions(a);
   tsri_positions_attributes given = {.step = at.step,

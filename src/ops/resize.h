@@ -5,7 +5,8 @@
 
 #include "ops/operators.h"
 
-// The table of an axis: no inputs; results: indices and weights of the elements that each position is made of, [m * taps]. Its attributes are `positions`.
+// The operator that computes the table of an axis. No inputs; results: indices and weights of the elements that each position is made of, [taps * m]. Its
+// attributes are `positions`.
 extern const tsri_op tsri_op_resize_table;
 
 #endif

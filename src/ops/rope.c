@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rotary position embedding, composed of element-wise operators: with the pairs of a row as an axis of 2, the rotated row is
-// x * cos + flipped x * sin, where the sine of each pair's first element is negative. Only the table of angles is stored.
+// Rotary position embedding, composed of element-wise operators. Pairs are viewed as an axis of size 2; the rotated row is x * cos + (x with each pair
+// exchanged) * sin, where the sine for each pair's first element is negated. Only the table of angles is stored.
 #include <math.h>
 
 #include "core/error.h"
@@ -12,7 +12,7 @@
 
 static const char name[] = "rope";
 
-// Elements of the last axis that are rotated.
+// How many elements of the last axis are rotated.
 static int64_t rotated_size(const tsr_tensor *x, const tsr_rope_desc *desc) {
   return desc->size != 0 ? desc->size : x->layout.shape.dims[x->layout.shape.rank - 1];
 }
@@ -59,7 +59,7 @@ static tsr_status check_desc(const tsr_tensor *x, const tsr_rope_desc *desc) {
                    tsr_shape_format(shape, text, sizeof text), (long long)pairs);
 }
 
-// base^(-2 i / size) for pair i. linspace works its exponents out in f64.
+// Frequencies base^(-2 i / size) of the pairs i. tsr_linspace computes the exponents in f64.
 static tsr_tensor *frequencies(tsr_device *device, int64_t pairs, tsr_dtype wide, const tsr_rope_desc *desc) {
   if (desc->frequencies) return tsr_cast(desc->frequencies, wide);
   double base = desc->base != 0 ? desc->base : 10000;
@@ -76,19 +76,19 @@ static tsr_tensor *angles(tsr_tensor *x, tsr_tensor *positions, int64_t pairs, t
   return tsri_then(tsri_then(tsr_mul(column, turns), column), turns);
 }
 
-// function(angles), in a shape that broadcasts to rows of pairs, whose axis of 2 elements is `axis`.
+// function(angles), reshaped to broadcast to rows of pairs; `axis` is the axis of the two elements of a pair.
 static tsr_tensor *table(tsr_tensor *of, tsr_tensor *(*function)(tsr_tensor *), int axis) {
   tsr_tensor *values = function(of);
   return tsri_then(tsr_unsqueeze(values, axis), values);
 }
 
-// -1 and 1 along the axis of 2.
+// -1 and 1 along the axis of size 2.
 static tsr_tensor *signs(tsr_device *device, tsr_dtype wide, bool is_last) {
   tsr_tensor *both = tsr_linspace(device, wide, -1, 1, 2);
   return is_last ? both : tsri_then(tsr_unsqueeze(both, 1), both);
 }
 
-// Rows of pairs: […, 2, pairs], or [..., pairs, 2] if a pair's elements are neighbours.
+// Rotates pairs, [..., 2, pairs], or [..., pairs, 2] if the elements of a pair are neighbours (is_last).
 static tsr_tensor *rotate(tsr_tensor *pairs, tsr_tensor *turned, bool is_last, tsr_device *device) {
   int axis = is_last ? -1 : -2;
   tsr_dtype wide = tsr_tensor_dtype(pairs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Row operators: softmax, log_softmax, layer_norm, rms_norm (kernels/op_rows.tk). By the length of rows, a part of a work-group, a whole one or several of them
-// take a row; columns are taken by one work item each, or by one for each span of them.
+// Row operators: softmax, log_softmax, layer_norm, rms_norm (kernels/op_rows.tk). Depending on the length of rows, a part of a work-group, a whole work-group
+// or several work-groups take a row. Columns take one item each, or one item for each span of them.
 #include "core/error.h"
 #include "graph/epilogue.h"
 #include "graph/node.h"
@@ -14,7 +14,7 @@
 
 #include <tessera/ops.h>
 
-// Items per work-group by the length of a row, so that no item is idle.
+// Work-group size for rows of at most `longest` elements, chosen so that no item is idle.
 typedef struct group_choice {
   int64_t longest;
   int items;
@@ -28,27 +28,28 @@ static int group_for(int64_t n) {
   return choice->items;
 }
 
-// How rows are kept in registers: items of a work-group, how many of them share a row, and elements per item. A long
-// row is divided into `spans`, one per work-group. held is 0 if the device keeps no rows in registers.
+// How rows are kept in registers. group: items of a work-group; team: items that share a row; held: elements per item, 0 if the device does not keep rows in
+// registers. A long row is divided into `spans`, one per work-group.
 typedef struct row_shape {
   int group, team, held;
-  bool is_wide, is_paired;  // four elements, or two, are read and stored at a time
+  bool is_wide, is_paired;  // quads, or pairs, are loaded and stored at once
   int64_t spans;
 } row_shape;
 
-// SHORT_GROUP: items of a work-group that takes several rows. SPAN_GROUP: of one that takes a span of a row. LARGEST_GROUP: of any: a core of a GPU has room for
-// one or two larger ones, which read, wait for each other and store in turns. Rows of 12,544 f32 take 55 to 61 us on an H200 in groups of 512 or 256, 86 to 105 in groups of 1,024.
+// Work-group sizes. SHORT_GROUP: for several rows. SPAN_GROUP: for a span of a row. LARGEST_GROUP: limit for one row. A GPU's core has room for only one or two
+// larger work-groups, whose loads, barriers and stores then do not overlap: rows of 12,544 f32 take 55 to 61 us on an H200 in work-groups of 512 or 256, and 86
+// to 105 in work-groups of 1,024.
 enum { SHORT_GROUP = 128, SPAN_GROUP = 256, LARGEST_GROUP = 512 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-// Elements of a short row that each item keeps, at most, before more items share the row: few items have fewer, so that neighbours read neighbouring memory.
-// Joining the values of items takes instructions, and items of a team that have no element are idle: rms_norm of 10^6 rows of 40 bf16 takes 50 us on an H200 with
-// teams of 4 and 89 with teams of 16.
+// Most elements of a short row per item, before more items share the row. Teams of fewer than four items get fewer elements, so that neighbouring items read
+// neighbouring memory. Larger teams should have few items: joining the items' values takes instructions, and items without elements are idle. rms_norm of 10^6
+// rows of 40 bf16 takes 50 us on an H200 with teams of 4 and 89 with teams of 16.
 static int each_of_short(int team, int held) { return team < 4 ? smaller(held, 8) : held; }
 
-// A row that a part of a subgroup can hold gets that; else the smallest work-group that holds it; else several
-// work-groups. A row that is not divided has more than team * (held - 4) elements: the kernels rely on that.
+// Chooses a part of a subgroup if it can hold a row; else the smallest work-group that can; else several work-groups. A row that is not divided has more than
+// team * (held - 4) elements: the kernels rely on that.
 static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning, int64_t n) {
   int limit = (int)device->limits.max_group_size,
       most = smaller(smaller(TSRI_TUNED(tuning, row_group), LARGEST_GROUP), limit);
@@ -62,7 +63,7 @@ static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning,
   row_shape row = {.group = 32, .held = held, .spans = 1};
   int64_t dense = smaller(TSRI_TUNED(tuning, row_dense), most), whole = (int64_t)most * held;
   if (n > dense * held && n <= dense * held * 2) row.held = held *= 2;
-  else if (dense > 0 && n > whole && n <= whole * 4) row.held = held *= 4;  // else it would take two launches
+  else if (dense > 0 && n > whole && n <= whole * 4) row.held = held *= 4;  // otherwise it would take two launches
   while ((int64_t)row.group * held < n && row.group * 2 <= most) row.group *= 2;
   if ((int64_t)row.group * held < n) {
     row.group = SPAN_GROUP < most ? SPAN_GROUP : most;
@@ -73,8 +74,8 @@ static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning,
   return row;
 }
 
-// `offsets` are those of the arrays that are read four elements at a time. stores_quads: the kernels store four elements by their hook, so that operators
-// after them keep them from neither.
+// `offsets`: offsets of the arrays that would be read in quads. stores_quads: the kernel has a hook that stores quads, so that fused operators after it do not
+// rule out quads.
 static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count,
                            bool stores_quads) {
   const tsri_tuning *tuning = tsri_tuning_of(run->device);
@@ -91,7 +92,7 @@ static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t 
 #define ROW_CONSTANTS(row) \
   TSRI_CONSTANT("WIDE", (row).is_wide), TSRI_CONSTANT("HELD", (row).held), TSRI_CONSTANT("WG", (row).group)
 
-// What both passes over the spans of long rows, or of lines that are not contiguous, have in common.
+// Passes the arguments that both launches over spans (of long rows, or of columns) have in common.
 static void pass_spans(tsri_call *call, const tsri_kernel_run *run, int64_t rows, int64_t n, tsr_buffer *parts,
                        int64_t spans) {
   tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
@@ -103,18 +104,17 @@ static void pass_spans(tsri_call *call, const tsri_kernel_run *run, int64_t rows
   tsri_call_word(call, "spans", spans);
 }
 
-// Elements of a column that one item keeps in registers, where several items that share a row keep `held` each.
+// The most elements of a column that one item keeps in registers; `held` is the limit for items that share a row.
 static int64_t longest_column(int held) { return 4 * (int64_t)held; }
 
-// Whether each row is computed by one work item instead of a work-group: for rows so short that most of a work-group
-// would be idle, and for columns, where a work-group takes neighbouring ones. Not on devices that keep rows in
-// registers: a GPU has enough work-groups, and reads a row together.
+// Whether each row is computed by one item instead of a work-group: for rows so short that most of a work-group would be idle, and for columns, where a
+// work-group takes neighbouring ones. Not on devices that keep rows in registers: a GPU has enough work-groups, and reads a row with coalesced loads.
 static bool are_lines(const tsri_kernel_run *run, int64_t rows, int64_t n, int64_t inner) {
   enum { SHORT_ROW = 64, MANY_ROWS = 256 };
   return TSRI_TUNED(tsri_tuning_of(run->device), row_held) == 0 && rows >= MANY_ROWS && (n <= SHORT_ROW || inner > 1);
 }
 
-// x converted to a float dtype and contiguous. The caller releases it.
+// x cast to a float dtype and made contiguous. The caller releases it.
 static tsr_tensor *packed_float(tsr_tensor *x, tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(x, dtype), *result = tsr_contiguous(cast);
   tsr_release(cast);
@@ -123,7 +123,7 @@ static tsr_tensor *packed_float(tsr_tensor *x, tsr_dtype dtype) {
 
 // --- softmax ---------------------------------------------------------------------------------------------------------
 
-// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it, or there is more to do than softmax.
+// Runs softmax natively. TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it, or operators are fused to the softmax.
 static tsr_status softmax_native(const tsri_kernel_run *run, int64_t n, int64_t inner, bool is_log) {
   if (run->epilogue) return TSR_ERR_UNSUPPORTED;
   tsri_native_op op = {.kind = TSRI_NATIVE_SOFTMAX, .dtype = run->dtype, .result = run->dtype};
@@ -137,7 +137,7 @@ static tsr_status softmax_native(const tsri_kernel_run *run, int64_t n, int64_t 
   return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0]}, 2);
 }
 
-// The lines of a softmax: `rows` of `n` elements, `inner` apart.
+// The lines of a softmax: `rows` lines of `n` elements, which are `inner` apart.
 typedef struct softmax_lines {
   const tsri_kernel_run *run;
   int64_t rows, n, inner;
@@ -185,7 +185,7 @@ static tsr_status softmax_held_columns(const softmax_lines *s) {
   return tsri_call_items(&call, s->rows);
 }
 
-// Spans of lines that are not contiguous, one item for each line and span: `parts` has the largest element and the sum of each.
+// Columns (lines that are not contiguous) divided into spans, one item for each line and span. `parts` has the largest element and the sum of each span.
 typedef struct column_spans {
   int64_t spans, span;
   tsr_buffer *parts;
@@ -201,7 +201,7 @@ static tsr_status column_parts(const softmax_lines *s, const column_spans *c) {
   return tsri_call_items(&call, s->rows * c->spans);
 }
 
-// `parts` are `count` for each line: those of its spans, or one for the whole line.
+// Launches softmax_column_finish. `parts` has `count` entries for each line: one for each span, or one for the complete line.
 static tsr_status column_finish(const softmax_lines *s, const column_spans *c, tsr_buffer *parts, int64_t count) {
   tsri_call call;
   tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_column_finish",
@@ -214,7 +214,7 @@ static tsr_status column_finish(const softmax_lines *s, const column_spans *c, t
   return tsri_call_items(&call, s->rows * c->spans);
 }
 
-// The largest element and the sum of each line, from those of its spans.
+// Joins the largest elements and the sums of each line's spans to those of the line.
 static tsr_status join_columns(const softmax_lines *s, const column_spans *c, tsr_buffer *joined) {
   tsr_dtype wide = tsri_accumulator(s->run->dtype);
   tsri_call call;
@@ -226,8 +226,8 @@ static tsr_status join_columns(const softmax_lines *s, const column_spans *c, ts
   return tsri_call_many_groups(&call, s->rows);
 }
 
-// As softmax_spans, with one item per line and span. There are enough spans for all items together to keep the device
-// busy. Each item of the last launch reads what there is of each span of its line: many are joined by a launch before it.
+// As softmax_spans, with one item per line and span. There are enough spans to keep the device busy. Each item of the last launch reads the entries of all
+// spans of its line; if there are many, a launch before joins them.
 static tsr_status softmax_column_spans(const softmax_lines *s) {
   enum { SHORTEST_SPAN = 32 };
   tsr_dtype wide = tsri_accumulator(s->run->dtype);
@@ -248,7 +248,7 @@ static tsr_status softmax_column_spans(const softmax_lines *s) {
   return status;
 }
 
-// Lines that are kept in registers, each by a part of a work-group or by a whole one.
+// Softmax of lines that are kept in registers, by a part of a work-group or a whole one each.
 static tsr_status softmax_held(const softmax_lines *s, row_shape row) {
   tsri_call call;
   tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_held",
@@ -263,7 +263,7 @@ static tsr_status softmax_held(const softmax_lines *s, row_shape row) {
   return tsri_call_items(&call, s->rows * row.team);
 }
 
-// One work item or one work-group for a line, which is read several times.
+// Softmax of lines that are read several times, by one item or one work-group each.
 static tsr_status softmax_plain(const softmax_lines *s) {
   bool is_line = are_lines(s->run, s->rows, s->n, s->inner);
   const tsri_lang_arg args[] = {TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
@@ -294,7 +294,7 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   if (status != TSR_ERR_UNSUPPORTED) return status;
   row_shape row = shape_row(run, s.n, &layout->offset, 1, false);
   if (row.held == 0) return softmax_plain(&s);
-  // Small tensors are read again from the cache in less time than a second launch takes.
+  // Reading a small tensor again from the cache takes less time than a second launch.
   enum { SMALL = 65536 };
   bool is_held = s.n <= longest_column(row.held);
   if (s.inner > 1 && !is_held && layout->count <= SMALL) return softmax_plain(&s);
@@ -313,8 +313,8 @@ static tsr_tensor *softmax_along(const void *user, tsr_tensor *x, int axis) {
   return result;
 }
 
-// Whether the device computes columns as well as rows, so that x need not be reordered. Few columns do not fill the
-// vectors of a CPU; then x is copied to rows first.
+// Whether the device computes columns as fast as rows, so that x need not be copied to another order. Few columns do not fill the vectors of a CPU; then x is
+// copied first.
 static bool may_stay_in_order(const tsri_op *op, const tsr_tensor *x, int axis) {
   enum { FEW_COLUMNS = 32 };
   tsr_dtype dtype = tsri_autocast(op, tsri_promote_float(x->dtype));
@@ -338,8 +338,8 @@ tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis) { return softmax(TSRI_BODY(
 
 // --- Norms -----------------------------------------------------------------------------------------------------------
 
-// TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it, or there is more to do than the norm. `weight` and `bias` are the numbers of
-// their inputs, or 0.
+// Runs the norm natively. TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it, or operators are fused to the norm. `weight` and `bias`
+// are the indices of their inputs, or 0.
 static tsr_status norm_native(const tsri_kernel_run *run, const tsri_norm_attributes *given, int weight, int bias) {
   if (run->epilogue) return TSR_ERR_UNSUPPORTED;
   size_t element = tsr_dtype_bytes(run->dtype);
@@ -363,7 +363,7 @@ static tsr_status norm_native(const tsri_kernel_run *run, const tsri_norm_attrib
   return tsri_device_run_op(run->device, &op, buffers, 4);
 }
 
-// The inputs of a norm: `weight` and `bias` are the numbers of theirs. If there is none, x is bound instead and not read.
+// The arguments of a norm. `weight` and `bias` are the indices of their inputs; if one is missing, x is bound instead and not read.
 typedef struct norm_rows {
   const tsri_kernel_run *run;
   const tsri_norm_attributes *given;
@@ -406,7 +406,7 @@ static tsr_status norm_spans(const norm_rows *r, row_shape row) {
   return status;
 }
 
-// One item per row; or several, which keep the row in registers or read it several times.
+// Launches the norm with one item per row; or with several, which keep the row in registers or read it several times.
 static tsr_status norm_once(const norm_rows *r, row_shape row) {
   bool is_line = row.held == 0 && are_lines(r->run, r->rows, r->n, 1);
   tsri_call call;
@@ -430,7 +430,7 @@ static tsr_status norm_once(const norm_rows *r, row_shape row) {
   return tsri_call_items(&call, is_line ? r->rows : r->rows * row.team);
 }
 
-// Inputs: x, then weight and bias if there are any.
+// Inputs: x, then weight and bias if given.
 tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check("norm", layout);
@@ -506,7 +506,7 @@ tsr_tensor *tsr_rms_norm(tsr_tensor *x, tsr_tensor *weight, double eps) {
 
 // --- Norms of a sum --------------------------------------------------------------------------------------------------
 
-// Inputs: x, the residual, then weight and bias if there are any. Outputs: the sum, and the sum normalised.
+// Inputs: x, the residual, then weight and bias if given. Outputs: the sum, and the normalised sum.
 tsr_status tsri_run_add_norm(const tsri_kernel_run *run) {
   const tsri_layout *layout = &run->layouts[0];
   tsr_status status = tsri_call_check(run->node->op->name, layout);
@@ -545,7 +545,7 @@ static tsr_status check_sum(const tsri_op *op, const tsr_tensor *x, const tsr_te
                    tsr_shape_format(residual->layout.shape, b, sizeof b));
 }
 
-// `given` are x, residual, weight and bias, of which the last two may be NULL.
+// Records add_layer_norm or add_rms_norm. `given`: x, residual, weight and bias; the last two may be NULL.
 static tsr_status add_norm(const tsri_op *op, tsr_tensor *const *given, double eps, tsr_tensor **out_sum,
                            tsr_tensor **out_normed) {
   tsr_tensor **const outs[2] = {out_sum, out_normed};

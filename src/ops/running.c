@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cummax and cummin: a scan for the values, and another over the positions of new extremes for the indices.
+// cummax and cummin: a scan gives the values, and a scan over the positions of new extremes gives the indices.
 #include "core/error.h"
 #include "ops/compose.h"
 #include "ops/operators.h"
@@ -8,16 +8,16 @@
 
 #include <tessera/ops.h>
 
-// 1, 2, … up to below `n`, along `axis` of a tensor of this rank.
+// The positions 1, 2, … n - 1 in a tensor of x's rank, along `axis`.
 static tsr_tensor *positions(const tsr_tensor *x, int axis, int64_t n) {
   tsr_tensor *list = tsr_arange(x->value->device, TSRI_INDEX_DTYPE, 1, (double)(n > 1 ? n : 1), 1);
   tsr_shape shape = {.rank = x->layout.shape.rank};
   for (int i = 0; i < shape.rank; i++) shape.dims[i] = i == axis ? -1 : 1;
-  if (n <= 1) shape.dims[axis] = 0;  // a size that is left open has to follow from others
+  if (n <= 1) shape.dims[axis] = 0;  // a size of -1 must follow from the other sizes
   return tsri_then(tsr_reshape(list, shape), list);
 }
 
-// Whether elements 1, 2, … exceed all before them: not if they equal the extreme so far, nor once that is NaN.
+// For elements 1, 2, …: whether an element exceeds all before it. False if it equals the extreme so far, and after a NaN.
 static tsr_tensor *is_new(tsr_tensor *x, tsr_tensor *extremes, int axis, bool is_max) {
   tsr_tensor *here = tsr_slice(x, axis, 1, INT64_MAX, 1), *before = tsr_slice(extremes, axis, 0, -1, 1);
   tsr_tensor *is_within = is_max ? tsr_le(here, before) : tsr_ge(here, before), *is_nan = tsr_isnan(before);
@@ -26,13 +26,12 @@ static tsr_tensor *is_new(tsr_tensor *x, tsr_tensor *extremes, int axis, bool is
   return result;
 }
 
-// The position of the extreme so far is that of the last new extreme, hence the largest among the positions of new
-// extremes.
+// The index of the extreme so far is the position of the last new extreme, which is the largest of these positions: a running maximum.
 static tsr_tensor *places(const tsri_op *op, tsr_tensor *x, tsr_tensor *extremes, int axis, bool is_max) {
   tsr_tensor *fresh = is_new(x, extremes, axis, is_max), *numbers = positions(x, axis, x->layout.shape.dims[axis]);
   tsr_tensor *cast = tsr_cast(fresh, TSRI_INDEX_DTYPE), *marked = tsr_mul(cast, numbers);
   int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
-  before[axis] = 1;  // element 0, whose place is 0
+  before[axis] = 1;  // element 0, whose index is 0
   tsr_tensor *padded = tsr_pad(marked, before, after, x->layout.shape.rank, 0);
   tsr_tensor *result = tsri_scan_along(op, padded, axis, TSRI_INDEX_DTYPE, TSRI_SCAN_LARGEST);
   tsri_release_all((tsr_tensor *[]){fresh, numbers, cast, marked, padded}, 5);

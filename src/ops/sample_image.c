@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements of images at positions between them: grid_sample, affine_grid and roi_align (kernels/op_sample.tk).
+// Elements of images at fractional positions: grid_sample, affine_grid and roi_align (kernels/op_sample.tk).
 #include <math.h>
 
 #include "core/error.h"
@@ -26,7 +26,7 @@ static tsr_status check_run(const tsri_kernel_run *run, int inputs) {
   return status;
 }
 
-// The images, as both kernels take them.
+// Passes the images, as the kernels of grid_sample and roi_align take them.
 static void pass_images(const tsri_kernel_run *run, tsri_call *call) {
   const tsri_layout *x = &run->layouts[0];
   tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
@@ -38,7 +38,7 @@ static void pass_images(const tsri_kernel_run *run, tsri_call *call) {
   tsri_call_word(call, "xc", x->strides[1]);
 }
 
-// Casts the tensors to `dtype`, those from `whole` on to i32, and records. Inputs have been checked.
+// Casts the tensors to `dtype`, and those from index `whole` on to i32, and records the operator. Inputs have been checked.
 static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, tsr_tensor *const *given, int count,
                           int whole, const void *attributes) {
   tsr_tensor *inputs[3];
@@ -120,13 +120,14 @@ tsr_tensor *tsr_grid_sample(tsr_tensor *x, tsr_tensor *grid, const tsr_grid_desc
 
 // --- affine_grid -----------------------------------------------------------------------------------------------------
 
-// Positions of `size` elements from -1 to 1: those of the outermost, or of the ends of the axis. A single one is in the middle.
+// Coordinates of `size` elements, from -1 to 1. align_corners: -1 and 1 are the outermost elements, otherwise the ends of the axis. A single element is in the
+// middle.
 static tsr_tensor *positions(tsr_device *device, tsr_dtype dtype, int64_t size, bool align_corners) {
   double end = size <= 1 ? 0 : align_corners ? 1 : 1 - 1 / (double)size;
   return tsr_linspace(device, dtype, -end, end, size);
 }
 
-// Column `j` of theta, which is broadcast to the grid: [images, 1 …, axes].
+// Column `j` of theta in a shape that broadcasts to the grid: [images, 1 …, axes].
 static tsr_tensor *column(tsr_tensor *theta, int j, int axes) {
   tsr_shape shape = {.rank = axes + 2, .dims = {theta->layout.shape.dims[0]}};
   for (int i = 1; i <= axes; i++) shape.dims[i] = 1;
@@ -135,8 +136,7 @@ static tsr_tensor *column(tsr_tensor *theta, int j, int axes) {
   return tsri_then(tsr_reshape(part, shape), part);
 }
 
-// Adds to `sum` the product of theta's column `j` and the positions along the axis of that column (the last axis for
-// column 0). Releases `sum`.
+// sum + theta's column `j` * coordinates along the axis of that column (column 0 belongs to the last axis). Releases `sum`.
 static tsr_tensor *add_axis(tsr_tensor *sum, tsr_tensor *theta, tsr_shape size, int j, bool align_corners) {
   int axes = size.rank - 2, axis = size.rank - 1 - j;
   tsr_shape along = {.rank = axes + 1};
@@ -174,7 +174,7 @@ tsr_tensor *tsr_affine_grid(tsr_tensor *theta, tsr_shape size, bool align_corner
 
 // --- roi_align -------------------------------------------------------------------------------------------------------
 
-// How regions are read.
+// Passes the regions and how they are sampled.
 static void pass_regions(tsri_call *call, const tsri_roi_attributes *given, const tsri_layout *regions) {
   tsri_call_word(call, "r_at", regions->offset);
   tsri_call_words(call, "r", 0, regions->strides, 2);
@@ -184,7 +184,7 @@ static void pass_regions(tsri_call *call, const tsri_roi_attributes *given, cons
   tsri_call_real(call, "least", given->is_aligned ? 0 : 1);
 }
 
-// What roi_align and its places take alike; `shape` is that of roi_align's result.
+// Passes the arguments that roi_align and roi_places have in common; `shape` is the shape of roi_align's result.
 static void pass_parts(const tsri_kernel_run *run, const tsri_roi_attributes *given, const int64_t *parts,
                        tsri_call *call) {
   const tsri_layout *x = &run->layouts[0], *images = &run->layouts[2];
@@ -262,7 +262,7 @@ tsr_tensor *tsr_roi_align(tsr_tensor *x, tsr_tensor *regions, tsr_tensor *images
 
 // --- Parts of roi_align, for its gradient ------------------------------------------------------------------------------
 
-// Input: the regions. The attributes' `is_max` is the axis.
+// Input: the regions. The attribute `is_max` holds the axis here.
 static tsr_status run_weights(const tsri_kernel_run *run) {
   const tsri_roi_attributes *given = TSRI_GIVEN(run->node, roi);
   int64_t count = count_of(run->shape);
@@ -299,7 +299,7 @@ tsr_tensor *tsri_roi_weights(const tsri_roi_attributes *given, tsr_tensor *regio
                             &regions, 1, TSRI_GIVE_ALL(&tsri_op_roi_weights, roi, &of_axis));
 }
 
-// Inputs: x, regions, images. The attributes' `points` and `is_max` are as roi_align has them; results are [4, regions, channels, rows, columns].
+// Inputs: x, regions, images. The attributes `points` and `is_max` are those of roi_align. Results: [4, regions, channels, rows, columns].
 static tsr_status run_places(const tsri_kernel_run *run) {
   const tsri_roi_attributes *given = TSRI_GIVEN(run->node, roi);
   int64_t count = count_of(run->shape) / 4;

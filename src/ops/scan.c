@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Running sums, products, extremes and logarithms of sums: sums and products by the device's native operator if it has one. Else, on GPUs, rows are scanned
-// in tiles, or sums by subgroups: a group for many short rows, or for a row, which is read once, or for a part of a row, whose sum another launch has computed, or
-// which waits for the sums of the parts before it. Lines across rows have one work item each, or one for each part if there are few. Else one work item per line if there are many
-// lines or they are short; else long rows are cut into blocks, whose sums are scanned in turn. Comments say "sum" for all of them.
+// Running sums, products, extremes and logarithms of sums (scans), by one of these ways:
+// - the device's native operator, for sums and products;
+// - on GPUs, rows in tiles, or sums by subgroups: a work-group takes many short rows; or a row, which is read once; or a part of a row, whose start is the sum
+//   of the parts before, computed by another launch or awaited (scan_once.h);
+// - on GPUs, lines across rows: one item for each line, or for each part of a line if there are few lines;
+// - otherwise one item per line if there are many lines or they are short; else long rows in blocks, whose sums are scanned in the same way.
+// Comments say "sum" for all operations.
 #include "ops/scan.h"
 #include "core/error.h"
 #include "graph/node.h"
@@ -17,11 +20,11 @@
 
 #include <tessera/ops.h>
 
-// MANY_LINES: with so many lines, one work item each keeps a device busy. SHORT_LINE: longest line that is called
-// short. SHORT_COLUMN: longest column that a GPU scans where it lies. BLOCK: elements of a block of scan_blocks.
+// MANY_LINES: from this many lines on, one item per line keeps a device busy. SHORT_LINE: longest line that is called short. SHORT_COLUMN: longest column that
+// a GPU scans without transposing it first. BLOCK: elements of a block of scan_blocks.
 enum { MANY_LINES = 4096, SHORT_LINE = 1024, SHORT_COLUMN = 64, BLOCK_ITEMS = 8, BLOCK = 256 * BLOCK_ITEMS };
 
-// `lines` lines of `n` elements, whose neighbours are `inner` elements apart.
+// A scan of `lines` lines of `n` elements, which are `inner` apart.
 typedef struct scan {
   tsr_device *device;
   tsr_buffer *x, *y;
@@ -31,13 +34,13 @@ typedef struct scan {
   bool is_exclusive;
 } scan;
 
-// Lines in `parts` parts of `length` elements, one item or one group each; `parts` is 1 for whole lines.
+// Lines divided into `parts` parts of `length` elements, one item or one work-group for each part; 1 part: complete lines.
 typedef struct line_parts {
   int64_t parts, length;
-  tsr_buffer *offsets;  // what each part begins with; NULL: with nothing
+  tsr_buffer *offsets;  // the sum before each part; NULL: nothing
 } line_parts;
 
-// Neighbouring lines of an item: two for elements of 16 bits where memory has words of 32, so that words are stored as a whole.
+// How many neighbouring lines an item scans: two for 16-bit elements on devices whose memory has 32-bit words, so that words are stored as a whole.
 static int lines_at_once(const scan *s) {
   bool has_pairs = tsri_call_tuning(s->device)->row_pairs > 0 && tsr_dtype_bytes(s->dtype) == 2;
   return has_pairs && s->inner % 2 == 0 && s->x_at % 2 == 0 ? 2 : 1;
@@ -58,7 +61,7 @@ static tsr_status launch_line_parts(const scan *s, const line_parts *p, tsri_cal
   return tsri_call_many_groups(call, blocks * p->parts);
 }
 
-// Elements that an item reads before it uses the first.
+// How many elements an item loads before it uses the first.
 static int reads_at_once(const scan *s) { return tsri_call_tuning(s->device)->reduce_wide != 0 ? 16 : 1; }
 
 static tsr_status launch_lines(const scan *s, const line_parts *p) {
@@ -86,7 +89,7 @@ static void pass_rows(const scan *s, int64_t blocks, tsri_call *call) {
 static tsr_status launch_totals(const scan *s, int64_t blocks, tsr_buffer *totals) {
   tsr_dtype wide = tsri_accumulator(s->dtype);
   tsri_call call;
-  // A sum has a kernel of its own, which adds by group_sum: the parameter OP is the last, and left out for it.
+  // Sums have a separate kernel, which uses group_sum. It has no parameter OP, which is the last in the list.
   bool is_sum = s->combination == TSRI_SCAN_SUM;
   const tsri_lang_arg args[] = {TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("ITEMS", BLOCK_ITEMS),
                                 TSRI_CONSTANT("OP", (int64_t)s->combination)};
@@ -111,11 +114,10 @@ static tsr_status launch_blocks(const scan *s, int64_t blocks, tsr_buffer *offse
   return tsri_call_many_groups(&call, s->lines * blocks);
 }
 
-// Each level has 2048 times fewer elements, so three levels are enough for 2^32.
+// Each level has 2048 times fewer elements than the one below, so three levels suffice for 2^32.
 enum { MAX_LEVELS = 4 };
 
-// Computes sums of blocks, sums of blocks of those, … until rows are short, scans these, and then adds the offsets
-// level by level back.
+// Computes the sums of blocks, the sums of blocks of those, and so on until rows are short; scans these; and then adds the offsets back, level by level.
 static tsr_status scan_rows(const scan *first) {
   scan levels[MAX_LEVELS] = {*first};
   int64_t blocks[MAX_LEVELS] = {0};
@@ -155,7 +157,7 @@ enum { TILE_GROUP = 256 };
 
 static const tsri_tuning *tuning_of(const scan *s) { return tsri_call_tuning(s->device); }
 
-// Elements of an item: as many as the tuning says and shared memory holds.
+// Elements per item: as many as the tuning says, if shared memory holds the tile.
 static int tile_items(const scan *s) {
   int items = tuning_of(s)->scan_items;
   size_t bytes = tsr_dtype_bytes(tsri_accumulator(s->dtype));
@@ -175,13 +177,13 @@ static void pass_parts(const scan *s, const line_parts *p, tsri_call *call) {
   tsri_call_word(call, "x_at", s->x_at);
 }
 
-// Whether `length` neighbours are stored two at a time: elements of 16 bits where memory has words of 32.
+// Whether `length` neighbouring elements are stored as pairs: 16-bit elements on devices whose memory has 32-bit words.
 static bool stores_pairs(const scan *s, int64_t length) {
   int least = tuning_of(s)->row_pairs;
   return least > 0 && length >= least && tsr_dtype_bytes(s->dtype) == 2;
 }
 
-// Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such kernel.
+// Scans sums by subgroups (scan_quads.h). Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such kernel.
 static tsr_status sum_quads(const scan *s, const line_parts *p) {
   if (s->combination != TSRI_SCAN_SUM) return TSR_ERR_UNSUPPORTED;
   return tsri_scan_quads(&(tsri_quad_rows){.device = s->device,
@@ -197,7 +199,7 @@ static tsr_status sum_quads(const scan *s, const line_parts *p) {
                                            .is_exclusive = s->is_exclusive});
 }
 
-// Work-groups are no larger than the number of items that have work.
+// Work-groups have at most as many items as have elements to scan.
 static tsr_status scan_parts(const scan *s, const line_parts *p) {
   tsr_status status = sum_quads(s, p);
   if (status != TSR_ERR_UNSUPPORTED) return status;
@@ -219,7 +221,7 @@ static tsr_status scan_parts(const scan *s, const line_parts *p) {
 
 static tsr_status scan_whole_rows(const scan *s) { return scan_parts(s, &(line_parts){.parts = 1, .length = s->n}); }
 
-// Short rows: as many as fit into a tile, which has fewer elements where there would be too few tiles to keep the device busy.
+// Scans short rows: as many as fit into a tile. Tiles are smaller if otherwise there would be too few to keep the device busy.
 static tsr_status scan_short_rows(const scan *s) {
   tsr_status status = sum_quads(s, &(line_parts){.parts = 1, .length = s->n});
   if (status != TSR_ERR_UNSUPPORTED) return status;
@@ -257,7 +259,7 @@ static tsr_status sum_parts(const scan *s, const line_parts *p, tsr_buffer *tota
   return tsri_call_many_groups(&call, s->lines * p->parts);
 }
 
-// Computes the sums of the parts of each line by `sum`, then their running sums by `scan_sums`, then scans the parts by `launch`, starting from these.
+// The three steps of a scan in parts: `sum` computes the sum of each part, `scan_sums` scans these, and `launch` scans the parts, starting from the results.
 typedef struct part_steps {
   tsr_status (*sum)(const scan *s, const line_parts *p, tsr_buffer *totals);
   tsr_status (*scan_sums)(const scan *sums);
@@ -282,22 +284,23 @@ static tsr_status run_parts(const scan *s, line_parts p, const part_steps *steps
   return status;
 }
 
-// Few long rows.
+// Scans few long rows in parts.
 static tsr_status scan_in_parts(const scan *s) {
   static const part_steps steps = {sum_parts, scan_whole_rows, scan_parts};
   int64_t tile = (int64_t)TILE_GROUP * tile_items(s), wanted = 2 * (int64_t)tuning_of(s)->row_parts / s->lines;
   int64_t share = s->n / (wanted > 0 ? wanted : 1);
-  // A part is at least one tile, also where there are more parts than elements of a row.
+  // A part has at least one tile, even if there are more parts than elements in a row.
   int64_t length = share > tile ? (share + tile - 1) / tile * tile : tile;
   return run_parts(s, (line_parts){.length = length}, &steps);
 }
 
 // --- Lines across rows, in parts -------------------------------------------------------------------------------------
 
-// LEAST_PART: elements of a part. LEAST_LINE: of a line that is cut. LEAST_INNER: neighbours that lines must have, so that items read neighbours.
+// LEAST_PART: least elements of a part. LEAST_LINE: least elements of a line that is divided. LEAST_INNER: least number of neighbouring lines, so that items
+// read neighbouring elements.
 enum { LEAST_PART = 64, LEAST_LINE = 512, LEAST_INNER = 32 };
 
-// Parts of each line that keep the device busy with an item each; 1: lines are not cut.
+// How many parts of each line keep the device busy, with one item each; 1: lines are not divided.
 static int64_t parts_of_lines(tsr_device *device, int64_t lines, int64_t n, int64_t inner) {
   const tsri_tuning *tuning = tsri_call_tuning(device);
   if (inner < LEAST_INNER || n < LEAST_LINE || tuning->scan_items == 0) return 1;
@@ -315,7 +318,7 @@ static tsr_status sum_line_parts(const scan *s, const line_parts *p, tsr_buffer 
   return launch_line_parts(s, p, &call);
 }
 
-// The sums of parts are rows of one for each line.
+// Scans the sums of parts: a row of sums for each line.
 static tsr_status scan_line_sums(const scan *sums) {
   scan across = *sums;
   across.inner = sums->lines;
@@ -335,7 +338,7 @@ static tsri_native_op native_op(tsr_dtype dtype) {
 
 static bool is_native(tsri_scan_combination combination) { return combination <= TSRI_SCAN_PRODUCT; }
 
-// Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no such operator.
+// Runs the device's native scan. Returns TSR_ERR_UNSUPPORTED, without a message, if it has none.
 static tsr_status scan_native(const scan *s) {
   if (!is_native(s->combination)) return TSR_ERR_UNSUPPORTED;
   tsri_native_op op = native_op(s->dtype);
@@ -411,7 +414,7 @@ static tsr_tensor *scan_along(const void *user, tsr_tensor *x, int axis) {
   int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0, inner = 1;
   for (int i = axis + 1; i < rank; i++) inner *= x->layout.shape.dims[i];
   tsr_tensor *cast = tsr_cast(x, kind->dtype);
-  // Few long lines across the rows that are not cut into parts: transpose them first, so that the blocks of a line can share the work.
+  // If there are few long lines across rows that are not divided into parts, transpose them first, so that several items can share a line.
   bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && !kind->is_native &&
                (lines == 0 || parts_of_lines(x->value->device, lines, n, inner) == 1);
   if (!turns) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Running sums of few long rows in one pass. A group waits for the sums of groups that began before it, so this is for devices of which that is known to end (scan_once of tuning.def).
+// Running sums of few long rows in one pass. A work-group waits for the sums of work-groups that have started before it, so it is used only on devices where
+// these waits are known to end (scan_once of tuning.def).
 #include "ops/scan_once.h"
 #include "ops/promote.h"
 
 #include <tessera/buffer.h>
 
-// CHUNK: tiles of a chunk, a multiple of every size of subgroups.
+// CHUNK: tiles of a chunk, a multiple of every subgroup size.
 enum { GROUP = 256, CHUNK = 128 };
 
 typedef struct long_rows {
@@ -13,14 +14,15 @@ typedef struct long_rows {
   int64_t tile, tiles, chunks;  // elements of a tile; tiles and chunks of a row
 } long_rows;
 
-// Tiles have half as many elements where there are fewer than MANY of the others: then each core has few of them, and their waits end one after the other.
+// Elements of a tile. If there would be fewer than MANY tiles, they have half as many elements: with few tiles on each core, their waits would not overlap.
 static int64_t tile_of(const tsri_kernel_run *run, int64_t count) {
   enum { MANY = 2048 };
   int64_t quads = tsri_call_tuning(run->device)->scan_once, tile = GROUP * 4 * quads;
   return quads % 2 == 0 && count < MANY * tile ? tile / 2 : tile;
 }
 
-// Sums between groups are words of 32 bits.
+// Divides rows into tiles and chunks. False: a row fits into one tile, sums are not f32 (work-groups exchange them as 32-bit words), or the device has no
+// subgroups in work-groups of GROUP items.
 static bool cut_rows(const tsri_kernel_run *run, long_rows *rows) {
   const tsr_device *device = run->device;
   rows->tile = tile_of(run, rows->lines * rows->n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Web pages: long rows are summed in parts, so that there are fewer kernels to load.
+// In the browser, long rows are scanned in several launches, so that the module has fewer kernels.
 #include "ops/scan_once.h"
 
 tsr_status tsri_scan_once(const tsri_kernel_run *run, int64_t lines, int64_t n) {

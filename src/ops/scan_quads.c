@@ -4,24 +4,25 @@
 
 enum { GROUP = 256 };
 
-// Rows may begin or end within a quad.
+// Whether rows may begin or end within a quad (EDGES of the kernels).
 static bool has_edges(const tsri_quad_rows *rows) { return rows->n % 4 != 0; }
 
-// Quads of an item, of `most`; half as many if sums have 8 bytes.
+// Quads per item: `most`, or half as many if sums have 8 bytes.
 static int quads_of(const tsri_quad_rows *rows, int most) {
   bool is_wide = tsr_dtype_bytes(tsri_accumulator(rows->dtype)) == 8;
   return most > 1 && is_wide ? most / 2 : most;
 }
 
-// The same for items of short rows, which need more registers: 10^6 rows of 40 f32 take 79.9 us with 2, 80.2 with 4 and 80.4 with 8 on CUDA, and 83.3, 85.4 and 92.9
-// through Vulkan.
+// Quads per item for short rows, whose items need more registers: 10^6 rows of 40 f32 take 79.9 us with 2, 80.2 with 4 and 80.4 with 8 on CUDA, and 83.3, 85.4
+// and 92.9 through Vulkan.
 static int short_quads(const tsri_quad_rows *rows) {
   enum { MOST = 2 };
   int quads = tsri_call_tuning(rows->device)->scan_quads;
   return quads_of(rows, quads < MOST ? quads : MOST);
 }
 
-// Quads of an item of a group that scans `length` elements, so that few items have none in the last tile: a tile costs as much as its quads and half a quad.
+// Quads per item (ROUNDS) for a work-group that scans `length` elements: chosen so that few items are idle in the last tile. A tile costs as much as its quads
+// and half a quad.
 static int rounds_for(const tsri_quad_rows *rows, int group) {
   int64_t least = INT64_MAX, length = rows->length + (has_edges(rows) ? 3 : 0);
   int best = 1, most = quads_of(rows, tsri_call_tuning(rows->device)->scan_quads);
@@ -32,7 +33,7 @@ static int rounds_for(const tsri_quad_rows *rows, int group) {
   return best;
 }
 
-// Work-groups are no larger than the number of items that have work.
+// Work-groups have at most as many items as have elements to scan.
 static tsr_status scan_rows(const tsri_quad_rows *rows, int size) {
   tsr_dtype wide = tsri_accumulator(rows->dtype);
   int group = size;
@@ -55,12 +56,12 @@ static tsr_status scan_rows(const tsri_quad_rows *rows, int size) {
   return tsri_call_many_groups(&call, rows->lines * rows->parts);
 }
 
-// Elements of whole rows that fit into so many quads, also if the first row begins within a quad.
+// How many elements of complete rows fit into `quads` quads, even if the first row begins within a quad.
 static int64_t whole_rows(const tsri_quad_rows *rows, int64_t quads) {
   return (quads * 4 - (has_edges(rows) ? 3 : 0)) / rows->n * rows->n;
 }
 
-// As many rows for each subgroup as fit. Items have twice as many quads if a quarter of them would have nothing to do otherwise.
+// Scans short rows, as many in each subgroup as fit. Items have twice as many quads if otherwise a quarter of them would be idle.
 static tsr_status scan_short_rows(const tsri_quad_rows *rows, int size) {
   int rounds = short_quads(rows), group = GROUP;
   int64_t count = rows->lines * rows->n, length = whole_rows(rows, (int64_t)size * rounds);
@@ -83,7 +84,7 @@ static tsr_status scan_short_rows(const tsri_quad_rows *rows, int size) {
 
 tsr_status tsri_scan_quads(const tsri_quad_rows *rows) {
   int size = tsri_call_subgroup(rows->device, GROUP), most = tsri_call_tuning(rows->device)->scan_quads;
-  bool fits = rows->parts == 1 || rows->lines == 1 || !has_edges(rows);  // parts begin at quads
+  bool fits = rows->parts == 1 || rows->lines == 1 || !has_edges(rows);  // parts must begin at a quad
   if (!fits || size == 0 || most == 0 || rows->x_at % 4 != 0 || rows->lines * rows->n < 4) return TSR_ERR_UNSUPPORTED;
   bool is_short = rows->parts == 1 && rows->n <= (int64_t)size * 4 * short_quads(rows);
   return is_short ? scan_short_rows(rows, size) : scan_rows(rows, size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Web pages: rows are scanned in tiles, so that there are fewer kernels to load.
+// In the browser, rows are scanned in tiles, so that the module has fewer kernels.
 #include "ops/scan_quads.h"
 
 tsr_status tsri_scan_quads(const tsri_quad_rows *rows) {

@@ -9,22 +9,22 @@
 // --- Which kernel ----------------------------------------------------------------------------------------------------
 
 typedef enum scatter_method {
-  SORTED,  // none of the kernels here
-  FEW,     // each element of the result goes through all indices that might name it
-  ATOMIC,  // integers of 32 bits, whose sums, largest and smallest are the same in any order
-  EXACT,   // sums of floats along the last axis that are the same in any order (scatter_exact.h)
-  PARTS,   // the same for many elements and few targets (scatter_parts.h)
-  RANGES   // single elements along the last axis: a work-group has a range of the targets of a row in shared memory
+  SORTED,  // no kernel of kernels/op_scatter.tk
+  FEW,     // each element of the result loops over all indices that may name it
+  ATOMIC,  // 32-bit integers whose sum, maximum or minimum does not depend on the order
+  EXACT,   // float sums along the last axis that do not depend on the order (scatter_exact.h)
+  PARTS,   // as EXACT, for many elements and few targets (scatter_parts.h)
+  RANGES   // single elements along the last axis; a work-group has a range of a row's targets
 } scatter_method;
 
 enum { GROUP = 256, EACH = 4, LEAST_RANGE = 256, MOST_RANGE = 4096, PLACE_BITS = 20 };
 
-// How RANGES shares out the work: `range` targets of a row for each group, or `per` whole rows.
+// How RANGES divides the work: `range` targets of a row for each work-group, or `per` whole rows.
 typedef struct range_cut {
   int64_t range, ranges, per;
 } range_cut;
 
-// What `choose` finds for the method that it returns.
+// The method that `choose` found, and its parameters.
 typedef struct scatter_choice {
   tsri_scatter_sizes sizes;
   range_cut cut;
@@ -36,7 +36,7 @@ static bool is_atomic(const tsri_scatter *s) {
   return (s->dtype == TSR_I32 || s->dtype == TSR_U32) && s->combination != TSRI_COMBINE_PRODUCT;
 }
 
-// Estimate: examining one index takes an item some 85 ns; one comparison takes 1 ps over the whole device.
+// Whether FEW is fast enough, by an estimate: an item takes some 85 ns to examine one index; a comparison takes 1 ps over the whole device.
 static bool has_few(const tsri_scatter *s, const tsri_scatter_sizes *z) {
   enum { MOST_BEFORE_ATOMICS = 32, MOST_BEFORE_RANGES = 64, MOST_BEFORE_SORT = 512 };
   int64_t most = is_atomic(s) ? MOST_BEFORE_ATOMICS : z->inner == 1 ? MOST_BEFORE_RANGES : MOST_BEFORE_SORT;
@@ -44,7 +44,7 @@ static bool has_few(const tsri_scatter *s, const tsri_scatter_sizes *z) {
   return z->n <= most && s->x->count <= compared / z->n;
 }
 
-// Shared memory of scatter_ranges.
+// Bytes of shared memory that scatter_ranges uses.
 static size_t shared_bytes(int64_t range, bool is_whole, size_t wide) {
   size_t lists = is_whole ? 2 : (size_t)GROUP * (EACH + 1 + 2);
   return ((size_t)range + GROUP) * (wide + 4) + 4 * lists;
@@ -56,8 +56,7 @@ static int64_t most_range(const tsr_device *device, bool is_whole, size_t wide) 
   return range;
 }
 
-// Whole rows, if they fit into a work-group's shared memory: as many per work-group as leave enough work-groups to fill
-// a GPU.
+// Divides the work into whole rows, if they fit in shared memory: as many per work-group as leave enough work-groups to fill a GPU.
 static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, range_cut *out) {
   enum { FILLED = 1024 };
   if (z->size > most) return false;
@@ -68,9 +67,9 @@ static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, range_cut 
   return true;
 }
 
-// Parts of rows: as large as fit, or smaller ones, so that there are enough groups.
+// Divides the work into ranges of rows: as large as fit in shared memory, or smaller ones, so that there are enough work-groups.
 static bool cut_parts(const tsri_scatter_sizes *z, int64_t most, range_cut *out) {
-  // Reading an index costs less than sorting it, which is some ten reads and writes.
+  // Each range reads all indices of its row. Reading an index costs less than sorting it, which takes some ten reads and writes.
   enum { FILLED = 256, MOST_PLACES = 1 << 18, FEW_READS = 100000000, FEW_RANGES = 4 };
   _Static_assert(MOST_PLACES <= 1 << PLACE_BITS, "an entry of the kernel's list has room for a place");
   int64_t range = most;
@@ -85,7 +84,7 @@ static bool cut_ranges(const tsri_scatter *s, const tsri_scatter_sizes *z, range
   if (z->inner != 1 || s->device->limits.max_group_size < GROUP) return false;
   int64_t whole = most_range(s->device, true, wide), part = most_range(s->device, false, wide);
   if (whole < LEAST_RANGE || part < LEAST_RANGE) return false;
-  // Few long rows are shared out among groups even if they fit into one.
+  // Few long rows are divided among work-groups even if each fits into one.
   bool is_shared = z->outer < FEW_ROWS && z->n > SHORT;
   return (!is_shared && cut_whole_rows(z, whole, out)) || cut_parts(z, part, out);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ops/scatter_call.h"
 
-// The layout as [outer, middle, inner], of which the middle is the axis. False: a copy would be needed, or neighbouring items would read elements far apart
-// of a tensor with `many` elements or more, for which a copy is faster.
+// Gives the strides of the layout as [outer, middle, inner], where middle is the axis. False: strides cannot express that; or neighbouring items would read
+// elements far apart in a tensor with at least `many` elements, for which a copy is faster.
 static bool find_strides(const tsri_layout *layout, int axis, int64_t many, int64_t strides[3]) {
   enum { MOST_STEP = 4 };
   int64_t outer = 1, inner = 1;
@@ -28,7 +28,7 @@ bool tsri_scatter_find_sizes(const tsri_scatter *s, tsri_scatter_sizes *out) {
     *(i < s->axis ? &out->outer : &out->inner) *= s->x->shape.dims[i];
   }
   if (s->x->count == 0 || s->indices->count == 0 || s->x->count >= TSRI_CALL_MAX_ELEMENTS) return false;
-  // Indices may be read several times, the others are read once.
+  // Limits for find_strides: MANY_TIMES for the indices, which may be read several times, MANY_ONCE for the other inputs.
   enum { MANY_ONCE = 1 << 21, MANY_TIMES = 1 << 18 };
   return find_strides(s->x, s->axis, MANY_ONCE, out->strides[0]) &&
          find_strides(s->indices, s->axis, MANY_TIMES, out->strides[1]) &&

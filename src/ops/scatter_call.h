@@ -5,26 +5,27 @@
 
 #include "ops/scatter.h"
 
-// x and y as [outer, size, inner], indices and source as [outer, n, inner]. `strides` are those of x, the indices and the source.
+// The sizes of a scatter: x and y are [outer, size, inner], indices and source [outer, n, inner]. `strides` has those of x, the indices and the source.
 typedef struct tsri_scatter_sizes {
   int64_t outer, n, inner, size;
   int64_t strides[3][3];
 } tsri_scatter_sizes;
 
-// Computes them. False: the kernels would need a copy of an input first, or cannot address it.
+// Fills in *out. False: the kernels would need a copy of an input first, or cannot address it.
 bool tsri_scatter_find_sizes(const tsri_scatter *s, tsri_scatter_sizes *out);
 
-// Passes indices and source, their number, offsets and strides along the outer axis and the axis of the scatter. `dtype`: that of the source, or an integer of its size.
+// Binds indices and source (as `dtype`: that of the source, or an integer of its size), and passes their number, offsets, and strides along the outer axis and
+// the axis of the scatter.
 void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsr_dtype dtype,
                                tsri_call *call);
 
-// As tsri_call_subgroup, but 0 for drivers in software, which take long to compile kernels that use subgroups.
+// As tsri_call_subgroup, but 0 for software drivers, which take long to compile kernels that use subgroups.
 int tsri_scatter_subgroup(const tsr_device *device, int group);
 
-// As tsri_scatter_pass_sources, for x.
+// Binds x, and passes its offset and strides.
 void tsri_scatter_pass_x(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call);
 
-// Passes everything, and launches groups that have a row's targets in `ranges` parts, or `per` whole rows each.
+// Passes all arguments, and launches the work-groups: each has one of `ranges` ranges of a row's targets, or `per` whole rows.
 tsr_status tsri_scatter_launch_ranges(const tsri_kernel_run *run, const tsri_scatter_sizes *z, int64_t ranges,
                                       int64_t per, tsri_call *call);
 

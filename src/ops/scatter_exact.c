@@ -11,28 +11,28 @@ bool tsri_scatter_is_exact(const tsri_scatter *s, const tsri_scatter_sizes *z) {
   return is_float && s->combination == TSRI_COMBINE_SUM && z->inner == 1 && z->n <= MOST_INDICES;
 }
 
-// Three words of shared memory for each target.
+// Largest power of two of targets for which shared memory has room, with three words for each.
 int64_t tsri_scatter_exact_range(const tsr_device *device) {
   int64_t range = MOST_RANGE;
   while (range >= LEAST_RANGE && 12 * (uint64_t)range > device->limits.shared_bytes) range /= 2;
   return range < LEAST_RANGE || device->limits.max_group_size < GROUP ? 0 : range;
 }
 
-// `wanted` items, or GROUP where the device has no such groups, or only for kernels with few registers (row_group).
+// Work-group size: `wanted` items, or GROUP if the device does not support that many, or supports them only for kernels with few registers (row_group of the
+// tuning).
 static int group_of(const tsr_device *device, int wanted) {
   int most = tsri_tuning_of(device)->row_group;
   return (int)device->limits.max_group_size < wanted || most < wanted ? GROUP : wanted;
 }
 
-// The largest range that gives at least `filled` groups.
+// The largest range (at most `most`) that gives at least `filled` work-groups.
 static int64_t range_for(const tsri_scatter_sizes *z, int64_t most, int64_t filled) {
   int64_t range = most;
   while (range > LEAST_RANGE && z->outer * ((z->size + range - 1) / range) < filled) range /= 2;
   return range;
 }
 
-// Whole rows, if they fit into a work-group's shared memory: as many per work-group as leave enough work-groups to fill
-// a GPU.
+// Divides the work into whole rows, if they fit in shared memory: as many per work-group as leave enough work-groups to fill a GPU.
 static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { FILLED = 1024, MOST_JOINED = 1024 };
   if (z->size > most) return false;
@@ -41,13 +41,13 @@ static bool cut_whole_rows(const tsri_scatter_sizes *z, int64_t most, tsri_exact
   if (out->per > MOST_JOINED / z->size) out->per = MOST_JOINED / z->size;
   if (out->per < 1) out->per = 1;
   while (out->range < out->per * z->size) out->range *= 2;
-  // What does not fill a second round is read by a few items: 1023 rows of 1025 take 19.7 us through Vulkan on an H200 with 4 reads at once, and 23.4 with 8.
+  // With up to one and a half rounds of EACH / 2 elements per item, a second round that only some items read costs less than loading EACH elements at once:
+  // 1023 rows of 1025 take 19.7 us through Vulkan on an H200 with 4 elements at once, and 23.4 with 8.
   if (2 * out->per * z->n > 3 * (int64_t)GROUP * out->each) out->each = EACH;
   return true;
 }
 
-// Parts of rows. Each part reads all indices of its row, which is cheaper than putting the indices into bins if there
-// are few of them.
+// Divides the work into ranges of rows. Each work-group reads all indices of its row, which is cheaper than sorting them into bins if there are few of them.
 static bool cut_parts(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { FILLED = 128, FEW_READS = 1 << 21 };
   int group = group_of(device, LARGE_GROUP);
@@ -57,12 +57,12 @@ static bool cut_parts(const tsr_device *device, const tsri_scatter_sizes *z, int
   return z->outer * z->n * out->ranges <= FEW_READS;
 }
 
-// Groups that keep a GPU busy if each adds up a part of a row.
+// How many work-groups keep a GPU busy if each sums a part of a row.
 enum { BUSY = 264 };
 
-// Halves of rows that are too long for one work-group: both read all indices of the row, which is cheaper than filling two bins. Work-groups are large enough
-// that those which share a core's memory have some 2,048 items. On an H200 4097 x 4099 bf16 takes 249 us through CUDA and 368 through Vulkan, and 277 and 606
-// by scatter_ranges, whose items wait for each other at barriers; 2000 x 8000 takes 236 and 317 (512 items), and 248 and 542.
+// Divides rows that are too long for one work-group into halves: both read all indices of the row, which is cheaper than sorting them into two bins.
+// Work-groups are so large that those which share a core's memory have some 2,048 items. On an H200 4097 x 4099 bf16 takes 249 us through CUDA and 368 through
+// Vulkan, and 277 and 606 by scatter_ranges, whose items wait for each other at barriers; 2000 x 8000 takes 236 and 317 (512 items), and 248 and 542.
 static bool cut_halves(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { SMALL_BYTES = 32768 };
   int64_t half = ((z->size + 1) / 2 + LEAST_RANGE - 1) / LEAST_RANGE * LEAST_RANGE;
@@ -71,11 +71,11 @@ static bool cut_halves(const tsr_device *device, const tsri_scatter_sizes *z, in
   return z->size > most && half <= most && 2 * z->outer >= BUSY;
 }
 
-// Bins, for three ranges or more.
+// Divides the work into bins, if there are three ranges or more.
 static bool cut_bins(const tsr_device *device, const tsri_scatter_sizes *z, int64_t most, tsri_exact_cut *out) {
   enum { FEW_RANGES = 2 };
   int group = group_of(device, 2 * GROUP);
-  // scatter_binned has four words for each of its items beside the three for each target.
+  // scatter_binned has four words of shared memory for each of its items, beside the three words for each target.
   while (most >= LEAST_RANGE && 12 * most + 16 * group > (int64_t)device->limits.shared_bytes) most /= 2;
   if (most < LEAST_RANGE) return false;
   int64_t range = range_for(z, most, BUSY), tile = (int64_t)group * EACH, tiles = (z->n + tile - 1) / tile;
@@ -91,11 +91,10 @@ bool tsri_scatter_exact_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, 
   enum { FEW_ROWS = 64, SHORT = 8 * GROUP, MOST_FOR_GROUP = 1 << 16 };
   int64_t most = tsri_scatter_exact_range(s->device);
   if (!tsri_scatter_is_exact(s, z) || most == 0) return false;
-  // Few long rows are shared out among groups even if they fit into one.
+  // Few long rows are divided among work-groups even if each fits into one.
   bool is_shared = z->outer < FEW_ROWS && z->n > SHORT;
   if (!is_shared && cut_whole_rows(z, most, out)) return true;
-  // Many indices for few targets are not for these kernels: one work-group would have to process all indices of its
-  // targets (scatter_parts.h).
+  // Many indices for few targets are left to scatter_parts.h: here, one work-group would have to process all elements of its targets.
   bool has_few_targets = z->n / ((z->size + LEAST_RANGE - 1) / LEAST_RANGE) > MOST_FOR_GROUP;
   return !has_few_targets && (cut_parts(s->device, z, most, out) || cut_halves(s->device, z, most, out) ||
                               cut_bins(s->device, z, most, out));
@@ -103,7 +102,8 @@ bool tsri_scatter_exact_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, 
 
 // --- Launches --------------------------------------------------------------------------------------------------------
 
-// Bits of a sum below the mantissa of its largest element: 64 less a sign, the mantissa's 24 and those by which n elements can exceed one.
+// room: bits of a sum below the last bit of the largest element. Of 64 bits, one is for the sign, 24 for the mantissa, and log2(n) for the growth of a sum of n
+// elements.
 int64_t tsri_scatter_exact_room(int64_t n) {
   int64_t room = 38;
   for (; n > 0; n /= 2) room--;
@@ -122,10 +122,10 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter_size
   return tsri_scatter_launch_ranges(run, z, cut->ranges, cut->per, &call);
 }
 
-// How the elements of a binned scatter are laid out between its launches, and the buffers that hold them.
+// How a binned scatter stores its elements between the two launches, and the buffers for that.
 typedef struct binned {
   int64_t tile, tiles;  // elements of a tile; tiles of a row
-  int words;            // of an element: 1 if it has 16 bits
+  int words;            // words of an entry: 1 if elements have 16 bits
   tsr_buffer *found, *lists;
 } binned;
 
@@ -149,7 +149,7 @@ static tsr_status fill_bins(const tsri_kernel_run *run, const tsri_scatter_sizes
 
 static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut,
                            const binned *b) {
-  // Elements that an item keeps: those of a bin with an eighth more than the mean.
+  // How many elements of a bin an item keeps: enough for the mean size of a bin and an eighth more.
   enum { MOST_HELD = 8 };
   int64_t mean = z->n / cut->ranges, held = (mean + mean / 8 + cut->group - 1) / cut->group;
   if (held < 1 || run->device->info.is_software) held = 1;  // drivers in software take long to compile large kernels

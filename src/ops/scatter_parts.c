@@ -4,7 +4,8 @@
 
 enum { GROUP = 256, EACH = 8 };
 
-// A part has elements enough that joining its sums with those of other groups, some three operations in memory for each target, is the lesser work.
+// A part has so many elements that joining its sums with those of the other parts (some three operations in memory for each target) is less work than summing
+// it.
 bool tsri_scatter_parts_cut(const tsri_scatter *s, const tsri_scatter_sizes *z, tsri_parts_cut *out) {
   enum { BUSY = 528, LEAST_RANGE = 256, MOST_SLOTS = 1024, MOST_COPIES = 16, LEAST_ELEMENTS = 2 };
   int64_t most = tsri_scatter_exact_range(s->device), tile = (int64_t)GROUP * EACH;
@@ -37,7 +38,7 @@ static tsr_status sum_parts(const tsri_kernel_run *run, const tsri_scatter_sizes
 
 static tsr_status join_parts(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_parts_cut *cut,
                              tsr_buffer *words) {
-  enum { TARGETS = 8 };  // of a group: the words that are read at once
+  enum { TARGETS = 8 };  // of a work-group: their words are read at once
   int64_t blocks = (z->size + TARGETS - 1) / TARGETS;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_scatter", "scatter_totals",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Web pages: every scatter is done by a sort, so that there are fewer kernels to load.
+// In the browser, every scatter sorts, so that the module has fewer kernels.
 #include "ops/scatter.h"
 
 bool tsri_scatter_takes(const tsri_scatter *s) {

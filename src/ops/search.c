@@ -8,12 +8,12 @@
 
 #include <tessera/ops.h>
 
-// Inputs: the list and the values, contiguous and of one dtype.
+// Inputs: the sorted list and the values, both contiguous and of the same dtype.
 tsr_status tsri_run_search(const tsri_kernel_run *run) {
   const tsri_layout *list = &run->layouts[0], *values = &run->layouts[1];
   tsr_dtype dtype = run->input_dtypes[0];
   if (values->count == 0) return TSR_OK;                      // an empty tensor has no buffer
-  if (list->count == 0) return tsri_call_zero(run);           // 0 is right for every value
+  if (list->count == 0) return tsri_call_zero(run);           // every position is 0
   tsr_status status = tsri_call_check("searchsorted", list);  // kernels count elements in u32
   if (status == TSR_OK) status = tsri_call_check("searchsorted", values);
   if (status != TSR_OK) return status;
@@ -25,12 +25,12 @@ tsr_status tsri_run_search(const tsri_kernel_run *run) {
   tsri_call_buffer(&call, "y", run->output, TSRI_INDEX_DTYPE);
   tsri_call_word(&call, "size", list->count);
   tsri_call_word(&call, "n", values->count);
-  tsri_call_word(&call, "list_at", list->offset);  // contiguous, but not always from the beginning of the buffer
+  tsri_call_word(&call, "list_at", list->offset);  // contiguous, but may begin after the start of the buffer
   tsri_call_word(&call, "values_at", values->offset);
   return tsri_call_items(&call, values->count);
 }
 
-// Contiguous, and of this dtype.
+// x as `dtype` and contiguous. The caller releases it.
 static tsr_tensor *packed(tsr_tensor *x, tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(x, dtype), *result = tsr_contiguous(cast);
   tsr_release(cast);
@@ -41,7 +41,8 @@ static tsr_tensor *record(tsr_tensor *const *inputs, bool right) {
   tsr_device *device = NULL;
   tsr_status status = tsri_tensor_check("searchsorted", inputs[0]);  // casts and copies can fail, too
   if (status == TSR_OK) status = tsri_tensor_check("searchsorted", inputs[1]);
-  if (status == TSR_OK) status = tsri_record_device("searchsorted", inputs, 2, &device);  // where they meet
+  if (status == TSR_OK)
+    status = tsri_record_device("searchsorted", inputs, 2, &device);  // the device on which both will be
   if (status != TSR_OK) return tsri_tensor_fail(status);
   const tsri_op *op = TSRI_BODY(searchsorted);
   return tsri_record_kernel(op, device, TSRI_INDEX_DTYPE, inputs[1]->layout.shape, inputs, 2,

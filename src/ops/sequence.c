@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Sequences: arange, linspace, eye. They are recorded like every operator; nothing is allocated before they run.
 //
-// Elements are computed in f64 arithmetic and have the same bits on every device. A kernel computes them if the device
-// has f64, or if integer arithmetic gives the same; else the host does, block by block, and uploads them.
+// Elements are computed in f64 arithmetic and have the same bits on every device. A kernel computes them if the device has f64, or if integer arithmetic gives
+// the same result; otherwise the host computes and uploads them, block by block.
 #include <math.h>
 
 #include "core/error.h"
@@ -92,8 +92,8 @@ static tsr_status upload_from_host(const tsri_kernel_run *run, int64_t count, ts
   return status;
 }
 
-// A capture repeats copies but not uploads. So while capturing, the elements are uploaded to a buffer that the capture
-// keeps, and copied from there.
+// Computes the elements on the host and uploads them. A capture repeats copies but not uploads, so while a capture is open they are uploaded to a buffer that
+// the capture keeps, and copied from there.
 static tsr_status run_on_host(const tsri_kernel_run *run, int64_t count) {
   if (!tsri_tape_now()) return upload_from_host(run, count, run->output);
   tsr_buffer *kept = NULL;
@@ -203,7 +203,7 @@ tsr_tensor *tsr_linspace(tsr_device *device, tsr_dtype dtype, double start, doub
     return tsri_tensor_fail(
         TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "linspace: start %g, stop %g; both must be finite", start, stop));
   }
-  // As NumPy computes it, with the last element exactly `stop`.
+  // NumPy's formula; the last element is exactly `stop`.
   double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
   return record(TSRI_BODY(linspace), device, dtype, TSR_SHAPE(count),
                 TSRI_GIVE(TSRI_BODY(linspace), sequence, .start = start, .step = step, .last = stop,

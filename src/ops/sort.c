@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sort, argsort, topk: by the device's native operator if it has one; else short rows by counting (kernels/op_sort.tk), others by radix passes
+// sort, argsort, topk: by the device's native operator if it has one; otherwise short rows by counting (kernels/op_sort.tk), longer ones by radix sort
 // (ops/radix.h).
 
 #include <stdio.h>
@@ -17,11 +17,11 @@
 
 #include <tessera/ops.h>
 
-// Longest row whose elements are placed by counting.
+// SHORT_ROW: longest row that is sorted by counting. SORT_GROUP: items of a work-group of sort_short.
 enum { SHORT_ROW = 64, SORT_GROUP = 256 };
 
 static tsr_status sort_short_rows(const tsri_sort *s) {
-  tsr_buffer *dummy = NULL;  // every parameter needs a buffer, also for what is not wanted
+  tsr_buffer *dummy = NULL;  // bound for results that are not wanted: every parameter needs a buffer
   tsr_status status = s->values && s->order ? TSR_OK : tsri_call_scratch(s->device, 2, TSR_U32, &dummy);
   if (status != TSR_OK) return status;
   bool fits = s->n <= SHORT_ROW;
@@ -37,7 +37,7 @@ static tsr_status sort_short_rows(const tsri_sort *s) {
   tsri_call_word(&call, "n", s->n);
   tsri_call_word(&call, "keep", s->keep);
   tsri_call_word(&call, "x_at", s->x_at);
-  int64_t rows_at_once = SORT_GROUP / s->n;  // of a group of sort_short
+  int64_t rows_at_once = SORT_GROUP / s->n;  // rows that a work-group of sort_short takes
   status = fits ? tsri_call_many_groups(&call, (s->rows + rows_at_once - 1) / rows_at_once)
                 : tsri_call_items(&call, s->rows * s->n);
   tsr_buffer_release(dummy);
@@ -88,7 +88,7 @@ static tsr_status run_sort(const tsri_kernel_run *run, bool wants_order) {
 tsr_status tsri_run_sort(const tsri_kernel_run *run) { return run_sort(run, false); }
 tsr_status tsri_run_argsort(const tsri_kernel_run *run) { return run_sort(run, true); }
 
-// x with the axis last, contiguous, and bool converted to u8.
+// x with the axis moved to the end, contiguous, and bool converted to u8.
 static tsr_tensor *prepare(tsr_tensor *x, int axis) {
   tsr_tensor *turned = tsri_axis_to_end(x, axis);
   tsr_tensor *numbers = x->dtype == TSR_BOOL ? tsr_cast(turned, TSR_U8) : tsr_retain(turned);
@@ -108,7 +108,7 @@ static tsr_status check_axis(const tsri_op *op, const tsr_tensor *x, int *axis) 
   return status;
 }
 
-// Records the sorted elements along the axis, or their order: the first `keep` of them. An axis of one element is sorted already.
+// Records the first `keep` of the sorted elements along the axis, or of their order (`op` decides). An axis with one element needs no sort.
 static tsr_tensor *sorted(const tsri_op *op, tsr_tensor *x, int axis, bool is_descending, int64_t keep) {
   if (x->layout.shape.dims[axis] == 1 && keep == 1) {
     bool is_order = op == TSRI_BODY(argsort);
@@ -145,7 +145,7 @@ tsr_tensor *tsr_argsort(tsr_tensor *x, int axis, bool descending) {
   return sorted_along(TSRI_BODY(argsort), x, axis, descending);
 }
 
-// Whether the device finds the first `keep` of the sorted elements without sorting all of them.
+// Whether the device finds the first `keep` elements without sorting all of them.
 static bool finds_first(const tsr_tensor *x, int axis, int64_t keep) {
   tsr_device *device = x->value->device;
   int64_t n = x->layout.shape.dims[axis];
@@ -158,7 +158,7 @@ static bool finds_first(const tsr_tensor *x, int axis, int64_t keep) {
   return tsri_radix_takes(device, dtype) && is_few;
 }
 
-// Records where the first `keep` of the sorted elements along the axis were.
+// Records the order (indices along the axis) of the first `keep` of the sorted elements.
 static tsr_tensor *order_of_first(tsr_tensor *x, int axis, bool is_descending, int64_t keep) {
   const tsri_op *op = TSRI_BODY(argsort);
   tsr_status status = check_axis(op, x, &axis);
@@ -169,7 +169,7 @@ static tsr_tensor *order_of_first(tsr_tensor *x, int axis, bool is_descending, i
   return first;
 }
 
-// Looks the values up by the indices: cheaper than sorting both, since k is mostly small.
+// Finds only the indices, and gathers the values by them: cheaper than sorting both, since k is mostly small.
 tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor **out_values,
                     tsr_tensor **out_indices) {
   tsr_tensor **outs[2] = {out_values, out_indices};

@@ -20,7 +20,7 @@ typedef struct tsri_sort {
 // Queues the work. n must be below 2^31.
 tsr_status tsri_sort_rows(const tsri_sort *sort);
 
-// As tsri_sort_rows, by the device's native operator, which computes the order or, if `order` is NULL, the values. TSR_ERR_UNSUPPORTED, without a message, if the
+// As tsri_sort_rows, by the device's native operator. It computes the order or, if `order` is NULL, the values. TSR_ERR_UNSUPPORTED, without a message, if the
 // device has none.
 tsr_status tsri_sort_rows_natively(const tsri_sort *sort);
 

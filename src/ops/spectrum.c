@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What singular values tell: pinv, matrix_rank, cond, norms of matrices.
+// Operators computed from singular values: pinv, matrix_rank, cond, norms of matrices.
 #include <float.h>
 #include <math.h>
 
@@ -17,8 +17,7 @@ static int64_t least_size(const tsr_tensor *x) {
   return tsri_rows(x) < tsri_columns(x) ? tsri_rows(x) : tsri_columns(x);
 }
 
-// Which singular values count as not 0: those above `tolerance` times the largest; with tolerance 0, those above what
-// rounding errors may make of a 0.
+// 1 for the singular values that count as not 0: those above `tolerance` times the largest. Tolerance 0: those above what rounding errors may turn a 0 into.
 static tsr_tensor *which_count(const tsr_tensor *x, tsr_tensor *s, double tolerance) {
   int64_t size = tsri_rows(x) > tsri_columns(x) ? tsri_rows(x) : tsri_columns(x);
   double unit = tsri_promote_float(x->dtype) == TSR_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
@@ -66,7 +65,7 @@ static tsr_tensor *values_of(const char *caller, tsr_tensor *x) {
   return d.s;
 }
 
-// NaN does not count: a matrix that contains NaN has rank 0.
+// A matrix with NaN has rank 0, since NaN is not above the limit.
 tsr_tensor *tsr_matrix_rank(tsr_tensor *x, double tolerance) {
   tsr_status status = check_tolerance("matrix_rank", x, tolerance);
   if (status != TSR_OK) return tsri_tensor_fail(status);
@@ -89,7 +88,7 @@ static tsr_status check_p(const char *caller, const tsr_tensor *x, double p) {
                    tsr_shape_format(x->layout.shape, text, sizeof text));
 }
 
-// The extreme of the sums of magnitudes along an axis.
+// The largest (or smallest) of the sums of magnitudes along an axis.
 static tsr_tensor *extreme_sum(tsr_tensor *x, int axis, bool is_least) {
   tsr_tensor *sums = tsr_norm(x, 1, TSR_AXES(axis), false);
   return tsri_then(is_least ? tsr_min(sums, TSR_AXES(-1), false) : tsr_max(sums, TSR_AXES(-1), false), sums);

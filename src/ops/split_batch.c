@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Splits a batch over several devices: each gets its part, computes on a queue of its own, and the results are joined.
+// Splits a batch over several devices: each device computes its part on its own queue, and the results are joined.
 #include <math.h>
 #include <tessera/ops.h>
 #include <tessera/queue.h>
@@ -40,8 +40,8 @@ static tsr_status check_arguments(const tsr_tensor *batch, tsr_device *const *de
   return TSRI_FAIL(TSR_ERR_SHAPE, "split_batch: the batch is a scalar, which has no axis to split");
 }
 
-// Moves the part to its device and records the computation there, on a queue of its own. Moves wait for the batch's
-// device, so all parts are moved before the first computation begins.
+// Moves the part to its device, and records the computation there on a queue for this part. Moves wait for the batch's device, so all parts are moved before
+// the first computation begins.
 static tsr_status record_part(tsr_tensor *batch, batch_part *part, int index, tsr_part_fn compute, void *user) {
   tsr_status status = tsr_queue_create(part->device, &part->queue);
   tsr_scope *scope = status == TSR_OK ? tsr_scope_begin_on(part->queue) : NULL;
@@ -97,7 +97,7 @@ tsr_tensor *tsr_split_batch(tsr_tensor *batch, tsr_device *const *devices, int d
     before += weights ? weights[i] : 1;
     parts[i].last = i == device_count - 1 ? (int64_t)rows : (int64_t)(rows * (before / sum) + 0.5);
   }
-  // An empty batch has a result, too: the first device computes it.
+  // An empty batch still has a result: the first device computes it.
   if (status == TSR_OK && rows == 0) status = record_part(batch, &parts[0], 0, compute, user);
   if (status == TSR_OK) status = run_parts(batch, parts, device_count, compute, user);
   tsr_tensor *whole =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sample and repetition_penalty: choosing a class by its logit, composed of topk, softmax, running sums and a random number per row.
+// sample and repetition_penalty: chooses a class by its logits, composed of topk, softmax, running sums and a random number per row.
 #include <math.h>
 
 #include "core/error.h"
@@ -26,7 +26,7 @@ static tsr_status check_sample(const tsr_tensor *logits, const tsr_sample_desc *
                    desc->temperature, (long long)desc->top_k, desc->top_p, desc->min_p);
 }
 
-// Which of the classes, sorted by falling probability, may be chosen. The first one always may.
+// 1 for the classes that may be chosen; classes are sorted by descending probability. The first class always may.
 static tsr_tensor *allowed(tsr_tensor *probabilities, const tsr_sample_desc *desc) {
   tsr_tensor *top = tsr_slice(probabilities, -1, 0, 1, 1), *least = tsr_mul_scalar(top, desc->min_p);
   tsr_tensor *is_allowed = tsri_then(tsri_then(tsr_ge(probabilities, least), least), top);
@@ -36,14 +36,14 @@ static tsr_tensor *allowed(tsr_tensor *probabilities, const tsr_sample_desc *des
   return tsri_then(tsri_then(tsr_logical_and(is_allowed, is_within), is_allowed), is_within);
 }
 
-// How many classes along the last axis satisfy the condition; that axis then has size 1. Releases `is`.
+// How many classes along the last axis satisfy the condition `is`; the axis then has size 1. Releases `is`.
 static tsr_tensor *count_true(tsr_tensor *is) {
   tsr_tensor *whole = tsri_then(tsr_cast(is, TSR_I32), is);
   return tsri_then(tsr_sum(whole, TSR_AXES(-1), true), whole);
 }
 
-// The position (classes sorted by falling probability) that a random number selects: the number of classes whose
-// running sum of probabilities does not exceed it.
+// The position, among the classes sorted by descending probability, that a random number selects: the number of classes whose running sum of probabilities does
+// not exceed it.
 static tsr_tensor *chosen_place(tsr_tensor *values, uint64_t seed, const tsr_sample_desc *desc) {
   tsr_shape each = tsr_tensor_shape(values);
   each.dims[each.rank - 1] = 1;
@@ -52,7 +52,7 @@ static tsr_tensor *chosen_place(tsr_tensor *values, uint64_t seed, const tsr_sam
   tsr_tensor *total = tsr_slice(through, -1, -1, INT64_MAX, 1);
   tsr_tensor *random = tsr_rand(values->value->device, TSR_F32, each, seed), *threshold = tsr_mul(random, total);
   tsr_tensor *place = count_true(tsr_le(through, threshold));
-  // Rounding may make the number equal to the total, which is after the last class.
+  // Due to rounding, the number may equal the total, which would select a position after the last class.
   tsr_tensor *count = count_true(tsr_retain(is_allowed)), *last = tsr_sub_scalar(count, 1);
   tsr_tensor *bounded = tsr_minimum(place, last), *result = tsr_maximum_scalar(bounded, 0);
   tsr_tensor *const done[] = {probabilities, is_allowed, kept,  through, total,  random,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading, writing and moving tensors. Pending operators that they need run first.
+// Reads, writes and moves tensors. Pending operators that these need run first.
 #include "graph/transfer.h"
 #include <tessera/ops.h>
 
@@ -82,8 +82,7 @@ tsr_status tsr_write(tsr_tensor *tensor, const void *data, size_t bytes) {
   return tsri_write_elements(&view, data);
 }
 
-// Moves `source` to the target's device, taking over its reference. The mix rule does not choose the device here: the
-// target decides.
+// Moves `source` to the target's device, and takes over its reference. The target decides on the device here, not the rule for mixed devices.
 static tsr_tensor *bring_to(tsr_tensor *source, tsr_tensor *target) {
   tsr_device *from = source->value->device, *to = target->value->device, *common = NULL;
   if (from == to) return source;

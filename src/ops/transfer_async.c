@@ -9,7 +9,7 @@
 #include "ops/transfer.h"
 #include "runtime/queue.h"
 
-// Ends a transfer that was queued on the track. If there is no event for it, it is waited for.
+// Ends a transfer that was queued on the track: gives its event, or waits for the transfer if no event can be created.
 static tsr_status announce(tsr_device *device, int track, bool is_delivered, tsr_status status, tsr_event **out_event) {
   if (status != TSR_OK || !out_event) return status;
   status = tsri_event_create(device, track, is_delivered, out_event);

@@ -46,7 +46,7 @@ tsr_tensor *tsr_slice(tsr_tensor *tensor, int axis, int64_t start, int64_t stop,
   return finish(tensor, status, &view);
 }
 
-// Applies a key to a packed tensor item by item; the functions for each item report what they do not support.
+// Applies a key to a packed tensor, one item at a time; the functions for the items report what they do not support.
 static tsr_tensor *view_packed(tsr_tensor *tensor, const tsr_key *items, int count) {
   tsr_tensor *view = tsri_tensor_view(tensor, &tensor->layout);
   for (int i = 0, axis = 0; i < count; i++) {

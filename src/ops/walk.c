@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Joins axes, and passes shapes and strides to kernels.
+// Joins the axes of several tensors for iteration, and passes shapes and strides to kernels.
 #include "ops/walk.h"
 
 void tsri_row_major(tsr_shape shape, int64_t *out_strides) {

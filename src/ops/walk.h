@@ -9,7 +9,7 @@
 enum { TSRI_WALK_OPERANDS = 3 };
 
 typedef struct tsri_walk {
-  // 1, 2, 4 or 8, so that few variants of a kernel are built. Unused axes come first and have size 1.
+  // Number of axes: 1, 2, 4 or 8, so that few variants of a kernel are built. Unused axes come first and have size 1.
   int rank;
   int operand_count;
   int64_t count;
@@ -17,11 +17,11 @@ typedef struct tsri_walk {
   int64_t strides[TSRI_WALK_OPERANDS][TSR_MAX_RANK];
 } tsri_walk;
 
-// `strides` has one list per operand, for the axes of `shape`. Axes of size 1 are dropped, and neighbouring axes are
-// joined where the strides of every operand allow it.
+// Prepares the iteration over `shape`. `strides` has one list per operand. Axes of size 1 are dropped, and neighbouring axes are joined where the strides of
+// all operands allow it.
 void tsri_walk_init(tsri_walk *walk, tsr_shape shape, int operand_count, const int64_t *const *strides);
 
-// Pass d1 … d7, and the strides <stem>0 … <stem>7 of one operand.
+// tsri_walk_pass_dims passes d1 … d7; tsri_walk_pass_strides passes the strides of one operand as <stem>0 … <stem>7.
 void tsri_walk_pass_dims(const tsri_walk *walk, tsri_call *call);
 void tsri_walk_pass_strides(const tsri_walk *walk, int operand, const char *stem, tsri_call *call);
 

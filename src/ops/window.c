@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Windows that slide along an axis.
+// Windows that slide along an axis (window.h).
 #include "ops/window.h"
 
 #include "core/error.h"
 
-// Span of a window with the elements between those it reads. Checked values do not overflow.
+// Elements from the first to the last of a window, including those skipped by dilation. Checked values do not overflow.
 static int64_t extent(const tsri_window *window) { return (window->size - 1) * window->dilation + 1; }
 
 tsr_status tsri_window_check(const char *caller, const tsri_window *window, int axis) {

@@ -140,14 +140,14 @@ static unsigned refs_of(const tsr_buffer *buffer) {
   return atomic_load_explicit(&((tsr_buffer *)(uintptr_t)buffer)->object.refs, memory_order_acquire);
 }
 
-// Whether the calling thread's tape may use the memory again as soon as nobody but the tape has a reference.
+// Whether the buffer is temporary memory of the calling thread's tape, which may reuse it as soon as nobody but the tape has a reference.
 static bool is_tapes(const tsr_buffer *buffer) {
   return buffer->is_temporary && buffer->tape != 0 && buffer->tape == tsri_tape_id() && !tsri_buffer_is_shared(buffer);
 }
 
 static void give_to_tape(tsr_buffer *buffer) {
   tsr_buffer *whole = buffer->whole ? buffer->whole : buffer;
-  buffer->is_temporary = false;             // so that it is not given a second time
+  buffer->is_temporary = false;             // it must not be given back twice
   if (whole->block) tsri_tape_give(whole);  // an empty buffer has no block
 }
 
@@ -195,7 +195,7 @@ void *tsr_buffer_host(tsr_buffer *buffer) {
   return memory ? memory + buffer->offset : NULL;
 }
 
-// NULL also while profiling, and with injected faults: the copy through the backend is then really made, so that it shows in the profile and can fail.
+// Returns NULL also while profiling, and with injected faults, so that the backend makes the copy, which then shows in the profile and can fail.
 void *tsri_buffer_host_now(tsr_buffer *buffer) {
   const tsr_device *device = buffer->device;
   if (!device->limits.runs_at_once || device->has_faults || tsri_profiling()) return NULL;
@@ -243,7 +243,7 @@ static void finish_span(tsri_span *span, tsr_device *device, tsri_queue *queue, 
   tsri_span_finish(span, device, queue, status == TSR_OK ? &work : NULL);
 }
 
-// Queues the copy. With TSR_OK the caller of this function unlocks the device.
+// Queues the upload. If it returns TSR_OK, the device is locked, and the caller unlocks it.
 static tsr_status begin_upload(tsr_buffer *buffer, size_t offset, const void *data, size_t bytes) {
   tsr_device *device = buffer->device;
   tsri_queue *queue = tsri_device_lock(device);
@@ -286,7 +286,7 @@ static tsri_queue *lock_for_download(tsr_buffer *buffer, size_t bytes, tsr_statu
   return tsri_device_lock(device);
 }
 
-// As begin_upload.
+// As begin_upload, for a download.
 static tsr_status begin_download(tsr_buffer *buffer, size_t offset, void *out_data, size_t bytes, bool is_direct) {
   tsr_device *device = buffer->device;
   tsr_status status = TSR_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Destroys an object after a wait for the device, or keeps it for a later one.
+// Destroys an object after a wait for the device, or, if the wait times out, after a later one.
 #include "runtime/late.h"
 
 #include "core/error.h"

@@ -28,7 +28,7 @@ void tsri_native_op_finish(tsri_span *span, tsr_device *device, tsri_queue *queu
 tsr_status tsri_device_run_op_writing(tsr_device *device, const tsri_native_op *op, tsr_buffer *const *buffers,
                                       int written_count, int buffer_count);
 
-// For measurements: with false, tsri_device_takes is false for every native operator that the calling thread asks for.
+// For measurements: after tsri_native_allow(false), tsri_device_takes returns false for every native operator that the calling thread asks for.
 void tsri_native_allow(bool is_allowed);
 
 // Whether a device took a native operator of the calling thread since the last tsri_native_allow.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Computes functions of f32 on the device and on the CPU.
+// Tests a device's own f32 functions: computes them on the device and on the CPU, and compares the results.
 #include "runtime/own_functions.h"
 
 #include <math.h>
@@ -11,10 +11,11 @@
 #include "lang/lang.h"
 #include "runtime/stage.h"
 
-// Divisions that round otherwise are off for one quotient in ten or so, or for all that are subnormal: none is missed.
+// COUNT: arguments of each function. If a device's division rounds differently, it does so for about one quotient in ten, or for all subnormal ones, so this
+// many are enough.
 enum { COUNT = 1 << 14, GROUP = 64, INPUTS = 5, BUFFERS = INPUTS + 1 };
 
-// What an item computes. Quotients by a variable, of a constant, by a constant: compilers may treat each in its own way.
+// The functions that an item computes. Quotients are computed by a variable, of a constant and by a constant, because compilers may treat each differently.
 enum { QUOTIENT, INVERSE, THIRD, EXP, ROOT, ROUNDED, FORMS };
 static const char text[] =
     "kernel own_functions<WG = 64>(in f32 a[], in f32 b[], in f32 c[], in f32 d[], in f32 e[], out f32 y[]) {\n"
@@ -27,7 +28,7 @@ static const char text[] =
     "  y[global.x * 6 + 5] = f32(bf16(e[global.x]));\n}\n";
 
 typedef struct function_data {
-  float in[INPUTS][COUNT];  // dividends, divisors, arguments of exp, of sqrt, and what is rounded to bf16
+  float in[INPUTS][COUNT];  // dividends, divisors, arguments of exp, arguments of sqrt, numbers to round to bf16
   float y[COUNT * FORMS];
 } function_data;
 
@@ -52,7 +53,7 @@ static uint32_t bits_of(float value) {
   return bits;
 }
 
-// A positive number with an exponent from `least` on, of `count`.
+// A positive number whose exponent is one of the `count` exponents from `least` on.
 static float with_exponent(uint32_t *state, uint32_t least, uint32_t count) {
   uint32_t mantissa = next_random(state) & 0x7FFFFFu;
   return as_float(mantissa | (least + next_random(state) % count) << 23);
@@ -67,7 +68,8 @@ static const uint32_t special[] = {0,           0x80000000u, 0x7F800000u, 0xFF80
                                    0xBF800000u, 0xFF7FFFFFu, 0x80000001u};
 enum { SPECIAL = sizeof special / sizeof *special };
 
-// Pairs of any bits, near 1, of ordinary size, with subnormal quotients, whole ones, and those that are hard to round; 0, infinity and the like first.
+// Fills in dividends and divisors: 0, infinity and the like; then pairs of arbitrary bits, near 1, of ordinary size, with subnormal quotients, with integer
+// quotients, and with quotients that are hard to round.
 static void fill_pairs(function_data *data, uint32_t *state) {
   enum { KINDS = 6 };
   for (uint32_t i = 0; i < COUNT; i++) {
@@ -119,7 +121,7 @@ static void fill_exponents(float *c, uint32_t *state) {
   }
 }
 
-// Roots that are hard to round, then those of numbers from 1 to 4, which are all mantissas of roots, and of any bits.
+// Fills in arguments of sqrt: those whose roots are hard to round; numbers from 1 to 4, which give all mantissas of roots; and arbitrary bits.
 static void fill_squares(float *d, uint32_t *state) {
   enum { HARD = 1 << 12 };
   for (uint32_t i = 0; i < COUNT; i++) {
@@ -129,8 +131,9 @@ static void fill_squares(float *d, uint32_t *state) {
   }
 }
 
-// Lower halves at and beside the middle of two bf16. Of the upper halves all up to the second smallest exponent, and all from the second largest one on:
-// these are subnormal, or become infinity, or are NaN. The others are arbitrary, and so is every other lower half of them.
+// Fills in numbers to round to bf16. The lower half is at or next to the middle between two bf16, or arbitrary for every second number. The upper halves
+// include all with the two smallest exponents and all with the two largest ones, where results are subnormal, become infinity, or are NaN; the others are
+// arbitrary.
 static void fill_roundings(float *e, uint32_t *state) {
   static const uint32_t lower[] = {0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF};
   enum { LOWER = sizeof lower / sizeof *lower, EDGE = 256 };
@@ -145,10 +148,10 @@ static void fill_roundings(float *e, uint32_t *state) {
 
 static bool is_same(float got, float wanted) { return isnan(wanted) ? isnan(got) : bits_of(got) == bits_of(wanted); }
 
-// Whether the expansion of division corrects quotients of such numbers (lang/lower/expand_divide.c).
+// Whether the expansion of division (lang/lower/expand_divide.c) handles a number of this size by correcting quotients, not in its `far` branch.
 static bool is_near(float x) { return fabsf(x) >= 0x1p-31f && fabsf(x) < 0x1p32f; }
 
-// Whether the quotients are right: all of them, or those of numbers that the expansion does not treat as far.
+// Whether the device's quotients equal the CPU's: all of them, or if only_near those of numbers for which is_near is true.
 static bool are_quotients_right(const function_data *data, bool only_near) {
   for (uint32_t i = 0; i < COUNT; i++) {
     float a = data->in[0][i], b = data->in[1][i];
@@ -161,7 +164,7 @@ static bool are_quotients_right(const function_data *data, bool only_near) {
   return true;
 }
 
-// In units of the last place; infinity counts as 2^128. A subnormal number may be flushed to 0.
+// The error in units of the last place; infinity counts as 2^128. A subnormal result may be flushed to 0.
 static double exp_error(float x, float y) {
   double wanted = fmin(exp((double)x), 0x1p128), got = fmin((double)y, 0x1p128);
   if (isnan(x) || isnan(y)) return isnan(x) && isnan(y) ? 0 : HUGE_VAL;
@@ -179,7 +182,7 @@ static bool has_near_exp2(const function_data *data) {
   return true;
 }
 
-// A subnormal operand may be flushed to 0.
+// Whether the device's roots equal the CPU's. A subnormal operand may be flushed to 0.
 static bool has_near_root(const function_data *data) {
   for (uint32_t i = 0; i < COUNT; i++) {
     float x = data->in[3][i], y = data->y[(size_t)i * FORMS + ROOT];
@@ -220,7 +223,7 @@ static tsr_status compute(tsr_device *device, const tsri_kernel *kernel, functio
   return status;
 }
 
-// Functions first with the device's own division; where that is not right, with corrected quotients.
+// Computes all functions: first with the device's own division, and if its quotients are wrong, again with corrected quotients.
 static tsr_status compute_all(tsr_device *device, const tsri_kernel *kernel, function_data *data) {
   tsri_limits *limits = &device->limits;
   limits->has_exact_quotient = limits->has_near_exp2 = limits->has_near_root = true;  // so that the kernel uses them

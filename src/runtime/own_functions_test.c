@@ -34,8 +34,8 @@ static void check_measured(tsr_device *device) {
 
 TEST(exact_quotients_and_accurate_functions_are_found_by_computing_them) { test_on_every_device(check_measured); }
 
-// What is left of x log2(e) after whole numbers are taken off, and of x after a square, needs an fma that rounds once: lavapipe's and SwiftShader's
-// round twice, so that exp and roots are found to be wrong.
+// exp needs the fraction of x log2(e), and sqrt the difference of x and the square of its root; both need an fma that rounds once. The fma of lavapipe and
+// SwiftShader rounds twice, so the test must find exp and roots wrong.
 static void check_refused(tsr_device *device) {
   bool has_expansions = strcmp(device->backend->name, "vulkan") == 0 || strcmp(device->backend->name, "webgpu") == 0;
   if (!is_measurable(device) || !has_expansions || device->limits.has_exact_fma) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Placement by measurement (TESSERA_PLACEMENT=measured): what a device knows of the CPU, and what work costs on both.
+// Placement by measurement (TESSERA_PLACEMENT=measured): the speed of a device and of the CPU, and estimates of what work costs on both.
 #ifndef TSRI_RUNTIME_PLACING_H
 #define TSRI_RUNTIME_PLACING_H
 
@@ -25,7 +25,7 @@ typedef struct tsri_work {
 // Estimated time of a run on a device with this speed, in nanoseconds.
 double tsri_work_ns(const tsri_work *work, const tsr_device_speed *speed);
 
-// Counts a graph that goes to the CPU, and tells the log and the profiler. `moved_bytes` are those of inputs that are on the device.
+// Counts a graph that runs on the CPU instead, and notes it in the log and the profile. `moved_bytes`: bytes of inputs that are on the device.
 void tsri_placing_note(tsr_device *device, const tsri_work *work, double there_ns, double here_ns,
                        uint64_t moved_bytes);
 

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Caching memory pool: taking, giving back, joining, growing and trimming.
 //
-// A request is rounded up to its size class and served by the first of these that succeeds: the smallest free block
-// that fits and that no other track still uses; the same after joining free neighbours; a new segment from the backend; a block that rests; a block that another track
-// still uses; a new segment after a wait and a trim. A block larger than needed is split, and the rest stays free.
+// A request is rounded up to its size class and served by the first of these that succeeds: the smallest free block that fits and that no other track still
+// uses; the same after joining free neighbours; a new segment from the backend; a resting block; a block that another track still uses; a new segment after a
+// wait and a trim. A block larger than needed is split, and the rest stays free.
 //
-// Requests up to 1 MiB share segments of 2 MiB; a larger request gets a segment of its own size. A small block must not
-// keep a big segment from being given back, so a segment above 2 MiB is split only for requests of at least a sixteenth
-// of it. There are two exceptions: segments of `initial_bytes` are split for any request, and so is any segment when
-// the request would fail otherwise. The second exception can tie a big segment to a small block, but only until that
+// Requests up to 1 MiB share segments of 2 MiB; a larger request gets a segment of its own size. A small block must not keep a big segment from being given
+// back, so a segment above 2 MiB is split only for requests of at least a sixteenth of it. There are two exceptions: segments of `initial_bytes` are split for
+// any request, and so is any segment when the request would fail otherwise. The second exception can tie a big segment to a small block, but only until that
 // block is given back: other small requests do not use the rest of it.
 //
-// The core decides when to wait (`settle`), and the backend where memory comes from. pool_bins.c has the free lists,
-// pool_state.h states the invariants, and pool_check.c checks them.
+// The core decides when to wait (`settle`), and the backend where memory comes from. pool_bins.c has the free lists, pool_state.h states the invariants, and
+// pool_check.c checks them.
 #include "runtime/pool.h"
 
 #include <assert.h>
@@ -34,7 +33,7 @@ enum {
   PIECES_PER_SEGMENT = 16,
   // How many blocks of a class are compared to find the smallest; bounds the time of a hit.
   SCAN_BLOCKS = 8,
-  // Larger blocks do not rest: what runs long gains little by running beside other work.
+  // Larger blocks do not rest: their commands run so long that they gain little from running at the same time as others.
   MOST_RESTING_BYTES = 64 << 10
 };
 
@@ -119,7 +118,8 @@ static void join_segment(tsri_pool *pool, tsri_segment *segment) {
   segment->can_join = false;
 }
 
-// Puts a small block that was given back to rest, if blocks rest in this pool. Returns the block that may be handed out from now on; NULL: none.
+// If blocks rest in this pool, starts the rest of a small block that was given back. Returns the block whose rest is over and which may be handed out; NULL:
+// none.
 static tsri_block *rest(tsri_pool *pool, tsri_block *block) {
   if (!pool->desc.overlaps || block->bytes > MOST_RESTING_BYTES) return block;
   tsri_block **place = &pool->resting[pool->next_resting++ % TSRI_RESTING_BLOCKS], *rested = *place;
@@ -127,7 +127,7 @@ static tsri_block *rest(tsri_pool *pool, tsri_block *block) {
   return rested;
 }
 
-// Blocks that rest may be handed out from now on: memory is short, or their neighbours and segments are looked for. False if there was none.
+// Ends the rest of all blocks, because memory is short, or because neighbours are joined or segments given back. False if there was none.
 static bool end_rest(tsri_pool *pool) {
   bool is_any = false;
   for (int i = 0; i < TSRI_RESTING_BLOCKS; i++) {

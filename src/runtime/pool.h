@@ -37,15 +37,15 @@ typedef struct tsri_block {
 typedef struct tsri_pool_desc {
   const tsri_backend *backend;
   tsri_device *device;
-  struct tsr_device *owner;   // for the profiler; NULL: it is not told
+  struct tsr_device *owner;   // for the profiler; NULL: changes are not reported
   const char *device_name;    // for messages; borrowed, must outlive the pool
   size_t alignment;           // alignment of every block: the device's, a power of two
   uint64_t max_buffer_bytes;  // largest segment; 0: no limit
   uint64_t limit_bytes;       // most bytes the pool may hold; 0: no limit
   uint64_t initial_bytes;     // bytes to allocate in tsri_pool_create; 0: none. Ignored with own_buffers
-  bool own_buffers;           // every block gets a segment of its own
-  // The device runs queued work side by side as far as it uses different memory. A small block that was given back is then handed out only after some others, as
-  // work that writes to it would wait for the work that still uses it.
+  bool own_buffers;           // every block gets a separate segment
+  // The device runs queued work at the same time if it uses different memory. Then a small block that was given back rests: it is handed out only after some
+  // others, because work that writes to it would have to wait for the work that still uses it.
   bool overlaps;
   // Waits until queued work is done. It is called without the pool's lock, so it may give blocks back. NULL: there is
   // never queued work.
@@ -90,7 +90,7 @@ void tsri_pool_get_stats(tsri_pool *pool, tsr_memory_stats *out_stats);
 // The most memory in use during the two passes of a training step. A pass is a number: bit 0 is set in the backward pass, and the other bits
 // number the step, in the order in which steps begin. 0: no pass.
 typedef struct tsri_pool_peaks {
-  uint64_t step;          // of which the numbers below are; 0: there was none
+  uint64_t step;          // the step that the numbers below belong to; 0: there was none
   uint64_t start_bytes;   // in use when its first operator began
   uint64_t in_passes[2];  // most bytes in use during the forward and the backward pass
 } tsri_pool_peaks;

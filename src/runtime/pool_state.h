@@ -13,7 +13,7 @@
 #include "runtime/pool.h"
 #include "runtime/pool_bins.h"
 
-// Small blocks rest after they were given back, this many at a time; see tsri_pool_desc.overlaps.
+// How many small blocks rest at a time after they were given back; see tsri_pool_desc.overlaps.
 enum { TSRI_RESTING_BLOCKS = 16 };
 
 typedef struct tsri_segment {
@@ -44,7 +44,7 @@ struct tsri_pool {
   tsri_mutex lock;  // guards all fields below
   tsri_bins bins;
   tsri_block *resting[TSRI_RESTING_BLOCKS];  // a ring; NULL: no block
-  unsigned next_resting;                     // the place of the block that has rested longest
+  unsigned next_resting;                     // the entry of the block that has rested longest
   tsri_segment *segments;
   tsri_block *spares;  // unused records, linked by bin_next; their `segment` is NULL
   size_t spare_count;

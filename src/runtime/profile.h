@@ -42,7 +42,7 @@ typedef struct tsri_profile_work {
 
 typedef struct tsri_span {
   bool is_on;
-  struct tsri_profiled_thread *thread;  // the calling one
+  struct tsri_profiled_thread *thread;  // the calling thread's
   struct tsri_lane *lane;
   struct tsri_work_class *work;
   struct tsri_timing *timing;    // events around the work; NULL: it is not timed
@@ -104,7 +104,7 @@ const char *tsri_profile_kind_word(tsr_profile_kind kind);
 
 const char *tsri_native_kind_name(tsri_native_kind kind);
 
-// How many bytes a native operator reads and writes at least, and how many operations it computes; 0: unknown.
+// The least number of bytes that a native operator reads and writes, and the number of operations it computes; 0: unknown.
 typedef struct tsri_native_cost {
   uint64_t bytes, operations;
 } tsri_native_cost;
@@ -116,10 +116,10 @@ tsri_native_cost tsri_native_op_cost(const tsri_native_op *op);
 // device is opened. `setting` is NULL, "off", "on", or a path.
 void tsri_profile_configure(const char *setting, bool is_full);
 
-// Whether what the calling thread does is left out: measuring a device is not the program's work.
+// Excludes what the calling thread does from the profile, because measuring a device is not the program's work.
 void tsri_profile_mute(bool is_muted);
 
-// A device was opened while profiling is on: its limits are measured. `rejected` says why others were passed over.
+// Call when a device was opened: if profiling is on, the device's limits are measured. `rejected`: why other devices were passed over.
 void tsri_profile_opened(tsr_device *device, const char *rejected);
 
 // The device is about to be closed, and its queued work has ended.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In place of the profiler in web pages, which have web/times.js for the times of kernels, and the browser's own profiler. Labels are ignored; all other
-// functions fail with a message that says so.
+// In place of the profiler in the browser, which has a profiler itself, and web/times.js for the times of kernels. Labels are ignored; all other functions fail
+// with a message that says so.
 #include "core/error.h"
 #include "runtime/profile.h"
 
@@ -63,7 +63,7 @@ void tsri_profile_opened(tsr_device *device, const char *rejected) {
 
 void tsri_profile_closing(tsr_device *device) { (void)device; }
 
-// One name for all kinds: in web pages it appears only in messages of failed waits.
+// One name for all kinds: in the browser it appears only in messages of failed waits.
 const char *tsri_native_kind_name(tsri_native_kind kind) {
   (void)kind;
   return "a native operator";

@@ -331,7 +331,7 @@ tsr_status tsr_device_open(const tsr_device_desc *desc, tsr_device **out_device)
   if (!out_device) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "device_open: out_device is NULL");
   *out_device = NULL;
   const tsr_device_desc defaults = {0};
-  // A device that is passed over, or a feature that it turns out not to have, is no error of this call.
+  // Failures of devices that are passed over, or of optional features, must not become the last error of this call.
   tsri_error_record before;
   tsri_error_keep(&before);
   if (!desc) desc = &defaults;

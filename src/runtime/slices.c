@@ -19,7 +19,7 @@ enum {
   GROWTH = 8          // a slice is at most this many times as large as the one before
 };
 
-// The work that a small GPU, or a device emulated on the CPU, does in about a tenth of a second.
+// An amount of work that a small GPU, or a device emulated on the CPU, does in about a tenth of a second.
 static const double worth_of_hardware = 0x1p36, worth_of_software = 0x1p25;
 
 // The nesting depth of loops, at most MOST_DEPTH.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of steps.c: web pages have no launch cache of single nodes (graph/single_wasm.c), so nothing is noted.
+// In place of steps.c: the browser module has no launch cache of single nodes (graph/single_wasm.c), so nothing is recorded.
 #include "runtime/steps.h"
 
 void tsri_steps_begin(tsri_steps *steps) { (void)steps; }

@@ -223,7 +223,7 @@ void tsri_tape_counts_temporary(tsr_device *device, size_t bytes, bool is_new) {
   unlock_tape(tape);
 }
 
-// Takes over the caller's reference. Returns false if it could not; the reference is then still the caller's.
+// Adds the caller's reference to the tape. Returns false if it could not; the caller then still has its reference.
 static bool hold(tsri_tape *tape, void *object, void (*release)(void *object)) {
   if (!grow(tape, (void **)&tape->objects, tape->object_count, &tape->object_room, sizeof *tape->objects)) return false;
   tape->objects[tape->object_count++] = (tape_object){object, release};
@@ -489,7 +489,7 @@ static tsr_status play_steps(const tsri_tape *tape, tsri_queue *queue) {
 
 // --- Playing for the profiler ------------------------------------------------------------------------------------------
 
-// As tsri_tape_play_step, with a record of its own. What a call queues has records of its own.
+// As tsri_tape_play_step, with a profiler record for the step. What a call queues has its own records.
 static tsr_status play_step_timed(tsr_device *device, tsri_queue *queue, const tape_step *step) {
   if (step->kind == STEP_CALL) return tsri_tape_play_step(device, queue, step);
   tsri_span span = tsri_span_begin(device, queue, (uint64_t)(uintptr_t)step);
@@ -535,7 +535,7 @@ static const char *name_of_step(const tape_step *step) {
   return "call";
 }
 
-// What a replay consists of, "matmul, fused (add relu) x2, softmax": steps in order, neighbours that are alike counted.
+// Describes a replay as a text: "matmul, fused (add relu) x2, softmax", steps in order, with equal neighbours counted.
 static uint32_t list_steps(const tsri_tape *tape) {
   tsri_builder list = {.most_bytes = 1000};
   for (int i = 0, next; i < tape->step_count; i = next) {

@@ -11,9 +11,9 @@
 typedef struct step_time {
   int depth;         // the length of the longest chain of steps that it depends on
   int needed_depth;  // the least depth of the steps that depend on it
-  int needed_at;     // the first of these steps
-  int place;         // the step in whose place it is launched: itself, or the last step of its group; -1: not known yet
-  int listed;        // for a launch: how many steps it has, and then where the next of them goes in the list
+  int needed_at;     // the first of the steps with that depth
+  int place;   // the step at whose position it is launched: itself, or the last step of its group; -1: not known yet
+  int listed;  // for a launch: number of its steps; later, the list index of its next step
 } step_time;
 
 static int least(int a, int b) { return a < b ? a : b; }
@@ -32,7 +32,7 @@ static void find_times(const tsri_tape_order *order, int count, step_time *times
   }
 }
 
-// Operators that share a launch, which is recorded in the place of the last one. `time` is that of the launch.
+// Operators that share a launch, which is recorded at the position of the last one. `time` is that of the launch.
 typedef struct step_group {
   step_time time;
   uint32_t share;
@@ -48,8 +48,8 @@ static void add_member(step_group *group, const step_time *time, int step, uint3
   group->time.place = most(group->time.place, step);
 }
 
-// Whether nobody waits for the group or the step before both can begin. Since everything that depends on a member is deeper than all members, no member depends on
-// another one, and two groups never wait for each other.
+// Whether the step can join the group: no step may depend on one of them before both can begin. Since everything that depends on a member is deeper than all
+// members, no member depends on another one, and two groups never wait for each other.
 static bool can_join(const step_group *group, const step_time *time, int step) {
   int needed_at = least(group->time.needed_at, time->needed_at), place = most(group->time.place, step);
   int needed_depth = least(group->time.needed_depth, time->needed_depth), depth = most(group->time.depth, time->depth);
@@ -66,7 +66,7 @@ static int compare(const void *a, const void *b) {
   return x->depth != y->depth ? (x->depth > y->depth) - (x->depth < y->depth) : x->step - y->step;
 }
 
-// Puts the first candidate, and those of its kind that follow, into one group until it is full or one of them cannot join.
+// Puts the first candidate, and those after it of the same kind, into one group, until it is full or one of them cannot join.
 static void form_group(step_time *times, const tsri_op_group *groups, const candidate *candidates, int count) {
   step_group group = {.time = {.needed_depth = INT_MAX, .needed_at = INT_MAX, .place = -1}};
   uint32_t kind = groups[candidates[0].step].kind;
@@ -80,7 +80,7 @@ static void form_group(step_time *times, const tsri_op_group *groups, const cand
   for (int i = 0; i < group.count; i++) times[group.members[i]].place = group.time.place;
 }
 
-// Forms groups of steps in the order in which they become ready. All steps that are not candidates are launched in their own place.
+// Forms groups of steps in the order in which they become ready. Steps that are not candidates are launched at their own position.
 static bool form_groups(step_time *times, const tsri_op_group *groups, int count) {
   candidate *candidates = tsri_calloc((size_t)count, sizeof *candidates);
   int found = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which operators of a tape share a launch (tsri_backend.run_ops).
+// Chooses which operators of a tape share a launch (tsri_backend.run_ops).
 //
-// A launch begins when the last of its operators has its inputs, and the results of all of them are there when it ends. So operators are only put together if nobody waits
-// for one of them in the meantime. How early a step can begin is measured by its depth: the length of the longest chain of steps that it depends on. Gradients by the
-// weights of a network are an example: they become ready one after the other, and only the optimiser reads them.
+// A launch begins when the last of its operators has its inputs, and all its results are available only when it ends. So operators are grouped only if no other
+// step needs one of their results in the meantime. How early a step can begin is measured by its depth: the length of the longest chain of steps that it
+// depends on. Gradients by the weights of a network are an example: they become ready one after the other, and only the optimiser reads them.
 #ifndef TSRI_RUNTIME_TAPE_GROUP_H
 #define TSRI_RUNTIME_TAPE_GROUP_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A web page has one thread and thus one track: there is no order between tracks to keep.
+// In the browser there is one thread and thus one track, so tracks need not be ordered.
 #include "core/error.h"
 #include "runtime/buffer.h"
 

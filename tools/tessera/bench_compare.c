@@ -79,15 +79,20 @@ static tsr_status run_once(tsr_device *device, tsr_capture *capture, double *out
   return status;
 }
 
-static double least_run_ns;                            // how long each size is measured
-static const double slow_ns = 1e8, too_slow_ns = 3e8;  // a run is not repeated; larger sizes are left out
+static double least_run_ns;  // how long each size is measured
+static const double slow_ns = 1e8,
+                    too_slow_ns =
+                        3e8;  // from slow_ns on, one run is enough; from too_slow_ns on, larger sizes are left out
 
-// The median of a few runs.
+// The median time of a few runs of the capture.
 static tsr_status median_of_runs(tsr_device *device, tsr_capture *capture, double *out_ns) {
   enum { LEAST = 3, MOST = 101 };
   double samples[MOST] = {0};
-  tsr_status status = tsr_device_synchronize(device);  // the run that was captured: drivers compile in it
-  if (status == TSR_OK) status = run_once(device, capture, &samples[0]);  // warms up; if it is slow, it counts
+  tsr_status status =
+      tsr_device_synchronize(device);  // waits for the run made during the capture, in which drivers compile kernels
+  if (status == TSR_OK)
+    status =
+        run_once(device, capture, &samples[0]);  // a warm-up; a slow run counts as a sample, so that it is not repeated
   double start = bench_now_ns();
   int count = samples[0] > slow_ns ? LEAST : 0;
   for (int i = 1; i < count; i++) samples[i] = samples[0];
@@ -113,7 +118,7 @@ static tsr_status time_work(tsr_device *device, const compare_work *work, int64_
 
 enum { MOST_SIZES = 16 };
 
-// Times of the CPU for each size, to compare others with.
+// The CPU's time for each workload and size, with which other devices are compared.
 static double cpu_times[COMPARE_WORKS][MOST_SIZES];
 
 static void fail_cell(compare_cell *cell, tsr_status status) {
@@ -121,7 +126,8 @@ static void fail_cell(compare_cell *cell, tsr_status status) {
   snprintf(cell->message, sizeof cell->message, "%s", tsr_last_error());
 }
 
-// A device is faster from a size on if it is at that size and all larger ones.
+// Times the workload at growing sizes. cell->faster_from becomes the smallest size such that the device is faster than the CPU at that size and at all larger
+// ones.
 static void measure_work(tsr_device *device, int number, compare_device *out) {
   const compare_work *work = &compare_works[number];
   compare_cell *cell = &out->cells[number];

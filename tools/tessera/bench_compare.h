@@ -22,8 +22,8 @@ extern const compare_work compare_works[COMPARE_WORKS];
 typedef struct compare_cell {
   tsr_status status;
   char message[COMPARE_MESSAGE_BYTES];
-  int64_t n;            // the largest size that was measured: a device that takes seconds is not given larger ones
-  double ns, cpu_ns;    // at that size, and what the CPU takes there
+  int64_t n;            // the largest size that was measured; a slow device is not given larger ones
+  double ns, cpu_ns;    // the device's time and the CPU's time at that size
   int64_t faster_from;  // the smallest size from which on the device is faster than the CPU; 0: never
 } compare_cell;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Whether one way is slower than another.
+// Decides from measured times whether the tuned variant is slower or faster than the usual one.
 #include "bench_judge.h"
 
 #include "bench_time.h"
 
-static const double least_share = 0.8;  // of the turns, to be faster or slower
+static const double least_share = 0.8;  // share of the turns that a variant must win to count as faster
 static const double least_ratio = 1.03;
 
 static double median(double *values, int count) {

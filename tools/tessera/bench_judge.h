@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether one way is slower than another, from times that were taken in turns.
+// Decides whether one variant (tuned) is slower or faster than another (usual), from times measured in alternation.
 #ifndef TESSERA_TOOL_BENCH_JUDGE_H
 #define TESSERA_TOOL_BENCH_JUDGE_H
 

@@ -58,7 +58,7 @@ static void close_devices(contest *c) {
   for (int i = 0; i < c->count; i++) tsr_device_release(c->devices[i]);
 }
 
-// Every device begins every count-th turn.
+// Times `steps` steps on each device, TURNS times. The order rotates, so that each device is the first one equally often.
 static tsr_status take_turns(contest *c) {
   for (int turn = 0; turn < TURNS; turn++) {
     for (int i = 0; i < c->count; i++) {
@@ -89,7 +89,7 @@ static void hold(contest *c, tuned_row *r) {
   for (int i = 0; i < c->count; i++) bench_case_deinit(&c->cases[i]);
 }
 
-// By the medians of the devices' times.
+// Compares the two groups of devices by the medians of each device's times.
 static bench_verdict judge_devices(contest *c) {
   double usual[GROUP], tuned[GROUP];
   for (int i = 0; i < GROUP; i++) {
@@ -103,7 +103,8 @@ static bench_verdict judge_devices(contest *c) {
 
 static void time_again(contest *c, const device_choice *wanted, tuned_row *r) {
   *c = (contest){.plan = c->plan, .count = DEVICES};
-  bool is_open = open_devices(c, wanted) == EXIT_DONE;  // otherwise the verdict of the two devices stands
+  bool is_open = open_devices(c, wanted) ==
+                 EXIT_DONE;  // if the devices cannot be opened, the verdict of the first two devices stands
   if (is_open) hold(c, r);
   if (is_open && r->status == TSR_OK) r->verdict = judge_devices(c);
   close_devices(c);

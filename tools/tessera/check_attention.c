@@ -257,7 +257,7 @@ static const attention_case cases[] = {
 };
 #undef P
 
-// What a case is given, as values of what is computed in.
+// The inputs of a case. Their values are converted to `dtype`, the dtype of the computation, before the reference uses them.
 typedef struct inputs {
   const attention_case *c;
   tsr_dtype dtype;
@@ -270,7 +270,7 @@ static double real_at(const inputs *in, const check_tensor *t, int64_t b, int64_
   return check_convert(in->dtype, t->dtype, t->values[check_ravel(t->shape, index)]).real;
 }
 
-// The score of a key, -infinity where it is not seen.
+// The score of query i and key j; -infinity if a mask hides the key. Raises *out_magnitude to the magnitude that the score's error is measured by.
 static double score_of(const inputs *in, int64_t b, int64_t h, int64_t i, int64_t j, double *out_magnitude) {
   const attention_case *c = in->c;
   int64_t keys = in->lengths ? in->lengths->values[b].whole : c->keys, position = i + keys - c->queries;
@@ -306,7 +306,7 @@ static bool rounds_weights(const check_run *run, const inputs *in) {
   return check_is_narrow(in->dtype) && strcmp(run->backend, "cuda") == 0 && products >= 1 << 24;
 }
 
-// How far a weight of up to 1 is from what it is rounded to: half a unit in its last place, or half the least subnormal number.
+// The largest rounding error of a weight in the dtype: half a unit in its last place, or half the least subnormal number.
 static double lost_weight(tsr_dtype dtype, double weight) {
   return fmax(weight * check_roundoff(dtype), check_min_normal(dtype) * check_roundoff(dtype));
 }
@@ -358,7 +358,7 @@ static check_tensor *make_input(check_run *run, tsr_dtype dtype, tsr_shape shape
   return is_whole ? check_indices(run, dtype, shape, view, 0, 3) : check_input(run, dtype, shape, view, CHECK_TAME);
 }
 
-// A cache of blocks in an order of its own: blocks of sequence b are those of `table`. Block 0 belongs to nobody.
+// Copies k or v into a paged cache [blocks, kv heads, c->block, depth or size]. `table` lists the blocks of each sequence. No sequence uses block 0.
 static check_tensor *paged(check_run *run, const attention_case *c, const check_tensor *plain,
                            const check_value *table) {
   int64_t size = plain->shape.dims[3], blocks = c->keys / c->block;
@@ -440,7 +440,7 @@ void check_attention(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- attention_scores and weighted_sum_rows ---------------------------------------------------------------------------
 
-// What the product's rounding to a narrow float adds to a magnitude that is counted in roundings of f32.
+// The error of storing a score in a narrow float, in units of f32 roundings, to be added to the score's magnitude. 0 for other dtypes.
 static double stored_product(tsr_dtype dtype, double size) {
   bool is_half = check_is_narrow(dtype);
   return is_half ? size * check_roundoff(dtype) / check_roundoff(TSR_F32) / 8 : 0;

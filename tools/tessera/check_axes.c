@@ -35,7 +35,7 @@ static const pair_case pairs[] = {
 
 enum { PAIR_COUNT = sizeof pairs / sizeof pairs[0] };
 
-// The arguments that determine an element of the result.
+// An input with the arguments of a diagonal or rotation: together they determine each element of the result.
 typedef struct place {
   const check_tensor *x;
   int a, b;    // counted from the front

@@ -39,11 +39,11 @@ static double real_at(tsr_dtype dtype, const check_tensor *t, int64_t at) {
   return check_convert(dtype, t->dtype, t->values[at]).real;
 }
 
-// What a case is given; a number for each channel, or NULL.
+// The inputs of a case. mean, variance, weight and bias have one element per channel; each may be NULL.
 typedef struct norm_inputs {
   tsr_dtype dtype;
   check_tensor *x, *mean, *variance, *weight, *bias;
-  int64_t channels, plane;  // elements of a channel of an image
+  int64_t channels, plane;  // plane: elements of one channel of one image
 } norm_inputs;
 
 static norm_inputs make_inputs(check_run *run, tsr_dtype dtype, const norm_case *c, bool has_statistics) {
@@ -70,7 +70,8 @@ static check_expected *begin_expected(check_run *run, const norm_inputs *in, int
   return wanted;
 }
 
-// (x - mean) * scale * weight + bias for one element; `size` is that of what the mean was made of.
+// Writes (x - mean) * scale * weight + bias for one element. `size` is the magnitude of the numbers that the mean was computed from; it widens the allowed
+// error.
 static void write_element(const norm_inputs *in, int64_t at, double mean, double scale, double size,
                           check_expected *wanted) {
   int64_t channel = at / in->plane % in->channels;
@@ -99,7 +100,7 @@ void check_batch_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// Running values of 2 for each channel, after an update by `now`, whose errors are measured by `sizes`.
+// Expected running statistics, one per channel: the old value 2 after an update by `now`. `sizes` are the magnitudes that the errors of `now` are measured by.
 static check_expected *expect_running(check_run *run, const norm_inputs *in, const double *now, const double *sizes,
                                       double momentum) {
   check_expected *wanted = check_expect(run, in->dtype, TSR_SHAPE(in->channels));
@@ -112,7 +113,7 @@ static check_expected *expect_running(check_run *run, const norm_inputs *in, con
   return wanted;
 }
 
-// Means and variances of the channels, which are divided by n; and the largest element of each.
+// Computes mean, variance (divided by n, not n - 1) and largest magnitude of each channel.
 static void channel_statistics(const norm_inputs *in, double *means, double *variances, double *sizes) {
   int64_t n = in->x->count / in->channels;
   for (int64_t channel = 0; channel < in->channels; channel++) {
@@ -166,7 +167,7 @@ void check_batch_norm_train(check_run *run, const check_op *op, tsr_dtype dtype)
   }
 }
 
-// Elements of a group of channels lie side by side.
+// Normalises each group of channels of an image; the elements of a group are contiguous.
 static check_expected *expect_groups(check_run *run, const norm_inputs *in, int64_t groups) {
   int64_t n = groups > 0 ? in->channels / groups * in->plane : 0;
   check_expected *wanted = begin_expected(run, in, n);
@@ -208,7 +209,7 @@ void check_instance_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// pow has an error of its own, of up to 16 ULP.
+// One element of local response normalisation. The allowed error includes that of pow, up to 16 ULP.
 static void response_element(const norm_inputs *in, int64_t at, int64_t size, check_expected *wanted) {
   int64_t channel = at / in->plane % in->channels, first = channel - (size - 1) / 2;
   ref_sum squares = {0};

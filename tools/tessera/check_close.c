@@ -10,7 +10,7 @@ enum { SHAPE_COUNT = sizeof shapes / sizeof shapes[0] };
 
 // --- isclose, allclose ------------------------------------------------------------------------------------------------
 
-// Distances are a tenth of what is allowed, or ten times that, so that no rounding decides.
+// Moves `value` by a tenth of the tolerance or by ten times the tolerance, so that rounding cannot change the answer.
 static check_value beside(check_run *run, tsr_dtype dtype, check_value value, double rtol, double atol) {
   static const double shares[] = {0, 0.1, -0.1, 10, -10, 0};
   double share = shares[check_random(run, 6)];
@@ -39,7 +39,7 @@ static void run_close(check_run *run, tsr_dtype dtype, int i, bool wants_all) {
   check_tensor *b =
       check_input(run, dtype, shapes[i % SHAPE_COUNT], (check_view)(i % CHECK_VIEW_COUNT), CHECK_MODERATE);
   check_value *near = check_alloc(run, (size_t)b->count, sizeof *near);
-  bool is_all_equal = wants_all && i % 4 < 2;  // else not all would ever be close
+  bool is_all_equal = wants_all && i % 4 < 2;  // otherwise allclose would almost never be true
   for (int64_t k = 0; k < b->count; k++)
     near[k] = is_all_equal ? b->values[k] : beside(run, dtype, b->values[k], rtol, atol);
   check_tensor *a = check_input_of(run, dtype, b->shape, CHECK_PLAIN, near);
@@ -73,7 +73,8 @@ void check_allclose(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- nextafter --------------------------------------------------------------------------------------------------------
 
-// The neighbour by the spacing of the dtype's numbers: half as wide below a power of 2, and nothing beyond the largest but infinity.
+// The number of the dtype that follows `a` in the direction of `b`, computed from the spacing of the dtype's numbers: the spacing is halved below a power of 2,
+// and infinity follows the largest number.
 static double neighbour(tsr_dtype dtype, double a, double b) {
   if (isnan(a) || isnan(b)) return NAN;
   if (a == b) return b;

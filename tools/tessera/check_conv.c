@@ -14,7 +14,7 @@ typedef struct conv_case {
   bool has_bias;
 } conv_case;
 
-// What a term is worked out from.
+// The sizes of a convolution, from which conv_term computes the elements of each product.
 typedef struct window {
   const conv_case *c;
   int spatial;
@@ -47,7 +47,7 @@ static window measure(const conv_case *c, bool is_transposed) {
   return m;
 }
 
-// Where an element lies in a tensor whose channels are axis 1, or the last one.
+// The row-major position of an element in a tensor whose channels are axis 1 or, if is_last, the last axis. `shape` always has the channels as axis 1.
 static int64_t place(tsr_shape shape, bool is_last, int64_t image, int64_t channel, const int64_t *at) {
   int64_t index[TSR_MAX_RANK] = {image};
   int spatial = shape.rank - 2;
@@ -88,7 +88,7 @@ static check_term conv_term(const void *context, const int64_t *index, int64_t n
   return term;
 }
 
-// With the channels at the end.
+// The shape with the channels moved to the end.
 static tsr_shape with_channels_last(tsr_shape shape) {
   int64_t channels = shape.dims[1];
   for (int i = 1; i + 1 < shape.rank; i++) shape.dims[i] = shape.dims[i + 1];
@@ -277,7 +277,7 @@ static const conv_case transposed[] = {
     {"empty-batch", CHECK_OFTEN, P, P, {3, {0, 2, 5}}, {3, {2, 3, 2}}, {.stride = {0}}, true},
     {"tiles", CHECK_HEAVY, P, P, {4, {2, 18, 12, 13}}, {4, {18, 9, 3, 3}}, {.before = {1, 1}, .after = {1, 1}}, true},
     {"tiles-stride", CHECK_HEAVY, P, P, {4, {2, 32, 9, 8}}, {4, {32, 16, 4, 3}}, {.stride = {2, 3}, .groups = 2}, true},
-    // A stride and a dilation with a common divisor: some results are no sum of anything.
+    // Stride and dilation have a common divisor, so that some results are sums of no products.
     {"tiles-phases",
      CHECK_HEAVY,
      P,

@@ -46,7 +46,7 @@ static double truncated_at(uint32_t word, double low, double high) {
   return fmin(fmax(x, low), high);
 }
 
-// Near 0 the errors are those of the numbers around it.
+// Errors are measured relative to 1 + |x|, not to x: near 0 a number is a difference of larger ones.
 void check_rand_truncated_normal(check_run *run, const check_op *op, tsr_dtype dtype) {
   static const double lows[] = {-2, 1, -INFINITY, 0.5, -INFINITY}, highs[] = {2, 3, 0, INFINITY, INFINITY};
   for (int i = 0; i < CASES; i++) {
@@ -66,7 +66,7 @@ void check_rand_truncated_normal(check_run *run, const check_op *op, tsr_dtype d
   }
 }
 
-// In f64; which draws are refused is the same, unless a difference in the seventh digit decides.
+// The reference in f64. It accepts and rejects the same draws as the device, unless they differ in the seventh digit.
 static double gamma_at(int64_t i, double alpha, uint64_t seed, double *out_magnitude) {
   double d = alpha + (alpha < 1) - 1.0 / 3, c = 1 / sqrt(9 * d);
   for (uint32_t attempt = 0;; attempt++) {
@@ -95,13 +95,13 @@ void check_rand_gamma(check_run *run, const check_op *op, tsr_dtype dtype) {
     wanted->magnitudes = check_alloc(run, (size_t)wanted->count, sizeof(double));
     for (int64_t k = 0; k < wanted->count; k++) {
       wanted->values[k].real = gamma_at(k, alpha, seed, &wanted->magnitudes[k]) * scale;
-      wanted->magnitudes[k] = wanted->magnitudes[k] * scale + 1e-37;  // below, f32 may flush to 0
+      wanted->magnitudes[k] = wanted->magnitudes[k] * scale + 1e-37;  // f32 may flush smaller numbers to 0
     }
     check_result(run, result, wanted);
   }
 }
 
-// The first number whose share of the distribution, with all below it, exceeds the word.
+// The smallest number whose cumulative probability, times 2^32, exceeds the word.
 static int64_t poisson_at(uint32_t word, double rate) {
   int64_t number = rate > 100 ? (int64_t)(rate - 12 * sqrt(rate)) : 0;
   double below = 0;
@@ -143,7 +143,7 @@ static int compare_keys(const void *left, const void *right) {
   return a->at < b->at ? -1 : 1;
 }
 
-// Two rows of `count` words from randint's counter: upper and lower halves of keys.
+// The words i of the random sequence of randint: words 0 to count - 1 are the upper halves of the keys, the next `count` words the lower halves.
 static uint32_t key_word(int64_t i, uint64_t seed) { return check_philox((uint32_t)(i / 2), 0, 2, seed).at[i % 2 * 2]; }
 
 static keyed *permute(check_run *run, int64_t count, uint64_t seed) {
@@ -166,7 +166,7 @@ void check_permutation(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// Weights are small whole numbers, whose sums are exact, so that no rounding decides. One in four is 0, but never the last.
+// Weights are small integers, so that their sums are exact and rounding cannot change an index. A quarter are 0, but never the last one of a row.
 static check_tensor *whole_weights(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view) {
   int64_t count = check_count(shape), size = shape.dims[shape.rank - 1];
   check_value *values = check_alloc(run, (size_t)count + 1, sizeof *values);
@@ -181,7 +181,7 @@ static double weight_at(const check_tensor *weights, int64_t i) {
   return check_is_float(weights->dtype) ? weights->values[i].real : (double)weights->values[i].whole;
 }
 
-// With replacement: the first index whose running sum exceeds the uniform number times the sum of all.
+// One draw with replacement: the first index whose cumulative weight exceeds the uniform number times the sum of all weights.
 static int64_t drawn_again(const check_tensor *weights, int64_t row, int64_t size, double uniform) {
   double total = 0, sum = 0;
   for (int64_t k = 0; k < size; k++) total += weight_at(weights, row * size + k);
@@ -193,13 +193,13 @@ static int64_t drawn_again(const check_tensor *weights, int64_t row, int64_t siz
   return size - 1;
 }
 
-// Without: the order in which they arrive after exponential times divided by their weights.
+// Draws without replacement: indices in ascending order of exponential random times divided by the weights.
 static keyed *drawn_once(check_run *run, const check_tensor *weights, int64_t row, int64_t size, uint64_t seed) {
   keyed *list = check_alloc(run, (size_t)size, sizeof *list);
   for (int64_t k = 0; k < size; k++) {
     int64_t at = row * size + k;
     double wait = -log(check_fraction(word_at(at, 3, seed))) / weight_at(weights, at);
-    memcpy(&list[k].key, &wait, sizeof wait);  // the bits of positive numbers are in their order
+    memcpy(&list[k].key, &wait, sizeof wait);  // the bits of positive floats have the same order as the floats
     list[k].at = k;
   }
   qsort(list, (size_t)size, sizeof *list, compare_keys);

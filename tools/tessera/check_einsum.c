@@ -58,7 +58,7 @@ static int64_t size_of_label(const sum_case *c, char label) {
   return size;
 }
 
-// The labels: those of the result, then those that are summed.
+// Lists all labels: first those of the result, then the summed ones.
 static void order_labels(const sum_case *c, char *out_labels) {
   const char *result = strstr(c->full, "->") + 2;
   memcpy(out_labels, result, strlen(result) + 1);
@@ -77,7 +77,7 @@ static int64_t element_at(const sum_case *c, int operand, const char *labels, co
   return check_ravel(c->shapes[operand], place);
 }
 
-// Adds one product to the sum at `to`.
+// Adds the product of one element of each operand (element places[i] of x[i]) to element `to` of the result.
 static void add_product(check_expected *wanted, ref_sum *sum, int64_t to, check_tensor *const *x, const int64_t *places,
                         int count) {
   double product = 1;

@@ -41,7 +41,7 @@ void check_cholesky(check_run *run, const check_op *op, tsr_dtype dtype) {
   if (x) check_refused(run, tsr_cholesky(x->tensor, false), TSR_ERR_SHAPE);
 }
 
-// Rows 0 to m - 1 in each line.
+// The expected result of sorting the row order of each matrix: 0 to m - 1.
 static check_expected *expect_order(check_run *run, tsr_shape shape) {
   check_expected *wanted = check_expect(run, TSR_I32, shape);
   for (int64_t i = 0; i < wanted->count; i++) wanted->values[i].whole = i % columns_of(shape);
@@ -65,7 +65,7 @@ static void check_lu_case(check_run *run, tsr_dtype dtype, const check_matrix_ca
   tsr_tensor *moved = tsr_gather(check_wide(x->tensor), -2, tsr_expand(tsr_unsqueeze(rows, -1), c->shape));
   double size = (double)n * check_matrix_size(x);
   check_part_result(run, tsr_sort(rows, -1, false), expect_order(run, order));
-  // No multiplier is above 1 in magnitude: what is above it is 0.
+  // Multipliers have a magnitude of at most 1: relu(|l| - 1) must be 0.
   tsr_tensor *above = tsr_relu(tsr_sub_scalar(tsr_abs(l), 1));
   tsr_shape l_shape = c->shape;
   l_shape.dims[l_shape.rank - 1] = least;
@@ -90,7 +90,7 @@ static tsr_shape right_side(tsr_shape shape, int64_t columns) {
   return shape;
 }
 
-// The part of a that triangular_solve reads.
+// The part of `a` that triangular_solve reads, as a matrix of f32 or f64 (transposed if asked).
 static tsr_tensor *triangle(check_run *run, const check_tensor *a, bool upper, bool transposed, bool unit) {
   tsr_tensor *wide = check_wide(a->tensor);
   tsr_tensor *part = upper ? tsr_triu(wide, unit ? 1 : 0) : tsr_tril(wide, unit ? -1 : 0);
@@ -151,7 +151,7 @@ void check_inverse(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- Determinants ----------------------------------------------------------------------------------------------------
 
-// The determinant of a matrix of n x n, which is used up, and the logarithm of its magnitude: by elimination with the largest pivot.
+// The determinant of an n x n matrix by elimination with partial pivoting, and the logarithm of its magnitude. Overwrites `a`.
 static double reference_det(double *a, int64_t n, double *out_log) {
   double product = 1;
   *out_log = 0;
@@ -174,7 +174,7 @@ static double reference_det(double *a, int64_t n, double *out_log) {
   return product;
 }
 
-// As reference_det, for matrix `number` of x.
+// Copies matrix `number` of x, and computes its determinant with reference_det.
 static double det_of(check_run *run, const check_tensor *x, int64_t number, double *out_log) {
   int64_t n = columns_of(x->shape);
   double *a = check_alloc(run, (size_t)(n * n), sizeof *a);
@@ -231,7 +231,7 @@ void check_slogdet(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- Powers ----------------------------------------------------------------------------------------------------------
 
-// c = a * b of n x n, and the same of their magnitudes.
+// c = a * b, for matrices of n x n.
 static void multiply(int64_t n, const double *a, const double *b, double *out_c) {
   for (int64_t i = 0; i < n * n; i++) {
     out_c[i] = 0;

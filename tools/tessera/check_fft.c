@@ -5,7 +5,7 @@
 #include "check.h"
 #include "check_reference.h"
 
-// Complex numbers, and the sum of squares of all that each was computed from.
+// Complex numbers. `squares`: for each number, the sum of squares of all inputs that it was computed from, by which its error is measured.
 typedef struct field {
   tsr_shape shape;  // without the axis of the two parts
   double *re, *im, *squares;
@@ -90,7 +90,7 @@ static void transform_line(field *f, int64_t at, int64_t n, int64_t step, double
   }
 }
 
-// cos(2 pi t / n): of the nearest eighth of a turn, so that the argument is small.
+// cos(2 pi t / n). The angle is reduced to at most an eighth of a turn, so that the argument of cos or sin is small and exact enough.
 static double cosine(int64_t t, int64_t n) {
   double eighth = acos(-1) / 4;
   t = t > n - t ? n - t : t;  // cos(x) = cos(-x)
@@ -120,7 +120,7 @@ static int axis_of(const fft_case *c, int i) {
 
 static int axis_count(const fft_case *c) { return c->count == 0 ? c->shape.rank : c->count; }
 
-// How many roundings follow each other: a pass of radix r adds r numbers; a convolution takes three transforms of up to four times the size.
+// The length of the longest chain of roundings: a pass of radix r adds r numbers; a prime above 61 uses a convolution, that is three transforms of up to 4 n.
 static int64_t steps_of(int64_t n) {
   int64_t steps = 1, rest = n;
   for (int64_t r = 2; r <= 61; r++) {
@@ -129,7 +129,7 @@ static int64_t steps_of(int64_t n) {
   return rest > 1 ? 3 * (int64_t)ceil(log2(4 * (double)n)) : steps;
 }
 
-// Transforms along the axes of the case. Returns how many roundings follow each other.
+// Transforms along the axes of the case. Returns the length of the longest chain of roundings.
 static int64_t transform_axes(check_run *run, const fft_case *c, field *f, double sign) {
   int64_t steps = 0;
   for (int i = 0; i < axis_count(c); i++) {
@@ -144,7 +144,7 @@ static tsr_shape with_parts(tsr_shape shape) {
   return shape;
 }
 
-// The shape of what rfft gives.
+// The shape of rfft's result.
 static tsr_shape halved(const fft_case *c) {
   tsr_shape shape = c->shape;
   int last = axis_of(c, axis_count(c) - 1);
@@ -152,7 +152,7 @@ static tsr_shape halved(const fft_case *c) {
   return shape;
 }
 
-// The elements of `f` within `shape`, which differs from that of f along one axis.
+// The elements of `f` within `shape`, which may be shorter than f->shape along one axis.
 static check_expected *expect_field(check_run *run, tsr_dtype dtype, const field *f, tsr_shape shape, bool is_real,
                                     int64_t steps) {
   check_expected *wanted = check_expect(run, check_float(dtype), is_real ? shape : with_parts(shape));

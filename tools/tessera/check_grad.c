@@ -45,7 +45,8 @@ static double distant(check_run *run) {
   return ((double)(n * n % PRIME * n % PRIME) + 0.25) / PRIME;
 }
 
-// Numbers of a wider input fit the dtype of the case, too: scatter_min and the like convert them to it, and numbers that are equal only then would have other shares of the gradient in f64.
+// A random number of a domain in which the operator is smooth. It is rounded to the dtype of the case as well: operators such as scatter_min convert wider
+// inputs to it, and numbers that become equal by that would have other gradients in the f64 reference.
 check_value check_grad_number(check_run *run, tsr_dtype dtype, check_domain domain) {
   const check_op *op = run->op;
   double from = -2, to = 2;
@@ -152,7 +153,7 @@ void check_grad_add(check_run *run, tsr_tensor *result, int64_t terms) {
 
 // --- Gradients -----------------------------------------------------------------------------------------------------------
 
-// `y` and 0 times each input, so that it depends on all of them.
+// y + 0 * each input, so that the result depends on all inputs.
 static tsr_tensor *tied(const check_grad *grad, tsr_tensor *y) {
   for (int i = 0; i < grad->input_count; i++) {
     tsr_tensor *x = grad->inputs[i].tensor;
@@ -161,7 +162,7 @@ static tsr_tensor *tied(const check_grad *grad, tsr_tensor *y) {
   return y;
 }
 
-// The gradients of `y` by all inputs that have one; others stay NULL.
+// The gradients of `y` with respect to all inputs. Inputs without a gradient get NULL.
 static tsr_status gradients_of(const check_grad *grad, tsr_tensor *y, bool keep, tsr_tensor **out_gradients) {
   tsr_tensor *xs[CHECK_GRAD_INPUTS] = {NULL}, *found[CHECK_GRAD_INPUTS] = {NULL};
   int count = 0, at = 0;
@@ -192,7 +193,7 @@ static bool read_gradients(check_run *run, tsr_tensor *const *gradients) {
   return true;
 }
 
-// The product of the gradients with the second direction.
+// The sum of the products of the gradients with the second direction.
 static tsr_tensor *slope_of(check_run *run, tsr_tensor *const *gradients) {
   tsr_tensor *slope = NULL;
   for (int i = 0; i < run->grad->input_count; i++) {
@@ -206,8 +207,8 @@ static tsr_tensor *slope_of(check_run *run, tsr_tensor *const *gradients) {
 
 // --- Against differences -------------------------------------------------------------------------------------------------
 
-// What is compared with a difference: the product of a gradient with the direction, the sum of the magnitudes of its terms, and the magnitude of the numbers whose
-// difference is taken.
+// A derivative along the direction, to compare with a difference. along: the product of gradient and direction; largest: the sum of the magnitudes of its
+// terms; value: the magnitude of the numbers whose difference is taken.
 typedef struct slice {
   double along, largest, value;
 } slice;
@@ -224,7 +225,7 @@ static void add_product(const check_grad *grad, slice *s) {
   }
 }
 
-// Runs the case again with its inputs moved, and reads the sum and its slope there.
+// Runs the case again with its inputs moved by `moved` along the direction. Returns the weighted sum there, and its slope along the second direction.
 static bool probe(check_run *run, double moved, double *out_value, double *out_slope) {
   check_grad grad = {.step = moved};
   check_run again = check_run_again(run, &grad);
@@ -236,7 +237,7 @@ static bool probe(check_run *run, double moved, double *out_value, double *out_s
   return !again.has_failed;
 }
 
-// The end of a case that runs again with its inputs moved.
+// Ends such a run: stores the weighted sum and the slope in run->probed.
 static void finish_probe(check_run *run) {
   tsr_tensor *gradients[CHECK_GRAD_INPUTS] = {NULL};
   tsr_status status = gradients_of(run->grad, run->grad->loss, true, gradients);
@@ -246,12 +247,12 @@ static void finish_probe(check_run *run) {
   if (status != TSR_OK) check_mark_error(run, status);
 }
 
-// Both derivatives and their differences with one step.
+// The first and the second derivative, and the differences that they are compared with, of the step that fits best.
 typedef struct comparison {
   slice slices[2];
   double differences[2];
-  double used[2];  // how much of the bound the error takes
-  double least;    // the bound where results cancel to 0: roundings of the inputs, divided by a step
+  double used[2];  // error divided by the bound
+  double least;    // the bound where terms cancel to 0: rounding errors of the inputs, divided by the step
 } comparison;
 
 static bool try_step(check_run *run, comparison *c, double step) {
@@ -377,7 +378,7 @@ static bool is_exact_reference(const check_run *run) {
   return strcmp(run->backend, "cpu") == 0 && run->dtype == TSR_F64;
 }
 
-// An operator that has no gradient by its row: asking for it must name it.
+// For an operator that has no gradient according to operators.def: asking for one must fail, with a message that names the operator.
 static void expect_refusal(check_run *run) {
   tsr_tensor *gradients[CHECK_GRAD_INPUTS] = {NULL};
   tsr_status status = gradients_of(run->grad, run->grad->loss, false, gradients);
@@ -394,7 +395,7 @@ static bool has_watched(const check_grad *grad) {
   return false;
 }
 
-// The end of a case that runs again.
+// Ends a run of a repeated case: for the f64 reference or for a difference.
 static void finish_again(check_run *run) {
   if (!run->has_failed && run->grad->is_wide) take_gradients(run);
   if (!run->has_failed && !run->grad->is_wide) finish_probe(run);

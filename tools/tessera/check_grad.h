@@ -28,15 +28,15 @@ typedef struct check_grad {
   double step;             // added to each input, times its direction
   bool is_wide;            // inputs become f64: the reference of a device's gradient
   bool is_refused;         // the case is skipped: differences make no sense for its values or sizes
-  bool has_float_results;  // else there is nothing to take the gradient of
+  bool has_float_results;  // if false, there is nothing to take the gradient of
   int input_count, result_count;
   check_grad_input inputs[CHECK_GRAD_INPUTS];
   int64_t element_count;
-  uint64_t drawn;     // numbers so far
+  uint64_t drawn;     // numbers drawn so far
   tsr_tensor *loss;   // the weighted sum of the results
   tsr_tensor *size;   // the sum of the magnitudes of the results
-  double input_size;  // the same of the inputs
-  int64_t terms;      // of the results' sums
+  double input_size;  // the sum of the magnitudes of the inputs
+  int64_t terms;      // number of terms of each result's sum
 } check_grad;
 
 // Whether the operator has gradients to compare: floats come in and go out.
@@ -51,7 +51,7 @@ tsr_tensor *check_grad_memory(check_run *run, tsr_dtype dtype, tsr_shape shape, 
 void check_grad_add(check_run *run, tsr_tensor *result, int64_t terms);
 void check_grad_finish(check_run *run);
 
-// Ends the range of a case that is given up.
+// Ends the recording of gradients that check_grad_begin began.
 void check_grad_end(check_run *run);
 
 #endif

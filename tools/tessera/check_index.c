@@ -107,7 +107,7 @@ void check_take(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- Writing by index -------------------------------------------------------------------------------------------------
 
-// What becomes of elements that meet at one place.
+// What to do with several elements that are written to one position.
 typedef enum meeting { REPLACE, ADD, MULTIPLY, LARGEST, SMALLEST } meeting;
 
 // f16 and bf16 are accumulated in a wider type, so sums and products are collected in f64 here.

@@ -18,7 +18,7 @@ static check_value at(const check_tensor *x, const int64_t *index) { return x->v
 
 // --- concat, stack ----------------------------------------------------------------------------------------------------
 
-// The number of the part that has the element at `index` of the result, and where it is in there.
+// Finds the input that the element at `index` of the result comes from: returns its number, and in `place` the element's index in that input.
 static int part_at(const check_tensor *const *parts, int axis, const int64_t *index, int64_t place[TSR_MAX_RANK]) {
   int part = 0;
   memcpy(place, index, TSR_MAX_RANK * sizeof *place);
@@ -40,7 +40,9 @@ static void run_concat_case(check_run *run, tsr_dtype dtype, tsr_dtype other, co
   m.shape.dims[m.axis] = 0;
   for (int i = 0; i < 3; i++) {
     tsr_shape shape = c->shape;
-    shape.dims[m.axis] = i == 0 ? shape.dims[m.axis] : i == 1 ? 0 : shape.dims[m.axis] + 2;  // an empty one in between
+    shape.dims[m.axis] = i == 0   ? shape.dims[m.axis]
+                         : i == 1 ? 0
+                                  : shape.dims[m.axis] + 2;  // the second input is empty
     m.x[i] = check_input(run, i == 2 ? other : dtype, shape, c->view, CHECK_ANY);
     m.shape.dims[m.axis] += shape.dims[m.axis];
     parts[i] = m.x[i]->tensor;
@@ -64,7 +66,8 @@ static check_value many_element(const void *context, const int64_t *index) {
   return at(m->x[part], place);
 }
 
-// Joins MANY matrices along the axis. Number i has sizes[0] * (i % sizes[1]) elements along it, sizes[0] if sizes[1] is 1, and sizes[2] along the other.
+// Joins MANY matrices along the axis. Matrix i has sizes[0] * (i % sizes[1]) elements along the axis (sizes[0] if sizes[1] is 1), and sizes[2] along the other
+// axis.
 static void run_concat_many(check_run *run, tsr_dtype dtype, int axis, const int64_t sizes[3], check_view view) {
   many m = {.axis = axis};
   tsr_tensor *parts[MANY];

@@ -188,7 +188,8 @@ static void run_mixed(check_run *run, product_call call, tsr_dtype dtype, const 
   }
 }
 
-// The product as `into` writes it into a view whose rows lie the other way round. A refusal of the product must be one of `into`, too.
+// Computes the product with `into`, the variant of the operator that writes into an existing tensor, here a view with its rows in reverse order. If `plain`,
+// the product itself, was refused, `into` must be refused with the same status.
 static tsr_tensor *written(tsr_tensor *plain, tsr_status (*into)(tsr_tensor *, tsr_tensor *, tsr_tensor *),
                            tsr_tensor *a, tsr_tensor *b) {
   tsr_status refused = tsr_error(plain);

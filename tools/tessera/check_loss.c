@@ -7,7 +7,7 @@
 
 // --- Sums of single losses --------------------------------------------------------------------------------------------
 
-// Losses of single elements, with the magnitudes their errors are measured by, and what the mean is divided by.
+// The losses of all elements before they are summed. magnitudes: what the errors of `values` are measured by. divisor: what TSR_LOSS_MEAN divides the sum by.
 typedef struct losses {
   tsr_shape shape;
   int64_t count, batch, terms;
@@ -49,7 +49,7 @@ static const char *const reduction_names[] = {"mean", "sum", "none", "batch-mean
 
 // --- Element by element -----------------------------------------------------------------------------------------------
 
-// The loss of one element; `extra` is delta, or the weight of what is positive.
+// The loss of one element. `extra` is delta of huber and the like, or the weight of the positive class.
 typedef double (*element_loss)(double x, double target, double extra, double *out_magnitude);
 
 static double ref_mse(double x, double target, double extra, double *out_magnitude) {
@@ -103,7 +103,8 @@ static const element_case element_cases[] = {
     {"long", CHECK_HEAVY, CHECK_PLAIN, {2, {3, 5003}}, {-1, {0}}},
 };
 
-// Eighths from 0 to 1, or 0 and 1. Gradients are not taken at 0, below which there is no probability.
+// Probabilities that are multiples of 1/8 (floats), or 0 and 1 (others). With --grad 0 is left out, because central differences would need a probability below
+// it.
 static check_tensor *probabilities(check_run *run, tsr_dtype dtype, tsr_shape shape) {
   int64_t count = check_count(shape);
   check_value *values = check_alloc(run, (size_t)count, sizeof *values);
@@ -123,9 +124,9 @@ typedef struct element_op {
   loss_call call;
   element_loss loss;
   bool has_probabilities;
-  double extra;              // of the reference
-  tsr_loss_desc desc;        // what the call is told beside reduction and weight
-  bool has_positive_weight;  // `extra` is one
+  double extra;              // the argument `extra` of the reference
+  tsr_loss_desc desc;        // the call's options, without reduction and weight
+  bool has_positive_weight;  // `extra` is the weight of the positive class
 } element_op;
 
 static void run_element_case(check_run *run, const element_op *op, tsr_dtype dtype, const element_case *c,
@@ -239,13 +240,13 @@ static tsr_shape without_axis(tsr_shape shape, int axis) {
   return shape;
 }
 
-// One row of logits with what is known about it.
+// The logits of one sample, with what its losses are computed from.
 typedef struct class_row {
   const double *x;        // of each class
   const double *weights;  // of each class
   int64_t classes;
   double all;   // logsumexp, or 0 for nll
-  double size;  // of the largest part of a loss
+  double size;  // magnitude of the largest term of a loss
 } class_row;
 
 static class_row measure(const double *x, const double *weights, int64_t classes, bool is_nll) {
@@ -262,7 +263,7 @@ static class_row measure(const double *x, const double *weights, int64_t classes
   return row;
 }
 
-// Sum over the classes of share * weight * (all - x), where `shares` are smoothed probabilities.
+// The sum over the classes of share * weight * (all - x). `shares` are the target's probabilities after label smoothing.
 static double row_loss(const class_row *row, const double *shares, double *out_magnitude) {
   ref_sum sum = {0};
   *out_magnitude = 0;
@@ -274,7 +275,7 @@ static double row_loss(const class_row *row, const double *shares, double *out_m
   return ref_sum_value(&sum);
 }
 
-// What a case is given.
+// The inputs of a case: either `labels` or `chances` (probabilities) is set, the other one is NULL.
 typedef struct class_inputs {
   const check_tensor *x, *labels, *chances, *weight;  // labels or chances
   tsr_loss_desc desc;

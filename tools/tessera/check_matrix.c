@@ -48,7 +48,7 @@ double check_number(const check_tensor *x, int64_t at) {
 
 // --- Inputs ----------------------------------------------------------------------------------------------------------
 
-// A number from -1 to 1, a whole one for integers; 0 or 1 where there are no negative ones.
+// A random number from -1 to 1 (floats), one of -1, 0 and 1 (signed integers), or 0 or 1 (unsigned integers and bool).
 static double small_number(check_run *run, tsr_dtype dtype) {
   if (check_is_float(dtype)) return check_round(dtype, (double)check_random(run, 2001) / 1000 - 1);
   double least = check_least(dtype) < 0 ? -1 : 0;
@@ -64,8 +64,8 @@ static double value_of(tsr_dtype dtype, check_value value) {
   return check_is_float(dtype) ? value.real : (double)value.whole;
 }
 
-// What stands at (i, j) of a matrix of n columns beside its small number. bool has no large numbers, so that its matrices are the
-// identity, or one with its rows in reverse order.
+// The element (i, j) of a matrix of n columns, made of a small random number and, for most kinds, a large number on one diagonal. bool has no large numbers, so
+// that its matrices are the identity, or the identity with its rows in reverse order.
 static double number_at(tsr_dtype dtype, check_matrix_kind kind, int64_t i, int64_t j, int64_t n, double small) {
   int64_t across = kind == CHECK_MATRIX_REGULAR ? n - 1 - i : i;
   if (kind == CHECK_MATRIX_ANY || kind == CHECK_MATRIX_SYMMETRIC) return small;

@@ -13,7 +13,7 @@ typedef struct check_matrix_case {
   check_view view;
 } check_matrix_case;
 
-// Square matrices, and matrices of any shape: the end of a list has no name.
+// Cases of square matrices, and of matrices of any shape. The last entry of each list has no name.
 extern const check_matrix_case check_square_cases[];
 extern const check_matrix_case check_any_cases[];
 
@@ -23,7 +23,7 @@ bool check_matrix_wants(const check_matrix_case *c, tsr_dtype dtype);
 typedef enum check_matrix_kind {
   CHECK_MATRIX_ANY,        // small numbers
   CHECK_MATRIX_SYMMETRIC,  // small numbers
-  CHECK_MATRIX_REGULAR,    // far from singular, with its large elements away from the diagonal
+  CHECK_MATRIX_REGULAR,  // far from singular; its large elements are on the anti-diagonal, so that elimination needs row exchanges
   CHECK_MATRIX_POSITIVE,   // symmetric and positive definite
   CHECK_MATRIX_TRIANGLES,  // both triangles are well conditioned, also with ones on the diagonal
 } check_matrix_kind;
@@ -39,7 +39,7 @@ check_expected *check_expect_same(check_run *run, tsr_dtype of, const check_tens
 check_expected *check_expect_identity(check_run *run, tsr_dtype of, tsr_shape shape, double size, int64_t steps);
 check_expected *check_expect_zeros(check_run *run, tsr_dtype of, tsr_shape shape, double size, int64_t steps);
 
-// A tensor in the dtype that products of results are computed in: f32 or f64.
+// The tensor in the dtype that products of results are computed in: f64 for f64, otherwise f32.
 tsr_tensor *check_wide(tsr_tensor *x);
 
 // a * b, and a with its last two axes exchanged.

@@ -34,7 +34,7 @@ static tsr_shape chosen_shape(const nd_case *c) {
   return shape;
 }
 
-// Where element `at` of the chosen parts is in x; -1: an index is out of range.
+// The position in x of element `at` of gather_nd's result (or of the elements that scatter_nd writes); -1 if an index is out of range.
 static int64_t place_in_x(const nd_case *c, const check_tensor *indices, int64_t at) {
   int64_t index[TSR_MAX_RANK], place[TSR_MAX_RANK], row = 0;
   tsr_shape shape = chosen_shape(c);
@@ -49,7 +49,7 @@ static int64_t place_in_x(const nd_case *c, const check_tensor *indices, int64_t
   return check_ravel(c->x, place);
 }
 
-// Indices of dtypes in turn; some are out of range.
+// Indices of a random dtype; some are out of range.
 static check_tensor *indices_for(check_run *run, const nd_case *c, int64_t size) {
   static const tsr_dtype dtypes[] = {TSR_I32, TSR_I64, TSR_U8, TSR_I16, TSR_U32, TSR_U64};
   tsr_dtype dtype = dtypes[check_random(run, 6)];
@@ -75,7 +75,7 @@ void check_gather_nd(check_run *run, const check_op *op, tsr_dtype dtype) {
 
 // --- Writing ----------------------------------------------------------------------------------------------------------
 
-// Sums and products of tame numbers that every dtype holds exactly, so that no rounding counts.
+// A small integer: sums and products of several are exact in every dtype, so that rounding cannot change a result.
 static check_value small_number(check_run *run, tsr_dtype dtype, tsr_combine how) {
   int64_t number = (int64_t)check_random(run, how == TSR_COMBINE_MUL ? 2 : 4);
   return check_convert(dtype, TSR_I64, (check_value){.whole = number});
@@ -85,7 +85,7 @@ static check_tensor *small_numbers(check_run *run, tsr_dtype dtype, tsr_shape sh
   int64_t count = check_count(shape);
   check_value *values = check_alloc(run, (size_t)count, sizeof *values);
   for (int64_t i = 0; i < count; i++) values[i] = small_number(run, dtype, how);
-  // A view that repeats elements has them from the first row alone.
+  // check_input_of makes a plain tensor in place of a view that repeats elements.
   return check_input_of(run, dtype, shape, view, values);
 }
 

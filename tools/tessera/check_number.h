@@ -33,7 +33,7 @@ double check_round(tsr_dtype dtype, double value);
 // Integers: the low bits, interpreted as the dtype. bool: 0 or 1.
 int64_t check_wrap(tsr_dtype dtype, int64_t value);
 
-// Least and greatest value of an integer dtype that inputs have.
+// The least and the greatest value that inputs of an integer dtype have: of the dtype, but for u64 the greatest is below 2^63.
 int64_t check_least(tsr_dtype dtype);
 int64_t check_most(tsr_dtype dtype);
 

@@ -75,7 +75,7 @@ static const pool_case cases[] = {
 
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
-// Windows along the spatial axes.
+// The windows of a case, along each spatial axis.
 typedef struct windows {
   const pool_case *c;
   int spatial;
@@ -85,7 +85,7 @@ typedef struct windows {
 
 static int64_t or_else(int64_t value, int64_t other) { return value ? value : other; }
 
-// Counts the windows one by one: the last may reach beyond the end if it begins before it, and rounds_up says so.
+// Counts the windows one by one. With rounds_up there is one more, partly beyond the end, if elements are left over and it begins before the end of the input.
 static int64_t count_windows(const tsr_pool_desc *d, int i, int64_t input, const windows *w) {
   int64_t padded = input + d->before[i] + d->after[i], extent = (w->size[i] - 1) * w->dilation[i] + 1, count = 0;
   while (count * w->stride[i] + extent <= padded) count++;
@@ -106,10 +106,10 @@ static windows measure(const pool_case *c) {
   return w;
 }
 
-// What was found in a window.
+// What `search` has found in a window.
 typedef struct found {
   check_value best;
-  int64_t at;  // of the best, counted along the spatial axes; -1: there is none
+  int64_t at;  // flat index of the best element over the spatial axes; -1: the window has no element
   ref_sum sum;
   double size;  // sum of magnitudes
   int64_t count, padded_count;
@@ -130,7 +130,8 @@ static void take(found *f, pool_kind kind, tsr_dtype dtype, check_value value, i
   f->size += fabs(part);
 }
 
-// Element `number` of the window at `o`: where it is; false if it is in the padding, *out_is_padding, or beyond it.
+// Finds the position `at` of element `number` of the window at `o`. False if it is outside of the input; *out_is_padding is then true in the padding, and false
+// beyond the padding.
 static bool locate(const windows *w, const int64_t *o, int64_t number, int64_t *at, bool *out_is_padding) {
   const tsr_pool_desc *d = &w->c->desc;
   bool is_inside = true;

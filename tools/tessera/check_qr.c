@@ -30,7 +30,8 @@ void check_qr(check_run *run, const check_op *op, tsr_dtype dtype) {
   }
 }
 
-// a^T * (a * x - b) is 0: what is left is orthogonal to the columns of a. Where a is wide, a * x - b is 0 itself.
+// A least-squares solution x has a residual a * x - b that is orthogonal to the columns of a, so a^T * (a * x - b) is 0. If a has at least as many columns as
+// rows, the residual itself is 0.
 void check_lstsq(check_run *run, const check_op *op, tsr_dtype dtype) {
   (void)op;
   for (const check_matrix_case *c = check_any_cases; c->name; c++) {

@@ -69,7 +69,7 @@ static void put_half(uint8_t *bytes, double value) {
   check_encode(TSR_F16, (check_value){.real = check_round(TSR_F16, value)}, bytes);
 }
 
-// Random bytes; scales are moderate numbers unless they are to be any.
+// Blocks of random bytes. Their scales are set to moderate numbers, unless any_scales.
 static uint8_t *random_blocks(check_run *run, const format *f, int64_t blocks, bool any_scales) {
   uint8_t *bytes = check_alloc(run, (size_t)(blocks * f->bytes) + 1, 1);
   for (int64_t i = 0; i < blocks * f->bytes; i++) bytes[i] = (uint8_t)check_random(run, 256);
@@ -102,7 +102,8 @@ static void put_scales(check_run *run, uint8_t *packed) {
   }
 }
 
-// Changes a block of random bytes into one that quantize reproduces from its own elements: each part contains its extreme elements, and the largest scales.
+// Changes a block of random bytes into one that quantize reproduces from the decoded elements. For that, each part must contain its extreme elements, and the
+// block the largest scales.
 static void make_canonical(check_run *run, tsr_quant_format id, uint8_t *block) {
   if (id == TSR_QUANT_Q8_0) {
     put_half(block, fabs(half_at(block)));
@@ -167,7 +168,7 @@ static void expect_bytes(check_run *run, tsr_tensor *result, const uint8_t *byte
   check_result(run, result, wanted);
 }
 
-// Quantising the decoded elements of a block gives the same block.
+// Checks that quantising the decoded elements of a block gives the same block.
 static void run_grid(check_run *run, tsr_quant_format id, const blocks_case *c) {
   const format *f = &formats[id];
   uint8_t *bytes = random_blocks(run, f, blocks_in(c), false);
@@ -180,7 +181,7 @@ static void run_grid(check_run *run, tsr_quant_format id, const blocks_case *c) 
   expect_bytes(run, tsr_quantize(x->tensor, id), bytes, with_last(c->rows, c->blocks * f->bytes));
 }
 
-// Any dtype gives the bytes that the same numbers in f32 give.
+// Checks that x of any dtype gives the same bytes as x converted to f32.
 static void run_as_f32(check_run *run, tsr_quant_format id, tsr_dtype dtype, const blocks_case *c) {
   const format *f = &formats[id];
   tsr_shape shape = with_last(c->rows, c->blocks * f->block), packed = with_last(c->rows, c->blocks * f->bytes);
@@ -188,7 +189,7 @@ static void run_as_f32(check_run *run, tsr_quant_format id, tsr_dtype dtype, con
   check_value *values = check_alloc(run, (size_t)x->count + 1, sizeof *values);
   for (int64_t i = 0; i < x->count; i++) values[i] = check_convert(TSR_F32, dtype, x->values[i]);
   check_tensor *same = check_input_of(run, TSR_F32, shape, CHECK_PLAIN, values);
-  check_waits(run);  // for the reference
+  check_waits(run);  // the expected bytes are computed by the device as well
   size_t bytes = (size_t)check_count(packed);
   uint8_t *wanted = check_alloc(run, bytes + 1, 1);
   tsr_tensor *result = tsr_quantize(same->tensor, id);
@@ -205,13 +206,13 @@ static double worst(tsr_quant_format id) {
   return 1 / parts[id];
 }
 
-// Errors of random numbers are within the contract's.
+// Checks that the errors of random numbers are within the contract.
 static void run_errors(check_run *run, tsr_quant_format id, const blocks_case *c) {
   const format *f = &formats[id];
   tsr_shape shape = with_last(c->rows, c->blocks * f->block), packed = with_last(c->rows, c->blocks * f->bytes);
   check_tensor *x = check_input(run, TSR_F32, shape, c->view, CHECK_TAME);
   uint8_t *bytes = check_alloc(run, (size_t)check_count(packed) + 1, 1);
-  check_waits(run);  // to look at the bytes
+  check_waits(run);  // reads the bytes
   tsr_tensor *result = tsr_quantize(x->tensor, id);
   tsr_status status = tsr_read(result, bytes, (size_t)check_count(packed));
   if (status == TSR_OK) {
@@ -349,7 +350,8 @@ void check_matmul_quantized(check_run *run, const check_op *op, tsr_dtype dtype)
   for (int i = 0; i < PRODUCTS * TSR_QUANT_FORMAT_COUNT; i++) {
     const product_case *c = &products[i / TSR_QUANT_FORMAT_COUNT];
     tsr_quant_format id = (tsr_quant_format)(i % TSR_QUANT_FORMAT_COUNT);
-    check_weight weight = dtype == TSR_F32 ? c->weight : CHECK_HEAVY;  // each dtype needs kernels of its own
+    check_weight weight =
+        dtype == TSR_F32 ? c->weight : CHECK_HEAVY;  // each dtype needs different kernels, which takes time to build
     if (check_begin(run, weight, "%s-%s", formats[id].name, c->name)) run_product(run, id, dtype, c);
   }
   if (check_begin(run, CHECK_OFTEN, "other-length")) {

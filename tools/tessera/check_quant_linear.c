@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whole numbers with scales and zero points: reference and cases. Scales are powers of two, or numbers are well inside a step, so that no result
-// depends on how a device rounds a quotient.
+// Linear quantisation (integers with scales and zero points): reference and cases. Scales are powers of two, or quotients are far from the middle between two
+// integers, so that no result depends on how a device rounds a quotient.
 #include <math.h>
 
 #include "check.h"
@@ -8,7 +8,7 @@
 
 static bool is_byte(tsr_dtype dtype) { return dtype == TSR_I8 || dtype == TSR_U8; }
 
-// These operators are made of others that have cases for each dtype: --quick tries few of them besides f32 and bytes.
+// These operators are composed of others that have cases for each dtype, so --quick tries few of them for dtypes other than f32, i8 and u8.
 static check_weight weight_of(tsr_dtype dtype, check_weight weight) {
   return dtype == TSR_F32 || is_byte(dtype) ? weight : CHECK_HEAVY;
 }
@@ -141,7 +141,7 @@ void check_dequantize_linear(check_run *run, const check_op *op, tsr_dtype dtype
 
 // --- dynamic_quantize_linear ------------------------------------------------------------------------------------------
 
-// Whole numbers whose ends make the scale 1, or bool, whose scale is 1 / 255.
+// Integers whose least and greatest make the scale 1; for bool the scale is 1 / 255.
 static void run_dynamic(check_run *run, tsr_dtype dtype, tsr_shape shape, check_view view) {
   int64_t count = check_count(shape), step = dtype == TSR_BOOL ? 255 : 1;
   bool is_signed = check_is_float(dtype) || check_least(dtype) < 0;
@@ -333,7 +333,7 @@ static int64_t matrix_at(tsr_shape matrix, tsr_shape result, const int64_t *inde
   return (at * matrix.dims[matrix.rank - 2] + row) * matrix.dims[matrix.rank - 1] + col;
 }
 
-// Element `at` of the product, not wrapped.
+// Element `at` of the product, as i64, before it is wrapped to the result's dtype.
 static int64_t product_at(const factors *f, int64_t at) {
   int64_t index[TSR_MAX_RANK], sum = 0;
   check_unravel(f->shape, at, index);

@@ -196,7 +196,7 @@ typedef struct nms_case {
   tsr_nms_desc desc;
 } nms_case;
 
-// The best box that is neither done nor covered by one that stays; -1: none.
+// The box with the best score that is_done does not exclude (done: taken, or suppressed by a taken box); -1: none is left.
 static int64_t next_box(const nms_case *c, const check_value *scores, const bool *is_done) {
   int64_t best = -1;
   for (int64_t i = 0; i < c->n; i++) {

@@ -187,7 +187,7 @@ check_reduced ref_logsumexp_of(tsr_dtype dtype, const check_value *x, int64_t n)
 
 // --- Cases ------------------------------------------------------------------------------------------------------------
 
-// An operator with its additional arguments filled in.
+// A reduction with its additional arguments filled in.
 typedef struct variant {
   const char *prefix;
   check_reduction call;
@@ -301,7 +301,7 @@ static check_domain domain_for(const check_op *op, tsr_dtype dtype) {
   return !check_is_float(dtype) && op->rule != CHECK_FLOAT ? CHECK_ANY : op->domain;
 }
 
-// argmax and argmin need something to choose from.
+// The status that the call must return: argmax and argmin refuse an empty set of elements.
 static tsr_status refusal(const check_op *op, const reduce_case *c, uint32_t axes) {
   if (op->rule != CHECK_INDEX) return TSR_OK;
   bool is_empty = check_count(part_of_shape(c->shape, axes)) == 0;

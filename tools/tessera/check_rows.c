@@ -28,7 +28,7 @@ static double sum_of_exp(const row *r, double top) {
   return ref_sum_value(&sum);
 }
 
-// The error of x - top is multiplied by the size of the difference.
+// exp multiplies the rounding error of x - top by the size of that difference, so the magnitude grows with it.
 static void ref_softmax_row(const row *r, const double *weight, const double *bias, check_expected *wanted) {
   (void)weight, (void)bias;
   double top = largest(r), sum = sum_of_exp(r, top);
@@ -118,7 +118,7 @@ typedef struct row_case {
   int axis;
 } row_case;
 
-// The norms use those along the last axis.
+// The norms use only the cases along the last axis.
 static const row_case cases[] = {
     {"one", CHECK_OFTEN, CHECK_PLAIN, {1, {1}}, 0},
     {"vector", CHECK_ALWAYS, CHECK_PLAIN, {1, {13}}, 0},
@@ -199,7 +199,7 @@ void check_rms_norm(check_run *run, const check_op *op, tsr_dtype dtype) {
   for (int given = 0; given < 2; given++) run_norms(run, dtype, false, given & 1, false);
 }
 
-// The sum of two tensors as an operator rounds it: what the norm after it is given.
+// x + residual, rounded to the dtype of the sum: the input of the norm that follows the addition.
 static check_tensor rounded_sum(check_run *run, const check_tensor *x, const check_tensor *residual) {
   check_tensor sum = {.dtype = residual->dtype, .shape = x->shape, .count = x->count};
   double *a = as_reals(run, x, sum.dtype), *b = as_reals(run, residual, sum.dtype);

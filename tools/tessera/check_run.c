@@ -228,7 +228,8 @@ void check_end_case(check_run *run) {
 
 void check_drop_case(check_run *run) {
   tsr_scope_end(run->scope);
-  if (!run->repeated) let_go(run);  // else its owner frees it, who may need what the case found
+  // check_run_again_end frees a repeated case, because its caller still reads what the case stored.
+  if (!run->repeated) let_go(run);
 }
 
 // Only the first failure of a case is reported.
@@ -246,7 +247,7 @@ void check_mark_error(check_run *run, tsr_status status) {
   run->status = status;
 }
 
-// Ends a case that has no result to compare.
+// Ends a case that has failed before there was a result to compare.
 static void give_up_case(check_run *run) {
   if (run->grad) check_grad_end(run);
   if (run->repeated) check_drop_case(run);
@@ -293,13 +294,13 @@ typedef struct comparison {
   check_value first_got;
 } comparison;
 
-// The error in the bound's unit: 0 if equal, infinity if there is no distance.
+// The error in ULP: 0 if equal; infinity if the bound is 0, if `wanted` is infinite, or if `got` is infinite with the other sign.
 static double ulp_error(const comparison *c, double got, double wanted) {
   tsr_dtype dtype = c->wanted->dtype;
   if (isinf(wanted)) return got == wanted ? 0 : INFINITY;
   if (c->allowed == 0) return got == check_round(dtype, wanted) ? 0 : INFINITY;
   double ulp = check_ulp(dtype, wanted), most = check_max(dtype);
-  if (isinf(got)) {  // counts as the number after the largest one
+  if (isinf(got)) {  // infinity counts as the number after the largest one
     double beyond = (most - fabs(wanted)) / ulp + 1;
     return signbit(got) == signbit(wanted) ? fmax(beyond, 0) : INFINITY;
   }
@@ -319,8 +320,8 @@ static double magnitude_error(const comparison *c, double got, double wanted, do
   return excess <= 0 ? 0 : unit > 0 ? excess / unit : INFINITY;
 }
 
-// A device that makes subnormal numbers 0 may do so before it rounds: then a result that is not exact, and would be rounded up to the least normal number,
-// becomes 0, too.
+// Whether the result may differ because the device flushes subnormal numbers to 0. It may flush before it rounds: then an inexact result that would be rounded
+// up to the least normal number becomes 0 as well.
 static bool may_flush(const comparison *c, double got, double wanted) {
   double least = check_min_normal(c->wanted->dtype == TSR_F64 ? TSR_F64 : TSR_F32);
   bool is_subnormal = fabs(wanted) < least || (fabs(wanted) == least && c->allowed > 0.5);
@@ -329,7 +330,7 @@ static bool may_flush(const comparison *c, double got, double wanted) {
 
 static double real_error(const comparison *c, double got, double wanted, int64_t at) {
   bool is_beyond = !check_has_infinity(c->wanted->dtype) && isnan(got) && !isnan(wanted);
-  if (is_beyond) got = copysign(INFINITY, wanted);  // what it would be in a dtype that has it
+  if (is_beyond) got = copysign(INFINITY, wanted);  // a dtype without infinity has NaN in its place
   if (isnan(wanted) || isnan(got)) return isnan(wanted) && isnan(got) ? 0 : INFINITY;
   if (c->bound == CHECK_BITS && got == 0 && wanted == 0) return signbit(got) == signbit(wanted) ? 0 : INFINITY;
   if (may_flush(c, got, wanted)) return 0;
@@ -338,7 +339,7 @@ static double real_error(const comparison *c, double got, double wanted, int64_t
   return ulp_error(c, got, wanted);
 }
 
-// The share of the bound that was used. Half an ULP is free, since even a perfect result may have that error.
+// The error as a share of the bound. Half an ULP counts as nothing, since a correctly rounded result may have that error.
 static double used_share(const comparison *c, double error) {
   bool is_in_ulp = !c->wanted->magnitudes && c->allowed > 0.5;
   if (is_in_ulp && error > 0.5) return (error - 0.5) / (c->allowed - 0.5);
@@ -365,7 +366,7 @@ static void compare_element(comparison *c, check_value got, int64_t at) {
   check_value wanted = c->wanted->values[at];
   double error = check_is_float(c->wanted->dtype) ? real_error(c, got.real, wanted.real, at)
                                                   : (got.whole == wanted.whole ? 0 : INFINITY);
-  if (error <= c->allowed + 1e-6 * (c->allowed > 0)) {  // the reference is rounded, too
+  if (error <= c->allowed + 1e-6 * (c->allowed > 0)) {  // the tolerance allows for the rounding of the reference itself
     note_worst(c, error);
     return;
   }

@@ -10,12 +10,13 @@
 typedef struct check_options {
   uint64_t seed;
   check_level level;
-  const char *pattern;   // for an operator, or for "operator/dtype/case"; NULL: all
-  tsr_dtype dtype;       // TSR_DTYPE_COUNT: all
-  uint64_t sample;       // one case in this many, and at least one per operator; 1: all
-  uint64_t part, parts;  // of the remaining cases, every parts-th one, beginning with the part-th; 1 of 1: all
-  bool is_quiet;         // failures are not printed immediately
-  bool is_grad;          // gradients are compared in place of results (check_grad.h)
+  const char *pattern;  // matches operators, or cases as "operator/dtype/case"; NULL: all
+  tsr_dtype dtype;      // TSR_DTYPE_COUNT: all
+  uint64_t sample;      // one case in this many, and at least one per operator; 1: all
+  uint64_t part,
+      parts;      // runs every parts-th one of the selected cases, beginning with number `part` (from 1); 1 of 1: all
+  bool is_quiet;  // failures are not printed immediately
+  bool is_grad;   // gradients are compared in place of results (check_grad.h)
 } check_options;
 
 // The largest error, as a share of the bound.
@@ -54,7 +55,7 @@ struct check_run {
   bool is_eager;     // the device runs each operator when it is recorded
 
   const check_op *op;
-  int op_number, op_count;  // of the operators that --op selects: which one this is, from 1 on, and how many there are
+  int op_number, op_count;  // the position of `op` among the operators that --op selects, from 1 on, and their number
   tsr_dtype dtype;
   check_tally *tally;  // of the current operator
 
@@ -74,9 +75,9 @@ struct check_run {
   tsr_scope *scope;
   check_memory *memory;
   check_grad *grad;       // with --grad: the case's gradients
-  const char *repeated;   // the id of the only case to run: it runs again, and does not count; NULL: all
+  const char *repeated;   // id of the only case to run, in a run that does not count (check_run_again); NULL: all
   uint64_t first_number;  // of the case's random sequence
-  double probed[2];       // what a case that runs again found
+  double probed[2];       // the weighted sum and its slope, stored by a repeated case (check_grad.c)
   check_memory *kept;     // memory of earlier cases whose waits timed out: the device may still use it
 
   // The results.
@@ -102,7 +103,7 @@ bool check_has_passed(const check_run *run);
 
 // --- For check_grad.c ---
 
-// A run of the same case, which does not count. The caller runs the operator's cases with it, and then frees it.
+// Makes a run that repeats the current case without counting it. The caller runs the operator's cases with it, then calls check_run_again_end.
 check_run check_run_again(const check_run *run, check_grad *grad);
 void check_run_again_end(check_run *again);
 
@@ -113,7 +114,7 @@ void check_mark_error(check_run *run, tsr_status status);
 // Remembers an error that is within the bound, if none used more of its bound.
 void check_note_worst(check_run *run, check_bound_id id, double error, double allowed);
 
-// Ends the case; ends it without counting it.
+// check_end_case ends the case and counts it; check_drop_case ends it without counting it.
 void check_end_case(check_run *run);
 void check_drop_case(check_run *run);
 

@@ -27,7 +27,7 @@ static const sample_case samples[] = {
     {"long", CHECK_HEAVY, CHECK_PLAIN, {2, {3, 509}}, {.temperature = 4, .top_p = 0.9}},
 };
 
-// The class of the next smaller logit than that of `before`, of equal ones the first; -1: the largest.
+// The next class in descending order of logits after class `before`; equal logits in ascending order of class. before = -1: the class of the largest logit.
 static int64_t next_class(const double *x, int64_t n, int64_t before) {
   int64_t best = -1;
   for (int64_t i = 0; i < n; i++) {

@@ -6,7 +6,7 @@
 
 static bool is_float(tsr_dtype dtype) { return CHECK_BIT(dtype) & CHECK_FLOAT_TYPES; }
 
-// NaN comes last.
+// The order of searchsorted, in which NaN comes last.
 static bool is_less(tsr_dtype dtype, check_value a, check_value b) {
   if (!is_float(dtype)) return a.whole < b.whole;
   return a.real < b.real || (a.real == a.real && b.real != b.real);

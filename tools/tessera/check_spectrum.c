@@ -19,12 +19,12 @@ static tsr_shape vectors_of(tsr_shape shape, int64_t size) {
   return shape;
 }
 
-// Columns times the numbers of a row.
+// Multiplies column j of each matrix by number j of a row.
 static tsr_tensor *scaled(tsr_tensor *columns, tsr_tensor *numbers) {
   return tsr_mul(check_wide(columns), tsr_unsqueeze(check_wide(numbers), -2));
 }
 
-// What keeps numbers from being in order: 0 where there is nothing.
+// By how much neighbouring numbers are in the wrong order: max(0, difference), so 0 everywhere for a sorted list.
 static tsr_tensor *disorder(tsr_tensor *numbers, int64_t count, bool is_descending) {
   tsr_tensor *first = tsr_slice(check_wide(numbers), -1, 0, count - 1, 1),
              *next = tsr_slice(check_wide(numbers), -1, 1, count, 1);
@@ -44,7 +44,8 @@ static void check_eigh_case(check_run *run, tsr_dtype dtype, const check_matrix_
   check_part_result(run, disorder(values, n, false), check_expect_zeros(run, dtype, pairs, 0, 1));
   check_part_result(run, check_product(check_transposed(vectors), vectors),
                     check_expect_identity(run, dtype, c->shape, 1, n));
-  // Not x * vectors - vectors * values, whose gradient depends on the signs of the vectors, which are open.
+  // Checks vectors * values * vectors^T, not x * vectors - vectors * values: the signs of the vectors are not specified, and the latter's gradient would depend
+  // on them.
   tsr_tensor *product = check_product(scaled(vectors, values), check_transposed(vectors));
   check_result(run, product, check_expect_same(run, dtype, x, size, n));
 }

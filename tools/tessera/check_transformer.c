@@ -43,7 +43,7 @@ static const rope_case ropes[] = {
     {"long", CHECK_HEAVY, CHECK_PLAIN, {3, {3, 257, 128}}, {1, {257}}, false, {.base = 0}},
 };
 
-// The element that is paired with element i of a row, and the number of the pair.
+// The index of the element that is rotated together with element i of a row, and the number of that pair.
 static int64_t partner(const rope_case *c, int64_t size, int64_t i, int64_t *out_pair) {
   int64_t half = size / 2;
   *out_pair = c->desc.interleaved ? i / 2 : i % half;
@@ -150,8 +150,8 @@ typedef struct linear_inputs {
   const check_tensor *x, *weight, *bias, *residual;
 } linear_inputs;
 
-// No activation is steeper than 1.13, and functions have errors of a few roundings of their own. Narrow floats may be rounded after each of
-// the four steps.
+// One element of the result. The magnitude: the sum's error is multiplied by the activation's slope, at most 1.13, and the activation adds a few roundings.
+// Narrow floats may be rounded after each of the four steps (product, bias, activation, residual).
 static void linear_element(const linear_case *c, const linear_inputs *in, int64_t at, check_expected *wanted) {
   tsr_dtype dtype = wanted->dtype;
   int64_t n = wanted->terms, row = at / c->outputs, output = at % c->outputs;

@@ -31,7 +31,7 @@ static void add_real(specials *s, double value) {
   if (s->count < CHECK_MAX_SPECIALS && is_inside(s->domain, rounded)) s->values[s->count++].real = rounded;
 }
 
-// As an input of the dtype: u64 below 2^63 only (check_number.h).
+// Wraps the integer to the dtype. For u64 a negative number becomes its complement, because inputs stay below 2^63 (check_number.h).
 static int64_t fitted(tsr_dtype dtype, int64_t value) {
   return dtype == TSR_U64 && value < 0 ? ~value : check_wrap(dtype, value);
 }

@@ -43,7 +43,8 @@ static int64_t windows_of(const column_case *c, int i) {
   return (c->x.dims[2 + i] + c->desc.before[i] + c->desc.after[i] - extent) / or_one(c->desc.stride[i]) + 1;
 }
 
-// [image, channel, k …, o …], of which im2col joins the second to the last k, and the o.
+// The shape [image, channel, k …, o …] with kernel size k and window count o per axis. The result of im2col merges channel and k into its axis 1, and o into
+// its axis 2.
 static tsr_shape parted_shape(const column_case *c) {
   int spatial = c->kernel.rank;
   tsr_shape shape = {.rank = 2 + 2 * spatial, .dims = {c->x.dims[0], c->x.dims[1]}};
@@ -63,7 +64,7 @@ static tsr_shape column_shape(const column_case *c) {
   return TSR_SHAPE(c->x.dims[0], rows, count);
 }
 
-// Where in x element `at` of the columns is; -1 in the padding.
+// The position in x of element `at` of the columns; -1 if it is in the padding.
 static int64_t source_of(const column_case *c, tsr_shape parted, int64_t at) {
   int64_t index[TSR_MAX_RANK], place[TSR_MAX_RANK];
   int spatial = c->kernel.rank;
@@ -279,7 +280,7 @@ static double kernel_weight(const tsr_resize_desc *d, double distance) {
   return x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a : 0;
 }
 
-// One axis: which elements count, and how much. Returns false outside of a crop.
+// The input elements along one axis that a result reads, with their weights.
 typedef struct taps {
   int count;
   int64_t at[4];
@@ -307,7 +308,7 @@ static bool taps_of(const resize_case *c, int i, int64_t at, taps *out) {
   return true;
 }
 
-// Sums over the taps of all axes, from axis i on: weighted elements, their magnitudes, and the largest element.
+// Adds up the elements at all combinations of the taps of axes i and later. sums: weighted sum, sum of the terms' magnitudes, largest magnitude of an element.
 static void add_taps(const resize_case *c, const check_tensor *x, const taps *all, int i, int64_t *place, double weight,
                      double *sums) {
   if (i >= c->size.rank || i >= SPATIAL) {
@@ -342,7 +343,8 @@ static void resized_element(const resize_case *c, const check_tensor *x, int64_t
   }
   if (is_inside) add_taps(c, x, all, 0, index, 1, sums);
   wanted->values[at].real = is_inside ? sums[0] : c->desc.outside;
-  // A weight has an error of a rounding of 1, whatever its size. Positions are f64, here as there: in f64 their roundings count as well.
+  // Each weight has an error of about one rounding of 1, whatever its size. Positions are computed in f64 here and in the kernels, so for f64 their rounding
+  // errors count as well.
   wanted->magnitudes[at] = is_inside ? sums[1] + sums[2] + FLT_MIN : fabs(c->desc.outside);
   if (wanted->dtype == TSR_F64 && is_inside) wanted->magnitudes[at] += positions * sums[2];
 }
@@ -414,7 +416,7 @@ static double bounded(double at, double size, const tsr_grid_desc *d) {
   return d->padding == TSR_GRID_ZEROS ? at : fmin(fmax(at, 0), size - 1);
 }
 
-// Elements and weights of a position along one axis. out->at is -1 where there is no element.
+// The elements and weights for the grid coordinate `g` along one axis. out->at is -1 for an element outside of the image.
 static void grid_taps(const tsr_grid_desc *d, double g, int64_t size, taps *out) {
   double at = d->align_corners ? (g + 1) / 2 * (double)(size - 1) : ((g + 1) * (double)size - 1) / 2;
   bool is_cubic = d->mode == TSR_GRID_CUBIC;
@@ -430,7 +432,7 @@ static void grid_taps(const tsr_grid_desc *d, double g, int64_t size, taps *out)
   }
 }
 
-// All combinations of taps, as a number with `spatial` digits.
+// The interpolated element. k enumerates all combinations of taps: its digits are the taps along the axes.
 static void sampled_element(const grid_case *c, const check_tensor *x, const check_tensor *grid, int64_t at,
                             check_expected *wanted) {
   int spatial = c->x.rank - 2;
@@ -462,12 +464,13 @@ static void sampled_element(const grid_case *c, const check_tensor *x, const che
     size += fabs(weight * value);
     largest = fmax(largest, fabs(value));
   }
-  // A position has an error of a few roundings of the axis' size, by which the weights change.
+  // The position is off by a few roundings of the axis' size, and so are the weights: hence 128 * largest.
   wanted->values[at].real = sum;
   wanted->magnitudes[at] = size + (c->desc.mode == TSR_GRID_NEAREST ? 0 : 128 * largest);
 }
 
-// Positions away from where the nearest element changes, from -1.4 to 1.4.
+// Random positions inside and outside of the image, each a quarter of an element from the centre of an element, so that rounding does not change which element
+// is nearest.
 static check_tensor *make_grid(check_run *run, const grid_case *c, tsr_dtype dtype) {
   int spatial = c->x.rank - 2;
   int64_t count = check_count(c->grid);

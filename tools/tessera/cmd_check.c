@@ -143,7 +143,7 @@ static bool means_something(const char *part) {
   return false;
 }
 
-// Whether each part of --op means an operator: a wrong name in a list would leave that operator unchecked. Says which one does not.
+// Whether each part of --op matches an operator; otherwise prints which part does not. A misspelt name in a list would silently leave an operator unchecked.
 static bool all_mean_something(void) {
   const char *list = pattern;
   char part[CHECK_ID_BYTES];

@@ -19,10 +19,10 @@ const demo_program demo_programs[DEMO_PROGRAM_COUNT] = {
     {"transformer", "transformer block, 2x64x128", "sums of up to 512 products, added in another order", 1e-4},
 };
 
-// How the programs differ, in the same order.
+// What to run for each program, numbered as in demo_programs.
 typedef struct network {
   tsr_tensor *(*run)(const tsr_params *params, tsr_tensor *x);
-  tsr_shape shape;  // of what it reads
+  tsr_shape shape;  // shape of the input
   size_t input_count, result_count;
 } network;
 
@@ -40,7 +40,7 @@ static size_t result_bytes(int program) { return network_of(program).result_coun
 
 // --- Running --------------------------------------------------------------------------------------------------------------
 
-// Records, runs and reads. The parameters are on the device.
+// Records the network, runs it and reads the result. The parameters are already on the device.
 static tsr_status run_once(tsr_device *device, int program, const tsr_params *params, const float *input,
                            float *result) {
   network n = network_of(program);
@@ -68,7 +68,7 @@ static tsr_status run_timed(tsr_device *device, int program, const tsr_params *p
   return status;
 }
 
-// As a part of the largest expected number.
+// The largest absolute difference, divided by the largest expected magnitude.
 static double largest_difference(const float *result, const float *expected, size_t count) {
   double largest = 0, scale = 0;
   for (size_t i = 0; i < count; i++) {

@@ -60,7 +60,7 @@ static tsr_tensor *normed(const tsr_params *params, tsr_tensor *x, const char *w
   return tsr_layer_norm(x, tsr_params_find(params, weight), tsr_params_find(params, bias), 1e-5);
 }
 
-// [batch, tokens, WIDTH], multiplied by a weight, as [batch, heads, tokens, WIDTH / heads].
+// Multiplies x, [batch, tokens, WIDTH], by a weight, and returns it as [batch, heads, tokens, WIDTH / heads].
 static tsr_tensor *by_heads(const tsr_params *params, tsr_tensor *x, const char *weight) {
   tsr_shape shape = TSR_SHAPE(tsr_tensor_shape(x).dims[0], -1, HEADS, WIDTH / HEADS);
   return tsr_transpose(tsr_reshape(tsr_linear(x, tsr_params_find(params, weight), NULL, NULL), shape), 1, 2);

@@ -15,7 +15,7 @@ enum {
   DEMO_EPOCHS_MOST = 100
 };
 
-// Accuracy that a training of at least so many steps must reach, unless it was cut short.
+// The least accuracy of a training that has at least DEMO_ACCURACY_STEPS steps and was not cut short.
 #define DEMO_ACCURACY 0.98
 enum { DEMO_ACCURACY_STEPS = 4 * DEMO_BATCHES };
 
@@ -46,7 +46,7 @@ typedef struct demo_training {
   int epoch_count, step_count;
   demo_epoch epochs[DEMO_EPOCHS_MOST];  // the last one may have been cut short
   float losses[DEMO_EPOCHS_MOST * DEMO_BATCHES];
-  int32_t predicted[DEMO_TEST_COUNT];  // by the network as it is at the end
+  int32_t predicted[DEMO_TEST_COUNT];  // by the network after the last step
   int kernels;                         // launches of a step
   tsr_grad_memory memory;              // of a step
   int64_t parameter_count;
@@ -61,7 +61,7 @@ typedef struct demo_training_desc {
   uint64_t seed;
   int steps;  // at most DEMO_EPOCHS_MOST times DEMO_BATCHES; the last epoch may be incomplete
 
-  // Called after each step and each epoch, for people to watch; NULL: not.
+  // Called after each step and each epoch to show progress; may be NULL.
   void (*on_step)(const demo_training *training, int steps);
   void (*on_epoch)(const demo_training *training, int steps);
 } demo_training_desc;
@@ -69,7 +69,7 @@ typedef struct demo_training_desc {
 // Trains a network. However it ends, `out` says how far it came. *out_params is the network, which the caller releases; NULL if it failed.
 void demo_train(const demo_training_desc *desc, demo_training *out, tsr_params **out_params);
 
-// How many of the unseen digits that the network was tried on at the end it read right.
+// How many of the unseen digits of the last trial the network read correctly.
 int demo_right_count(const demo_training *training, const demo_digits *digits);
 int demo_tried_count(const demo_training *training);
 

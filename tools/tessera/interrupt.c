@@ -11,7 +11,7 @@ bool interrupt_is_noted(void) { return false; }
 
 #include "bench_time.h"
 
-enum { END_SECONDS = 10 };  // what a command may still take after SIGTERM
+enum { END_SECONDS = 10 };  // time until the process is ended after SIGTERM
 #define ONE_REQUEST_NS 1e8
 
 static volatile sig_atomic_t is_noted;
@@ -22,7 +22,7 @@ static void end_by(int number) {
   raise(number);
 }
 
-#if defined(_WIN32)  // it has no SIGTERM from outside
+#if defined(_WIN32)  // on Windows no other process can send SIGTERM
 static void set_limit(int number) { (void)number; }
 #else
 #include <unistd.h>
@@ -32,7 +32,7 @@ static void end_late(int number) {
   end_by(SIGTERM);
 }
 
-// Whoever sends SIGTERM does not wait for ever, as for a device that hangs.
+// Ends the process some seconds after SIGTERM even if the command does not react, for instance because a device hangs.
 static void set_limit(int number) {
   if (number != SIGTERM) return;
   signal(SIGALRM, end_late);
@@ -49,7 +49,7 @@ static void note(int number) {
   }
   if (!is_noted) first_ns = now;
   is_noted = 1;
-  signal(number, note);  // Windows has reset it
+  signal(number, note);  // Windows resets the handler to the default before each call
   set_limit(number);
 }
 

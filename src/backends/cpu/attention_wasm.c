@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of attention/ where modules have to stay small.
+// In place of attention/ in the browser module, which must stay small.
 #include "backends/cpu/attention/attention.h"
 
 bool tsri_cpu_has_attention(const tsri_native_op *op) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The CPU backend's table. The CPU is always there; work is done when its call returns, or by a queue's own thread.
+// The CPU backend's table. The CPU is always available. Work is done before the call returns, or by a queue's own thread.
 #include "backends/cpu/cpu.h"
 
 static tsr_status cpu_start(const tsri_host *host) {
-  (void)host;  // built in: errors go through TSRI_FAIL
+  (void)host;  // the backend is built in, so errors are reported by TSRI_FAIL
   return TSR_OK;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Host memory as buffers: our own, or someone else's used in place.
+// Host memory as buffers: allocated here, or foreign memory used in place.
 #include <stdlib.h>
 
 #include "backends/cpu/cpu.h"

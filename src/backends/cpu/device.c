@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one CPU device: its facts, opening and closing.
+// The single CPU device: its properties, opening and closing.
 #include <stdio.h>
 #include <string.h>
 
@@ -32,8 +32,8 @@ tsr_status tsri_cpu_device_info(int index, tsr_device_info *out_info) {
   return TSR_OK;
 }
 
-// A kernel is interpreted until its launches have had this many work items in all: interpreting ten operators for 4096 items takes less than half the time of
-// compiling them.
+// A kernel is interpreted until its launches have had this many work items in total, and then compiled: interpreting ten operators for 4096 items takes less
+// than half the time of compiling them.
 enum { INTERPRETED_ITEMS = 4096 };
 
 tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsri_limits *out_limits,
@@ -51,7 +51,7 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
   device->allow_jit = !options->no_jit;
   device->interpreted_items = options->jit_always ? 0 : INTERPRETED_ITEMS;
   *out_limits = (tsri_limits){
-      .buffer_alignment = 256,  // a multiple of every cache line and vector there is
+      .buffer_alignment = 256,  // a multiple of the size of every cache line and vector
       .binding_alignment = 1,   // an element's own alignment is enough
       .runs_at_once = true,
       .max_group_size = 1024,
@@ -62,7 +62,8 @@ tsr_status tsri_cpu_device_open(int index, const tsri_open_options *options, tsr
       .dtype_arithmetic = (1u << TSR_DTYPE_COUNT) - 1,
       .has_exact_divide = true,
       .reads_directly = true,
-      .has_exact_fma = !tsri_cpu_simd_has_slow_fma(device->simd),  // false where fma is slow, so that products avoid it
+      .has_exact_fma =
+          !tsri_cpu_simd_has_slow_fma(device->simd),  // false if FMA is slow, so that products do not use it
   };
   *out_device = (tsri_device *)device;
   return TSR_OK;
@@ -73,7 +74,7 @@ int tsri_cpu_threads(const cpu_device *device, uint64_t pieces) {
   return device->threads;
 }
 
-// Several parts per thread: if a thread is delayed, the others take over the parts that it has not begun.
+// Several parts per thread: if a thread is delayed, the others take over the parts it has not started.
 static int some_parts(int threads, uint64_t pieces, uint64_t parts_per_thread) {
   uint64_t parts = threads > 1 ? (uint64_t)threads * parts_per_thread : 1;
   if (parts > TSRI_MOST_PARTS) parts = TSRI_MOST_PARTS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions of math/math.h for programs: tsr_device_host_function.
+// Gives programs the functions of math/math.h: tsr_device_host_function.
 #include <string.h>
 #include <tessera/host.h>
 
@@ -15,7 +15,8 @@ static bool is_name_of(const char *upper, const char *name) {
   return !upper[i] && !name[i];
 }
 
-// The operators whose f32 expression is this function alone (ops/operators.def). sqrt and rsqrt are not among them: compiled kernels have instructions for both.
+// Finds the function for an operator whose f32 expression is a single function (ops/operators.def). sqrt and rsqrt are not included: compiled kernels have
+// instructions for both.
 tsr_host_function tsr_device_host_function(const tsr_device *device, const char *operator_name) {
 #define TSRI_X(name, count) #name,
   static const char *const names[TSRI_MATH_COUNT] = {TSRI_MATH_OPS(TSRI_X)};

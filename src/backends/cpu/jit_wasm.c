@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// In place of jit/: WebAssembly has no memory that a program may write and run, so kernels are interpreted there, and a web page
-// has no use for listings of machine code.
+// In place of jit/ in the browser: WebAssembly has no memory that a program can both write and execute, so kernels are interpreted, and there are no listings
+// of machine code.
 #include "backends/cpu/jit/jit.h"
 #include "backends/cpu/jit/print.h"
 #include "core/error.h"

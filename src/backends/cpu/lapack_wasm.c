@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of lapack/ where no library can be opened.
+// In place of lapack/ in the browser, where no library can be opened.
 #include "backends/cpu/lapack/lapack.h"
 
 bool tsri_cpu_has_lapack(const cpu_device *device, const tsri_native_op *op) {

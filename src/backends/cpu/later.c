@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Jobs of a queue with a thread of its own, and events, which happen when that thread reaches them.
+// The jobs of a queue with its own thread, and events, which happen when that thread reaches them.
 #include "backends/cpu/later.h"
 
 #include <stdio.h>
@@ -38,10 +38,10 @@ typedef struct cpu_event {
   tsri_mutex lock;
   uint64_t recorded, passed;  // how often it was recorded, and how often a queue has reached it
   uint64_t at_ns;
-  tsr_status status;  // of work before it that failed
+  tsr_status status;  // first failure of the work before it
   char message[256];
   tsri_worker *
-      worker;  // of the queue it was last recorded on, and the number of the job; NULL: recorded on a queue without a thread
+      worker;  // thread of the queue it was last recorded on, and the number of the job; NULL: that queue has no thread
   uint64_t number;
 } cpu_event;
 
@@ -259,7 +259,7 @@ static tsr_status await_job(const cpu_job *job) {
   return TSR_OK;
 }
 
-// A queue without a thread waits inside the call.
+// A queue without its own thread waits inside this call.
 tsr_status tsri_cpu_event_await(tsri_queue *opaque, tsri_event *opaque_event) {
   cpu_device *queue = (cpu_device *)opaque;
   cpu_event *event = (cpu_event *)opaque_event;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A web page has one thread: every queue of the CPU does its work inside the call, and events are points in time.
+// In the browser there is one thread: every queue of the CPU does its work inside the call, and an event has happened once it is recorded.
 #include "backends/cpu/later.h"
 
 #include "core/alloc.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of lines/ where modules have to stay small.
+// In place of lines/ in the browser module, which must stay small.
 #include "backends/cpu/lines/lines.h"
 
 bool tsri_cpu_has_lines(const tsri_native_op *op) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Native operators of the CPU: copies, from one strided layout to another, sums of rows (sum.c), reductions, sorting,
-// running sums, indexing and pooling (rows/), argmax, softmax and norms (lines/), products (product/), convolutions (conv/),
-// attention (attention/), and factors of matrices (lapack/).
+// Native operators of the CPU: copies between strided layouts, sums of rows (sum.c), reductions, sorting, running sums, indexing and pooling (rows/), argmax,
+// softmax and norms (lines/), products (product/), convolutions (conv/), attention (attention/), and matrix factorisations (lapack/).
 #include <string.h>
 
 #include "backends/cpu/attention/attention.h"
@@ -55,7 +54,7 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_NONE},
 };
 
-// Other indices are left to kernels.
+// Whether native operators support the dtype of the indices; others are left to kernels.
 static bool takes_indices(tsr_dtype dtype) { return (1u << dtype & (WIDE_INTEGERS | BYTES | 1u << TSR_I16)) != 0; }
 
 static bool is_linear_algebra(const tsri_native_op *op) {
@@ -94,7 +93,7 @@ static tsri_layout layout_of(tsr_shape shape, const int64_t *strides) {
 
 char *tsri_cpu_place(tsri_place place) { return (char *)tsri_cpu_buffer_host(NULL, place.buffer) + place.offset; }
 
-// The longest axis is cut into parts, one for each thread.
+// The longest axis is divided into parts, one for each thread.
 static int longest_axis(tsr_shape shape) {
   int longest = 0;
   for (int i = 1; i < shape.rank; i++) {
@@ -115,7 +114,7 @@ typedef struct strided_job {
   char *to_memory, *from_memory;
   tsri_layout to, from;
   size_t element;  // bytes
-  int axis;        // that is cut into parts
+  int axis;        // axis that is divided into parts
   int64_t parts;
 } strided_job;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs on the CPU: lane bytecode, or C functions of the process; their groups are spread over the cores.
+// Programs on the CPU: lane bytecode, or C functions of the process. Their groups are divided among the cores.
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/lanes/lanes.h"
 #include "backends/cpu/later.h"
@@ -54,7 +54,7 @@ void tsri_cpu_program_destroy(tsri_device *device, tsri_program *program) {
 typedef struct host_job {
   tsri_host_kernel run;
   const tsri_host_launch *launch;
-  uint64_t each, more;  // groups of a part; the first `more` parts do one more
+  uint64_t each, more;  // groups of a part; the first `more` parts have one more
 } host_job;
 
 static void run_part(void *user, int part) {
@@ -70,7 +70,7 @@ static void run_groups(const cpu_program *program, const tsri_host_launch *launc
   tsri_parallel((int)parts, (int)parts, run_part, &job);
 }
 
-// False if the product does not fit.
+// Computes the product of the three numbers. False: it overflows.
 static bool count_groups(const uint32_t groups[3], uint64_t *out_count) {
   uint64_t plane = (uint64_t)groups[0] * groups[1];
   if (plane != 0 && groups[2] > UINT64_MAX / plane) return false;

@@ -39,7 +39,7 @@ static void copy_share(void *user, int part) {
   memcpy(job->to + first, job->from + first, part == job->parts - 1 ? job->bytes - first : job->share);
 }
 
-// Long copies are shared by the threads: one core does not fill the memory's bandwidth.
+// Long copies are divided among threads, because one core does not use the full memory bandwidth.
 void tsri_cpu_copy_now(const cpu_device *device, char *to, const char *from, size_t bytes) {
   enum { WORTH_A_THREAD = 1 << 20 };
   int threads = tsri_cpu_threads(device, bytes / WORTH_A_THREAD);
@@ -78,7 +78,7 @@ typedef struct fill_job {
   int parts;
 } fill_job;
 
-// Copies the first stretch, which stays in the first-level cache.
+// Repeats the first stretch, which stays in the first-level cache.
 static void fill_share(void *user, int part) {
   const fill_job *job = user;
   size_t at = job->share * (size_t)part, end = part == job->parts - 1 ? job->bytes : at + job->share;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that native operators work in. It is kept from call to call, since new memory costs a page fault for every 4 KiB.
+// Scratch memory for native operators. It is kept from call to call, since new memory costs a page fault for every 4 KiB.
 #include "backends/cpu/cpu.h"
 #include "core/alloc.h"
 

@@ -9,10 +9,10 @@
 #include "backends/cpu/cpu.h"
 #include "platform/platform.h"
 
-// Best first; the last one is always there.
+// Best first; the last one is always available.
 static const struct {
   const char *level, *title;
-  bool has_slow_fma;  // made of other operations, one lane after the other
+  bool has_slow_fma;  // FMA is emulated by other operations, one lane after the other
 } levels[] = {
 #if defined(__x86_64__) || defined(__i386__)
     {"avx512", "AVX-512", false},
@@ -22,7 +22,7 @@ static const struct {
     {"neon", "NEON", false},
     {"baseline", "NEON", false},
 #elif defined(__wasm_simd128__)
-    {"baseline", "SIMD", true},  // a module has SIMD or not, whatever the processor
+    {"baseline", "SIMD", true},  // a WebAssembly module has SIMD or not, independent of the processor
 #else
     {"baseline", "scalar", false},
 #endif
@@ -30,7 +30,7 @@ static const struct {
 enum { LEVEL_COUNT = sizeof levels / sizeof levels[0] };
 
 #if defined(__x86_64__) || defined(__i386__)
-// Asked directly: clang's __builtin_cpu_supports does not know it before version 17.
+// By cpuid: clang's __builtin_cpu_supports does not know F16C before version 17.
 static bool has_f16c(void) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
@@ -55,7 +55,7 @@ static int level_index(const char *level) {
   for (int i = 0; i < LEVEL_COUNT; i++) {
     if (strcmp(levels[i].level, level) == 0) return i;
   }
-  return 0;  // a level of another processor sets no bound on this one
+  return 0;  // a level of another architecture does not limit this one
 }
 
 const char *tsri_cpu_simd_level(const char *wanted) {
@@ -80,8 +80,8 @@ static uint32_t units_of_processor(void) {
   return units;
 }
 
-// Intel's processors take 0.8 ns for vdpbf16ps and 0.2 ns for a multiply-add of f32 (measured on Sapphire Rapids), so that converting to f32 is faster.
-// On AMD's (measured on Zen 4) both take the same time.
+// On Intel's processors vdpbf16ps takes 0.8 ns and a multiply-add of f32 0.2 ns (measured on Sapphire Rapids), so converting to f32 is faster. On AMD's
+// (measured on Zen 4) both take the same time.
 static bool has_slow_bf16(void) { return __builtin_cpu_is("intel"); }
 
 uint32_t tsri_cpu_units(const char *wanted) {

@@ -10,9 +10,9 @@
 #include "core/lines.h"
 #include "platform/parallel.h"
 
-enum { LEAST_BLOCK = 1 << 16, MOST_BLOCKS = 256 };  // elements; a block is long enough to be worth a thread's while
+enum { LEAST_BLOCK = 1 << 16, MOST_BLOCKS = 256 };  // in elements; a block is long enough to be worth a thread
 
-// Bytes of rows that are gathered together. Web pages gather each row by itself, as their module has to stay small.
+// Bytes of rows that are gathered together. The browser module gathers each row separately, as it must stay small.
 #if defined(__wasm__)
 enum { GATHERED_BYTES = 0 };
 #else
@@ -22,10 +22,10 @@ enum { GATHERED_BYTES = 1 << 13 };
 typedef struct row_sums {
   const char *from;
   char *to;
-  int64_t rows, row_bytes, step_bytes;  // step: from row to row
-  int64_t stride_bytes;                 // from element to element
+  int64_t rows, row_bytes, step_bytes;  // step: from one row to the next
+  int64_t stride_bytes;                 // from one element to the next
   int64_t block_bytes, blocks;          // of a row; the last block may be shorter
-  char *gathered;                       // memory for each part: a block, or `together` rows, gathered; NULL: not needed
+  char *gathered;                       // for each part: a block, or `together` rows, gathered; NULL: not needed
   int64_t together;                     // rows that are gathered at once, 1 or more
   int threads, parts;                   // parts: of the rows, or of one row's blocks
   size_t element;                       // bytes
@@ -58,12 +58,12 @@ static row_sums sums_of(cpu_device *device, tsr_dtype dtype, const tsri_sum_op *
                     .sum_strided = dtype == TSR_F64 ? isa->sum_strided_f64 : isa->sum_strided_f32};
 }
 
-// The bytes of one part's gathered elements.
+// Bytes of gathered elements for one part.
 static size_t gathered_bytes(const row_sums *s) {
   return (size_t)(s->row_bytes < s->block_bytes ? s->row_bytes * s->together : s->block_bytes);
 }
 
-// Sums the blocks from `first` to before `last` of a row, each into its place in `sums`.
+// Sums the blocks `first` to `last` - 1 of a row, each into its place in `sums`.
 static void sum_blocks(const row_sums *s, int part, int64_t row, int64_t first, int64_t last, char *sums) {
   for (int64_t i = first; i < last; i++) {
     int64_t at = i * s->block_bytes, bytes = s->row_bytes - at;
@@ -83,7 +83,7 @@ static void sum_blocks(const row_sums *s, int part, int64_t row, int64_t first, 
   }
 }
 
-// Rows that continue each other are one line, of which a part that stays in the first-level cache is gathered at once: a call for each short row would take longer.
+// Contiguous rows are treated as one line, which is gathered in stretches that stay in the first-level cache: a call for each short row would take longer.
 static void sum_gathered_rows(const row_sums *s, int part, int64_t first, int64_t last) {
   char *gathered = s->gathered + (size_t)part * gathered_bytes(s);
   int64_t columns = s->row_bytes / (int64_t)s->element;
@@ -130,7 +130,7 @@ static void sum_blocks_of_part(void *user, int part) {
   sum_blocks(s, part, r->row, s->blocks * part / s->parts, s->blocks * (part + 1) / s->parts, (char *)&r->sums);
 }
 
-// One row after the other, each on all threads.
+// Sums one row after the other, each on all threads.
 static void sum_few_rows(const row_sums *s) {
   one_row r = {.all = s};
   for (; r.row < s->rows; r.row++) {

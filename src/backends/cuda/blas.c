@@ -61,7 +61,8 @@ static bool open_library(const cuda_device *device, cuda_blas *blas) {
   return false;
 }
 
-// What the device's products need. Without the library it is there for our own kernels. NULL: host memory is out.
+// Returns the record for the device's products, created at the first call. If the library cannot be opened, it still serves our own kernels. NULL: host memory
+// is out.
 static cuda_blas *blas_of(cuda_device *device) {
   tsri_mutex_lock(&device->library_lock);
   if (!device->blas) device->blas = tsri_calloc(1, sizeof *device->blas);
@@ -267,7 +268,7 @@ static tsr_status multiply(cuda_queue *queue, cuda_blas *blas, blas_plan *plan, 
                    "%s: a matrix product by %s failed (code %d)", queue->device->name, l->title, code);
 }
 
-// As tsri_cuda_multiply, without the library or for what it has nothing for.
+// As tsri_cuda_multiply, by our own kernels: if the library is missing, or has no algorithm for the product.
 static tsr_status multiply_by_own(cuda_queue *queue, cuda_blas *blas, const cuda_product *product,
                                   const cuda_product_memory *memory) {
   cuda_device *device = queue->device;

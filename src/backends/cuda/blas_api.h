@@ -73,7 +73,7 @@ typedef struct lt_entries {
 
 #define LT_ENTRY_OFFSET(name, exported, parameters) {exported, offsetof(lt_entries, name)},
 
-// A library with these functions, and the numbers that it has for what the enums above name.
+// A library with these functions, and its values for what the enums above name.
 typedef struct lt_library {
   const char *title;                       // "cuBLASLt", for messages
   const char *const *const *names;         // the list of file names to try, which tests replace
@@ -83,7 +83,7 @@ typedef struct lt_library {
   int as_is, transposed;                                 // values of transpose_a and transpose_b
   int transpose_a, transpose_b, epilogue, bias_pointer;  // attributes of an operation
   int batch_count, batch_stride;                         // attributes of a layout
-  size_t algorithm_bytes;  // used of lt_algorithm, and stored in front of lt_choice's other members
+  size_t algorithm_bytes;  // bytes of lt_algorithm that the library uses; lt_choice's other members follow them
   bool has_preferences;    // preferences other than LT_MAX_WORKSPACE: alignments and the ways to add partial sums
   bool needs_early_bias;   // proposes nothing for a bias whose address is not set
 } lt_library;

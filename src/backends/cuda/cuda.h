@@ -25,7 +25,7 @@ typedef struct cuda_dnn cuda_dnn;        // dnn.c
 typedef struct cuda_vendor {
   const char *name;            // of the backend, "cuda": names files of the disk cache, and log lines
   const char *title;           // "CUDA": stands before its codes in messages
-  const char *compiler;        // "NVRTC"
+  const char *compiler;        // name of the run-time compiler: "NVRTC"
   const char *target_option;   // the compiler's option in front of the target: "--gpu-architecture="
   const char *newer_compiler;  // advice in the message if the driver refuses an image that the compiler made
   tsri_cuda_api *cu;
@@ -56,7 +56,7 @@ typedef struct cuda_device {
   bool allows_units;  // the setting `native` permits our own kernels for matrix units (units.h, halves.h, heads.h)
   bool allows_dnn;    // the setting `native` permits cuDNN
   atomic_bool is_lost;
-  atomic_int pinned_count;       // pieces of pinned memory that the core has (host.c)
+  atomic_int pinned_count;       // number of pinned host allocations that the core holds (host.c)
   bool allows_timing;            // proposals of these libraries may be timed
   struct tsri_choices *choices;  // the fastest proposals found by timing (settle.c); NULL until it is needed
   tsri_mutex library_lock;       // held while cuBLASLt, cuSOLVER, cuDNN or the choices are being opened
@@ -142,7 +142,7 @@ cuda_device *tsri_cuda_device_create(const cuda_vendor *vendor, size_t bytes, in
 // Retains the primary context and checks that it works.
 tsr_status tsri_cuda_open_context(cuda_device *device);
 
-// The limits that all devices of these drivers have; what is 0 in them is for the caller to fill in.
+// The limits that all devices of these drivers have in common. Members that are 0 are left for the caller to fill in.
 tsri_limits tsri_cuda_common_limits(uint64_t total_bytes);
 
 // Formats the UUID as 8-4-4-4-12 hexadecimal digits.

@@ -25,7 +25,7 @@ typedef struct cu_graph_node_tag *cu_graph_node;
 typedef struct cu_module_tag *cu_module;
 typedef struct cu_function_tag *cu_function;
 
-// What the GPU's copy engine knows of a tensor (CUtensorMap).
+// A tensor as the GPU's copy engine needs it described (CUtensorMap).
 typedef struct cu_tensor_map {
   _Alignas(64) uint64_t words[16];
 } cu_tensor_map;
@@ -60,7 +60,8 @@ enum {
   CU_UNKNOWN = 999
 };
 
-// How cuTensorMapEncodeTiled describes a tensor: the elements; planes one after the other; blocks of 16 bytes of 8 lines of 128 bytes in the order in which wgmma reads them; reads from memory into the cache by 128 bytes; and zeros beyond the tensor.
+// The values that we pass to cuTensorMapEncodeTiled: element types; planes that are not interleaved; shared memory in the order that wgmma reads (swizzle of
+// 128 bytes); memory reads into the cache by 128 bytes; zeros for elements beyond the tensor.
 enum {
   CU_TENSOR_OF_F16 = 6,
   CU_TENSOR_OF_BF16 = 9,
@@ -95,13 +96,14 @@ enum {
   CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1
 };  // relaxed capture: all other driver calls stay allowed, on all threads
 
-// The edge of a graph from a node to one that depends on it. All zero: the second begins when the first has ended.
+// An edge of a graph, from a node to one that depends on it. If all members are zero, the second node begins when the first has ended.
 typedef struct cu_graph_edge {
   unsigned char from_port, to_port, type, reserved[5];
 } cu_graph_edge;
 
-enum { CU_GRAPH_NODE_IS_KERNEL = 0 };  // a type of node
-// Of an edge between two kernels: the second waits for the end of the first by an instruction of its own, and may begin before it.
+enum { CU_GRAPH_NODE_IS_KERNEL = 0 };  // one of the types of a node
+// Values for an edge between two kernels of which the second waits for the end of the first by an instruction (griddepcontrol.wait), so that it may be started
+// before that.
 enum { CU_EDGE_TYPE_PROGRAMMATIC = 1, CU_EDGE_FROM_PROGRAMMATIC = 1 };
 
 typedef struct cu_uuid {

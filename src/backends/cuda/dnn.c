@@ -24,7 +24,7 @@ static const tsri_entry_point entries[] = {CUDNN_ENTRY_POINTS(TSRI_ENTRY) TSRI_O
                                            CUDNN_OPTIONAL_ENTRY_POINTS(TSRI_ENTRY){NULL, 0}};
 #undef TSRI_ENTRY
 
-// 919 for 9.19; 0: it is not known.
+// The version of cuDNN: 919 for 9.19, or 0 if it is not known.
 static int version_of(const cuda_dnn *dnn) {
   int major = 0, minor = 0;
   if (!dnn->api.GetProperty || dnn->api.GetProperty(DNN_MAJOR_VERSION, &major) != DNN_SUCCESS ||

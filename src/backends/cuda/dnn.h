@@ -13,8 +13,8 @@ typedef enum cuda_conv_direction {
 
 enum { CUDA_CONV_AXES = 3 };
 
-// A convolution over the last `axes` of three axes, two or three, as its forward direction has them; a missing first axis has one position. x, w and y are
-// packed, all with channels last or all with channels before the axes. It is the key of the stored plans and is compared as bytes, so it must have no padding.
+// A convolution over the last `axes` (two or three) of three axes, described in its forward direction; a missing first axis has size 1. x, w and y are packed,
+// all with channels last or all with channels before the axes. This is the key of the stored plans and is compared as bytes, so it must have no padding.
 typedef struct cuda_conv {
   int32_t direction, dtype, is_last, has_bias, axes;
   int32_t images, groups, channels, out_channels;  // channels of all groups

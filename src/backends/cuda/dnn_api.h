@@ -123,7 +123,7 @@ typedef enum dnn_conv_attribute {
 } dnn_conv_attribute;
 
 enum { DNN_HEURISTICS_BY_MODEL = 3 };
-// What cuDNN notes about the arithmetic of an engine.
+// Notes by which cuDNN describes the arithmetic of an engine.
 enum {
   DNN_NOTE_MATRIX_UNITS = 0,
   DNN_NOTE_ROUNDED_INPUTS = 1,
@@ -150,7 +150,7 @@ typedef enum dnn_pointwise {
   DNN_SELECT = 601  // t ? x : b
 } dnn_pointwise;
 
-// What cuDNN says about an algorithm; the same for all three directions.
+// cuDNN's record of an algorithm; the same for all three directions.
 typedef struct dnn_choice {
   int algorithm, status;
   float time;

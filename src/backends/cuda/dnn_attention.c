@@ -18,10 +18,10 @@ int64_t tsri_cuda_least_attention = 1 << 24;
 
 // --- Describing ------------------------------------------------------------------------------------------------------
 
-// What is left to cuDNN: the most elements of a head, and the alignment of rows, in bytes and in elements of 16 bits.
+// Limits of what is given to cuDNN: elements of a head, and the alignment of rows in bytes (ALIGNMENT) and in 16-bit elements (ALIGNED).
 enum { LARGEST_HEAD = 256, LARGEST_GRADIENT_HEAD = 128, ALIGNMENT = 16, ALIGNED = 8 };
 
-// With 2 to LEAST_QUERIES - 1 queries our own kernel is used, which divides the keys among work-groups. A single query is cuDNN's.
+// Attentions with 2 to LEAST_QUERIES - 1 queries are left to our own kernel, which divides the keys among work-groups. A single query is given to cuDNN.
 enum { LEAST_QUERIES = 8 };
 
 static bool is_aligned(tsri_place place) {
@@ -90,7 +90,7 @@ bool tsri_cuda_describe_attention(const tsri_native_op *op, cuda_attention *out)
 
 enum { ID_Q = 1, ID_K, ID_V, ID_Y, ID_LSE, ID_G, ID_DQ, ID_DK, ID_DV, ID_SUMS, ID_SCALE, ID_HIDDEN, ID_ONE, ID_MASK };
 
-// What both graphs are made of.
+// The graph under construction and the shapes of its tensors; for attentions and for gradients.
 typedef struct attention_graph {
   const cuda_attention *a;
   dnn_graph *graph;
@@ -223,9 +223,9 @@ struct dnn_attention_plan {
   dnn_graph graph;
 };
 
-// Estimate of the time that cuDNN saves over our kernels. On an H200 it is about 1 ns per 10^5 operations, or, for a single query, 1 ns per
-// 4 kB of keys and values. Our tiles compute whole steps of keys, and what they do besides takes as long as two. For heads of more than
-// 160 elements shared memory has no room for 64 rows, and smaller tiles take five times as long.
+// Estimates the time that cuDNN saves compared with our kernels. On an H200 that is about 1 ns per 10^5 operations, or, for a single query, 1 ns per 4 kB of
+// keys and values. Our tiles round the number of keys up to whole steps, and have a fixed cost of about two steps. For heads of more than 160 elements shared
+// memory has no room for 64 rows, and smaller tiles take five times as long.
 static double gain_ns(const cuda_attention *a) {
   enum { STEP = 64, STEPS_BESIDES = 2, LARGE_HEAD = 160, LARGE_HEAD_COST = 5 };
   double sizes = (double)(a->size + a->value_size), batch = (double)a->batch;

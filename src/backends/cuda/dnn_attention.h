@@ -9,7 +9,8 @@
 typedef struct cuda_attention {
   int64_t batch, heads, kv_heads, queries, keys, size, value_size;
   int64_t q[3], k[3], v[3], y[3], g[3], dq[3], dk[3], dv[3];  // the last four: 0 unless is_gradient
-  // Of the mask that cuDNN adds and, if that is a copy, of the operator's: strides of [batch, head, query, key], 0 along an axis whose indices share elements.
+  // Strides of [batch, head, query, key] of the mask that cuDNN reads, and, if that is a copy, of the operator's mask. A stride is 0 along an axis whose
+  // indices share elements.
   int64_t mask[4], mask_from[4];
   int64_t scratch_bytes;
   int32_t dtype, is_causal, has_lse, is_gradient;
@@ -21,7 +22,7 @@ typedef struct cuda_attention_memory {
   float scale;
 } cuda_attention_memory;
 
-// Whether keys are hidden by nothing but their order, and scores are plain products.
+// Whether the attention has no mask except a causal one, and no lengths, window, slopes or soft cap.
 bool tsri_cuda_attention_is_plain(const tsri_attention_op *attention);
 
 // Describes the operator for cuDNN. False: it has a part that our graphs lack (such as a window), cuDNN cannot read an operand in place, or the

@@ -7,8 +7,8 @@
 
 enum { X_ID = 1, W_ID, Y_ID, MOST_PLANS = 4, ALIGNMENT = 16 };
 
-// Arithmetic that f32 without TF32 does not allow: matrix units, and transforms, whose sums have other terms than the convolution's (an infinity that a window does not
-// reach could make its result NaN, and errors are larger).
+// cuDNN's notes on arithmetic that f32 without TF32 must not use: matrix units; and transforms (Winograd, FFT), which also multiply elements outside of a
+// window: an infinity there could make the result NaN, and errors are larger.
 enum {
   NOT_EXACT = 1u << DNN_NOTE_MATRIX_UNITS | 1u << DNN_NOTE_ROUNDED_INPUTS | 1u << DNN_NOTE_ROUNDED_SUMS |
               1u << DNN_NOTE_FFT | 1u << DNN_NOTE_WINOGRAD | 1u << DNN_NOTE_WINOGRAD_4 | 1u << DNN_NOTE_WINOGRAD_6 |

@@ -7,12 +7,12 @@ int64_t tsri_cuda_least_conv = 1 << 22;
 
 enum { RANK = 2 + TSRI_CONV_AXES };
 
-// Elements along the axes of an operand, outermost first, and how far apart they are.
+// The axes of an operand, outermost first: number of elements and stride of each.
 typedef struct packed_axes {
   int64_t dims[RANK], strides[RANK];
 } packed_axes;
 
-// Whether elements lie one after the other; strides of axes of size 1 do not count.
+// Whether the operand is contiguous; strides of axes of size 1 are ignored.
 static bool is_packed(const packed_axes *a) {
   int64_t next = 1;
   for (int i = RANK - 1; i >= 0; i--) {
@@ -22,7 +22,7 @@ static bool is_packed(const packed_axes *a) {
   return true;
 }
 
-// An operand of `outer` x `channels` x axes, with its channels last or before the axes.
+// The axes of an operand of `outer` x `channels` x spatial axes, with channels last if is_last, else before the spatial axes.
 static packed_axes axes_of(bool is_last, int64_t outer, int64_t outer_stride, int64_t channels, int64_t channel_stride,
                            const int64_t *dims, const int64_t *strides) {
   packed_axes found = {{outer}, {outer_stride}};
@@ -77,7 +77,7 @@ static bool is_exact(const cuda_device *device, tsr_dtype dtype) { return dtype 
 
 bool tsri_cuda_describe_conv(const cuda_device *device, const tsri_native_op *op, cuda_conv *out) {
   const tsri_conv_op *c = &op->is.conv;
-  // Where both orders are one (a single channel, or a single position), the order is taken for which cuDNN has the faster kernels.
+  // If the operands are packed in both orders (a single channel, or a single position), choose the order for which cuDNN has the faster kernels.
   bool is_by_weight = op->kind == TSRI_NATIVE_CONV_WEIGHT, is_first = are_packed(c, false),
        is_last = are_packed(c, true) && !(is_first && is_exact(device, op->dtype));
   bool has_two_axes = c->size[0] * c->kernel[0] * c->windows[0] == 1 && c->before[0] == 0;

@@ -200,7 +200,7 @@ dnn_node tsri_dnn_lower_triangle(dnn_graph *graph, dnn_node x, dnn_node other, c
 
 // --- Plans -----------------------------------------------------------------------------------------------------------
 
-// Proposals of cuDNN, its favourite first.
+// Gives cuDNN's proposals for the graph, in its order of preference.
 static int find_configs(dnn_graph *graph, dnn_node whole, dnn_node *configs) {
   const int mode = DNN_HEURISTICS_BY_MODEL;
   int64_t count = 0;
@@ -216,7 +216,7 @@ static int find_configs(dnn_graph *graph, dnn_node whole, dnn_node *configs) {
   return graph->code != DNN_SUCCESS ? 0 : count < graph->most_configs ? (int)count : graph->most_configs;
 }
 
-// Whether nothing that cuDNN notes about the proposal's kernels is refused. *out_engine is cuDNN's number of the engine (its set of kernels).
+// Whether a proposal has none of the graph's refused notes. *out_engine is cuDNN's number of the engine (its set of kernels).
 static bool is_allowed(dnn_graph *graph, dnn_node config, int64_t *out_engine) {
   int notes[MOST_NOTES];
   int64_t count = 0;
@@ -274,7 +274,7 @@ bool tsri_dnn_graph_plan(dnn_graph *graph, int64_t most_bytes) {
   return true;
 }
 
-// Queues the call by cuDNN. Returns cuDNN's code.
+// Queues the call directly through cuDNN (not by a recorded graph). Returns cuDNN's code.
 static int launch(const void *context) {
   const dnn_call *call = context;
   const cuda_dnn *dnn = call->graph->dnn;

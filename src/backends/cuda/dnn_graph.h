@@ -20,16 +20,16 @@ enum {
 
 typedef struct dnn_graph {
   const cuda_dnn *dnn;
-  int code;          // of the first failure
-  int64_t next_id;   // of tensors between operations
-  int most_configs;  // of cuDNN's proposals that are looked at
+  int code;          // code of the first failure
+  int64_t next_id;   // ids for tensors between operations
+  int most_configs;  // how many of cuDNN's proposals are considered
   uint32_t
       refused_notes;  // bits 1 << DNN_NOTE_…: proposals with such a note are skipped; at first DNN_NOTE_NONDETERMINISTIC
   dnn_node nodes[DNN_MOST_NODES], operations[DNN_MOST_OPERATIONS];
   int node_count, operation_count;
   dnn_node plan;
   int64_t workspace_bytes;
-  dnn_replays replays;  // of all its plans
+  dnn_replays replays;  // recorded runs of all plans of the graph
 } dnn_graph;
 
 typedef struct dnn_shape {

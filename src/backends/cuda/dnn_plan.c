@@ -8,7 +8,7 @@
 
 static int type_of(int32_t dtype) { return dtype == TSR_F32 ? DNN_FLOAT : dtype == TSR_F16 ? DNN_HALF : DNN_BFLOAT16; }
 
-// A tensor of four axes for cuDNN's functions. The first two of three axes are one: packed elements are the same.
+// Creates a tensor of four axes for cuDNN's functions. Of three spatial axes, the first two are joined; operands are packed, so the elements are the same.
 static int make_tensor(const cuda_dnn *dnn, const cuda_conv *conv, int images, int channels, const int32_t *size,
                        dnn_tensor *out) {
   int code = dnn->api.TensorCreate(out);

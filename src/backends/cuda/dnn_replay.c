@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Records runs of cuDNN's plans that come again and again, and launches what was recorded.
+// Records runs of cuDNN's plans that are repeated, and launches the recorded graphs.
 #include "backends/cuda/dnn_replay.h"
 
 #include <string.h>
 
-// RECORDED_RUN: the run at which a graph is recorded; recording takes the host as long as some ten runs. TIMED_RUNS: how many runs are timed in each
-// way. The shortest counts, because a loop may wait for results now and then.
+// RECORDED_RUN: the run at which a graph is recorded; recording costs the host as much as some ten runs. TIMED_RUNS: how many runs are timed in each of the two
+// ways. The shortest time counts, because a loop may sometimes wait for results.
 enum { RECORDED_RUN = 8, TIMED_RUNS = 5 };
 
 static void forget_events(dnn_replay *replay, const tsri_cuda_api *cu) {
@@ -36,7 +36,7 @@ static dnn_replay *find(dnn_replays *replays, const dnn_run *run, const tsri_cud
   return replay;
 }
 
-// Captures what `launch` queues. Nothing has run afterwards, whether or not replay->exec is set.
+// Captures the work that `launch` queues as a graph, in replay->exec. Nothing has run afterwards, even if that fails.
 static void record(dnn_replay *replay, cuda_queue *queue, int (*launch)(const void *context), const void *context) {
   const tsri_cuda_api *cu = queue->cu;
   cu_graph graph = NULL;

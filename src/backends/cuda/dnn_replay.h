@@ -28,11 +28,11 @@ typedef struct dnn_replay {
   dnn_run run;
   int uses;                  // runs so far; stops counting when the graph is recorded
   bool is_settled;           // the way is chosen, or the graph cannot be recorded
-  dnn_way way;               // of the next run; only DNN_BY_GRAPH if there is a graph
+  dnn_way way;               // way of the next run; DNN_BY_GRAPH only if there is a graph
   cu_graph_exec exec;        // NULL: not recorded, or given up
-  cu_event begins[2];        // of a run and the next one; NULL: timing has not begun, or is over
+  cu_event begins[2];        // begin of a run and of the next one; NULL: not timed yet, or no longer
   int queued;                // how many of the events are queued
-  int timed;                 // runs whose times are known, in both ways together
+  int timed;                 // number of runs whose times are known, both ways together
   float least_ms[DNN_WAYS];  // the shortest of those times, for each way
 } dnn_replay;
 

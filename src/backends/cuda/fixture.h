@@ -17,7 +17,7 @@ extern const tsri_backend tsri_cuda_backend;
 
 static fake_cuda *fixture_fake __attribute__((unused));  // NULL: the real driver is in use
 
-// Replaces all of NVIDIA's libraries by the fake, whose state is as after loading.
+// Replaces all of NVIDIA's libraries by the fake, and resets its state.
 static inline fake_cuda *fixture_use_fake(void) {
   static char path[1024];
   static const char *names[] = {path, NULL};

@@ -13,17 +13,18 @@
 enum {
   LEAST_WORK = 1 << 24,  // with fewer multiplications there is little to gain, and compiling the kernel takes 0.7 s
   LEAST_SIDE = 64,       // of the result: with fewer rows or columns most of a tile is empty
-  ROWS = 128,            // of a tile
-  LINE_BYTES = 128,      // of a strip along k
-  LINE_ALIGNMENT = 16,   // of lines of a and b, in bytes: the copy engine reads no others
-  QUAD = 4,              // elements of a row of c and y that are read and written at a time
+  ROWS = 128,            // rows of a tile
+  LINE_BYTES = 128,      // bytes of a strip along k
+  LINE_ALIGNMENT = 16,   // alignment of the lines of a and b, in bytes: the copy engine requires it
+  QUAD = 4,              // neighbouring elements of c and y that are read and written at a time
   MOST_SIDE = INT32_MAX / 2
 };
 
 // --- Tiles --------------------------------------------------------------------------------------------------------------
 
-// A way to divide the work: work-groups compute tiles of ROWS x `columns` elements. Strips of k go through `slots` slots of the shared memory. `cluster` work-groups compute tiles below each other and share strips of b or, if
-// is_split, compute one tile, each for a part of k. If all multiprocessors are busy, a strip takes `cycles` of an H200 at its full clock.
+// A way to divide the work. A work-group computes tiles of ROWS x `columns` elements; strips of k go through `slots` slots in shared memory. `cluster`
+// work-groups form a cluster: they compute tiles below each other and share strips of b; or, if is_split, they compute the same tile, each for a part of k.
+// cycles: what a strip takes if all multiprocessors are busy, in cycles of an H200 at its full clock.
 typedef struct halves_tile {
   int columns, slots, cluster, cycles;
   bool is_split;
@@ -39,12 +40,14 @@ static int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static int64_t inner_of(const cuda_product *p) { return p->a.is_transposed ? p->a.rows : p->a.cols; }
 
-// Whether elements along m (of the kernel's a) or n (of its b) are neighbours in memory. `p` describes the product for a column-major library, with its operands exchanged (native.c): its b is our a.
+// Whether neighbouring elements of the kernel's a are along m, and whether those of its b are along n (otherwise both are along k). `p` describes the product
+// for a column-major library, with its operands exchanged (native.c): its b is our a.
 static bool is_a_turned(const cuda_product *p) { return p->b.is_transposed; }
 static bool is_b_turned(const cuda_product *p) { return !p->a.is_transposed; }
 
-// The matrix units read TF32 from shared memory only with elements along k next to each other; elements in the other order go through registers, which only the kernel's a can. So if that is the order of b alone, the kernel computes the
-// transposed product: rows of the tiles are columns of y. If it is the order of both, the kernel turns b in shared memory, which takes longer.
+// Whether the kernel computes the transposed product, in which rows of the tiles are columns of y. For TF32, the matrix units read shared memory only if
+// neighbouring elements are along k; otherwise elements must go through registers, which is possible only for the kernel's a. So the operands are exchanged if
+// only b has the other order. If both have it, the kernel transposes strips of b in shared memory, which takes longer.
 static bool is_exchanged(const cuda_product *p) { return p->dtype == TSR_F32 && is_b_turned(p) && !is_a_turned(p); }
 static int64_t rows_of(const cuda_product *p) { return is_exchanged(p) ? p->d.rows : p->d.cols; }
 static int64_t columns_of(const cuda_product *p) { return is_exchanged(p) ? p->d.cols : p->d.rows; }
@@ -53,19 +56,21 @@ static int64_t strips_of(const cuda_product *p) {
   return divided(inner_of(p) * (int64_t)tsr_dtype_bytes(p->dtype), LINE_BYTES);
 }
 
-// The number of clusters that the tiles of all products of the batch are for.
+// The number of clusters needed for the tiles of all products of the batch.
 static int64_t cluster_count(const halves_tile *tile, const cuda_product *p) {
   int64_t rows = tile->is_split ? ROWS : (int64_t)ROWS * tile->cluster;
   return divided(rows_of(p), rows) * divided(columns_of(p), tile->columns) * p->batch;
 }
 
-// Clusters of four and eight leave some multiprocessors unused, because all work-groups of a cluster are in the same part of the GPU.
+// How many clusters run at the same time. Clusters of four and eight leave some multiprocessors unused, because all work-groups of a cluster must be in the
+// same part of the GPU.
 static int most_clusters(const cuda_device *device, const halves_tile *tile) {
   int units = (int)device->info.compute_units;
   return (tile->cluster > 2 ? units - units / 8 : units) / tile->cluster;
 }
 
-// Estimates the cycles that the product takes: each work-group computes its tiles one after the other. Rounding and storing take some cycles for each column of a tile, a chain takes more. Parts of a sum are added up afterwards.
+// Estimates the cycles that the product takes, if each work-group computes its tiles one after the other. Rounding and storing (STORING) and a chain (CHAIN)
+// take some cycles for each column of a tile. If sums are split, adding up the parts takes ADDING.
 static double cost_of(const cuda_device *device, const halves_tile *tile, const cuda_product *p, bool has_chain) {
   enum { STORING = 8, CHAIN = 40, ADDING = 7500 };  // CHAIN was measured for gelu, as the cycles above
   int64_t rounds = divided(cluster_count(tile, p), most_clusters(device, tile)), strips = strips_of(p);
@@ -77,7 +82,7 @@ static double cost_of(const cuda_device *device, const halves_tile *tile, const 
   return (double)rounds * (double)(strips * tile->cycles + ending);
 }
 
-// Each part must have something to add up, and the GPU room for a cluster.
+// Whether the tile with is_split can be used: each part has at least one strip, and the GPU has room for a cluster.
 static bool can_split(const cuda_device *device, const halves_tile *tile, const cuda_product *p) {
   return strips_of(p) >= tile->cluster && most_clusters(device, tile) > 0;
 }
@@ -104,7 +109,7 @@ static bool has_quads(const cuda_matrix *matrix, size_t element_bytes, uint32_t 
          matrix->batch_stride % QUAD == 0;
 }
 
-// Whether the matrix units multiply the dtype.
+// Whether the kernel may multiply the dtype on this device.
 static bool has_kind(const cuda_device *device, const cuda_product *p) {
   return p->dtype == TSR_F32 ? device->allows_tf32 : p->dtype == TSR_F16 || p->dtype == TSR_BF16;
 }
@@ -120,17 +125,18 @@ bool tsri_cuda_halves_take(const cuda_device *device, const cuda_product *p) {
          has_quads(&p->d, bytes, p->alignments[3]) && cluster_count(&tiles[0], p) <= INT32_MAX / 64;
 }
 
-// On an H200, cuBLASLt reaches some 0.72 of what the matrix units could do at the full clock, and the kernel after it moves 3.2 TB/s: PASSED bytes for each cycle and multiprocessor. A second launch takes STARTING cycles, most of
-// them of the host. The estimates are off by up to a fifth, so the gain must be larger.
+// Compares estimates. On an H200, cuBLASLt reaches some 0.72 of what the matrix units could do at the full clock. The separate kernel for the chain moves 3.2
+// TB/s, that is PASSED bytes for each cycle and multiprocessor, and its launch takes STARTING cycles, most of them on the host. The estimates are off by up to
+// a fifth, so the gain must be larger than that.
 bool tsri_cuda_halves_gain(const cuda_device *device, const cuda_product *p, const tsri_product_chain *chain) {
-  enum { PER_CYCLE = 2048, PASSED = 12, STARTING = 8000 };  // PER_CYCLE is for 16 bits, and half of it for TF32
+  enum { PER_CYCLE = 2048, PASSED = 12, STARTING = 8000 };  // for 16-bit dtypes; half of it for TF32
   double bytes = (double)tsr_dtype_bytes(p->dtype);
   double units = (double)device->info.compute_units;
   double elements = (double)p->batch * (double)p->d.rows * (double)p->d.cols;
   double library = elements * (double)inner_of(p) / (PER_CYCLE * 2 / bytes * 0.72 * units);
   double after = elements * 2 * bytes / (PASSED * units) + STARTING;
   for (int i = 0; i < chain->input_count; i++) {
-    if (chain->inputs[i].by_row) return false;  // reading these takes as long as in a kernel of their own
+    if (chain->inputs[i].by_row) return false;  // these are read as slowly as in a separate kernel
   }
   return cost_of(device, &tiles[choose_tile(device, p, true)], p, true) * 1.2 < library + after;
 }
@@ -138,7 +144,8 @@ bool tsri_cuda_halves_gain(const cuda_device *device, const cuda_product *p, con
 // --- Kernels ------------------------------------------------------------------------------------------------------------
 
 static uint32_t shared_bytes(const halves_tile *tile) {
-  // The slots, a chunk of results for each of the warps that multiply, and SLACK: the kernel rounds the address of its first slot up to a multiple of this.
+  // The slots; a chunk of results for each of the warps that multiply; and SLACK, because the kernel rounds the address of its first slot up to a multiple of
+  // it.
   enum { WARPS = 8, CHUNK_BYTES = 2560, SLACK = 1024 };
   return (uint32_t)(tile->slots * (ROWS + tile->columns) * LINE_BYTES + WARPS * CHUNK_BYTES + SLACK);
 }
@@ -176,7 +183,7 @@ static bool is_same(const halves_form *x, const halves_form *y) {
          x->chain == y->chain;
 }
 
-// The record of a kernel, added if it is not there yet; NULL: host memory is out.
+// Returns the record of a kernel, adding it if it does not exist yet. NULL: host memory is out.
 static cuda_own_kernel *kernel_of(cuda_halves *halves, const halves_form *form) {
   for (int i = 0; i < halves->kernel_count; i++) {
     if (is_same(&halves->kernels[i]->form, form)) return &halves->kernels[i]->kernel;
@@ -192,7 +199,7 @@ static cuda_own_kernel *kernel_of(cuda_halves *halves, const halves_form *form) 
 
 // --- Launching ----------------------------------------------------------------------------------------------------------
 
-// As in halves.cu.
+// The kernel's arguments; the same as struct product in halves.cu.
 typedef struct halves_arguments {
   cu_tensor_map a, b;
   cu_address c, bias, y;
@@ -202,7 +209,8 @@ typedef struct halves_arguments {
   cuda_chain_arguments chain;
 } halves_arguments;
 
-// Describes a matrix to the copy engine, which copies pieces of 64 lines of LINE_BYTES, or 32 of f32 that are `turned`. It rounds f32 to TF32. False: the driver refuses it.
+// Describes a matrix to the copy engine. It copies pieces of 64 lines of LINE_BYTES (32 lines of f32 if is_turned), and rounds f32 to TF32. False: the driver
+// refuses the description.
 static bool map_matrix(const cuda_device *device, const cuda_product *p, const cuda_matrix *matrix, cu_address at,
                        bool is_turned, cu_tensor_map *out_map) {
   enum { PIECE = 64, DEPTH_OF_TF32 = 32 };
@@ -222,7 +230,8 @@ static bool map_matrix(const cuda_device *device, const cuda_product *p, const c
   return code == CU_SUCCESS;
 }
 
-// Clusters below each other that are computed before those in the next columns: about as many rows as columns are then being computed at a time, which share what they read in the GPU's cache.
+// The number of clusters in a band: clusters below each other that are computed before those of the next columns. It is chosen so that the tiles computed at
+// one time cover about as many rows as columns, because then they share most of what they read in the GPU's cache.
 static int band_of(const cuda_device *device, const halves_tile *tile) {
   double area = (double)most_clusters(device, tile) * tile->cluster * ROWS * tile->columns;
   int band = (int)(sqrt(area) / (ROWS * tile->cluster) + 0.5);
@@ -231,7 +240,7 @@ static int band_of(const cuda_device *device, const halves_tile *tile) {
 
 static bool fill_arguments(const cuda_device *device, const halves_tile *tile, const cuda_product *p,
                            const cuda_product_memory *memory, halves_arguments *out) {
-  bool is_first = is_exchanged(p);  // whether the library's a is the kernel's
+  bool is_first = is_exchanged(p);  // whether the library's a is also the kernel's a
   const cuda_matrix *a = is_first ? &p->a : &p->b, *b = is_first ? &p->b : &p->a;
   *out = (halves_arguments){
       .c = p->has_c ? memory->c : 0,

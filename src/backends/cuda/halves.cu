@@ -36,8 +36,8 @@ typedef u32 pair;
 typedef uint2 quad;
 #endif
 
-#define IS_HELD (KIND == 2 && A_TURNED)   // items have their elements of a in registers
-#define TURNS_B (KIND == 2 && B_TURNED)   // strips of b are turned in shared memory
+#define IS_HELD (KIND == 2 && A_TURNED)   // an item has its elements of a in registers
+#define TURNS_B (KIND == 2 && B_TURNED)   // strips of b are transposed in shared memory
 #define SHARERS (IS_SPLIT ? 1 : CLUSTER)  // work-groups that share strips of b
 
 enum {
@@ -47,23 +47,23 @@ enum {
   LINE_BYTES = 128,                                // of a line of a strip
   ELEMENT_BYTES = sizeof(number),
   DEPTH = LINE_BYTES / ELEMENT_BYTES,              // elements of a strip along k
-  PIECE = 64,                                      // rows or columns of a piece
+  PIECE = 64,                                      // rows or columns of a piece of a strip
   PIECE_BYTES = PIECE * LINE_BYTES,
   A_BYTES = ROWS * LINE_BYTES,
   B_BYTES = COLUMNS * LINE_BYTES,
   SLOT_BYTES = A_BYTES + B_BYTES,
-  STEPS = 4,                                       // instructions for a strip, of 32 bytes along k each
+  STEPS = 4,                                       // wgmma instructions for a strip, of 32 bytes along k each
   A_PIECE = IS_HELD ? 32 : 64,                     // rows of a piece of a: a line of f32
   B_PIECE = TURNS_B ? 32 : 64,                     // columns of a piece of b
-  ENDED = IS_SPLIT ? COLUMNS / CLUSTER : COLUMNS,  // columns whose results the work-group computes
+  ENDED = IS_SPLIT ? COLUMNS / CLUSTER : COLUMNS,  // columns of the tile whose results the work-group stores
   MOST_CHUNK = LINE_BYTES / ELEMENT_BYTES,
   CHUNK = ENDED < MOST_CHUNK ? ENDED : MOST_CHUNK, // columns that a warp computes and stores at a time
   CHUNKS = ENDED / CHUNK,
-  CHUNK_PAIRS = CHUNK / 4,                         // an item's pairs of neighbours in a chunk, as wgmma leaves them
-  QUADS = CHUNK / 8,                               // an item's quads of a chunk, as it loads and stores them
-  QUAD_LINE = Y_TURNED ? 16 : CHUNK,               // elements of a chunk that are neighbours in y: of a column if Y_TURNED, else of a row
-  ACROSS = QUAD_LINE / 4,                          // items that have quads of the same line
-  DOWN = 32 / ACROSS,                              // lines of which a warp has quads at a time
+  CHUNK_PAIRS = CHUNK / 4,                         // pairs of neighbouring results in a chunk that an item has, as wgmma leaves them
+  QUADS = CHUNK / 8,                               // quads of a chunk that an item loads and stores
+  QUAD_LINE = Y_TURNED ? 16 : CHUNK,               // neighbouring elements of y in a line of a chunk: of a column if Y_TURNED, else of a row
+  ACROSS = QUAD_LINE / 4,                          // items that share a line
+  DOWN = 32 / ACROSS,                              // lines that a warp accesses at a time
   PITCH = QUAD_LINE * ELEMENT_BYTES + 16,          // bytes from one line of a chunk in shared memory to the next
   CHUNK_BYTES = (16 * CHUNK / QUAD_LINE) * PITCH,
   IS_LATE = KIND != 2 && !IS_SPLIT,
@@ -73,7 +73,7 @@ enum {
   MULTIPLYING_REGISTERS = TURNS_B ? 224 : 232,
 };
 
-// What the copy engine knows of a matrix (CUtensorMap).
+// The copy engine's description of a matrix (CUtensorMap), which the host has filled in.
 struct __align__(64) matrix_map {
   u64 words[16];
 };
@@ -90,10 +90,10 @@ struct product {
 #ifdef CHAIN
   struct {
     const number *at;
-    int by_row, by_column;  // 1, 1: an element for each of y. 0, 1: one for each column. 0, 0: one for all
+    int by_row, by_column;  // 1, 1: one element per element of y. 0, 1: one per column. 0, 0: one
   } inputs[3];
-  number *kept;   // NULL, or what gets the elements before the chain
-  u32 words[24];  // the function's scalars
+  number *kept;   // if not NULL, the elements before the chain are stored here
+  u32 words[24];  // scalars of the chain's function
 #endif
 };
 
@@ -103,7 +103,7 @@ __device__ __forceinline__ void begin_barrier(u32 barrier, u32 count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
 }
 
-// Waits until the phase of this parity has ended.
+// Waits until the phase with this parity of the barrier has ended.
 __device__ __forceinline__ void wait_for(u32 barrier, u32 parity) {
   asm volatile(
       "{ .reg .pred p; AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra DONE; bra AGAIN; DONE: }" ::"r"(barrier),
@@ -115,7 +115,8 @@ __device__ __forceinline__ void expect_bytes(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-// Arrives at the barrier of work-group `rank` of the cluster. Only reads are before it, which wgmma's wait has ended: a release at the scope of the cluster would take a thousand cycles.
+// Arrives at the barrier of work-group `rank` of the cluster. A release at cluster scope, which would take a thousand cycles, is not needed: only reads precede
+// it, and wgmma's wait has completed these.
 __device__ __forceinline__ void arrive_at(u32 barrier, u32 rank) {
 #if SHARERS > 1
   asm volatile("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(barrier) : "r"(rank));
@@ -143,10 +144,11 @@ __device__ __forceinline__ u32 cluster_rank() {
 #endif
 }
 
-// The work-group's number among those that share strips of b.
+// The index of the work-group among those that share strips of b.
 __device__ __forceinline__ u32 sharer() { return IS_SPLIT ? 0 : cluster_rank(); }
 
-// The slot that is used next. Waiting for a phase that has not begun ends at once with parity 1, so that the first round finds all slots empty.
+// The next slot, and the parity of its phase. A wait for the phase before the first ends at once with parity 1, so that in the first round all slots count as
+// empty.
 struct turn {
   u32 slot = 0, parity = 0;
 
@@ -169,7 +171,7 @@ struct slots {
 
 // --- Tiles --------------------------------------------------------------------------------------------------------------
 
-// The tiles that a work-group computes: tile number i of its cluster, and every `hop`-th after it.
+// The tiles that a work-group computes: tile first() of its cluster, and every `hop`-th tile after it.
 struct tiles {
   int down, across, count, hop;
 
@@ -198,7 +200,7 @@ struct place {
   }
 };
 
-// The strips of k that the work-group multiplies.
+// The range of strips along k that the work-group multiplies.
 struct share {
   int first, count;
 
@@ -260,7 +262,7 @@ __device__ __forceinline__ void load_all(const product &p, const slots &s) {
 
 // --- Shared memory ------------------------------------------------------------------------------------------------------
 
-// Vectors in shared memory.
+// put() and get(): vectors in shared memory.
 __device__ __forceinline__ void put(u32 at, u32 x) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(at), "r"(x) : "memory"); }
 __device__ __forceinline__ void put(u32 at, uint2 x) {
   asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(at), "r"(x.x), "r"(x.y) : "memory");
@@ -277,8 +279,9 @@ __device__ __forceinline__ void get(u32 at, uint4 &x) {
 }
 
 #if TURNS_B
-// Turns strips of b. Its pieces are squares: 32 lines along n become 32 lines along k in the same 4 KB. A square has 8 x 8 blocks of 4 x 4 elements, and block (i, j) goes to where (j, i) was. So the blocks (i, i ^ d) stay together:
-// eight lanes take those of one d, each lane a block, and neither when they read nor when they write do two of them meet in a bank. The copy engine and wgmma both exchange the 16 bytes of line i so (swizzle).
+// Transposes a part of a strip of b in place: in each square of 4 KB, 32 lines along n become 32 lines along k. A square has 8 x 8 blocks of 4 x 4 elements,
+// and block (i, j) is exchanged with (j, i). Lanes handle the blocks (i, i ^ d): the eight lanes with the same d have one block each, and neither their reads
+// nor their writes conflict in a bank. The copy engine and wgmma both use the swizzle that exchanges the 16-byte parts of a line depending on its number.
 __device__ __forceinline__ void turn_blocks(u32 square, int d) {
   int i = threadIdx.x % 8, j = i ^ d;
   uint4 lines[4];
@@ -306,7 +309,7 @@ __device__ __forceinline__ void turn_all(const product &p, const slots &s) {
       for (int half = threadIdx.x / 32 - 1; half < COLUMNS / B_PIECE * 2; half += TURNING_WARPS) {
         turn_blocks(b + half / 2 * (B_PIECE * LINE_BYTES), half % 2 * 4 + lane / 8);
       }
-      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma reads what was written, and the copy engine writes there next
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // makes the writes visible to wgmma, and orders them before the copy engine's next writes
       __syncwarp();
       if (lane == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(s.turned + now.slot * 8) : "memory");
       now.next();
@@ -315,12 +318,14 @@ __device__ __forceinline__ void turn_all(const product &p, const slots &s) {
 }
 #endif
 
-// If IS_HELD, lanes 4 i to 4 i + 3 of a warp hold two neighbouring rows of the 32 of a piece of a: this is the first of them. Even warps have rows 0 to 7 and 16 to 23, odd ones the 8 rows after each of these.
+// With IS_HELD, lanes 4 i to 4 i + 3 of a warp hold two neighbouring rows of the 32 rows of a piece of a; this returns the first of them. Even warps have rows
+// 0 to 7 and 16 to 23, odd warps the 8 rows after each of these ranges.
 __device__ __forceinline__ int held_row(int i) { return i % 2 * 2 + i / 4 * 4 + i / 2 % 2 * 16; }
 
 // --- Multiplying --------------------------------------------------------------------------------------------------------
 
-// wgmma's description of 32 bytes along k of a strip: the address within the work-group's shared memory (in a cluster, higher bits are the work-group's number), the bytes from one piece to the next, the bytes from eight lines to the next eight, and the kind of swizzle (128 bytes).
+// wgmma's descriptor of 32 bytes along k of a strip: the address within the work-group's shared memory (in a cluster, higher bits are the work-group's rank),
+// the distance in bytes from one piece to the next, the distance from eight lines to the next eight, and the kind of swizzle (128 bytes).
 template <int TURNED>
 __device__ __forceinline__ u64 describe(u32 at) {
   return (u64)((at & 0x3ffff) >> 4) | (u64)((TURNED ? PIECE_BYTES : 16) >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
@@ -341,7 +346,7 @@ __device__ __forceinline__ u64 describe(u32 at) {
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
       "+f"(d[i + 7])
 
-// What is written for a: its description, or registers.
+// How a is passed to the instruction: by its descriptor, or in registers.
 #if IS_HELD
 #define A_NAMES(first, second, third, fourth) "{" first ", " second ", " third ", " fourth "}"
 #define A_VALUES(a) "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])
@@ -350,7 +355,7 @@ __device__ __forceinline__ u64 describe(u32 at) {
 #define A_VALUES(a) "l"(a)
 #endif
 
-// d = a b for 64 rows and COLUMNS columns, or d += a b if `adds`. b is given by its description, and so is a unless IS_HELD.
+// d = a b for 64 rows and COLUMNS columns, or d += a b if `adds`. b is passed by its descriptor, and so is a unless IS_HELD.
 #if COLUMNS == 256
 #define MULTIPLY(d, a, b, adds) \
   asm volatile( \
@@ -390,10 +395,11 @@ __device__ __forceinline__ u64 describe(u32 at) {
       : "l"(b), "r"(adds), "n"(A_TURNED), "n"(B_TURNED), A_VALUES(a))
 #endif
 
-// The rows of a strip of a that a warp group multiplies.
+// The part of a strip of a that a warp group multiplies, in the form that the instruction takes.
 #if IS_HELD
-// Matrix units take TF32 from shared memory only if elements along k are neighbours, so that those of a turned a go through registers. wgmma expects a lane to have two rows, and elements lane % 4 and lane % 4 + 4 of each 8 along k.
-// Which rows is our choice: two neighbours, which are read together, and such that the lanes of half a warp read from different banks (held_row).
+// For TF32, matrix units read shared memory only if neighbouring elements are along k, so a with A_TURNED goes through registers. wgmma expects each lane to
+// have two rows, with elements lane % 4 and lane % 4 + 4 of each 8 along k. Which two rows is free: here two neighbours, which are read together, chosen so
+// that the lanes of half a warp read from different banks (held_row).
 struct factor {
   u32 of[STEPS][4];
 
@@ -419,7 +425,7 @@ struct factor {
 };
 #endif
 
-// Begins to multiply a strip, and to add it to d if ADDS.
+// Starts to multiply a strip. d = a b, or d += a b if ADDS.
 template <bool ADDS>
 __device__ __forceinline__ void multiply(float *d, const factor &a, u32 strip) {
   enum { IS_TURNED = B_TURNED && !TURNS_B, B_NEXT = (IS_TURNED ? 16 * 128 : 32) >> 4 };
@@ -435,7 +441,8 @@ __device__ __forceinline__ void wait_until_multiplied() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
 }
 
-// Tells the loading items of all work-groups that share strips that this warp no longer needs a slot. Each warp says so: nothing makes the warps of a warp group wait for each other.
+// Tells the loading items of all work-groups that share strips that this warp has finished with a slot. Each warp does so, because the warps of a warp group do
+// not wait for each other.
 __device__ __forceinline__ void release(const slots &s, u32 slot) {
   if (threadIdx.x % 32 < SHARERS) arrive_at(s.empty + slot * 8, threadIdx.x % 32);
 }
@@ -485,21 +492,21 @@ __device__ __forceinline__ float activated(float x) {
   return x;
 }
 
-// A warp has 16 rows of the tile. As wgmma leaves its sums, an item has pairs of neighbours in every eighth column, of two rows, which are neighbours if IS_HELD, else 8 apart: pair i is in row i % 2 of these and column i / 2 * 8,
-// counted from its first pair. This is where the first pair is among the warp's rows and the chunk's columns.
+// The row (of the warp's 16) and the column (of the chunk) of the item's first pair. In wgmma's layout of sums, an item has pairs of neighbours in every eighth
+// column, in two rows, which are neighbours if IS_HELD, else 8 apart. Pair i is in row i % 2 of the two, and i / 2 * 8 columns after the first pair.
 __device__ __forceinline__ int first_row() {
   int item = threadIdx.x % 32 / 4;
   return IS_HELD ? held_row(item) % 8 + held_row(item) / 16 * 8 : item;
 }
 __device__ __forceinline__ int first_column() { return threadIdx.x % 4 * 2; }
 
-// Where row i of a warp's 16 is in y.
+// The row of y that is row i of the warp's 16.
 __device__ __forceinline__ int row_in(const place &at, int i) {
   int warp = ((int)threadIdx.x - 128) / 32;
   return at.row + (IS_HELD ? warp / 2 * 32 + warp % 2 * 8 + i / 8 * 16 + i % 8 : warp * 16 + i);
 }
 
-// The first four neighbours in y that an item loads and stores. Number i of QUADS is lines_to(i) lines of y after them, and i * DOWN lines of the chunk.
+// The first quad of y that an item loads and stores. Quad i of QUADS is lines_to(i) lines of y after it, and i * DOWN lines of the chunk.
 struct quad_place {
   int row, column;
 
@@ -515,7 +522,7 @@ struct quad_place {
   __device__ __forceinline__ bool is_there(const product &p, int i) const {
     return Y_TURNED ? row < p.m && column + lines_to(i) < p.n : row + lines_to(i) < p.m && column < p.n;
   }
-  // The first element, in a batch of matrices of `lines` lines.
+  // Offset of the quad's first element, in a batch of matrices of `lines` lines, `step` apart.
   __device__ __forceinline__ long long first(int batch, int lines, long long step) const {
     return ((long long)batch * lines + (Y_TURNED ? column : row)) * step + (Y_TURNED ? row : column);
   }
@@ -524,13 +531,13 @@ __device__ __forceinline__ u32 quad_in(u32 shared, int i) {
   return shared + threadIdx.x % 32 / ACROSS * PITCH + threadIdx.x % ACROSS * (4 * ELEMENT_BYTES) + i * (DOWN * PITCH);
 }
 
-// Pairs of a chunk in the warp's part of the shared memory.
+// Address of pair i of a chunk in the warp's part of the shared memory.
 __device__ __forceinline__ u32 pair_in(u32 shared, int i) {
   enum { NEXT_ROW = Y_TURNED ? ELEMENT_BYTES : PITCH, NEXT_COLUMN = Y_TURNED ? PITCH : ELEMENT_BYTES };
   return shared + first_row() * NEXT_ROW + first_column() * NEXT_COLUMN + i % 2 * (IS_HELD ? 1 : 8) * NEXT_ROW + i / 2 * 8 * NEXT_COLUMN;
 }
 #if Y_TURNED
-// The item's two rows are neighbours, so that two pairs are two columns of two neighbours.
+// If Y_TURNED, the item's two rows are neighbours, so two pairs are stored as two columns of two neighbours.
 __device__ __forceinline__ void put_pairs(u32 shared, const pair *pairs) {
 #pragma unroll
   for (int i = 0; i < CHUNK_PAIRS; i += 2) {
@@ -561,7 +568,7 @@ __device__ __forceinline__ void get_pairs(u32 shared, pair *pairs) {
 }
 #endif
 
-// An item's quads of a chunk of a matrix with the shape of y.
+// The item's quads of a chunk of a matrix with the shape of y.
 struct chunk_quads {
   quad of[QUADS];
 
@@ -575,7 +582,7 @@ struct chunk_quads {
     }
   }
 
-  // Turns them into the pairs that go with the item's sums, through shared memory.
+  // Exchanges quads between the items of the warp, through shared memory, so that each item gets the pairs that belong to its sums.
   __device__ __forceinline__ void to_pairs(u32 shared, pair *pairs) const {
 #pragma unroll
     for (int i = 0; i < QUADS; i++) put(quad_in(shared, i), of[i]);
@@ -585,7 +592,7 @@ struct chunk_quads {
   }
 };
 
-// The elements from one line of y to the next, whose elements are neighbours.
+// Distance from one line of y to the next, in elements.
 __device__ __forceinline__ int y_step(const product &p) { return Y_TURNED ? p.m : p.n; }
 
 // Stores pairs of a chunk to a matrix with the shape of y, through shared memory.
@@ -604,7 +611,9 @@ __device__ __forceinline__ void store_chunk(const product &p, number *to, const 
   __syncwarp();
 }
 
-// Elements of a vector that has one for each of a line of y: where the item's first pair of a chunk begins in it, and how far element j of pair i is from there. The vector may begin anywhere, so they are read one by one.
+// A vector with one element for each position along a line of y (such as a bias): first_in_line is the index of the element for the item's first pair of a
+// chunk, and the next function gives the distance to the element for element j of pair i. The vector may begin at any address, so its elements are read one by
+// one.
 __device__ __forceinline__ int first_in_line(const place &at, int chunk) {
   return Y_TURNED ? row_in(at, first_row()) : at.column + chunk * CHUNK + first_column();
 }
@@ -613,9 +622,9 @@ __device__ __forceinline__ float line_element(const product &p, const number *fr
   return from && there < y_step(p) ? widened(from[there]) : 0;
 }
 
-// What is read beside the product for a chunk, from matrices with the shape of y. If these are few, they are loaded one chunk ahead.
+// The chunks that are read beside the product, from matrices with the shape of y. If there are few, they are loaded one chunk ahead.
 struct beside {
-  chunk_quads c, inputs[CHAIN_INPUTS + 1];  // the last one is not used: there may be no inputs
+  chunk_quads c, inputs[CHAIN_INPUTS + 1];  // one more than needed, since arrays cannot be empty
 
   __device__ __forceinline__ void load(const product &p, const place &at, int chunk) {
     if (HAS_C) c.load(p, p.c + at.batch * p.c_batch, p.c_step, at, chunk);
@@ -629,9 +638,9 @@ struct beside {
 };
 enum { IS_AHEAD = HAS_C + CHAIN_INPUTS <= 2 };
 
-// Computes alpha a b + beta c + bias and its activation for a chunk: the item's elements, and the same as rounded pairs.
+// Computes alpha a b + beta c + bias and the activation for a chunk. The results are in `sums`, and rounded in `pairs`.
 __device__ __forceinline__ void finish_sums(const product &p, const place &at, int chunk, u32 shared, const beside &more, float *sums, pair *pairs) {
-  float bias[CHUNK_PAIRS];  // of the columns: two for each two pairs. Of the rows if Y_TURNED
+  float bias[CHUNK_PAIRS];  // of the columns, two for each two pairs; of the rows if Y_TURNED
   int first = first_in_line(at, chunk);
 #pragma unroll
   for (int i = 0; i < CHUNK_PAIRS; i++) bias[i] = line_element(p, p.bias, first, i, i % 2);
@@ -650,7 +659,7 @@ __device__ __forceinline__ void finish_sums(const product &p, const place &at, i
 }
 
 #ifdef CHAIN
-// The pairs of an input of the chain that go with the item's sums in a chunk.
+// Gives the elements of an input of the chain that belong to the item's sums of a chunk.
 __device__ __forceinline__ void input_pairs(const product &p, int input, const chunk_quads &quads, const place &at, int chunk, u32 shared, pair *pairs) {
   const number *from = p.inputs[input].at;
   if (p.inputs[input].by_row) {
@@ -665,7 +674,8 @@ __device__ __forceinline__ void input_pairs(const product &p, int input, const c
   }
 }
 
-// Applies the chain to the item's elements of a chunk. If the product is stored as well, the chain reads what is stored.
+// Applies the chain to the item's elements of a chunk. If the product is also stored (p.chain.kept), the chain reads the rounded elements, as a separate kernel
+// would.
 __device__ __forceinline__ void apply_chain(const product &p, const place &at, int chunk, u32 shared, const beside &more, float *sums, pair *pairs) {
   pair inputs[CHAIN_INPUTS + 1][CHUNK_PAIRS];
 #pragma unroll
@@ -692,7 +702,7 @@ __device__ __forceinline__ void apply_chain(const product &p, const place &at, i
 
 // --- Tiles of a warp group ------------------------------------------------------------------------------------------------
 
-// Results of a tile, as pairs of neighbours: of all chunks if IS_LATE, else of one.
+// The results of a tile as pairs of neighbours: of all chunks if IS_LATE, else of one chunk.
 struct results {
   pair pairs[HELD * CHUNK_PAIRS];
   place at;
@@ -705,7 +715,7 @@ struct results {
   }
 };
 
-// Multiplies the strips of a tile one after the other. While the units multiply one, the factor of the next is taken.
+// Multiplies the strips of a tile one after the other. While the units multiply one strip, the item already takes the factor of the next.
 struct multiplier {
   const slots &s;
   u32 warpgroup, last;
@@ -737,7 +747,7 @@ struct multiplier {
     wait_until_multiplied<0>();
     release(s, last);
 #pragma unroll
-    for (int i = 0; i < COLUMNS / 2; i++) asm volatile("" : "+f"(sums[i])::"memory");  // not read before
+    for (int i = 0; i < COLUMNS / 2; i++) asm volatile("" : "+f"(sums[i])::"memory");  // keeps the compiler from reading the sums earlier
   }
 };
 
@@ -760,7 +770,8 @@ __device__ __forceinline__ void multiply_tile(const product &p, multiplier &unit
 }
 
 #if IS_SPLIT
-// Adds up the sums of all parts for the ENDED columns that belong to this one, through the shared memory of all, where the slots were: sum i of an item and its next three are next to those of the other items.
+// If IS_SPLIT, adds up the sums of all work-groups of the cluster for the ENDED columns that this one stores. The sums are exchanged through the shared memory
+// of the work-groups, in place of the slots: sum i of an item and the three after it are next to those of the other items.
 __device__ __forceinline__ void add_parts(const slots &s, float *sums) {
   enum { NEXT = MULTIPLYING * 16 };
   u32 mine = s.strips + (threadIdx.x - 128) * 16;
@@ -840,7 +851,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
-  // Waits until the kernels that this one depends on have ended: the driver may start it before (start.c). Nothing is read or written before that.
+  // Waits until the kernels that this one depends on have ended: the driver may start it earlier (start.c). Nothing may be read or written before this.
   asm volatile("griddepcontrol.wait;" ::: "memory");
   wait_for_cluster();
   if (threadIdx.x < 128) {

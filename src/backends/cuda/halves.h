@@ -6,7 +6,7 @@
 #include "backends/cuda/blas.h"
 #include "backends/cuda/own_kernel.h"
 
-// What a kernel is compiled for.
+// The parameters that a kernel is compiled for.
 typedef struct halves_form {
   tsr_dtype dtype;
   tsri_activation activation;
@@ -21,19 +21,22 @@ typedef struct halves_kernel {
   cuda_own_kernel kernel;
 } halves_kernel;
 
-// The kernels of a device. Callers see to it that one thread at a time uses them.
+// The kernels of a device. The caller must ensure that only one thread at a time uses them.
 typedef struct cuda_halves {
   halves_kernel **kernels;  // kernel_count of them
   int kernel_count;
 } cuda_halves;
 
-// Whether the kernel takes the product: large enough, of f16 or bf16, or of f32 where TF32 is allowed, with results of the same dtype, on a GPU that it is written for, and in layouts that the GPU's copy engine reads.
+// Whether the kernel can compute the product: large enough; f16, bf16, or f32 where TF32 is allowed, with results of the same dtype; on a Hopper GPU; and in
+// layouts that the GPU's copy engine reads.
 bool tsri_cuda_halves_take(const cuda_device *device, const cuda_product *product);
 
-// Whether the product with this chain in the kernel should take less time than cuBLASLt's product and a kernel for the chain after it. tsri_cuda_halves_take is true for the product.
+// Whether the product with this chain in the kernel is estimated to be faster than cuBLASLt's product followed by a kernel for the chain. tsri_cuda_halves_take
+// must be true for the product.
 bool tsri_cuda_halves_gain(const cuda_device *device, const cuda_product *product, const tsri_product_chain *chain);
 
-// Queues the product, which tsri_cuda_halves_take is true for. The device's context must be current. False: the kernel cannot be built or launched; the reason is logged.
+// Queues a product for which tsri_cuda_halves_take is true. The device's context must be current. False: the kernel cannot be built or launched; the reason is
+// logged.
 bool tsri_cuda_halves_multiply(cuda_queue *queue, cuda_halves *halves, const cuda_product *product,
                                const cuda_product_memory *memory);
 

@@ -11,16 +11,16 @@
 #include "core/log.h"
 
 enum {
-  LEAST_ROWS = 33,  // with fewer queries or keys most of a work-group would have nothing to do
+  LEAST_ROWS = 33,  // with fewer queries or keys most items of a work-group would be idle
   MOST_ROWS = 128,
-  MOST_DEPTH = 64,  // elements of a head: shared memory has room for so many
-  STEP = 8,         // of `depth`, which a kernel is compiled for
+  MOST_DEPTH = 64,  // elements of a head for which shared memory has room
+  STEP = 8,         // kernels are compiled for multiples of this many elements
   ALIGNMENT = 16,   // of addresses, in bytes
   VECTOR = 4,       // elements that are read at a time
-  ITEMS = 512       // of a work-group
+  ITEMS = 512       // items of a work-group
 };
 
-// The kernels of a device, by depth / STEP - 1: of the attention, and of its gradient.
+// The kernels of a device, for attention and for its gradient; index: depth / STEP - 1.
 struct cuda_heads {
   tsri_mutex lock;
   cuda_own_kernel kernels[MOST_DEPTH / STEP][2];
@@ -70,7 +70,7 @@ static struct cuda_heads *heads_of(cuda_device *device) {
   return heads;
 }
 
-// As in heads.cu: rows of q, k and v, and two numbers of each query; the gradient also has rows of g, and scores.
+// Bytes of shared memory, as in heads.cu: rows of q, k and v, and two numbers for each query; for the gradient also rows of g, and scores.
 static uint32_t shared_bytes(int depth, bool is_gradient) {
   enum { PAD = 4 };
   int floats = (is_gradient ? 4 : 3) * MOST_ROWS * (depth + PAD) + 2 * MOST_ROWS;
@@ -83,7 +83,7 @@ static int depth_of(const tsri_attention_op *a) {
   return (int)((larger + STEP - 1) / STEP * STEP);
 }
 
-// The kernel for heads of `depth` elements, built if it is not there yet; NULL if that failed.
+// Returns the kernel for heads of `depth` elements, building it at the first call. NULL: it cannot be built.
 static const cuda_own_kernel *kernel_for(const cuda_device *device, struct cuda_heads *heads, int depth,
                                          bool is_gradient) {
   cuda_own_kernel *kernel = &heads->kernels[depth / STEP - 1][is_gradient];
@@ -103,7 +103,7 @@ static const cuda_own_kernel *kernel_for(const cuda_device *device, struct cuda_
 
 // --- Launching ------------------------------------------------------------------------------------------------------------
 
-// These two are as in heads.cu.
+// The kernel's arguments, this struct and the next; the same as in heads.cu.
 typedef struct heads_tensor {
   cu_address at;
   int64_t steps[3];

@@ -39,7 +39,8 @@ struct tensor {
   long long steps[3];
 };
 
-// An attention writes y and lse, which is [batch, head, query] (0: it is not wanted), and has no g, dq, dk and dv. Its gradient reads both and writes those three.
+// An attention writes y and lse, which is [batch, head, query] (0: lse is not needed); its g, dq, dk and dv are not used. The gradient reads y, lse and g, and
+// writes dq, dk and dv.
 struct attention {
   tensor q, k, v, y, g, dq, dk, dv;
   float *lse;
@@ -49,10 +50,10 @@ struct attention {
 
 // --- Instructions -------------------------------------------------------------------------------------------------------
 
-// Waits until the kernels that this one depends on have ended: the driver may start it before (start.c). Nothing is read or written before that.
+// Waits until the kernels that this one depends on have ended: the driver may start it earlier (start.c). Nothing may be read or written before this.
 __device__ __forceinline__ void wait_for_kernels() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
-// Copies 16 bytes into shared memory, or zeros. They are there after wait_for_copies and a barrier.
+// Starts to copy 16 bytes to shared memory, or zeros unless is_there. They have arrived after wait_for_copies and a barrier.
 __device__ __forceinline__ void copy_16(float *to, const float *from, bool is_there) {
   u32 at = (u32)__cvta_generic_to_shared(to);
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(is_there ? 16 : 0) : "memory");
@@ -60,7 +61,8 @@ __device__ __forceinline__ void copy_16(float *to, const float *from, bool is_th
 
 __device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// Four matrices of 8 x 4 elements; lane i passes the address of row i % 8 of matrix i / 8, and gets row `line`, column `quarter` of each.
+// Loads four matrices of 8 x 4 elements (ldmatrix). Lane i passes the address of row i % 8 of matrix i / 8, and gets row `line`, column `quarter` of each
+// matrix.
 __device__ __forceinline__ void load_matrices(float (&x)[4], const float *row) {
   u32 at = (u32)__cvta_generic_to_shared(row);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -76,7 +78,7 @@ __device__ __forceinline__ void multiply_add(float (&sum)[4], const u32 (&left)[
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
 }
 
-// The value of the lane whose number differs in the bits of `bits`.
+// The value that x has in the lane whose number differs from this lane's in `bits`.
 __device__ __forceinline__ float from_lane(float x, int bits) { return __shfl_xor_sync(0xffffffffu, x, bits); }
 
 // --- Products of tiles --------------------------------------------------------------------------------------------------
@@ -101,7 +103,7 @@ __device__ __forceinline__ int lane() { return threadIdx.x % 32; }
 __device__ __forceinline__ int line() { return lane() / 4; }
 __device__ __forceinline__ int quarter() { return lane() % 4; }
 
-// 16 rows x 8 elements along k, from shared memory.
+// Loads a left factor of 16 rows x 8 elements along k from shared memory.
 __device__ __forceinline__ factor<4> left_at(const float *x, int pitch) {
   factor<4> left;
   float held[4];
@@ -111,7 +113,7 @@ __device__ __forceinline__ factor<4> left_at(const float *x, int pitch) {
   return left;
 }
 
-// A sum as a left factor.
+// Uses a sum as a left factor, without moving elements between lanes (see the order of k above).
 __device__ __forceinline__ factor<4> left_of(const float (&sum)[4]) {
   factor<4> left;
   left.set(0, sum[0]);
@@ -121,12 +123,12 @@ __device__ __forceinline__ factor<4> left_of(const float (&sum)[4]) {
   return left;
 }
 
-// Tiles of sums: 16 x 16, that is twice 16 x 8.
+// Sums of a tile of 16 x 16, in registers: two fragments of 16 x 8.
 struct square {
   float half[2][4];
 };
 
-// a b^T: rows of both are in shared memory.
+// a b^T for tiles of 16 rows of a and of b in shared memory.
 __device__ __forceinline__ square multiply_rows(const float *a, const float *b) {
   square sums = {};
 #pragma unroll
@@ -145,7 +147,7 @@ __device__ __forceinline__ square multiply_rows(const float *a, const float *b) 
   return sums;
 }
 
-// sums += left b for 16 rows of b, of which COUNT * 8 elements are multiplied. left[i] has columns 8 i to 8 i + 7.
+// sums += left b, for 16 rows of b and COUNT * 8 of their elements. left[i] has columns 8 i to 8 i + 7 of the left factor.
 template <int COUNT>
 __device__ __forceinline__ void add_products(float (&sums)[COUNT][4], const factor<4> (&left)[2], const float *b) {
 #pragma unroll
@@ -176,7 +178,7 @@ __device__ __forceinline__ float *head_of(const tensor &x, int batch, int head) 
   return x.at + batch * x.steps[0] + head * x.steps[1];
 }
 
-// Begins to copy all rows of a head; what is beyond `rows` and `size` becomes 0.
+// Starts to copy all rows of a head to shared memory; rows from `rows` on and elements from `size` on become 0.
 __device__ __forceinline__ void fetch(float *to, const float *from, long long step, int rows, int size) {
   enum { PER_ROW = DEPTH / 4 };
 #pragma unroll
@@ -187,7 +189,7 @@ __device__ __forceinline__ void fetch(float *to, const float *from, long long st
   }
 }
 
-// Stores pairs of a tile of results, `first` being the column of sums[0]. `to` is the tile's first row, and has `rows` rows.
+// Stores a tile of results. sums[0] begins at column `first`. `to` is the address of the tile's first row; only `rows` rows exist.
 template <int COUNT>
 __device__ __forceinline__ void store(float *to, long long step, int rows, int first, int size,
                                       const float (&sums)[COUNT][4], float factor0, float factor1) {
@@ -202,7 +204,7 @@ __device__ __forceinline__ void store(float *to, long long step, int rows, int f
   }
 }
 
-// The tile of rows that a warp has, and which of the two warps it is.
+// The tile of rows that the warp computes; the other function: which of the tile's two warps it is.
 __device__ __forceinline__ int tile_of_warp() {
   return threadIdx.x / 32 < TILES ? threadIdx.x / 32 : WARPS - 1 - threadIdx.x / 32;
 }
@@ -210,7 +212,7 @@ __device__ __forceinline__ int part_of_warp() { return threadIdx.x / 32 / TILES;
 
 __device__ __forceinline__ int tiles_of(int rows) { return (rows + SIDE - 1) / SIDE; }
 
-// Whether some query of a tile sees some key of another.
+// Whether any query of a tile of queries attends to any key of a tile of keys.
 __device__ __forceinline__ bool tile_sees(const attention &a, int query_tile, int key_tile) {
   return !a.is_causal || key_tile * SIDE < (query_tile + 1) * SIDE + a.keys - a.queries;
 }
@@ -233,13 +235,13 @@ __device__ __forceinline__ float largest_of_quarters(float x) {
 
 #if !IS_GRADIENT
 
-// What a warp has of 16 queries: rows `line` and `line + 8` of results that are not divided by `weight` yet, for weights relative to 2^most.
+// A warp's partial results for 16 queries: for rows `line` and `line + 8`, sums of values that are not divided by `weight` yet, for weights relative to 2^most.
 struct answer {
   float values[STEPS][4];
   float most[2], weight[2];
 };
 
-// Scores of every second tile of keys, and what they make of the values.
+// Computes the scores of every second tile of keys, and adds the weighted values to `answer`.
 __device__ __forceinline__ void answer_by_keys(const attention &a, const float *q, const float *k, const float *v,
                                                int tile, int part, answer &found) {
   square scores[TILES / 2];
@@ -280,7 +282,7 @@ __device__ __forceinline__ void answer_by_keys(const attention &a, const float *
   for (int row = 0; row < 2; row++) found.weight[row] = over_quarters(found.weight[row]);
 }
 
-// What the second warp of a tile leaves for the first: values, and the largest score and the weight of each row.
+// What the second warp of a tile stores for the first one: its sums of values, and the largest score and the weight of each row.
 struct left_over {
   float *values, *most, *weight;
 };
@@ -298,7 +300,7 @@ __device__ __forceinline__ void leave(const left_over &to, int tile, const answe
   }
 }
 
-// Adds what the second warp has left, and divides.
+// Joins the second warp's results with those of this warp, and divides by the weights.
 __device__ __forceinline__ void join(const left_over &from, int tile, answer &found) {
 #pragma unroll
   for (int row = 0; row < 2; row++) {
@@ -330,7 +332,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tsrk_attention_head(const 
   __syncthreads();
   answer found = {};
   if (rows > 0) answer_by_keys(a, q, k, v, tile, part_of_warp(), found);
-  __syncthreads();  // q is not read any more
+  __syncthreads();  // all warps have finished with q
   if (rows > 0 && part_of_warp() == 1) leave(other, tile, found);
   __syncthreads();
   if (rows <= 0 || part_of_warp() == 1) return;
@@ -350,12 +352,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) tsrk_attention_head(const 
 
 #else
 
-// The rows of a head in shared memory, and of each query lse by the logarithm to base 2, and the sum of y * g. `slopes` has the gradients of scores, [query][key]; keys 0 to 7 of each eight stand in the order 0, 2, 4, 6, 1, 3, 5, 7.
+// The rows of a head in shared memory and, for each query, its lse in base 2 and its sum of y * g. `slopes` has the gradients of the scores, [query][key], in
+// which the keys 0 to 7 of each eight are in the order 0, 2, 4, 6, 1, 3, 5, 7.
 struct held_head {
   float *q, *k, *v, *g, *slopes, *lse, *sums;
 };
 
-// Sums of y * g: four neighbouring items add up a row.
+// Computes the sums of y * g: four neighbouring items share a row.
 struct row_sum {
   enum { MOST = (DEPTH + 15) / 16 };
   float4 y[MOST];
@@ -384,7 +387,7 @@ struct row_sum {
   }
 };
 
-// Turns the products of 16 keys by 16 queries, k q^T and v g^T, into weights and gradients of scores, which are also stored.
+// Converts the products for 16 keys by 16 queries, k q^T and v g^T, to weights and gradients of scores. The gradients are also stored in `slopes`.
 __device__ __forceinline__ void make_slopes(const attention &a, const held_head &h, int key_tile, int query_tile,
                                             square &weights, square &slopes) {
 #pragma unroll
@@ -398,7 +401,7 @@ __device__ __forceinline__ void make_slopes(const attention &a, const held_head 
   }
 }
 
-// What a warp has of the gradients of 16 keys and values.
+// A warp's sums for the gradients of 16 keys and 16 values.
 struct key_gradient {
   float k[STEPS][4], v[STEPS][4];
 };
@@ -417,7 +420,7 @@ __device__ __forceinline__ void add_queries(const attention &a, const held_head 
   }
 }
 
-// The gradient of 16 queries: HALF * 8 of its columns.
+// A warp computes HALF * 8 columns of the gradient of 16 queries.
 enum { HALF = (STEPS + 1) / 2 };
 
 __device__ __forceinline__ void add_keys(const attention &a, const held_head &h, int tile, int first,
@@ -430,7 +433,7 @@ __device__ __forceinline__ void add_keys(const attention &a, const held_head &h,
   }
 }
 
-// The second warp of a tile of keys leaves its sums where q and g have been; the first one adds them.
+// The second warp of a tile of keys stores its sums in place of q and g (IS_LEFT), and the first warp adds them to its own.
 template <bool IS_LEFT>
 __device__ __forceinline__ void exchange(float *at, float (&sums)[STEPS][4]) {
 #pragma unroll
@@ -468,7 +471,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tsrk_attention_head_gradie
   key_gradient sums = {};
   int key_rows = a.keys - tile * SIDE, query_rows = a.queries - tile * SIDE;
   if (key_rows > 0) add_queries(a, h, tile, part, sums);
-  __syncthreads();  // all slopes are there, and q and g are not read any more
+  __syncthreads();  // all slopes are stored, and all warps have finished with q and g
   if (key_rows > 0 && part == 1) {
     exchange<true>(h.q + tile * SIDE * PITCH, sums.k);
     exchange<true>(h.g + tile * SIDE * PITCH, sums.v);

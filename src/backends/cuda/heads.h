@@ -5,10 +5,11 @@
 
 #include "backends/cuda/cuda.h"
 
-// Whether the kernels take it: more than 32 and at most 128 queries and keys, heads of at most 64 elements, no mask or other extra part, and layouts that they read four elements at a time.
+// Whether the kernels can compute the attention: more than 32 and at most 128 queries and keys, heads of at most 64 elements, no mask or other option, and
+// layouts that can be read in quads.
 bool tsri_cuda_heads_take(const cuda_device *device, const tsri_native_op *op);
 
-// Queues an attention or a gradient that tsri_cuda_heads_take is true for. The device's context must be current.
+// Queues an attention or a gradient for which tsri_cuda_heads_take is true. The device's context must be current.
 //
 // Errors: TSR_ERR_UNSUPPORTED without a message if the kernel cannot be built or launched; the reason is logged.
 tsr_status tsri_cuda_heads_attend(cuda_queue *queue, const tsri_native_op *op);

@@ -9,19 +9,19 @@
 #include "core/log.h"
 
 enum {
-  ITEMS = 256,  // of a work-group
-  ROUNDS = 4,   // units per item
+  ITEMS = 256,  // items of a work-group
+  ROUNDS = 4,   // units that an item copies
   UNITS = 5,    // sizes of units: 1, 2, 4, 8 and 16 bytes
-  // Bytes of a part in a line, on average. With less, neighbouring items read the arguments of many parts, one part after the other: 16 of 500 x 500 f32 as neighbours take 51 us for 27
-  // in three launches of the language's kernel on an H200.
+  // Least average bytes of a part in each line. With fewer, neighbouring items read the arguments of many parts, one part after the other: 16 parts of 500 x
+  // 500 f32 joined element by element take 51 us on an H200, and 27 by three launches of kernels/op_join.tk.
   LEAST_PIECE = 16,
-  // Fewer parts than LEAST_PARTS are one launch of the language's kernel, too. Results of more than MOST_BYTES are left to that as well: where parts begin at any element, this kernel copies
-  // single elements, and 160 MB of two parts take it 168 us for 89.
+  // With fewer parts than LEAST_PARTS, kernels/op_join.tk needs only one launch, too. Results of more than MOST_BYTES are also left to it: if parts begin at
+  // any element, this kernel copies single elements, and takes 168 us for 160 MB of two parts, where op_join.tk takes 89.
   LEAST_PARTS = 7,
   MOST_BYTES = 16 << 20
 };
 
-// The kernels of a device, by the logarithm of their unit.
+// The kernels of a device; index: binary logarithm of the unit's bytes.
 struct cuda_join {
   tsri_mutex lock;
   cuda_own_kernel kernels[UNITS];
@@ -29,7 +29,7 @@ struct cuda_join {
 
 // --- Sizes --------------------------------------------------------------------------------------------------------------
 
-// Elements of all lines.
+// Number of elements of the result.
 static double count_of(const tsri_join_op *join) {
   double line = 0;
   for (int i = 0; i < join->part_count; i++) line += (double)join->parts[i].length;
@@ -43,7 +43,7 @@ bool tsri_cuda_join_takes(const tsri_native_op *op) {
          bytes >= (double)LEAST_PIECE * (double)join->lines * (double)join->part_count;
 }
 
-// The logarithm of the largest unit of which everything is a multiple.
+// Binary logarithm of the largest unit (in bytes) of which all addresses, lengths and distances are multiples.
 static int unit_of(const tsri_native_op *op) {
   const tsri_join_op *join = &op->is.join;
   uint64_t bytes = tsr_dtype_bytes(op->dtype), all = cuda_address_of(join->to.buffer, join->to.offset);
@@ -71,7 +71,7 @@ static struct cuda_join *joins_of(cuda_device *device) {
   return joins;
 }
 
-// The kernel for a unit, built if it is not there yet; NULL if that failed.
+// Returns the kernel for a unit, building it at the first call. NULL: it cannot be built.
 static const cuda_own_kernel *kernel_for(const cuda_device *device, struct cuda_join *joins, int unit) {
   static const char *const types[UNITS] = {"uchar1", "ushort1", "uint1", "uint2", "uint4"};
   char options[96];
@@ -90,7 +90,7 @@ static const cuda_own_kernel *kernel_for(const cuda_device *device, struct cuda_
 
 // --- Launching ------------------------------------------------------------------------------------------------------------
 
-// These two are as in join.cu.
+// The kernel's arguments, this struct and the next; the same as in join.cu.
 typedef struct join_part {
   cu_address from;
   int64_t stride;
@@ -104,7 +104,7 @@ typedef struct join_arguments {
   uint32_t line, count;
 } join_arguments;
 
-// `per`: elements times this, shifted right by `unit`, are units.
+// Lengths and distances are converted from elements to units: elements * per >> unit.
 static join_arguments arguments_of(const tsri_join_op *join, int64_t per, int unit) {
   join_arguments a = {.to = cuda_address_of(join->to.buffer, join->to.offset),
                       .to_stride = join->to_stride * per >> unit};

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Arrays side by side (TSRI_NATIVE_JOIN): an item copies ROUNDS elements of the result. Compiled by join.c with
-//   UNIT         the type that is copied: the largest one that all addresses, lengths and distances are multiples of
-//   PARTS        how many arrays there may be
-//   ITEMS        of a work-group
-//   ROUNDS       elements per item, ITEMS apart
-// Everything is counted in units.
+// Concatenation of arrays (TSRI_NATIVE_JOIN): an item copies ROUNDS elements of the result. Compiled by join.c with
+// UNIT         the type that is copied: the largest one of which all addresses, lengths and distances are multiples
+// PARTS        the most arrays there may be
+// ITEMS        items of a work-group
+// ROUNDS       elements per item, ITEMS apart
+// All lengths and distances are counted in units.
 
 struct join_part {
   const UNIT *from;
   long long stride;    // between lines
-  unsigned int begin;  // of the part in a line of the result; beyond the last part 2^32 - 1
+  unsigned int begin;  // where the part begins in a line of the result; 2^32 - 1 for unused parts
 };
 
 struct join_arguments {
@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(ITEMS) tsrk_join(const join_argumen
   UNIT held[ROUNDS];
 #pragma unroll
   for (int round = 0; round < ROUNDS; round++) {
-    // Beyond the end the last unit is read again: a condition would keep the loads apart.
+    // Beyond the end the last unit is read again: with a condition, the loads would not overlap.
     unsigned int i = min(first + round * ITEMS, a.count - 1), row = i / a.line, column = i - row * a.line, part = 0;
 #pragma unroll
     for (int k = 1; k < PARTS; k++) part += column >= a.parts[k].begin;

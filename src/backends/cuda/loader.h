@@ -14,7 +14,7 @@
 #define TSRI_ENTRY(name, exported, parameters) int(CUDA_CALL * name) parameters;
 typedef struct tsri_cuda_api {
   CUDA_ENTRY_POINTS(TSRI_ENTRY)
-  CUDA_OPTIONAL_ENTRY_POINTS(TSRI_ENTRY)  // NULL where the driver has none
+  CUDA_OPTIONAL_ENTRY_POINTS(TSRI_ENTRY)  // NULL if the driver lacks it
 } tsri_cuda_api;
 
 typedef struct tsri_nvrtc_api {
@@ -39,7 +39,7 @@ typedef struct tsri_entry_point {
   size_t offset;     // of the function pointer in the table
 } tsri_entry_point;
 
-// A row of a list: libraries may lack the entry points after it, whose pointers are then NULL.
+// A row in a list of entry points: the entry points after it are optional; their pointers are NULL if the library lacks them.
 #define TSRI_OPTIONAL_ENTRIES \
   { "", 0 }
 

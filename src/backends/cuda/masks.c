@@ -17,7 +17,7 @@ static bool is_readable(const tsri_attention_op *op, const int64_t *strides) {
   return op->mask_kind == TSRI_ATTENTION_ADDS && has_rows && at % ALIGNMENT == 0;
 }
 
-// Strides of the copy: rows begin at multiples of WIDTH elements, and axes whose indices share elements have one.
+// Sets the strides of the copy: rows begin at multiples of WIDTH elements, and an axis whose indices share elements is stored once, with stride 0.
 static void set_copy_strides(const int64_t *dims, const int64_t *from, int64_t *to) {
   int64_t next = 1;
   for (int i = 3; i >= 0; i--) {
@@ -41,24 +41,24 @@ bool tsri_cuda_describe_mask(const tsri_attention_op *op, cuda_attention *out) {
   return tsri_cuda_mask_bytes(out) <= CUDA_WORKSPACE_BYTES;
 }
 
-// Rows of the copy.
+// The number of rows of the copy.
 static int64_t rows_of(const cuda_attention *a) {
   return (a->mask[0] ? a->batch : 1) * (a->mask[1] ? a->heads : 1) * (a->mask[2] ? a->queries : 1);
 }
 
-// Parts of WIDTH elements in a row of the copy.
+// The number of parts, of WIDTH elements each, in a row of the copy.
 static int64_t parts_of(const cuda_attention *a) { return a->mask[3] ? (a->keys + WIDTH - 1) / WIDTH : 1; }
 
 int64_t tsri_cuda_mask_bytes(const cuda_attention *a) {
-  enum { WHOLE = 256 };  // the alignment of cuDNN's workspace, which follows
+  enum { WHOLE = 256 };  // alignment of cuDNN's workspace, which follows the copy
   int64_t bytes = a->copies_mask ? rows_of(a) * parts_of(a) * ALIGNMENT : 0;
   return (bytes + WHOLE - 1) / WHOLE * WHOLE;
 }
 
 // --- Kernels ---------------------------------------------------------------------------------------------------------
 
-// Whether results of queries that attend to no key must be set. cuDNN 9.19 gives zeros on Hopper GPUs: this was seen with heads of 64, 96 and 128
-// elements. The sums for gradients must be set in any case.
+// Whether the results of queries that attend to no key must be set to 0. cuDNN 9.19 already gives zeros on Hopper GPUs (tested with heads of 64, 96 and 128
+// elements). The sums for gradients must be set in any case.
 static bool must_clear(const cuda_device *device, const cuda_masks *masks, const cuda_attention *a) {
   enum { LEAST_VERSION = 919, HOPPER = 90, LEAST_HEAD = 64, LARGEST_HEAD = 128 };
   bool is_usual = a->size == a->value_size && a->size >= LEAST_HEAD && a->size <= LARGEST_HEAD;
@@ -90,20 +90,20 @@ static cu_result start(const cuda_queue *queue, const cuda_own_kernel *kernel, i
   return tsri_cuda_start_kernel(queue, &how, &arguments);
 }
 
-// -infinity.
+// -infinity in the dtype of the copied mask.
 static uint32_t hidden_of(const cuda_attention *a) {
   enum { F16_LEAST = 0xFC00, BF16_LEAST = 0xFF80 };
   return a->dtype == TSR_F16 ? F16_LEAST : BF16_LEAST;
 }
 
-// Whether truth values can be read WIDTH at a time.
+// Whether booleans can be read WIDTH at a time.
 static bool is_wide(const cuda_attention *a, cu_address from) {
   const int64_t *steps = a->mask_from;
   return a->is_truth && steps[3] == 1 && a->keys % WIDTH == 0 && from % WIDTH == 0 && steps[0] % WIDTH == 0 &&
          steps[1] % WIDTH == 0 && steps[2] % WIDTH == 0;
 }
 
-// As in masks.cu, and the other one.
+// The arguments of the two kernels, this struct and the next; the same as in masks.cu.
 typedef struct copy_arguments {
   cu_address from, to;
   int64_t steps[4];

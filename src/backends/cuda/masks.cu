@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What an attention with a mask needs beside cuDNN, which adds a mask of f16 or bf16 whose rows begin at multiples of 16 bytes: before it, other masks are
-// copied; after it, results of queries that attend to no key, which not every cuDNN gives as zeros, are set to 0. The host defines COPIES for the first kernel.
+// Kernels for attention with a mask by cuDNN, which adds masks of f16 or bf16 whose rows begin at multiples of 16 bytes. Before it: copies other masks to that
+// form. After it: sets the results of queries that attend to no key to 0, which not every version of cuDNN does. The host defines COPIES for the first kernel.
 
 enum { WIDTH = 8 };  // elements that an item stores at once
 
 typedef unsigned short u16;  // an element: f16 or bf16
 
-// The driver may start a kernel before those that it depends on have ended (start.c). Nothing is read or written before this wait.
+// Waits until the kernels that this one depends on have ended: the driver may start it earlier (start.c). Nothing may be read or written before this.
 __device__ __forceinline__ void wait_for_kernels() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -15,9 +15,9 @@ __device__ __forceinline__ void wait_for_kernels() {
 
 #if COPIES
 
-// Steps are those of batch, head, query and key. `to` has `heads`, `queries` and `keys` indices along its axes and `parts` times WIDTH elements in a row; `count` is the number
-// of parts of all rows. An element of `from` is a byte, which hides a key if it is 0 (is_truth), or one of `to`; is_wide: bytes of a part are neighbours at a multiple of WIDTH.
-// `hidden` is -infinity.
+// Steps are strides of batch, head, query and key. `to` has `heads`, `queries` and `keys` indices along its axes, and `parts` * WIDTH elements in a row;
+// `count` is the number of parts of all rows. is_truth: an element of `from` is a byte, which hides a key if it is 0; otherwise it has the type of `to`.
+// is_wide: the WIDTH bytes of a part are neighbours, at a multiple of WIDTH. `hidden` is -infinity.
 struct arguments {
   const void *from;
   uint4 *to;
@@ -54,8 +54,8 @@ extern "C" __global__ void __launch_bounds__(256) tsrk_copy_mask(arguments a) {
 
 enum { TEAM = 8, STEP = 64 };
 
-// Steps are those of batch, head and query; those of the mask, and key_step, are 0 along an axis whose indices share elements. lse is NULL or has the logarithm of each
-// query's sum of exponentials, for which gradients expect infinity here. `hidden` is -infinity.
+// Steps are strides of batch, head and query; those of the mask, and key_step, are 0 along an axis whose indices share elements. lse is NULL or has the
+// logarithm of each query's sum of exponentials; for queries without keys, our gradients expect infinity there. `hidden` is -infinity.
 struct arguments {
   const u16 *mask;
   u16 *y;
@@ -65,7 +65,8 @@ struct arguments {
   unsigned rows, hidden;
 };
 
-// TEAM lanes take a query. They look for a key whose element of the mask is not -infinity: first at TEAM keys, which is enough for most masks, then at STEP in each round.
+// TEAM lanes share a query. They look for a key whose element of the mask is not -infinity: first among TEAM keys, which suffices for most masks, then among
+// STEP more keys in each round.
 extern "C" __global__ void __launch_bounds__(256) tsrk_clear_unseen(arguments a) {
   wait_for_kernels();
   unsigned lane = threadIdx.x % TEAM, row = (blockIdx.x * blockDim.x + threadIdx.x) / TEAM;

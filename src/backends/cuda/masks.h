@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Private to the dnn files: what an attention with a mask needs beside cuDNN, which adds a mask that it can read. The kernels are masks.cu.
+// Private to the dnn files: copies masks to a form that cuDNN can read, and corrects its results. The kernels are masks.cu.
 #ifndef TSRI_CUDA_MASKS_H
 #define TSRI_CUDA_MASKS_H
 
@@ -21,11 +21,12 @@ int64_t tsri_cuda_mask_bytes(const cuda_attention *attention);
 // Builds the kernels for an attention with a mask unless they are there. False: they cannot be built. The device's context must be current.
 bool tsri_cuda_masks_build(const cuda_device *device, const cuda_attention *attention, cuda_masks *masks);
 
-// Queues the copy of the mask, before an attention; `to` is a multiple of 16. Nothing if the mask is read in place.
+// Queues the copy of the mask, to run before the attention; `to` is a multiple of 16. Does nothing if the mask is read in place.
 cu_result tsri_cuda_copy_mask(const cuda_queue *queue, const cuda_masks *masks, const cuda_attention *attention,
                               cu_address from, cu_address to);
 
-// Queues, after an attention with a mask and unless cuDNN has done so, the kernel that sets the results of queries that attend to no key to 0, and the logarithms of their sums to infinity. memory->mask is what cuDNN read.
+// Queues the kernel that runs after an attention with a mask: it sets the results of queries that attend to no key to 0, unless cuDNN has done so, and the
+// logarithms of their sums to infinity. memory->mask is the mask that cuDNN read.
 cu_result tsri_cuda_clear_unseen(const cuda_queue *queue, const cuda_masks *masks, const cuda_attention *attention,
                                  const cuda_attention_memory *memory);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Native operators of CUDA: matrix products by cuBLASLt or kernels of our own (units.c, halves.c), convolutions and attention by cuDNN, attention of f32 by a kernel of our own (heads.c), joins of many arrays (join.c), for layouts that they can read without a copy, and factors of matrices by cuSOLVER (solver.c).
+// Native operators of CUDA, for operands that can be read without a copy: matrix products by cuBLASLt or our own kernels (units.c, halves.c); convolutions and
+// attention by cuDNN; attention of f32 by our own kernel (heads.c); joins of many arrays (join.c); and matrix factorisations by cuSOLVER (solver.c).
 //
-// cuBLASLt is column-major and our results are row-major, so it computes the transposed product with the operands
-// exchanged: for y = x w (x: m x k, w: k x n) it computes y' = w' x', which is n x m.
+// cuBLASLt is column-major and our results are row-major, so it computes the transposed product with the operands exchanged: for y = x w (x: m x k, w: k x n)
+// it computes y' = w' x', which is n x m.
 #include <string.h>
 
 #include "backends/cuda/blas.h"
@@ -18,8 +19,8 @@
 // product.
 enum { LEAST_WORK = 1 << 18 };
 
-// The dtypes for which cuBLASLt has a bias and activations, and which cuDNN convolves by the GPU's matrix units (f32 as TF32). For f64 it has only the factors alpha and beta, for i8 not
-// even those.
+// HALVES, NARROW: the dtypes for which cuBLASLt has a bias and activations, and which cuDNN convolves by matrix units (f32 as TF32). For f64 cuBLASLt has only
+// the factors alpha and beta, for i8 not even those.
 enum { HALVES = 1u << TSR_F16 | 1u << TSR_BF16, NARROW = 1u << TSR_F32 | HALVES };
 
 const tsri_native_offer tsri_cuda_native_ops[] = {
@@ -151,7 +152,8 @@ cuda_product_memory tsri_cuda_product_memory(const tsri_native_op *op) {
   return memory;
 }
 
-// Whether one of our own kernels takes the product. With a chain and f16 or bf16 it must also be faster than cuBLASLt and a kernel for the chain, where there is cuBLASLt.
+// Whether one of our own kernels computes the product. For f16 or bf16 with a chain, and if cuBLASLt is available, it must also be estimated to be faster than
+// cuBLASLt's product followed by a kernel for the chain.
 static bool own_takes(const cuda_device *device, const cuda_product *product, const tsri_product_chain *chain,
                       bool has_library) {
   if (device->units_have_failed) return false;
@@ -160,7 +162,8 @@ static bool own_takes(const cuda_device *device, const cuda_product *product, co
          (!chain || !has_library || tsri_cuda_halves_gain(device, product, chain));
 }
 
-// Whether the library or one of our own kernels takes the product with its parts. Only our own kernels have chains, whose inputs they must be able to read by fours, and sums of rows.
+// Whether the library or one of our own kernels computes the product with its parts. Only our own kernels support chains, whose inputs must be readable in
+// quads, and sums of rows.
 static bool has_product(const cuda_device *device, const tsri_native_op *op) {
   enum { VECTOR_BYTES = 16 };
   const tsri_product_chain *chain = &op->is.product.chain;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Chains of element-wise operators in our own kernels for products (units.cu, halves.cu): their text, and what such a kernel gets beside its other arguments.
+// Chains of element-wise operators after a product in our own kernels (units.cu, halves.cu): the text of their functions, and their arguments.
 #ifndef TSRI_CUDA_OWN_CHAIN_H
 #define TSRI_CUDA_OWN_CHAIN_H
 
 #include "backends/cuda/blas.h"
 
-// As in the kernels' struct product.
+// The chain's arguments to a kernel; the same as in the kernels' struct product.
 typedef struct cuda_chain_arguments {
   struct {
     cu_address at;
@@ -18,7 +18,8 @@ typedef struct cuda_chain_arguments {
 // The arguments of the product's chain; all are 0 if it has none.
 cuda_chain_arguments tsri_cuda_chain_arguments(const cuda_product_memory *memory);
 
-// `text` after the lines `defines`, and after the function of the chain with the macros by which the kernel calls it (NULL: no chain). The caller frees it. NULL: host memory is out.
+// Returns the kernel text: the lines `defines`, then the chain's function and the macros by which the kernel calls it (if there is a chain), then `text`. The
+// caller frees it. NULL: host memory is out.
 char *tsri_cuda_text_with_chain(const tsri_chain_function *chain, const char *defines, const unsigned char *text);
 
 #endif

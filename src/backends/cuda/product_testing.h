@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// For the tests of our products by matrix units: a product, the layouts of its factors, and its description. They include ops/product.h before it, as a test may.
+// For tests of our kernels for products: describes a product and the layouts of its factors. A test may include ops/product.h before this file.
 #ifndef TSRI_CUDA_PRODUCT_TESTING_H
 #define TSRI_CUDA_PRODUCT_TESTING_H
 
 #include "support/test.h"
 
-// is_turned: elements along m or n are neighbours, not those along k. `pad` elements come between two lines.
+// A product to test. is_turned: neighbouring elements are along m (of a) or n (of b), not along k. `pad` unused elements come between two lines.
 typedef struct setting {
   int64_t batch, m, n, k;
   bool a_is_turned, b_is_turned;
@@ -14,7 +14,7 @@ typedef struct setting {
   bool a_is_shared;  // all products of the batch have the same a
 } setting;
 
-// Elements of one matrix, with what is between its lines.
+// Number of elements of one matrix a, with the padding between its lines.
 static inline int64_t a_matrix(const setting *s) {
   return s->a_is_turned ? s->k * (s->m + s->pad) : s->m * (s->k + s->pad);
 }

@@ -14,7 +14,7 @@ typedef struct cuda_program {
   cu_function function;
   uint32_t buffer_count, params_bytes;
   uint32_t local[3];
-  bool waits;  // it begins by waiting for the kernels that it depends on
+  bool waits;  // it begins by waiting for the kernels it depends on, so it may be started early
   char *name;
 } cuda_program;
 

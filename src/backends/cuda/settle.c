@@ -10,7 +10,7 @@ _Static_assert((int)CUDA_MOST_PROPOSALS <= (int)TSRI_MOST_CONTENDERS, "all propo
 
 cuda_timing tsri_cuda_timing = {.least_work = (int64_t)1 << 27, .longest_ns = 50000000};
 
-// The device's choices, opened when they are first needed; NULL: nothing is to be timed, or host memory is out.
+// Returns the device's table of choices, opening it at the first call. NULL: timing is not allowed, or host memory is out.
 static tsri_choices *choices_of(cuda_device *device) {
   tsri_mutex_lock(&device->library_lock);
   if (!device->choices && device->allows_timing) {
@@ -28,7 +28,7 @@ typedef struct timed {
   cu_event begin, end;
 } timed;
 
-// Nanoseconds per launch, of `count` launches in a row; negative if it does not run.
+// Launches the proposal `count` times in a row. Returns nanoseconds per launch, or a negative number if it does not run.
 static double time_launches(const timed *t, int number, int count) {
   cuda_queue *queue = t->queue;
   float ms = -1;
@@ -41,8 +41,8 @@ static double time_launches(const timed *t, int number, int count) {
   return queue->cu->EventElapsedTime(&ms, t->begin, t->end) == CU_SUCCESS ? (double)ms * 1e6 / count : -1;
 }
 
-// A single launch on an idle GPU lasts at least as long as the host takes to queue it, some 10 us, whatever the GPU does. Short work is therefore launched
-// several times in a row: the time of one is then the GPU's or the host's, whichever is longer, as in a program that queues much.
+// Returns the time of one launch. A single launch on an idle GPU lasts at least as long as the host takes to queue it, some 10 us. So short work is launched
+// several times in a row: then the time per launch is that of the GPU or of the host, whichever is longer, as in a program that queues much work.
 static double time_one(void *context, int number) {
   enum { SHORT_NS = 50 * 1000, SHORT_LAUNCHES = 10 };
   double ns = time_launches(context, number, 1);
@@ -72,7 +72,7 @@ static void choose_by_time(cuda_queue *queue, const cuda_proposals *proposals, t
 
 // --- Interface --------------------------------------------------------------------------------------------------------------
 
-// The proposal that is stored as the choice for this work. False: none is stored, or it is not one of these proposals.
+// Finds the proposal that was stored as the choice for this work. False: none is stored, or the stored one is not among these proposals.
 static bool find_stored(tsri_choices *choices, const char *work, int count, int *out_chosen) {
   tsri_choice choice;
   int number = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Finds the fastest of several ways to compute an operator that a vendor's library proposes: timed once with the operator's own operands, then stored on disk.
+// Finds the fastest of several ways that a vendor's library proposes for an operator: they are timed once with the operator's own operands, and the result is
+// stored on disk.
 #ifndef TSRI_CUDA_SETTLE_H
 #define TSRI_CUDA_SETTLE_H
 
@@ -16,11 +17,12 @@ typedef struct cuda_proposals {
   void *context;
 } cuda_proposals;
 
-// Looks up what an earlier run of the program stored for `key`, or runs each proposal, which waits for the queue, and stores the fastest beside other choices of the device
-// (common/choices.h); `operation` is what people see there. False: nothing is known, and nothing could be timed because a graph is being recorded; *out_chosen is then
-// unchanged. If the device was opened without timing, the first proposal is the choice.
+// Finds the fastest proposal: from the result that an earlier run of the program stored for `key`, or by running each proposal, which waits for the queue.
+// Stores the result with the device's other choices (common/choices.h), under the name `operation`, which is shown to users. Returns false if nothing is stored
+// and nothing could be timed, because a graph is being recorded; *out_chosen is then unchanged. If the device was opened without timing, the first proposal is
+// chosen.
 //
-// The proposals must be part of the key, because another version of the library makes others. The device's context must be current. `may_time` is false if
+// `key` must depend on the proposals, because another version of the library makes other ones. The device's context must be current. `may_time` is false if
 // running the operator twice would change its result.
 bool tsri_cuda_settle(cuda_queue *queue, const char *operation, const tsri_cache_key *key,
                       const cuda_proposals *proposals, bool may_time, int *out_chosen);

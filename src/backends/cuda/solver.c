@@ -118,17 +118,17 @@ void tsri_cuda_solver_close(cuda_device *device) {
 
 // --- What is taken ------------------------------------------------------------------------------------------------------
 
-// When the libraries are used. One call of them factors one matrix, while our kernels factor all matrices of a batch at once. Milliseconds for one
-// f32 matrix of n x n on an H200; in each column first our kernels, then the library (a single figure: our kernels):
+// When the libraries are used. One call of them factors one matrix, while our kernels factor all matrices of a batch at once. Milliseconds for one f32 matrix
+// of n x n on an H200; in each column first our kernels, then the library (a single figure: our kernels):
 //
-//   n      Cholesky      LU            QR            a triangle    eigenvalues    singular values
-//   64      0.07          0.12          0.28         0.08  0.04     9.9   0.9     10.8   1.2
-//   128     0.18  0.10    0.30  0.21    0.64         0.15  0.06    13.4   1.5     13.7   2.8
-//   512     1.81  0.36    2.30  0.88    4.5   1.9    0.81  0.22    60.5   4.8     68.8  18.2
-//   2048   29.5   1.87   31.3   4.61   88    10.4    3.68  1.03   422    30.3    530   286
+// n      Cholesky      LU            QR            a triangle    eigenvalues    singular values
+// 64      0.07          0.12          0.28         0.08  0.04     9.9   0.9     10.8   1.2
+// 128     0.18  0.10    0.30  0.21    0.64         0.15  0.06    13.4   1.5     13.7   2.8
+// 512     1.81  0.36    2.30  0.88    4.5   1.9    0.81  0.22    60.5   4.8     68.8  18.2
+// 2048   29.5   1.87   31.3   4.61   88    10.4    3.68  1.03   422    30.3    530   286
 //
-// A batch takes our kernels little more time than one matrix does, so the libraries are used only for small batches: for matrices of at least
-// `least` rows and columns, in batches of at most max(`few`, size / `each`).
+// Our kernels take hardly longer for a batch than for one matrix, so the libraries are used only for small batches: for matrices of at least `least` rows and
+// columns, in batches of at most max(`few`, size / `each`).
 static const struct {
   int64_t least, each, few;
 } worth[TSRI_FACTORS] = {[TSRI_FACTOR_CHOLESKY] = {128, 64, 1},

@@ -27,7 +27,7 @@ enum { TRSM_RIGHT = 1, TRSM_NOT_TURNED = 0, TRSM_TURNED = 1, TRSM_UNIT = 1 };
   X(Destroy, "cublasDestroy_v2", (trsm_handle handle)) \
   X(SetStream, "cublasSetStream_v2", (trsm_handle handle, cu_stream stream))
 
-// For each dtype: its letter stands where these names have a space. Addresses are on the device, except counts and alpha.
+// Functions that exist for each dtype; these names have a space where the dtype's letter goes. Addresses are on the device, except counts and alpha.
 #define CUSOLVER_DTYPE_ENTRY_POINTS(X)                                                                                \
   X(PotrfSize, "potrf_bufferSize", (solver_handle handle, int uplo, int n, cu_address a, int lda, int *count))        \
   X(Potrf, "potrf",                                                                                                   \

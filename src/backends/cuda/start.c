@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Starts kernels. In a recorded graph, a kernel that waits by itself for those that it depends on may be started before they have ended.
+// Starts kernels. In a recorded graph, a kernel that itself waits for the kernels it depends on may be started before they have ended (programmatic dependent
+// launch).
 //
-// Kernels of Tessera's language and those of units.cu, halves.cu, heads.cu and masks.cu begin with that wait on GPUs of compute capability 9.0 and later. It lasts until the
-// kernels before have ended and what they wrote is visible; and since each of them has waited, or was started after what it depends on had ended, all earlier
-// kernels have ended, too. So any kernel may stand before one that waits, also one of a library. Copies and fills may not: the driver has such edges between kernels only.
+// Kernels of Tessera's language and those of units.cu, halves.cu, heads.cu and masks.cu begin with that wait on GPUs of compute capability 9.0 and later. The
+// wait ends when the kernels before have ended and their writes are visible. Each of these has waited in the same way, or was started after its dependencies
+// had ended; so all earlier kernels have ended, too. Therefore any kernel, also one of a library, may come before one that waits. Copies and fills may not: the
+// driver has such edges only between kernels.
 //
-// Of the kernels that depend on one, only the first that is recorded is started early: if all were, a step of training took 13 µs longer on an H200.
+// Of the kernels that depend on one kernel, only the first recorded one is started early: if all were, a step of training took 13 µs longer on an H200.
 #include "backends/cuda/cuda.h"
 
 enum { MOST_EDGES = 64 };
@@ -36,7 +38,7 @@ static cu_result set_dependencies(const cuda_queue *queue, dependencies *wanted)
                                              CU_STREAM_SET_CAPTURE_DEPENDENCIES);
 }
 
-// Whether the node is a kernel on which nothing depends yet. For a node with edges that are not plain, the driver may refuse to tell.
+// Whether the node is a kernel on which no other node depends yet. The driver may refuse to tell if the node has programmatic edges.
 static bool is_free_kernel(const tsri_cuda_api *cu, cu_graph_node node) {
   int type = 0;
   size_t dependents = 0;
@@ -60,7 +62,7 @@ static bool allow_early_start(const cuda_queue *queue, dependencies *before) {
   return has_kernel && set_dependencies(queue, before) == CU_SUCCESS;
 }
 
-// The next node may be one that does not wait.
+// The next node may be one that does not wait, so its dependencies become full ones again.
 static void forbid_early_start(const cuda_queue *queue, dependencies *before) {
   for (size_t i = 0; i < before->count; i++) before->edges[i] = (cu_graph_edge){0};
   (void)set_dependencies(queue, before);

@@ -13,9 +13,9 @@
 
 enum {
   LEAST_WORK = 1 << 22,  // with fewer multiplications there is little to gain, and compiling the kernel takes 0.4 s
-  LEAST_SIDE = 32,       // of the result: with fewer rows or columns most of a tile is empty
+  LEAST_SIDE = 32,       // of the result: with fewer rows or columns most of a tile is unused
   ALIGNMENT = 16,        // of addresses, in bytes
-  VECTOR = 4,            // elements that are read at a time
+  VECTOR = 4,            // neighbouring elements that are read at a time
   MOST_TILES_DOWN = 65535
 };
 
@@ -43,8 +43,9 @@ double tsri_cuda_units_cost(const units_tile *tile, int64_t tile_count, int64_t 
   return strip * (double)strips + (double)rounds * beginning + (is_held ? JOINING : 0);
 }
 
-// Estimates the cycles that a chain after the product adds. A work-group computes four elements for each of its items, then the next four, and each of these steps takes as long as the instructions that wait for each
-// other: about 1000 cycles for gelu_tanh and for its slope on an H200, however many work-groups share the multiprocessor.
+// Estimates the cycles that a chain after the product adds. A work-group computes four elements for each of its items, then the next four, and so on. Each of
+// these steps takes as long as its longest dependency chain of instructions: about 1000 cycles for gelu_tanh and for its derivative on an H200, however many
+// work-groups share the multiprocessor.
 static double chain_cost(const units_tile *tile, int64_t tile_count, int multiprocessors) {
   enum { STEP = 1000, PER_ITEM = 4 };
   int together = tile->columns > 64 ? 1 : (units_is_held(tile) ? 3 : 4) - tile->down;
@@ -75,7 +76,7 @@ static bool is_by_vectors(const cuda_matrix *matrix, uint32_t alignment) {
          matrix->batch_stride % VECTOR == 0;
 }
 
-// Whether cuBLASLt takes the product as TF32, which is faster than this kernel.
+// Whether cuBLASLt may compute the product as TF32, which is faster than this kernel.
 static bool is_for_tf32(const cuda_device *device) {
   return device->allows_tf32 && device->allows_blas && !device->blas_has_failed;
 }
@@ -126,7 +127,7 @@ bool tsri_cuda_units_build(const cuda_device *device, const units_tile *tile, in
   return is_built;
 }
 
-// The record of a kernel with a chain or sums, added if it is not there yet; NULL: host memory is out.
+// Returns the record of a kernel with a chain or sums, adding it if it does not exist yet. NULL: host memory is out.
 static cuda_own_kernel *special_kernel(cuda_units *units, const units_parts *parts, int tile, int layout) {
   for (int i = 0; i < units->special_count; i++) {
     units_special *known = units->special[i];
@@ -169,7 +170,7 @@ units_arguments tsri_cuda_units_arguments(const cuda_product *p, const cuda_prod
   };
 }
 
-// What a kernel gets, as in units.cu.
+// All arguments of a kernel; the same as in units.cu.
 typedef struct all_arguments {
   units_arguments product;
   cuda_chain_arguments chain;

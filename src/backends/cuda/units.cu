@@ -37,7 +37,7 @@ enum {
   A_BYTES = ROWS * DEPTH * 2,
   B_BYTES = COLUMNS * DEPTH * 2,
   STRIP_BYTES = 3 * (IS_HELD ? B_BYTES : A_BYTES + B_BYTES),
-  A_STEP = A_BYTES >> 4,  // from the first numbers of a strip to the second ones, in the units of 16 bytes that wgmma counts in
+  A_STEP = A_BYTES >> 4,  // from the first numbers of a strip to the second ones, in wgmma's units of 16 bytes
   B_STEP = B_BYTES >> 4,
   PITCH = COLUMNS + 8,  // elements from one row of sums in shared memory to the next
 };
@@ -49,14 +49,14 @@ struct product {
   long long a_batch, b_batch, c_batch;
   int m, n, k, activation;  // 1: relu, 2: gelu by tanh
   float alpha, beta;
-  float *row_sums;  // SUMS: gets m sums; NULL: they are not needed
+  float *row_sums;  // with SUMS: receives m sums; NULL: they are not needed
 #ifdef CHAIN
   struct {
     const float *at;
-    int by_row, by_column;  // 1, 1: an element for each of y. 0, 1: one for each column. 0, 0: one for all
+    int by_row, by_column;  // 1, 1: one element per element of y. 0, 1: one per column. 0, 0: one
   } inputs[3];
-  float *kept;    // NULL, or what gets the elements before the chain
-  u32 words[24];  // the function's scalars
+  float *kept;    // if not NULL, the elements before the chain are stored here
+  u32 words[24];  // scalars of the chain's function
 #endif
 };
 
@@ -72,7 +72,7 @@ __device__ __forceinline__ u32 rounded(float first, float second) {
   return pair;
 }
 
-// Splits two neighbours into three numbers each: numbers[i] has number i of both.
+// Splits two neighbouring f32 into three bf16 numbers each: numbers[i] has number i of both.
 __device__ __forceinline__ void split(float first, float second, u32 (&numbers)[3]) {
 #pragma unroll
   for (int i = 0; i < 3; i++) {
@@ -83,15 +83,15 @@ __device__ __forceinline__ void split(float first, float second, u32 (&numbers)[
 }
 
 #ifdef SUMS
-// The item's sums of rows of a, over the elements that it loads. SUMMERS items have sums of the same row.
+// The item's sums of rows of a, over the elements that it loads. SUMMERS items share a row.
 struct row_totals {
   float of[4] = {0, 0, 0, 0};
 };
 enum { SUMMERS = IS_HELD ? 4 : A_TURNED ? THREADS / (ROWS / 4) : DEPTH / 4 };
 #endif
 
-// The place of element k of a strip among the elements along k. wgmma expects elements 2 q, 2 q + 1, 2 q + 8 and 2 q + 9 of each 16 in the registers of one lane. With a in registers, a lane takes four neighbours of a in their
-// place, since it can read these at once; the elements of b are put into the same order.
+// The position of element k of a strip along k. wgmma expects elements 2 q, 2 q + 1, 2 q + 8 and 2 q + 9 of each 16 in the registers of one lane. With a in
+// registers, a lane takes four neighbouring elements of a instead, since it can read these at once; the elements of b are stored in the same order.
 __device__ __forceinline__ int place_of(int k) { return IS_HELD ? k / 16 * 16 + k % 16 / 4 * 2 + k % 2 + k % 4 / 2 * 8 : k; }
 
 __device__ __forceinline__ void put(u32 at, u32 left, u32 right) {
@@ -100,14 +100,14 @@ __device__ __forceinline__ void put(u32 at, u32 left, u32 right) {
 
 // A strip of a or b: SIZE rows or columns, DEPTH elements along k. TURNED: a line has all rows or columns of one k.
 //
-// In shared memory, lines that are not turned have 64 bytes. Turned lines are cut into pieces of 128 bytes: first the first pieces of all lines, then the second ones. The blocks of 16 bytes of a line are put into an order that depends on the
-// line's number ("swizzle"), so that eight lines are read without bank conflicts.
+// In shared memory, lines that are not turned have 64 bytes. Turned lines are divided into pieces of 128 bytes: the first pieces of all lines come first, then
+// the second ones. The 16-byte blocks of a line are permuted depending on the line's number ("swizzle"), so that eight lines are read without bank conflicts.
 template <int SIZE, int TURNED>
 struct strip {
   enum { PER_LINE = (TURNED ? SIZE : DEPTH) / 4, VECTORS = SIZE * DEPTH / 4 / THREADS, HOP = THREADS / PER_LINE };
   float4 held[VECTORS];  // the item's elements, HOP lines apart
-  const float *from;     // where the first of the next strip is
-  int left, size;        // elements along k, and rows or columns, that are left from there on
+  const float *from;     // first element of the item's next strip
+  int left, size;        // elements along k, and rows or columns, that remain from there on
 
   __device__ __forceinline__ void begin(const float *x, long long step, int first, int sizes, int k, int k_end) {
     int line = threadIdx.x / PER_LINE, place = threadIdx.x % PER_LINE * 4;
@@ -117,7 +117,7 @@ struct strip {
     size = sizes - along;
   }
 
-  // Loads the item's elements of the next strip.
+  // Loads the item's elements of the next strip into `held`.
   __device__ __forceinline__ void load(long long step) {
 #pragma unroll
     for (int i = 0; i < VECTORS; i++) {
@@ -130,7 +130,7 @@ struct strip {
   }
 
 #ifdef SUMS
-  // Adds the elements to the item's sums: those of four neighbouring rows if TURNED, else of the rows of its lines.
+  // Adds the loaded elements to the item's sums: those of four neighbouring rows if TURNED, else those of the rows of its lines.
   __device__ __forceinline__ void add_to(row_totals &totals) const {
 #pragma unroll
     for (int i = 0; i < VECTORS; i++) {
@@ -150,7 +150,8 @@ struct strip {
   }
 #endif
 
-  // Splits these elements, and stores first numbers from `to` on, second ones SIZE * DEPTH * 2 bytes later, and third ones as many bytes after these.
+  // Splits the loaded elements, and stores the first numbers from `to` on, the second ones SIZE * DEPTH * 2 bytes later, and the third ones as many bytes after
+  // these.
   __device__ __forceinline__ void store(u32 to) const {
 #pragma unroll
     for (int i = 0; i < VECTORS; i++) {
@@ -176,7 +177,8 @@ struct strip {
 };
 
 #if IS_HELD
-// A lane's elements of a strip of a: two rows, and four neighbours of each 16 elements along k. Rows are 8 apart, or neighbours where a is turned.
+// The item's elements of a strip of a, in registers: two rows, and four neighbours of each 16 elements along k. The rows are 8 apart, or neighbours if a is
+// turned.
 struct rows {
   float held[2][2][4];  // [16 of k][row][k]
   const float *from;
@@ -214,7 +216,7 @@ struct rows {
   }
 
 #ifdef SUMS
-  // Adds the elements to the sums of the lane's two rows.
+  // Adds the elements to the sums of the item's two rows.
   __device__ __forceinline__ void add_to(row_totals &totals) const {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -230,7 +232,8 @@ struct rows {
   }
 #endif
 
-  // Splits the elements into numbers[which 16 of k][which number], in the order that wgmma expects: the pairs of elements 0 and 1 of both rows, then those of 2 and 3.
+  // Splits the elements into numbers[which 16 of k][which number], in wgmma's order: the pairs of elements 0 and 1 of both rows, then those of elements 2 and
+  // 3.
   __device__ __forceinline__ void split_into(u32 (&numbers)[2][3][4]) const {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -246,7 +249,8 @@ struct rows {
 
 // --- Multiplying --------------------------------------------------------------------------------------------------------
 
-// wgmma's description of 16 elements along k of a strip, from row or column `first` on: the address, the bytes from one piece of 64 elements to the next, the bytes from eight lines to the next eight, and the kind of swizzle.
+// wgmma's descriptor of 16 elements along k of a strip, from row or column `first` on: the address, the distance in bytes from one piece of 64 elements to the
+// next, the distance from eight lines to the next eight, and the kind of swizzle.
 template <int TURNED>
 __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
   u32 at = strip + (TURNED ? first / 64 * (DEPTH * 128) + k * 128 : first * 64 + k * 2);
@@ -258,7 +262,7 @@ __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), \
       "+f"(d[i + 7])
 
-// d = a b for 64 rows, or d += a b if `adds`. b is given by its description, and so is a, unless it is in registers.
+// d = a b for 64 rows, or d += a b if `adds`. b is passed by its descriptor, and so is a, unless it is in registers.
 #if IS_HELD
 #define MULTIPLY(d, a, b, adds) \
   asm volatile( \
@@ -293,7 +297,7 @@ __device__ __forceinline__ u64 describe(u32 strip, u32 first, u32 k) {
 __device__ __forceinline__ void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
 #if IS_HELD
-// Begins to compute d = a b for one strip: the three smallest of the six products, for 2 x 16 elements along k.
+// Starts to compute d = a b for one strip: the three smallest of the six products, for 2 x 16 elements along k.
 __device__ __forceinline__ void multiply_small(float *d, const u32 (&a)[2][3][4], u64 b, u64 next_b) {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   MULTIPLY(d, a[0][0], b + 2 * B_STEP, 0);
@@ -316,7 +320,7 @@ __device__ __forceinline__ void multiply_large(float *d, const u32 (&a)[2][3][4]
   commit();
 }
 #else
-// Four of the five small products, for 16 elements along k.
+// The five smaller products except one, for 16 elements along k.
 __device__ __forceinline__ void multiply_small(float *d, u64 a, u64 b) {
   MULTIPLY(d, a + 2 * A_STEP, b, 1);
   MULTIPLY(d, a + A_STEP, b + B_STEP, 1);
@@ -324,7 +328,7 @@ __device__ __forceinline__ void multiply_small(float *d, u64 a, u64 b) {
   MULTIPLY(d, a + A_STEP, b, 1);
 }
 
-// Begins to compute d = a b for one strip, 2 x 16 elements along k.
+// Starts to compute d = a b for one strip, 2 x 16 elements along k.
 __device__ __forceinline__ void multiply(float *d, u32 at, u32 row, u32 column) {
   u64 a = describe<A_TURNED>(at, row, 0), b = describe<B_TURNED>(at + 3 * A_BYTES, column, 0);
   u64 next_a = describe<A_TURNED>(at, row, 16), next_b = describe<B_TURNED>(at + 3 * A_BYTES, column, 16);
@@ -340,12 +344,12 @@ __device__ __forceinline__ void multiply(float *d, u32 at, u32 row, u32 column) 
 
 #endif
 
-// Waits for the strip that is being multiplied and adds it to the sums.
+// Waits until the current strip is multiplied, and adds its results to the sums.
 __device__ __forceinline__ void add_strip(float *sums, float *d) {
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
   for (int i = 0; i < WIDTH / 2; i++) {
-    asm volatile("" : "+f"(d[i])::"memory");  // not read before
+    asm volatile("" : "+f"(d[i])::"memory");  // keeps the compiler from reading d earlier
     sums[i] += d[i];
   }
 }
@@ -371,10 +375,10 @@ __device__ __forceinline__ void store4(float *to, const float *from) {
   *(float4 *)to = make_float4(from[0], from[1], from[2], from[3]);
 }
 
-// Four neighbours of each input of the chain. They are loaded while the four results before them are computed.
+// Four neighbouring elements of each input of the chain. They are loaded while the four results before are computed.
 #ifdef CHAIN
 struct chain_inputs {
-  float held[CHAIN_INPUTS + 1][4];  // the last one is not used: there may be no inputs
+  float held[CHAIN_INPUTS + 1][4];  // one more than needed, since arrays cannot be empty
 
   __device__ __forceinline__ void load(const product &p, int row, int column) {
     if (row >= p.m || column >= p.n) return;
@@ -391,7 +395,7 @@ struct chain_inputs {
     }
   }
 
-  // Applies the chain to four neighbours, the first of which is element `at` of y.
+  // Applies the chain to four neighbouring elements, the first of which is element `at` of y.
   __device__ __forceinline__ void apply(const product &p, long long at, float *sum) const {
     if (p.kept) store4(p.kept + at, sum);
 #pragma unroll
@@ -410,7 +414,7 @@ struct chain_inputs {
 };
 #endif
 
-// Stores four neighbours of a row of y; `sum` has the product.
+// Computes the results for four neighbouring elements of a row of y, and stores them; `sum` has the product.
 __device__ __forceinline__ void finish(const product &p, const float *a, const float *b, int row, int column,
                                        float *sum, const chain_inputs &inputs) {
   const float *c = p.c + blockIdx.z * p.c_batch + row * p.c_step + column;
@@ -435,7 +439,8 @@ __device__ __forceinline__ void wait_for_all() {
 #endif
 }
 
-// Puts the sums of this work-group into its shared memory. As wgmma leaves them, each item has pairs of neighbours of two rows, which are 8 apart, or neighbours if a is turned and in registers (struct rows).
+// Stores the sums of this work-group in its shared memory. In wgmma's layout, each item has pairs of neighbours in two rows, which are 8 apart, or neighbours
+// if a is turned and in registers (struct rows).
 __device__ __forceinline__ void put_sums(u32 shared, const float *sums) {
   int lane = threadIdx.x % 32, column = first_column() + lane % 4 * 2;
   int row = first_row() + threadIdx.x % 128 / 32 * 16 + lane / 4 * (IS_HELD && A_TURNED ? 2 : 1), next = IS_HELD && A_TURNED ? 1 : 8;
@@ -446,7 +451,7 @@ __device__ __forceinline__ void put_sums(u32 shared, const float *sums) {
   }
 }
 
-// Adds the four neighbours at `at` in the shared memory of work-group `part` of the cluster.
+// sum += the four neighbours at `at` in the shared memory of work-group `part` of the cluster.
 __device__ __forceinline__ void add_part(u32 at, int part, float *sum) {
   float x[4];
 #if PARTS > 1
@@ -462,11 +467,11 @@ __device__ __forceinline__ void add_part(u32 at, int part, float *sum) {
 
 __device__ __forceinline__ void fence_stores() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// What an item holds of a tile while its work-group adds up its part of k.
+// An item's registers while its work-group sums its part of k.
 struct tile {
 #if IS_HELD
   rows a;
-  u32 numbers[2][2][3][4];  // the split elements of the strip that is being multiplied, and those of the next one
+  u32 numbers[2][2][3][4];  // split elements of the strip being multiplied, and of the next one
 #else
   strip<ROWS, A_TURNED> a;
 #endif
@@ -481,7 +486,7 @@ struct tile {
 #endif
 
 #if IS_HELD
-  // Multiplies the strip in half NOW of `numbers` and of the shared memory; meanwhile it puts the next strip into the other half.
+  // Multiplies the strip in half NOW of `numbers` and of the shared memory; meanwhile prepares the next strip in the other half.
   template <int NOW>
   __device__ __forceinline__ void multiply_strip(const product &p, u32 shared) {
     u32 at = shared + NOW * STRIP_BYTES;
@@ -522,7 +527,7 @@ struct tile {
       a.load(p.a_step);
       b.load(p.b_step);
       add_strip(sums, d);
-      __syncthreads();  // this strip is stored, and the one before multiplied, by all
+      __syncthreads();  // this strip is stored, and the one before is multiplied, by all items
       multiply(d, at, first_row(), first_column());
     }
     add_strip(sums, d);
@@ -531,11 +536,11 @@ struct tile {
 #endif
 };
 
-// Waits until the kernels that this one depends on have ended: the driver may start it before (start.c). Nothing is read or written before that.
+// Waits until the kernels that this one depends on have ended: the driver may start it earlier (start.c). Nothing may be read or written before this.
 __device__ __forceinline__ void wait_for_kernels() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 #ifdef SUMS
-// Stores the sums of the tile's rows, from the sums of the items of all parts of the cluster.
+// Stores the sums of the tile's rows: adds up the sums of all items and of all parts of the cluster.
 __device__ __forceinline__ void store_row_sums(const product &p, int row0, const float (*partial)[ROWS]) {
   int row = threadIdx.x;
   if (row >= ROWS || row0 + row >= p.m) return;
@@ -563,7 +568,7 @@ __device__ __forceinline__ void store_row_sums(const product &p, int row0, const
 #define BOUNDS __launch_bounds__(THREADS)
 #endif
 
-// Computes the elements of y from row0 and column0 on: this work-group's part of k, and then its share of the results.
+// Computes the tile of y that begins at row0 and column0: sums this work-group's part of k, and then finishes its share of the results.
 __device__ __forceinline__ void multiply_tile(const product &p, int row0, int column0) {
   extern __shared__ unsigned char memory[];
   u32 shared = ((u32)__cvta_generic_to_shared(memory) + 1023) & ~1023u;  // swizzles count from multiples of 1024
@@ -610,7 +615,7 @@ extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) BOUNDS tsrk_product_uni
   multiply_tile(p, blockIdx.y * ROWS, blockIdx.x / PARTS * COLUMNS);
 }
 #else
-// Several products in one launch. Product i has the tiles first[i] to first[i + 1] - 1 of the launch, row by row.
+// The arguments of a launch with several products. Product i has the tiles first[i] to first[i + 1] - 1 of the launch, numbered row by row.
 struct group {
   product products[GROUPED];
   int first[GROUPED + 1];

@@ -7,7 +7,7 @@
 #include "core/log.h"
 
 enum {
-  LEAST_INNER = 1024,  // elements along k: sums that are shorter are not worth dividing
+  LEAST_INNER = 1024,  // elements along k: shorter sums are not worth dividing
 };
 
 // How the products of a launch are divided. A launch has tiles of one size. `together` work-groups run on a multiprocessor at a time.
@@ -31,13 +31,13 @@ static int size_for(const cuda_product *p) {
   return area_in(&sizes[LARGE].few, p) * 7 <= p->d.rows * p->d.cols * 8 ? LARGE : SMALL;
 }
 
-// How many work-groups run at the same time.
+// How many work-groups the GPU runs at the same time.
 static int64_t slots(const cuda_device *device, const group_size *size) {
   return (int64_t)device->info.compute_units * size->together;
 }
 
-// How many tiles a launch may have: its work-groups, of which there are at least `many.parts` for each tile, take three quarters of the GPU. The chain of
-// steps beside it needs the rest.
+// How many tiles a launch may have: its work-groups (at least `many.parts` for each tile) take three quarters of the GPU. The rest is for other steps of the
+// graph that run at the same time.
 static int64_t most_tiles(const cuda_device *device, const group_size *size) {
   return slots(device, size) * 3 / 4 / size->many.parts;
 }
@@ -50,7 +50,7 @@ tsri_op_group tsri_cuda_units_group_of(const cuda_device *device, const cuda_pro
                          .share = (uint32_t)(count * TSRI_FULL_SHARE / most)};
 }
 
-// What the kernel gets, as in units.cu.
+// The kernel's arguments; the same as in units.cu.
 typedef struct group_arguments {
   units_arguments products[TSRI_MOST_GROUPED];
   int32_t first[TSRI_MOST_GROUPED + 1];

@@ -13,7 +13,7 @@ typedef struct units_tile {
   int down, across, columns, parts;
 } units_tile;
 
-// As in units.cu.
+// The kernel's arguments for one product; the same as in units.cu.
 typedef struct units_arguments {
   cu_address a, b, c, bias, y;
   int64_t a_step, b_step, c_step;
@@ -45,8 +45,8 @@ static inline int64_t units_tile_count(const units_tile *tile, const cuda_produc
 // Estimates the cycles that `tile_count` tiles of sums over `inner` elements take. The constants were measured on an H200.
 double tsri_cuda_units_cost(const units_tile *tile, int64_t tile_count, int64_t inner, int multiprocessors);
 
-// Shared memory of a work-group: two strips of b, and two of a unless a is held in registers. Afterwards the same memory holds the sums that
-// the parts of a cluster add up. The larger of both counts.
+// Bytes of shared memory of a work-group: two strips of b, and two of a unless a is held in registers; or, later in the same memory, the sums that the
+// work-groups of a cluster exchange. The larger of both counts.
 uint32_t tsri_cuda_units_shared_bytes(const units_tile *tile);
 
 // Builds the kernel for a tile and a layout unless it is there already. False: it cannot be built.

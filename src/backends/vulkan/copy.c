@@ -11,7 +11,7 @@
 
 enum {
   PIECE = 16 << 20,       // largest part of a copy that goes through a chunk at once
-  SENT_AT_ONCE = 1 << 20  // larger parts are submitted at once, so that the device copies while the host prepares the
+  SENT_AT_ONCE = 1 << 20  // larger parts are submitted at once: the device copies while the host prepares the
                           // next
 };
 

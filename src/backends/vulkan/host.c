@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Host memory that the device copies from and to by itself: buffers in memory that both access, mapped as long as they live.
+// Pinned host memory: buffers in memory that both host and device can access; they stay mapped as long as they live.
 #include "backends/vulkan/vulkan.h"
 
 #if TSRI_HAS_VULKAN

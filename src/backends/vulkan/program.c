@@ -70,8 +70,8 @@ static VkResult create_layouts(vulkan_device *device, vulkan_program *program) {
   return device->vk.CreatePipelineLayout(device->handle, &layout, NULL, &program->layout);
 }
 
-// Creates the pipeline. If the device supports several subgroup sizes, the pipeline requests the one that the code was
-// emitted for. Indices are the kernel's own business: the driver need not check them.
+// Creates the pipeline. If the device supports several subgroup sizes, the pipeline requests the one that the code was emitted for. Robustness is switched off,
+// since kernels check their indices where they have to.
 static VkResult create_pipeline(vulkan_device *device, const tsri_code *code, vulkan_program *program) {
   const vulkan_features *f = &device->features;
   VkShaderModuleCreateInfo words = {
@@ -139,7 +139,7 @@ void tsri_vulkan_program_destroy(tsri_device *opaque, tsri_program *opaque_progr
 
 // --- Launching ------------------------------------------------------------------------------------------------------
 
-// The buffers of a launch.
+// The buffers of a launch, and the accesses that the stream must know of.
 typedef struct bindings {
   VkDescriptorBufferInfo buffers[VULKAN_MAX_BINDINGS];
   vulkan_access accesses[VULKAN_MAX_BINDINGS];
@@ -193,7 +193,7 @@ static tsr_status bind_buffers(vulkan_device *device, vulkan_batch *batch, const
   return TSR_OK;
 }
 
-// Binds the pipeline, the buffers and the parameters, as far as the launch before has not bound the same: what is bound stays so in a command buffer.
+// Binds the pipeline, the buffers and the parameters. Bindings stay valid in a command buffer, so it skips those that the launch before has made.
 static tsr_status bind(vulkan_device *device, vulkan_batch *batch, const vulkan_program *program, const bindings *b,
                        const void *params) {
   const tsri_vulkan_device_api *vk = &device->vk;

@@ -372,7 +372,7 @@ static bool conflicts(const vulkan_access *a, const vulkan_access *b) {
   return a->buffer == b->buffer && a->begin < b->end && b->begin < a->end && (a->is_write || b->is_write);
 }
 
-// Whether the second one is known if the first is: what conflicts with it conflicts with the first.
+// Whether access `a` covers `b`: every access that conflicts with b also conflicts with a.
 static bool covers(const vulkan_access *a, const vulkan_access *b) {
   return a->buffer == b->buffer && a->begin <= b->begin && b->end <= a->end && (a->is_write || !b->is_write);
 }
@@ -401,8 +401,8 @@ tsr_status tsri_vulkan_stream_end(vulkan_stream *stream) {
   vulkan_batch *batch = stream->open;
   batch->command_count++;
   if (batch->command_count >= stream->batch_limit) return tsri_vulkan_stream_submit(stream);
-  // Slow commands: the first at once, so that the device does not wait for FIRST_COMMANDS to be recorded, and the next ones before it has run out of work.
-  // Quick ones: whether it has run out is asked once in FIRST_COMMANDS.
+  // Decides whether to check if the device has run out of work. Slow commands: the first is submitted at once, so that the device does not wait for
+  // FIRST_COMMANDS to be recorded, and the next ones before the device has run out of work. Quick commands: check once per FIRST_COMMANDS.
   bool is_asked = batch->command_count >= stream->enough && batch->command_count % FIRST_COMMANDS == 0;
   if (!is_asked && !stream->has_slow) return TSR_OK;
   tsri_vulkan_stream_retire(stream);

@@ -77,7 +77,7 @@ typedef struct vulkan_access {
 
 typedef struct vulkan_device vulkan_device;
 
-// A point in the work of a device: for each stream the number of a batch, 0 for none.
+// A point in the work of a device: for each stream the number of a batch; 0: none.
 typedef struct vulkan_marks {
   uint64_t of[VULKAN_STREAMS];
 } vulkan_marks;
@@ -93,7 +93,7 @@ typedef struct vulkan_batch {
   int waiters;        // threads that wait for its fence
   uint32_t command_count, set_count, descriptor_count;
   vulkan_marks after;  // batches of other streams that it waits for
-  // What its newest launch has bound (program.c).
+  // What the newest launch in it has bound (program.c).
   struct vulkan_bound {
     const struct vulkan_program *program;  // NULL: nothing
     VkDescriptorBufferInfo buffers[VULKAN_MAX_BINDINGS];
@@ -264,7 +264,7 @@ void tsri_vulkan_stream_touch(vulkan_stream *stream, const vulkan_access *access
 tsr_status tsri_vulkan_stream_end(vulkan_stream *stream);
 tsr_status tsri_vulkan_stream_submit(vulkan_stream *stream);  // does nothing if no batch is open
 void tsri_vulkan_stream_retire(vulkan_stream *stream);        // finds out which batches have ended
-// Waits until batch `value` has ended, after submitting it if necessary. The lock is released while it waits.
+// Waits until batch `value` has ended, after submitting it if necessary. The lock is released during the wait.
 tsr_status tsri_vulkan_stream_wait(vulkan_stream *stream, uint64_t value, uint64_t timeout_ns);
 
 // --- streams.c: all streams of a device. With the lock held, unless said otherwise ------------------------------------

@@ -55,7 +55,7 @@ void tsri_webgpu_event_destroy(tsri_device *opaque, tsri_event *opaque_event) {
   tsri_free(event);
 }
 
-// Ends the submission with a time stamp.
+// Ends the submission with a time stamp command.
 static tsr_status submit_with_stamp(webgpu_device *device, const webgpu_event *event) {
   tsr_status status = tsri_webgpu_stream_begin(device, 0, NULL, NULL);
   if (status != TSR_OK) return status;

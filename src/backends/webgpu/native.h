@@ -74,7 +74,7 @@ wgpu_callback_info tsri_wgpu_object_answer(wgpu_answer *answer);
 wgpu_callback_info tsri_wgpu_status_answer(wgpu_answer *answer);
 wgpu_callback_info tsri_wgpu_scope_answer(wgpu_answer *answer);
 
-// Adapter index for tests: Dawn's null backend, which has every feature and compiles programs, but runs nothing.
+// Adapter index for tests: selects Dawn's null backend, which has every feature and compiles programs, but runs nothing.
 #define WGPU_NULL_INDEX UINT32_MAX
 
 // Creates an instance and finds the adapter with this index. The caller releases both. has_experiments: the adapter shows Dawn's
@@ -95,7 +95,7 @@ tsr_status tsri_wgpu_find_matrix_adapter(uint32_t index, double timeout_ms, wgpu
                                          wgpu_object *out_adapter);
 // The sizes in the library's list that we use: bits TSRI_WGPU_MATRIX_…
 uint32_t tsri_wgpu_matrix_sides(const wgpu_matrix_config *configs, size_t count);
-// Releases what the library put there. NULL: the library has no such function.
+// Releases the memory of a list that the library has returned. NULL: the library has no such function.
 extern void (*tsri_wgpu_free_matrix_configs)(wgpu_matrix_configs configs);
 
 // As tsri_wgpu_f16_features, for the feature timestamp-query.
@@ -127,7 +127,7 @@ struct tsri_wgpu_device {
   char error_text[600];
 };
 
-// How many kept bind groups something is in, counted once for each binding, and where the newest of them is or was kept.
+// In how many kept bind groups a buffer or program occurs (counted once for each binding), and the table entry of the newest one.
 typedef struct wgpu_uses {
   uint32_t count, place;
 } wgpu_uses;
@@ -151,13 +151,14 @@ void tsri_wgpu_end_pass(tsri_wgpu_device *device);
 // Records the copy of new time stamps to where the host reads them. The encoder is open, and no pass.
 void tsri_wgpu_times_resolve(tsri_wgpu_device *device);
 void tsri_wgpu_times_close(tsri_wgpu_device *device);
-// A bind group with these bindings, kept by the device: it is valid until the next call of one of these functions. NULL: there is none.
+// Returns a bind group with these bindings. The device keeps it: it is valid until the next call of one of these functions. NULL: it cannot be created.
 wgpu_object tsri_wgpu_group_of(tsri_wgpu_device *device, tsri_wgpu_program *program, const tsri_wgpu_binding *storage,
                                uint32_t count, tsri_wgpu_buffer *uniform);
-// Releases the kept bind groups of a buffer or program (call before it is destroyed), and all of them.
+// tsri_wgpu_drop_groups_with: releases the kept bind groups that contain a buffer or program; call it before that is destroyed. tsri_wgpu_drop_groups: releases
+// all.
 void tsri_wgpu_drop_groups_with(tsri_wgpu_device *device, const wgpu_uses *uses);
 void tsri_wgpu_drop_groups(tsri_wgpu_device *device);
-// Errors between the two calls are collected; tsri_wgpu_end_scopes returns the first one as a status.
+// Errors between tsri_wgpu_begin_scopes and tsri_wgpu_end_scopes are collected; the latter returns the first one as a status.
 void tsri_wgpu_begin_scopes(tsri_wgpu_device *device);
 tsr_status tsri_wgpu_end_scopes(tsri_wgpu_device *device, tsr_status validation, const char *what);
 

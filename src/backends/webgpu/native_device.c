@@ -81,7 +81,7 @@ tsr_status tsri_wgpu_end_scopes(tsri_wgpu_device *device, tsr_status validation,
 // kernel would crash the process.
 static const char *const dawn_toggles[] = {"disable_workgroup_init", "disable_robustness"};
 
-// Time stamps are rounded to a tenth of a millisecond for pages that might spy on others.
+// By default time stamps are rounded to a tenth of a millisecond, which protects web pages from each other.
 static const char *const dawn_disabled[] = {"timestamp_quantization"};
 
 static bool is_software(wgpu_object adapter) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Bind groups of earlier dispatches, kept for later ones with the same bindings: making one takes Dawn longer than recording the dispatch.
+// Bind groups are kept for later dispatches with the same bindings: creating one takes Dawn longer than recording the dispatch.
 //
-// Each group has one place in a table, by a hash of its bindings, where it stays until another one needs the place or one of its
-// buffers or its program is destroyed.
+// Each group has one entry in a table, by a hash of its bindings. It stays there until another group needs the entry, or one of its buffers or its program is
+// destroyed.
 #include <string.h>
 
 #include "backends/webgpu/native.h"
 #include "core/alloc.h"
 
-// What a group binds.
+// The bindings of a group, which are its key.
 typedef struct wgpu_bound {
   tsri_wgpu_program *program;
   tsri_wgpu_buffer *uniform;
@@ -58,7 +58,7 @@ static wgpu_object make(const tsri_wgpu_device *device, const wgpu_bound *bound)
   return tsri_wgpu_lib.DeviceCreateBindGroup(device->handle, &descriptor);
 }
 
-// Tells everything that the group binds that it is in one more group (change 1), at this place, or in one less (-1).
+// Adds `change` (1 or -1) to the use count of everything that the group binds; `place`: the group's entry in the table.
 static void count_uses(const wgpu_bound *bound, uint32_t place, int change) {
   wgpu_uses *all[TSRI_WGPU_MAX_BINDINGS + 2] = {&bound->program->uses, &bound->uniform->uses};
   for (uint32_t i = 0; i < bound->count; i++) all[i + 2] = &bound->storage[i].buffer->uses;
@@ -107,7 +107,7 @@ static bool has(const struct wgpu_group *group, const wgpu_uses *uses) {
   return false;
 }
 
-// Most temporary buffers are in one group only, the newest.
+// First tries the newest group, since most temporary buffers are in one group only.
 void tsri_wgpu_drop_groups_with(tsri_wgpu_device *device, const wgpu_uses *uses) {
   uint32_t newest = uses->place;
   if (uses->count > 0 && device->groups[newest] && has(device->groups[newest], uses)) drop(device, newest);

@@ -27,7 +27,7 @@ uint32_t tsri_wgpu_matrix_sides(const wgpu_matrix_config *configs, size_t count)
   return bits;
 }
 
-// Whether the device has the feature and not another one that has its number in this library.
+// Whether the device has this feature, and not another one that has its number in this library.
 static bool knows_matrices(tsri_wgpu_device *device) {
   static const char text[] =
       "enable chromium_experimental_subgroup_matrix;\n@compute @workgroup_size(1) fn probe() {}\n";

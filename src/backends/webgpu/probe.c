@@ -36,7 +36,7 @@ static const uint32_t half_wanted[PROBE_WORDS] = {
     0x3c00,     0x3c02,     0x7c00,     0x0002,     0x0001,     0x03fc,     0xfc00,     0x7bff,
     0x3f800000, 0x33800000, 0xb87fc000, 0x7f800000, 0xc77fe000, 0x38000000, 0x80000000, 0x3eaaa000};
 
-// Counts the items whose place in their subgroup is that among all items, by 256 items in three dimensions.
+// Counts the items whose position in their subgroup follows from their position in the group, with 256 items in three dimensions.
 enum { PROBE_ITEMS = 256 };
 static const char subgroup_text[] =
     "enable subgroups;\n@group(0) @binding(0) var<storage, read_write> y: array<atomic<u32>>;\n"

@@ -130,7 +130,7 @@ static tsr_status bind_one(webgpu_device *device, const tsri_launch *launch, uin
   return tsri_webgpu_stream_end(device);
 }
 
-// Submits what is recorded if that is enough: a few commands after a wait, when the device has nothing to do, then twice as many each time.
+// Submits the recorded commands if there are enough: only a few after a wait, when the device is idle; then twice as many each time.
 static tsr_status submit_enough(webgpu_device *device) {
   if (device->enough == 0) device->enough = WEBGPU_FIRST_LAUNCHES;
   if (device->recorded < device->enough) return TSR_OK;

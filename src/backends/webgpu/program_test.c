@@ -35,7 +35,8 @@ static void compile_one(const tsri_kernel *kernel, compiled *c, const tsri_emitt
   c->built++;
 }
 
-// By a hash, so that a new kernel does not change which others are compiled. QUICK_QUARTER: the quarter that has none of the slow ones.
+// Kernels are divided into quarters by a hash of their text, so that a new kernel does not move others to another quarter. QUICK_QUARTER: the quarter without
+// slow kernels.
 enum { QUICK_QUARTER = 3 };
 
 static uint32_t hash_of(const char *text) {

@@ -41,7 +41,7 @@ typedef struct webgpu_device {
   tsri_mutex lock;  // protects the members below and all calls on `handle`
   bool is_lost;
   uint32_t recorded;   // commands since the last submission
-  uint32_t enough;     // a launch submits so many commands: few while the device has nothing to do; 0: as after a wait
+  uint32_t enough;     // number of commands at which a launch submits: few while the device is idle; 0: as after a wait
   uint32_t submitted;  // number of the last submission
   tsri_wgpu_buffer *uniform;
   uint32_t *params;                                       // the parameters for the next submission
@@ -89,11 +89,12 @@ typedef struct webgpu_arithmetic {
   bool fuses;          // fma rounds once
   bool has_subgroups;  // shuffles, among as many consecutive items as the adapter says
   bool has_half;       // f16 is available, and converts to and from f32 exactly as the CPU does
-  int matrix_side;     // of subgroup matrices of f16 (tsri_webgpu_try_matrices); 0: there are none
+  int matrix_side;     // rows of square subgroup matrices of f16 (tsri_webgpu_try_matrices); 0: there are none
 } webgpu_arithmetic;
 tsr_status tsri_webgpu_probe(webgpu_device *device, webgpu_arithmetic *out_arithmetic);
 
-// Runs a kernel `probe` in one group: binding 0 is 256 bytes of zeros, of which the first words come back, then a uniform buffer with the input.
+// Runs a kernel named `probe` with one work-group. Binding 0: 256 bytes of zeros, whose first WEBGPU_PROBE_WORDS words are read back; then a uniform buffer
+// with the input.
 enum { WEBGPU_PROBE_WORDS = 16 };
 tsr_status tsri_webgpu_run_probe(webgpu_device *device, const char *text, const uint32_t input[WEBGPU_PROBE_WORDS],
                                  uint32_t out_words[WEBGPU_PROBE_WORDS]);
@@ -107,7 +108,7 @@ void tsri_webgpu_close_handle(webgpu_device *device);  // accepts a device witho
 // For a device with f16 and subgroups: replaces its handle by one that is opened with subgroup matrices and sets matrix_side, if it has
 // any and they multiply exactly.
 void tsri_webgpu_try_matrices(webgpu_device *device, int index, webgpu_arithmetic *arithmetic);
-// Writes the kernel, of one binding, that tests subgroup matrices of this side by a subgroup of so many items. Returns its length.
+// Writes the text of a kernel that tests subgroup matrices with `side` rows, in subgroups of `items` items. Returns its length.
 size_t tsri_webgpu_matrix_probe(int side, uint32_t items, char *text, size_t text_bytes);
 
 // --- event.c --------------------------------------------------------------------------------------------------------

@@ -130,12 +130,12 @@ typedef struct tsri_wgpu_api {
   tsr_status (*times_open)(tsri_wgpu_device *device, uint32_t count);
   // Recorded: stamp `slot` becomes the time at which all commands before it are done.
   tsr_status (*time_write)(tsri_wgpu_device *device, uint32_t slot);
-  // The stamps from 0 to the highest that was written, in nanoseconds of the device's clock, when all submitted work is done.
+  // Reads the stamps from 0 to the highest one written, in nanoseconds of the device's clock, after all submitted work is done.
   tsr_status (*times_read)(tsri_wgpu_device *device, uint64_t *out_ns, double timeout_ms);
 
   // --- Optional: subgroup matrices. NULL: there are none. ---
 
-  // The sizes that the device has: bits TSRI_WGPU_MATRIX_…
+  // Returns the sizes of subgroup matrices that the device has: bits TSRI_WGPU_MATRIX_…
   uint32_t (*matrices)(tsri_wgpu_device *device);
 } tsri_wgpu_api;
 

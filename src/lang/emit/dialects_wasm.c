@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The list of emitters in web pages: what a page can run. The others would make every page larger.
+// The list of emitters in the browser module: only dialects that a page can run, to keep the module small.
 #include "lang/emit/emit.h"
 
 const tsri_emitter tsri_emitters[] = {

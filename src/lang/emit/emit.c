@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all emitters share: finding one, checking options, filling parameters, reading the report.
+// Shared by all emitters: finding one, checking options, filling parameters, reading the report.
 #include "lang/emit/emit.h"
 
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static bool offers(const tsri_emit_options *options, const tsri_ir_fragment *f) 
   return false;
 }
 
-// Whether the device's matrix units can be used. Not in checked mode, which tests every index.
+// Whether the device's matrix units can be used. Not in checked mode, where every index is tested.
 static bool has_hardware(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options) {
   tsri_fragment_test can_write = tsri_emit_fragment_test(emitter);
   if (kernel->is_checked || !can_write || !can_write(kernel, options)) return false;
@@ -69,13 +69,12 @@ tsr_status tsri_emit_lower(const tsri_emitter *emitter, const tsri_kernel *kerne
 
 // --- Lowering ---------------------------------------------------------------------------------------------------------
 
-// Whether 64-bit integers are made of words.
+// Whether 64-bit integers must be lowered to words.
 static bool lacks_i64(const tsri_emitter *emitter, const tsri_emit_options *options) {
   return emitter->emit == tsri_emit_wgsl || (strcmp(emitter->name, "spirv") == 0 && !options->i64);
 }
 
-// Where barriers are not allowed under conditions, collectives are not either; statements made from collectives then
-// are arranged accordingly.
+// Options for lowering collectives. If barriers are not allowed under conditions, statements made from collectives must be arranged accordingly.
 static tsri_collectives_options collectives_of(const tsri_emitter *emitter, const tsri_emit_options *options) {
   tsri_lacks lacks = tsri_lacks_of(emitter->name);
   bool has_subgroups = options->subgroups && options->subgroup_shuffle && !options->flat_barriers;
@@ -86,7 +85,7 @@ static tsri_collectives_options collectives_of(const tsri_emitter *emitter, cons
                                     .has_only_shuffles = lacks.has_only_shuffles};
 }
 
-// What the dialect lacks, less what this device has. In WGSL, f16 is a type of elements.
+// The element types that the dialect lacks on this device. In WGSL with f16, f16 is an element type.
 static tsri_storage_lacks storage_lacks_of(const tsri_emitter *emitter, const tsri_kernel *kernel,
                                            const tsri_emit_options *options) {
   tsri_storage_lacks lacks = tsri_lacks_of(emitter->name).storage;
@@ -110,7 +109,7 @@ static bool has_small_elements(const tsri_kernel *kernel) {
   return (used & small) != 0;
 }
 
-// Replaces the kernel that an earlier pass made, if there is one. NULL: this pass had nothing to do.
+// Replaces the kernel that an earlier pass has made, if there is one. `made` NULL: this pass has changed nothing.
 static void take(tsri_kernel *made, tsri_kernel **lowered) {
   if (!made) return;
   tsri_kernel_release(*lowered);

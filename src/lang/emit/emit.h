@@ -32,8 +32,8 @@
 #include "core/builder.h"
 #include "lang/ir/ir.h"
 
-// The dialects. name, as people write it, form of the code, file suffix. One line here and one file that defines
-// tsri_emit_<name> and tsri_emit_defaults_<name> add a dialect.
+// The dialects: name, name for people, form of the code, file suffix. A new dialect needs one line here and one file that defines tsri_emit_<name> and
+// tsri_emit_defaults_<name>.
 #define TSRI_DIALECTS(X)             \
   X(opencl, "OpenCL C", TEXT, ".cl") \
   X(cuda, "CUDA C++", TEXT, ".cu")   \
@@ -49,7 +49,7 @@ typedef enum tsri_emit_form {
   TSRI_EMIT_WORDS  // 32-bit words
 } tsri_emit_form;
 
-// What the device can do. An emitter's `defaults` fit every device that the dialect reaches.
+// What the device can do. An emitter's `defaults` are valid for every device that the dialect supports.
 typedef struct tsri_emit_options {
   bool f64;                          // double precision; without it a kernel that needs f64 is refused
   bool f16;                          // OpenCL: cl_khr_fp16; others convert in hardware anyway
@@ -59,24 +59,25 @@ typedef struct tsri_emit_options {
   bool ptx;                          // OpenCL: NVIDIA's compiler, which takes PTX, for compute capability 8.0 or more.
                                      // Shuffles and conversions to f16 and bf16 are its instructions
   bool exact_quotient;               // its f32 division alone is rounded correctly
-  bool near_quotient, near_exp2, near_root;  // what its f32 division, exp2 and roots are good for (lower/expand.h)
+  bool near_quotient, near_exp2,
+      near_root;           // which of its f32 division, exp2 and roots expansions may use (lower/expand.h)
   bool exact_products;     // its f32 products and differences round to even and keep subnormal numbers
   bool wide_unaligned;     // wide buffers may begin anywhere: several elements are then read one by one
   bool no_alias;           // no two buffers of a launch overlap: pointers are marked so
-  bool as_function;        // CUDA, HIP: a function for the device, which other code calls, not a kernel
-  bool flat_barriers;      // barriers must not stand under conditions, even such as all items decide alike (PoCL)
-  uint32_t subgroup_size;  // a power of two, 1 to 128; with `subgroups`, what the hardware has
+  bool as_function;        // CUDA, HIP: a device function that other code calls, instead of a kernel
+  bool flat_barriers;      // barriers must not be under conditions, even if all items take the same branch (PoCL)
+  uint32_t subgroup_size;  // a power of two, 1 to 128; with `subgroups`, the hardware's size
 
   // SPIR-V: features that a Vulkan device has or lacks. `f16` there means arithmetic that rounds to nearest and keeps
   // denormals.
-  bool i64;                  // 64-bit integers; without them they are made of words, but not beside f64
-  bool storage16, storage8;  // buffers of 16-bit and 8-bit elements; without them they are read and written by words
+  bool i64;  // 64-bit integers; without them they are lowered to words, which is not possible together with f64
+  bool storage16, storage8;  // buffers of 16-bit and 8-bit elements; without them these are accessed as words
   bool i16, i8;              // values of these sizes, so that shared arrays can be as small
-  bool exact_fma;            // fma rounds once; without it, it is made of other operations
-  bool quirks;  // a driver whose compiler gets some instructions wrong (gallivm, SwiftShader): it is not shown them
+  bool exact_fma;            // fma rounds once; without it, fma is expanded
+  bool quirks;               // avoid instructions that some drivers' compilers (gallivm, SwiftShader) get wrong
   uint8_t keeps_denormals, keeps_nan, rounds_to_even;  // can be promised: bit 0 for f16, 1 for f32, 2 for f64
 
-  // Products of fragments that the hardware does; others are written as loops. Borrowed.
+  // Sizes of fragment products that the hardware has; others are lowered to loops. Borrowed.
   const tsr_fragment_size *fragments;
   uint32_t fragment_count;
 } tsri_emit_options;
@@ -89,10 +90,10 @@ typedef struct tsri_emitted {
   size_t data_bytes;                  // without the NUL
   char entry[TSRI_EMIT_ENTRY_BYTES];  // name of the function to launch
   char build_options[128];  // the device's compiler needs these for the promised results ("-fmad=false"); may be ""
-  uint32_t buffer_count;    // with the report
-  uint32_t params_bytes;    // with the element counts; a multiple of 4
+  uint32_t buffer_count;    // including the report
+  uint32_t params_bytes;    // including the element counts; a multiple of 4
   uint32_t local[3];        // items per group
-  uint32_t shared_bytes;    // per group: shared arrays and what group operations need
+  uint32_t shared_bytes;    // per group: shared arrays, and what group operations need
   bool has_report;          // checked mode
 } tsri_emitted;
 
@@ -116,7 +117,7 @@ typedef struct tsri_emitter {
 TSRI_DIALECTS(TSRI_X)
 #undef TSRI_X
 
-// Whether a dialect can write the kernel's fragments for matrix units, all of which `options->fragments` has.
+// Whether a dialect can use matrix units for the kernel's fragments, all of which are in `options->fragments`.
 typedef bool (*tsri_fragment_test)(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_spirv(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options *options);
@@ -125,11 +126,12 @@ bool tsri_emit_fragments_hip(const tsri_kernel *kernel, const tsri_emit_options 
 bool tsri_emit_fragments_metal(const tsri_kernel *kernel, const tsri_emit_options *options);
 bool tsri_emit_fragments_wgsl(const tsri_kernel *kernel, const tsri_emit_options *options);
 
-// The emitters of this library (dialects.c; in web pages dialects_wasm.c), in the order of TSRI_DIALECTS; the one after the last has no name. tsri_emitter_names: each after a blank.
+// The emitters of this library (dialects.c; in the browser dialects_wasm.c), in the order of TSRI_DIALECTS; the entry after the last has no name.
+// tsri_emitter_names: their names, each after a blank.
 extern const tsri_emitter tsri_emitters[];
 extern const char tsri_emitter_names[];
 
-// The function that tells whether a dialect can write a kernel's fragments; NULL: the dialect has none.
+// Returns the fragment test of the emitter's dialect; NULL: it has no fragments.
 tsri_fragment_test tsri_emit_fragment_test(const tsri_emitter *emitter);
 
 // NULL if there is none of that name; then tsr_last_error() lists the names.
@@ -143,7 +145,7 @@ const tsri_emitter *tsri_emitter_find(const char *name);
 //            large or nested too deep), TSR_ERR_INVALID_ARGUMENT (options), TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_emit_kernel(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                             tsri_emitted *out);
-void tsri_emitted_deinit(tsri_emitted *emitted);  // takes an empty one too
+void tsri_emitted_deinit(tsri_emitted *emitted);  // accepts an empty one
 
 // Returns the kernel with its fragments written as loops (lang.h, tsri_kernel_lower_fragments). `*out_kernel` is NULL
 // if the kernel has no fragments or this device has hardware for all of them. tsri_emit_kernel calls it by itself; call
@@ -159,22 +161,22 @@ tsr_status tsri_emit_lower(const tsri_emitter *emitter, const tsri_kernel *kerne
 void tsri_emit_params(const tsri_kernel *kernel, const tsri_emitted *emitted, const void *params,
                       const uint64_t *element_counts, void *out_words);
 
-// What may go wrong while an emitter writes a kernel.
+// Problems that occur while an emitter writes a kernel.
 typedef struct tsri_emit_trouble {
-  int depth;  // statements or expressions are nested deeper than this, which is as deep as the dialect takes; 0: they are not
+  int depth;  // the dialect's limit, if statements or expressions are nested deeper than that; 0: they are not
   bool is_too_long, is_out_of_memory;
 } tsri_emit_trouble;
 
-// Turns the trouble into a status with a message; TSR_OK if there was none.
+// Converts the problems to a status with a message; TSR_OK if there were none.
 tsr_status tsri_emit_verdict(const tsri_emitter *emitter, const tsri_kernel *kernel, tsri_emit_trouble trouble);
 
-// As tsri_emit_verdict, for a dialect that is text: `text` moves to `out` or, after trouble, is freed. `depth` is that of tsri_emit_trouble.
+// As tsri_emit_verdict, for a dialect that is text: `text` moves to `out` or, in case of problems, is freed. `depth`: see tsri_emit_trouble.
 tsr_status tsri_emit_finish(const tsri_emitter *emitter, const tsri_kernel *kernel, int depth, tsri_builder *text,
                             tsri_emitted *out);
 
 // --- Checked mode ---------------------------------------------------------------------------------------------------
 
-// What the report holds after a launch. Arrays are numbered: buffers, then shared, then local ones.
+// The layout of the report after a launch. Arrays are numbered: buffers first, then shared, then local arrays.
 enum {
   TSRI_EMIT_REPORT_FLAG,  // 0: every index was in range
   TSRI_EMIT_REPORT_POS,   // tsri_ir_pos
@@ -185,8 +187,8 @@ enum {
   TSRI_EMIT_REPORT_WORDS
 };
 
-// The report as a sentence: "kernel rms_norm: index 70 is outside buffer 'x' of 64 elements (norm.tk:7:20)". False, and
-// an empty text, if there was no index out of range.
+// Formats the report as a sentence: "kernel rms_norm: index 70 is outside buffer 'x' of 64 elements (norm.tk:7:20)". Returns false and an empty text if all
+// indices were in range.
 bool tsri_emit_decode_report(const tsri_kernel *kernel, const uint32_t words[TSRI_EMIT_REPORT_WORDS], char *text,
                              size_t text_bytes);
 

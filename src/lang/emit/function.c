@@ -35,7 +35,7 @@ static bool is_limit(const function_writer *w, const tsri_ir_expr *n, tsri_ir_op
          limit->type.dtype == TSR_F32 && limit->bits == bound;
 }
 
-// The maximum inside of a minimum that limits its operand to 0 … 1; NULL if that is something else.
+// Whether the operation is a minimum of a maximum that limits its operand to 0 … 1; returns the maximum, or NULL.
 static const tsri_ir_expr *saturated(const function_writer *w, const tsri_ir_expr *n) {
   enum { ONE = 0x3f800000 };
   const tsri_ir_expr *inner = &w->x->nodes[n->a];
@@ -65,7 +65,7 @@ static void put_node(function_writer *w, const tsri_ir_expr *n) {
   tsri_free(pattern.text);
 }
 
-// Writes the branch that passes operands in the far range to the function for them.
+// Writes the branch that calls the function for far operands.
 static void put_far(function_writer *w, const tsri_expand_signature *of) {
   const char *operands = of->arity == 1 ? "a" : "a, b";
   tsri_builder_add(&w->text, "  if (%s(%s)) { return %s(%s); }\n", of->is_far_name, operands, of->far_name, operands);

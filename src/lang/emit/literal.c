@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// A decimal with so many digits, which is enough to read back as the same number. No hexadecimal: C++14 has none.
+// Writes a decimal with enough digits to read back as the same number. Not hexadecimal, which C++14 lacks.
 static void put_decimal(tsri_builder *out, double value, int digits, const char *suffix) {
   char text[48];
   snprintf(text, sizeof text, "%.*e", digits - 1, value);
@@ -14,7 +14,7 @@ static void put_decimal(tsri_builder *out, double value, int digits, const char 
   tsri_builder_add(out, "%.*s.%s%s", (int)point, text, text + rest, suffix);
 }
 
-// A finite float: exactly and short where `significand` times 2^exponent is whole or has few binary places.
+// Writes a finite float. The text is short and exact if `significand` * 2^exponent is an integer or has few binary places.
 static void put_float(tsri_builder *out, double value, uint64_t significand, int exponent, bool is_f32) {
   const char *suffix = is_f32 ? "f" : "", *open = signbit(value) ? "(-" : "", *close = signbit(value) ? ")" : "";
   while (significand && !(significand & 1)) {

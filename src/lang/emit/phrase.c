@@ -15,7 +15,7 @@ void tsri_phrase_indent(tsri_builder *out, int steps) {
   tsri_builder_repeat(out, ' ', 2 * (size_t)(steps < MOST_STEPS ? steps : MOST_STEPS));
 }
 
-// A part that is a name or an expression of the kernel; `number` is its index.
+// Writes a part that is a name or an expression of the kernel; `number` is its index.
 static void put_part(const phrase_writer *w, char letter, tsri_ir_space space, uint32_t number) {
   if (letter == 'v') w->dialect->put_var(w->emitter, w->out, number);
   else if (letter == 'a') w->dialect->put_array(w->emitter, w->out, space, number);

@@ -7,15 +7,14 @@
 
 #include "core/builder.h"
 
-// A hole and what stands in its place. A list of holes ends with a NULL word.
+// A hole and the text that replaces it. A list of holes ends with a NULL word.
 typedef struct tsri_hole {
   const char *word, *text;  // "$name", "tsr_neg_i32"
 } tsri_hole;
 
-// Adds `pattern` with its holes filled. A $ that begins no word of the list stays; of several words that fit, the first counts.
+// Adds `pattern` with its holes filled. A $ that does not begin a word of the list is kept; if several words match, the first one counts.
 //
-// A part $[between$:text$] is there once for each of `lanes` lanes, with `between` between two of them. $l in it is the
-// lane's letter: x, y, z or w.
+// A part $[between$:text$] is repeated for each of `lanes` lanes, with `between` between repetitions. In it, $l is the lane's letter: x, y, z or w.
 void tsri_template_put(tsri_builder *out, const char *pattern, const tsri_hole *holes, uint32_t lanes);
 
 #endif

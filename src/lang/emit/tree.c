@@ -13,7 +13,7 @@ bool tsri_tree_init(tsri_tree *tree, const tsri_kernel *kernel) {
 void tsri_tree_deinit(tsri_tree *tree) { tsri_free(tree->stack); }
 
 void tsri_tree_visit(tsri_tree *tree, uint32_t expr, void (*visit)(void *emitter, uint32_t expr), void *emitter) {
-  const uint32_t has_operands = 0x80000000u;  // on the stack: its operands have been visited
+  const uint32_t has_operands = 0x80000000u;  // on the stack: the operands have been visited
   uint32_t bottom = tree->used;
   tree->stack[tree->used++] = expr;
   while (tree->used > bottom) {

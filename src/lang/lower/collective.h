@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a collective does with the values of two items.
+// Properties of collectives: how they combine the values of items.
 #ifndef TSRI_LANG_COLLECTIVE_H
 #define TSRI_LANG_COLLECTIVE_H
 
@@ -15,10 +15,10 @@ typedef struct tsri_collective_way {
 
 tsri_collective_way tsri_collective_way_of(tsri_ir_collective collective);
 
-// The collective of a subgroup that combines values as this one of a work-group does.
+// The subgroup collective that combines values in the same way as this work-group collective.
 tsri_ir_collective tsri_collective_of_subgroup(tsri_ir_collective group);
 
-// "add", "min" or "max": the operation on numbers, for bools on 0 and 1. Emitters name their helper functions after it.
+// "add", "min" or "max": the operation on numbers; for bools, the one on 0 and 1. Emitters use it in the names of helper functions.
 const char *tsri_collective_name(const tsri_collective_way *way);
 
 #endif

@@ -4,8 +4,7 @@
 #include "lang/lower/collective.h"
 #include "lang/lower/hoist_build.h"
 
-// A collective that is being written. Bools are 0 and 1 in shared memory: their maximum is "any", their minimum is
-// "all".
+// The collective being lowered. Bools are 0 and 1 in shared memory, where "any" is their maximum and "all" their minimum.
 typedef struct collecting {
   hoister *h;
   rewriter *w;
@@ -21,7 +20,7 @@ static const tsri_collectives_options *options_of(const hoister *h) { return h->
 
 // --- The shared array -------------------------------------------------------------------------------------------------
 
-// The array for values of this type, with at least `count` elements.
+// Returns the shared array for values of this type, with room for at least `count` elements.
 static uint32_t pool_of(hoister *h, tsr_dtype dtype, uint32_t count) {
   for (uint32_t i = h->w.from->shared_count; i < h->shared_count; i++) {
     if (h->shared[i].storage != dtype) continue;
@@ -66,7 +65,7 @@ static uint32_t bits_and(const collecting *c, uint32_t a, uint32_t mask) {
 
 // --- Results ----------------------------------------------------------------------------------------------------------
 
-// Combines pairs of the values that are left until there is one: item i takes in item i + half.
+// Tree reduction in shared memory: in each step, item i combines its value with that of item i + half.
 static uint32_t reduce_group(const collecting *c) {
   rewriter *w = c->w;
   bool for_all = options_of(c->h)->load_for_all;
@@ -82,12 +81,12 @@ static uint32_t reduce_group(const collecting *c) {
   return result;
 }
 
-// First item of this item's subgroup.
+// The index in the work-group of the first item of this item's subgroup.
 static uint32_t first_of_subgroup(const collecting *c) {
   return bits_and(c, c->item, ~(options_of(c->h)->subgroup_size - 1));
 }
 
-// Combines the values from `first` up to, but not including, `end`, one after the other.
+// Combines the values `first` to `end` - 1, one after the other.
 static uint32_t reduce_run(const collecting *c, uint32_t first, uint32_t end) {
   rewriter *w = c->w;
   uint32_t at = tsri_hoist_var(c->h, u32_type), sum = tsri_hoist_var(c->h, c->type);
@@ -114,7 +113,7 @@ static uint32_t reduce_subgroup(const collecting *c) {
   return reduce_run(c, first_of_subgroup(c), end);
 }
 
-// The value of another item of the subgroup; 0 where the work-group ends before it.
+// The value of another item of the subgroup; 0 if the work-group ends before that item.
 static uint32_t shuffle(const collecting *c, const tsri_ir_stmt *s) {
   rewriter *w = c->w;
   uint32_t size = options_of(c->h)->subgroup_size, lane = s->compare;
@@ -131,7 +130,7 @@ static uint32_t shuffle(const collecting *c, const tsri_ir_stmt *s) {
 
 static uint32_t items_of(const tsri_kernel *k) { return k->group_size[0] * k->group_size[1] * k->group_size[2]; }
 
-// Without a shared array.
+// As begin, for a collective that needs no shared array.
 static collecting begin_alone(hoister *h, const tsri_ir_stmt *s, const tsri_collective_way *way, list *to) {
   tsri_ir_type value = h->w.exprs[s->value].type;
   return (collecting){.h = h,
@@ -151,7 +150,7 @@ static collecting begin(hoister *h, const tsri_ir_stmt *s, const tsri_collective
   return c;
 }
 
-// The bit of this item in the result of a ballot: 0 for lanes that it has no bit for.
+// This item's bit in the result of a ballot; 0 for lanes that have no bit in the word.
 static uint32_t ballot_bit(const collecting *c, uint32_t value) {
   rewriter *w = c->w;
   uint32_t size = options_of(c->h)->subgroup_size, lane = bits_and(c, c->item, size - 1);
@@ -190,19 +189,19 @@ static uint32_t shuffled(const collecting *c, tsri_ir_collective code, uint32_t 
   return variable(c->w, var, c->type);
 }
 
-// Combines the values of each `count` items, a power of two, in pairs, then pairs of pairs: each time both sides compute the
-// same, so that all items end with the same value.
+// Butterfly reduction: combines the values of each `count` items (a power of two) in pairs, then pairs of pairs. Both sides of a pair compute the same, so all
+// items end with the same value.
 static uint32_t combine_shuffled(const collecting *c, uint32_t value, uint32_t count) {
   for (uint32_t step = count / 2; step > 0; step /= 2) {
     uint32_t other = shuffled(c, TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR, value, step);
     value = tsri_hoist_value(c->h, c->to, combined(c, value, other));
   }
-  // Of -0 and 0 two items may have kept one each: all take the first's.
+  // If one item has kept -0 and another 0, all take the value of the first item.
   bool is_float = c->type.dtype == TSR_F32;
   return is_float && c->combine != TSRI_OP_ADD ? shuffled(c, TSRI_COLLECTIVE_SUBGROUP_SHUFFLE, value, 0) : value;
 }
 
-// A collective of a subgroup in hardware.
+// Lowers a subgroup collective to operations in hardware.
 static void put_in_hardware(hoister *h, tsri_ir_stmt s, const tsri_collective_way *way, list *to) {
   if (way->is_shuffle || way->is_ballot || !options_of(h)->has_only_shuffles) {
     append(&h->w, to, put_stmt(&h->w, s));
@@ -213,7 +212,8 @@ static void put_in_hardware(hoister *h, tsri_ir_stmt s, const tsri_collective_wa
   assign_result(&c, way, s.var, combine_shuffled(&c, value, options_of(h)->subgroup_size));
 }
 
-// A work-group of several subgroups: each combines its own values in hardware, and its first item writes the result.
+// Lowers a collective of a work-group with several subgroups: each subgroup combines its values in hardware, and its first item writes the result to shared
+// memory.
 static void lower_to_subgroups(hoister *h, tsri_ir_stmt s, const tsri_collective_way *way, list *to) {
   uint32_t size = options_of(h)->subgroup_size, count = items_of(h->w.from) / size, var = s.var;
   collecting c = begin(h, &s, way, to, count);
@@ -239,7 +239,7 @@ static void lower_to_subgroups(hoister *h, tsri_ir_stmt s, const tsri_collective
 
 static bool has_hardware(const hoister *h, const tsri_ir_stmt *s) {
   const tsri_collectives_options *options = options_of(h);
-  // More subgroups would shuffle longer than a few items take to combine their values in shared memory.
+  // With more subgroups, shuffles take longer than combining the values in shared memory by a few items.
   enum { MOST_SHUFFLING = 8 };
   bool is_large = options->has_only_shuffles && tsri_ir_collective_infos[s->op].scope == TSRI_SCOPE_GROUP &&
                   items_of(h->w.from) > MOST_SHUFFLING * options->subgroup_size;

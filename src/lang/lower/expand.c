@@ -15,8 +15,8 @@ typedef struct entry {
   unary float_one, int_one;
   binary float_two, int_two;
   bool is_long;
-  bool is_nan_last;  // intermediate values that are compared are NaN only if the operand is
-  binary is_far;     // floats have two expansions; a condition that says for which operands the second one is
+  bool is_nan_last;  // comparisons of intermediate values see NaN only if the operand is NaN
+  binary is_far;     // floats have two expansions; this condition is true for operands that need the second one
 } entry;
 
 #define CALLS(name, operands)                                                                                     \

@@ -51,7 +51,7 @@ typedef struct tsri_expand_options {
   bool near_quotient;  // 1 / b is so accurate that two corrections of a quotient round it correctly; needs `fma`
   bool near_exp2;      // EXP2 is accurate from -0.5 to 0.5, and right for infinity and NaN; needs `fma`
   bool near_root;      // x RSQRT(x) is rounded correctly after one correction; needs `fma`
-  bool far;            // for operands that tsri_expand_is_far names, infinity and NaN; if false, for all others
+  bool far;            // true: for operands with tsri_expand_is_far, infinity and NaN; false: for all others
 } tsri_expand_options;
 
 // Some expansions are not valid for operands that are very large or very small. For these there is a longer one (option
@@ -65,8 +65,7 @@ bool tsri_expand_has(tsri_ir_op code, tsri_ir_type type);
 // Whether the expansion is long, such as for exp or sin, so that a branch that skips it is worthwhile.
 bool tsri_expand_is_long(tsri_ir_op code);
 
-// The call of the function that a dialect makes of the expansion: "tsr_min_f32($a, $b)", with operands as in
-// templates.
+// The pattern by which a dialect calls the function that it makes of the expansion: "tsr_min_f32($a, $b)", with operands as in templates.
 const char *tsri_expand_call(tsri_ir_op code, tsr_dtype dtype);
 
 // Writes the expansion of an operation; tsri_expand_has must be true. Expansions for f64 also need i64.

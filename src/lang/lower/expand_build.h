@@ -64,7 +64,7 @@ typedef struct tsri_expander {
 
 // --- One expression each --------------------------------------------------------------------------------------------
 
-// Of these, which all formulas are made of, there is one copy (expand_build.c): inline they would be most of the library.
+// These functions, which all formulas consist of, are not inline (expand_build.c): as inline functions they would be most of the library's code.
 node tsri_expand_put(tsri_expander *e, tsri_ir_expr expr);
 node tsri_expand_constant(tsri_expander *e, tsri_ir_type type, uint64_t bits);
 node tsri_expand_number(tsri_expander *e, double value);
@@ -138,7 +138,7 @@ static inline node with_sign(tsri_expander *e, node size, node x) {
   return float_of(e, iop(e, TSRI_OP_OR, bits_of(e, size), iand(e, bits_of(e, x), e->k->sign)));
 }
 
-// The smaller (at_most) or the larger (at_least) of x and the bound; x if it is NaN.
+// at_most: min(x, bound); at_least: max(x, bound); x if it is NaN.
 static inline node at_most(tsri_expander *e, double bound, node x) {
   node limit = num(e, bound);
   return pick(e, lt(e, limit, x), limit, x);

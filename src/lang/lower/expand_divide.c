@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// f32 division, correctly rounded, for devices whose own may be off by 2.5 ULP. It makes a reciprocal with the device's
-// division, improves it, and corrects the quotient by its remainder, which is exact. With the option near_quotient a second
-// correction rounds it correctly; otherwise it is compared with the floats next to it. That holds while nothing on the way
-// overflows or becomes subnormal, so operands with large or small exponents (option `far`) are divided as numbers
-// between 1 and 2, and the exponent is put in afterwards with integers.
+// Correctly rounded f32 division, for devices whose own may be off by 2.5 ULP. It computes a reciprocal with the device's division, improves it, and corrects
+// the quotient by its remainder, which is exact. With the option near_quotient, a second correction rounds correctly; otherwise the quotient is compared with
+// the neighbouring floats. This is valid as long as no intermediate result overflows or becomes subnormal. So operands with large or small exponents (option
+// `far`) are scaled to numbers between 1 and 2, and the exponent is added afterwards with integers.
 #include "lang/lower/expand_build.h"
 
 // Exponents from -31 to 31: then quotient and remainders are normal numbers.
@@ -26,8 +25,8 @@ node tsri_expand_remainder(tsri_expander *e, node c, node a, node b) {
   return sub(e, sub(e, c, product.hi), product.lo);
 }
 
-// The quotient or the float next to it, whichever is nearer to a / b: the remainder says on which side a / b is, and
-// whether it is more than half of the distance away. All of this is exact, and no quotient lies just between two floats.
+// The quotient or the neighbouring float, whichever is nearer to a / b. The remainder says on which side a / b is, and whether its distance is more than half
+// of the gap. All of this is exact, and no quotient is exactly halfway between two floats.
 static node nearest(tsri_expander *e, node a, node b, node quotient) {
   const tsri_expand_consts *k = e->k;
   node rest = tsri_expand_remainder(e, a, b, quotient), bits = bits_of(e, quotient);
@@ -55,10 +54,10 @@ static node mantissa_as_float(tsri_expander *e, node mantissa) {
   return float_of(e, iop(e, TSRI_OP_OR, iand(e, mantissa, k->mantissa), whole(e, k->bias << k->mantissa_bits)));
 }
 
-// The quotient of numbers that are neither 0 nor infinite nor NaN, without its sign. One unit below the rounded quotient
-// says on which side of it the exact one is, so that rounding again, to fewer bits for a subnormal result, is right.
+// The magnitude of the quotient of numbers that are not 0, infinite or NaN. An additional lowest bit says on which side of the rounded quotient the exact one
+// is, so that rounding again, to fewer bits for a subnormal result, is correct.
 static node divide_parts(tsri_expander *e, const float_parts *a, const float_parts *b) {
-  enum { PLACES = 5 };  // from the highest bit of a mantissa to the fourth highest of a word
+  enum { PLACES = 5 };  // from the highest bit of a mantissa to the fourth highest bit of a word
   const tsri_expand_consts *k = e->k;
   node x = mantissa_as_float(e, a->mantissa), y = mantissa_as_float(e, b->mantissa);
   node quotient = divide_near(e, x, y), rest = bits_of(e, tsri_expand_remainder(e, x, y, quotient)),

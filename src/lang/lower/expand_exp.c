@@ -30,8 +30,7 @@ static node exp_poly(tsri_expander *e, node r) { return mad(e, freely(e, mul(e, 
 // e^r. It is then multiplied by a power of 2, which is exact in any order.
 static node exp_near(tsri_expander *e, node r) { return freely(e, add(e, num(e, 1), exp_poly(e, r))); }
 
-// 2^(2 t) as the square of 2^t: where the square is subnormal, 2^t is not, of which devices may make 0. SwiftShader's exp2 of NaN is
-// infinity.
+// 2^(2 t) as the square of 2^t: if the square is subnormal, 2^t is not, which some devices would flush to 0. SwiftShader's exp2 of NaN is infinity.
 static node narrow_power(tsri_expander *e, node t) {
   node root = freely(e, tsri_expand_float_op(e, TSRI_OP_EXP2, t, 0));
   return pick(e, ne(e, t, t), t, mul(e, root, root));
@@ -44,8 +43,8 @@ typedef struct power_nodes {
   node k, two_to_k;
 } power_nodes;
 
-// k is the whole number nearest to x * scale, but at least -126 and at most 126: beyond, r grows, and the product of 2^r and 2^k becomes
-// subnormal, 0 or infinite by itself. For an infinite x or NaN, so does r.
+// k is the integer nearest to x * scale, limited to -126 … 126. Beyond these limits r grows, and the product of 2^r and 2^k becomes subnormal, 0 or infinite by
+// itself. If x is infinite or NaN, so is r.
 static power_nodes bounded_power(tsri_expander *e, node x, double scale) {
   const double most = (double)e->k->bias - 1,
                rounder = e->k->rounder + 1;  // rounder + most leaves k + bias in the low bits

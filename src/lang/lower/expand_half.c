@@ -22,9 +22,9 @@ static node carry_to_even(tsri_expander *e, node kept, int places) {
   return plus(e, iand(e, kept, 1), (INT64_C(1) << (places - 1)) - 1);
 }
 
-// Rounds to bf16 by arithmetic: s = x (1 - 2^-16) is rounded to a multiple of f32's last place, so x - s, which is exact, is x 2^-16 rounded to even
-// to such a multiple, and 2^16 times that is x rounded to the last place of bf16, also for subnormal x. It is 0 without a sign where x rounds to 0, and
-// NaN for infinity: s has the right bits in its upper half there. All 2^32 floats were compared with the rounding by integers.
+// Rounds to bf16 by arithmetic. s = x (1 - 2^-16) is rounded to a multiple of f32's last bit. So x - s, which is exact, is x 2^-16 rounded to even to such a
+// multiple, and 2^16 times that is x rounded to bf16's last bit, also for subnormal x. Where x rounds to 0 the sign is lost, and infinity gives NaN; there the
+// upper half of s has the right bits. All 2^32 floats were compared with rounding by integers.
 static node upper_by_products(tsri_expander *e, node x) {
   node s = mul(e, x, num(e, 1 - 0x1p-16));
   node rounded = mul(e, sub(e, x, s), num(e, 65536));
@@ -32,8 +32,8 @@ static node upper_by_products(tsri_expander *e, node x) {
   return bits_of(e, pick(e, lt(e, num(e, 0), size), rounded, s));
 }
 
-// The bits of x rounded to bf16, in the upper half; the lower half is arbitrary. By integers all NaN become the same: a comparison tells whether x is one, if it
-// is right for NaN, else the bits do. Products take as many instructions, but GPUs of NVIDIA execute them at twice the rate.
+// The bits of x rounded to bf16, in the upper half; the lower half is arbitrary. With integers, all NaN become the same NaN: a comparison detects NaN, if
+// comparisons are right for NaN, otherwise the bits do. Products take as many instructions, but NVIDIA's GPUs execute them at twice the rate.
 static node upper_bf16(tsri_expander *e, node x) {
   if (e->rounds_by_products) return upper_by_products(e, x);
   node bits = bits_of(e, x), even = iop(e, TSRI_OP_ADD, bits, carry_to_even(e, shr(e, bits, 16), 16));

@@ -57,7 +57,7 @@ static node count(tsri_expander *e, tsri_ir_op code, node word) {
   return op(e, code, e->out->nodes[word].type, word, 0, 0);
 }
 
-// Counts in the half that comes first and, if that is 0, continues in the other.
+// Counts zeros in the half `first` and, if that is 0, also in the other half.
 static node count_halves(tsri_expander *e, tsri_ir_op code, node first, node other) {
   tsri_ir_type word = e->out->nodes[first].type;
   node more = op(e, TSRI_OP_ADD, word, count(e, code, other), constant(e, word, 32), 0);

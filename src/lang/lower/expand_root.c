@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The square root of f32, correctly rounded, for devices whose own may be off by some ULP: it is improved by one step of
-// Newton's method, and then exact remainders choose between it and the floats next to it.
+// The correctly rounded square root of f32, for devices whose own may be off by some ULP. One Newton step improves it; then exact remainders choose between the
+// result and the neighbouring floats.
 #include "lang/lower/expand_build.h"
 
 // Below SMALL, the last bits of remainders could be subnormal, which some devices flush to 0; above LARGE, the square of a
@@ -12,8 +12,8 @@ static node is_positive(tsri_expander *e, node x) {
   return lt(e, minus(e, bits_of(e, x), whole(e, 1)), infinity_bits(e));
 }
 
-// For s near sqrt(x) with the neighbours `below` and `above`: sqrt(x) is nearer to `below` if x <= s * below, and nearer
-// to `above` if x > s * above. No root lies just between two floats.
+// s is near sqrt(x), with the neighbouring floats `below` and `above`. sqrt(x) is nearer to `below` if x <= s * below, and nearer to `above` if x > s * above.
+// No root is exactly halfway between two floats.
 static node nearest(tsri_expander *e, node x, node s) {
   node bits = bits_of(e, s), below = float_of(e, plus(e, bits, -1)), above = float_of(e, plus(e, bits, 1));
   node not_below = is_positive(e, tsri_expand_remainder(e, x, below, s));
@@ -21,8 +21,8 @@ static node nearest(tsri_expander *e, node x, node s) {
   return pick(e, is_above, above, pick(e, not_below, s, below));
 }
 
-// By the device's inverse root and one correction (option near_root). The remainder is rounded once, so that no square overflows.
-// Small negative numbers are scaled, too: a device that flushes operands would take the inverse root of -0 for that of a subnormal one.
+// By the device's inverse square root and one correction (option near_root). The remainder is rounded once, so that no square overflows. Small negative numbers
+// are scaled, too: a device that flushes subnormal operands would otherwise return the inverse root of -0 for them.
 static node root_by_inverse(tsri_expander *e, node x) {
   node size = iand(e, bits_of(e, x), e->k->magnitude), one = num(e, 1);
   node is_small = lt(e, size, bits_of(e, num(e, SMALL)));
@@ -47,6 +47,6 @@ node tsri_expand_sqrt(tsri_expander *e, node x) {
   node rest = tsri_expand_remainder(e, scaled, rough, rough);
   node s = nearest(e, scaled, mad(e, rest, divide(e, num(e, 0.5), rough), rough));
   s = mul(e, s, back);
-  // 0, infinity, NaN and negative numbers have the root that the device gives.
+  // For 0, infinity, NaN and negative numbers, use the root that the device returns.
   return pick(e, lt(e, minus(e, bits_of(e, scaled), whole(e, 1)), plus(e, infinity_bits(e), -1)), s, rough);
 }

@@ -70,7 +70,7 @@ static uint32_t is_not_set(flattener *f, uint32_t var) {
   return op(f->w, TSRI_OP_NOT, bool_type, is_set(f, var), 0, 0);
 }
 
-// Appends statements that run only while the flag is set; NULL: always.
+// Appends statements that run only while `under` is true; NULL: always.
 static void append_under(flattener *f, const flag *under, list stmts, list *to) {
   if (under && stmts.first) append(f->w, to, put_if(f->w, NULL, is_set(f, under->var), stmts.first, 0));
   else join(f->w, to, stmts);
@@ -109,7 +109,7 @@ static void flatten_loop(flattener *f, uint32_t index, const flag *outer, list *
   append(w, to, put_stmt(w, s));
 }
 
-// A loop under no flag and without jumps stays, with its blocks flattened.
+// Keeps a loop that is under no flag and has no jumps; only its blocks are flattened.
 static void keep_loop(flattener *f, uint32_t index, list *to) {
   tsri_ir_stmt s = f->w->stmts[index];
   list body = {0}, step = {0};
@@ -121,7 +121,7 @@ static void keep_loop(flattener *f, uint32_t index, list *to) {
   append(f->w, to, put_stmt(f->w, s));
 }
 
-// BREAK or CONTINUE: clears every flag from here out to the loop's.
+// Lowers BREAK or CONTINUE: clears all flags from the innermost one to the loop's.
 static void flatten_jump(flattener *f, bool is_break, const flag *under, list *to) {
   list taken = {0};
   for (const flag *at = under; at; at = at->is_go ? NULL : at->outer) {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Fragments as loops, for devices without matrix units.
+// Lowers fragments to loops, for devices without matrix units.
 //
-// The items of a subgroup stand in a grid over the sum, of `down` x `across` items: lane l is at row l / across and column
-// l % across, and has the elements of the sum at every down-th row and every across-th column from there on. A left factor is
-// held as the rows that an item's elements need, a right factor as the columns. So no item needs what another one holds: a
-// product takes no barrier and no exchange, and memory is read when a fragment is loaded, as the language says.
+// The items of a subgroup form a grid of `down` x `across` items over the sum: lane l is at row l / across and column l % across, and has the sum's elements in
+// every down-th row and every across-th column from there on. Of a left factor an item holds the rows that its elements need, of a right factor the columns. So
+// no item needs what another one holds: a product takes no barrier and no exchange, and memory is read when a fragment is loaded, as the language says.
 #include "core/error.h"
 #include "lang/lang.h"
 #include "lang/lower/rewrite_build.h"
 
 static const tsri_ir_type f32_type = {TSR_F32, 1};
 
-// Variables, the same for all operations.
+// Variables that all operations share.
 enum { ROW, COL, BASE, STRIDE, I, J, T, VALUE, BITS, MORE_VARS };
 
 static const struct {
@@ -34,7 +33,7 @@ typedef struct lowering {
 
 typedef struct item_grid {
   uint32_t down, across;  // items
-  uint32_t rows, cols;    // elements of the sum that each has
+  uint32_t rows, cols;    // elements of the sum per item
 } item_grid;
 
 static item_grid grid_of(const lowering *l, const tsri_ir_fragment *f) {
@@ -46,7 +45,7 @@ static item_grid grid_of(const lowering *l, const tsri_ir_fragment *f) {
   return (item_grid){down, across, f->m / down, f->n / across};
 }
 
-// How an item's part of a fragment lies in its local array: `outer` runs of `inner` elements.
+// How an item's part of a fragment is stored in its local array: `outer` runs of `inner` elements.
 typedef struct part {
   uint32_t outer, inner;
 } part;
@@ -75,7 +74,7 @@ static uint32_t scaled(lowering *l, int which, uint32_t factor) {
   return factor == 1 ? value_of(l, which) : mul(&l->w, value_of(l, which), number(&l->w, factor));
 }
 
-// Index of element (outer, inner) of a part, by two of our variables.
+// Index of element (outer, inner) of a part, where `outer` and `inner` are two of the variables above.
 static uint32_t slot(lowering *l, int outer, int inner, uint32_t width) {
   return add(&l->w, scaled(l, outer, width), value_of(l, inner));
 }
@@ -187,7 +186,7 @@ static uint32_t half_value(lowering *l) {
   return to_float(l, op(w, TSRI_OP_OR, u32_type, bits, high, 0));
 }
 
-// An element out of an array of words: half of one.
+// Extracts an element from an array of words, each of which holds two.
 static uint32_t packed_value(lowering *l, list *to, const tsri_ir_stmt *stmt, tsr_dtype dtype, uint32_t index) {
   rewriter *w = &l->w;
   set(l, to, T, index);
@@ -232,7 +231,7 @@ static list lower_store(lowering *l, const tsri_ir_stmt *stmt) {
   uint32_t items = grid.down * grid.across;
   if (items == l->subgroup_size) {
     join(&l->w, &all, walk);
-  } else {  // more items than elements: those at the end have the same ones again
+  } else {  // more items than elements: the last items repeat elements of others
     uint32_t is_first = test(&l->w, TSRI_OP_LT, lane(l), number(&l->w, items));
     append(&l->w, &all, put_if(&l->w, stmt, is_first, walk.first, 0));
   }

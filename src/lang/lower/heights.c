@@ -6,7 +6,7 @@
 
 typedef struct measures {
   uint32_t most;
-  uint32_t *of;  // by expression of the original: its height once parts of it are variables
+  uint32_t *of;  // by expression of the original: its height after parts of it became variables
 } measures;
 
 static uint32_t height_above(const tsri_ir_expr *x, const uint32_t *of) {

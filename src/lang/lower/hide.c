@@ -7,7 +7,7 @@
 #include "lang/lower/expand.h"
 #include "lang/lower/hoist_build.h"
 
-// What is done with a value.
+// How a value is used.
 enum {
   KEPT = 1,    // an operation uses it: if it is a float, the compiler must use the rounded value
   COUNTS = 2,  // + - * / or fma uses it: the compiler must not know that it is 0, since it replaces x * 0 by 0
@@ -44,7 +44,7 @@ static void mark(places *p, uint8_t *flags, uint8_t more) {
   *flags |= more;
 }
 
-// The marks of an operation's operands. A value that is 0 may still be 0 after abs, min and similar operations.
+// The uses of an operation's operands, given those of its result. A value of 0 may still be 0 after abs, min and similar operations.
 static uint8_t marks_before(const tsri_ir_expr *x, tsr_dtype operand, uint8_t marks) {
   bool is_arithmetic = tsri_hide_rounds((tsri_ir_op)x->op, operand) || x->op == TSRI_OP_FMA;
   bool adds = x->op == TSRI_OP_ADD || x->op == TSRI_OP_FMA;
@@ -52,7 +52,7 @@ static uint8_t marks_before(const tsri_ir_expr *x, tsr_dtype operand, uint8_t ma
   return KEPT | counts | (adds ? ADDED : 0);
 }
 
-// Whether the result is one of the operands, unchanged.
+// Whether the result is always one of the operands, unchanged.
 static bool gives_on(const tsri_ir_expr *x, tsr_dtype from) {
   switch (x->kind) {
     case TSRI_EXPR_SPLAT:
@@ -100,7 +100,7 @@ static void follow_stmts(hide_analysis *w, const places *p) {
   }
 }
 
-// Finds the value of each variable that is assigned once, as those are in which storage.c keeps loaded words. UINT32_MAX: it is assigned again.
+// Finds the value of each variable that is assigned once, such as those in which storage.c keeps loaded words. UINT32_MAX: it is assigned more than once.
 static void find_only_values(const tsri_kernel *k, uint32_t *values) {
   for (uint32_t i = 1; i < k->stmt_count; i++) {
     const tsri_ir_stmt *s = &k->stmts[i];

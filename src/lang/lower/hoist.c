@@ -32,7 +32,7 @@ uint32_t tsri_hoist_item_number(hoister *h, list *to) {
 
 // --- Expressions ------------------------------------------------------------------------------------------------------
 
-// t = a; if (t) { what b needs; t = b; }, with !t for ||.
+// Writes t = a; if (t) { statements of b; t = b; }, or with !t for ||.
 static uint32_t put_short_circuit(hoister *h, const tsri_ir_expr *x, list *before) {
   rewriter *w = &h->w;
   uint32_t var = tsri_hoist_var(h, x->type), b = x->b;
@@ -46,7 +46,7 @@ static uint32_t put_short_circuit(hoister *h, const tsri_ir_expr *x, list *befor
   return variable(w, var, x->type);
 }
 
-// if (a) { what b needs; t = b; } else { what c needs; t = c; }
+// Writes if (a) { statements of b; t = b; } else { statements of c; t = c; }
 static uint32_t put_choice(hoister *h, const tsri_ir_expr *x, list *before) {
   rewriter *w = &h->w;
   uint32_t var = tsri_hoist_var(h, x->type);
@@ -66,7 +66,7 @@ static uint32_t rewrite_expr(hoister *h, const tsri_hoist_pass *pass, uint32_t i
   tsri_ir_expr x = h->w.exprs[index];
   uint32_t count = tsri_ir_operands(&x), plain = tsri_ir_plain_operands(&x);
   bool is_lazy = count > plain, is_same = true;
-  if (is_lazy) plain = 1;  // the condition
+  if (is_lazy) plain = 1;  // only the condition is always evaluated
   for (uint32_t i = 0; i < plain; i++) join(&h->w, before, h->before[x.args[i]]);
   uint32_t rewritten = pass->expr ? pass->expr(h, index, before) : 0;
   if (rewritten) return rewritten;
@@ -211,7 +211,7 @@ static void begin(hoister *h, const tsri_kernel *k) {
   if (!h->w.has_failed) drop_unused(h);
 }
 
-// One block of memory, as tsri_kernel_release wants it.
+// Packs the kernel into one block of memory, as tsri_kernel_release requires.
 static tsri_kernel *pack(const hoister *h) {
   const struct part {
     const void *data;

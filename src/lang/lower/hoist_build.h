@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Passes that replace accesses of a kernel and put the statements that this needs before them. The statements run once,
+// Framework for passes that replace accesses of a kernel by other expressions, and put the statements that these need before them. The statements run once,
 // under the same conditions as the access.
 #ifndef TSRI_LANG_HOIST_H
 #define TSRI_LANG_HOIST_H
@@ -12,16 +12,16 @@ typedef struct hoister {
   rewriter w;
   tsri_ir_var *vars;
   uint32_t var_count, var_capacity;
-  // Copies of the original's, with room for one buffer, TSRI_HOIST_SHARED shared arrays, two parameters per buffer and one per
-  // parameter more.
+  // Copies of the original's arrays and parameters, with room for one more buffer, TSRI_HOIST_SHARED more shared arrays, and two more parameters per buffer and
+  // one more per parameter.
   tsri_ir_array *buffers, *shared, *locals;
   tsri_ir_param *params;
   uint32_t buffer_count, shared_count, param_count, params_bytes, needs;
   uint32_t body;                 // the first statement
   uint32_t *places;              // by expression of the original: the expression that replaces it
   list *before;                  // by expression of the original: the statements that must run before it
-  const tsri_ir_stmt *original;  // while a statement is rewritten: the original's
-  void *context;                 // the pass's own
+  const tsri_ir_stmt *original;  // while a statement is rewritten: the original statement
+  void *context;                 // for the pass's own use
 } hoister;
 
 typedef struct tsri_hoist_pass {
@@ -42,7 +42,7 @@ typedef struct tsri_hoist_pass {
   void (*blocks)(hoister *h);
 } tsri_hoist_pass;
 
-// Goes over `kernel` and makes another, which uses its names. `prepare` may change and add arrays and parameters first; NULL: all stay.
+// Rewrites `kernel` into another one, which uses its names. `prepare` may first change and add arrays and parameters; NULL: none.
 //
 // Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_hoist(const tsri_kernel *kernel, const tsri_hoist_pass *pass, void (*prepare)(hoister *h),
@@ -58,8 +58,8 @@ uint32_t tsri_hoist_branch(hoister *h, const tsri_ir_expr *x, list *before);
 // A new variable.
 uint32_t tsri_hoist_var(hoister *h, tsri_ir_type type);
 
-// A new variable that is assigned `value` at the end of `to`, as an expression that may be used any number of times. A leaf
-// is returned as it is.
+// Appends an assignment of `value` to a new variable to `to`, and returns the variable as an expression that may be used any number of times. A leaf is
+// returned as it is.
 uint32_t tsri_hoist_value(hoister *h, list *to, uint32_t value);
 
 #endif

@@ -9,7 +9,7 @@ static bool is_lazy(const tsri_ir_expr *x) {
   return x->kind == TSRI_EXPR_AND_THEN || x->kind == TSRI_EXPR_OR_ELSE || x->kind == TSRI_EXPR_COND;
 }
 
-// Marks the expressions that are worth a branch. Returns whether any is lazy.
+// Marks the expressions that are worth a branch. Returns whether the kernel has any lazy expression.
 static bool find_work(const tsri_kernel *k, bool *has_work) {
   bool any_is_lazy = false;
   for (uint32_t i = 1; i < k->expr_count; i++) {

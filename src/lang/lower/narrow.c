@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Two facts about each expression, variable and array are found together: whether it may be negative, and whether somebody
-// needs its value as the language defines it ("exact"). Both begin as "no" everywhere and spread until nothing changes.
-// Variables and arrays have one answer for the whole kernel, whatever is assigned to them and where it is read.
+// For each expression, variable and array, two facts are determined together: whether it may be negative, and whether some use needs its value as the language
+// defines it ("exact"). Both are "no" at first, and spread until nothing changes. Variables and arrays have one answer for the whole kernel, for all
+// assignments and uses.
 #include "lang/lower/narrow.h"
 
 #include "core/alloc.h"
@@ -24,7 +24,7 @@ static void spread(narrow_finder *f, bool *to, bool value) {
 
 static bool is_half(uint8_t dtype) { return dtype == TSR_F16 || dtype == TSR_BF16; }
 
-// The fact of an array that items share or keep. NULL: a buffer, of which others know.
+// The facts of a shared or local array. NULL: a buffer, which is used outside of the kernel as well.
 static narrow_fact *array_fact(narrow_finder *f, uint8_t space, uint32_t object) {
   if (space == TSRI_SPACE_BUFFER) return NULL;
   return space == TSRI_SPACE_SHARED ? &f->shared[object] : &f->locals[object];
@@ -106,7 +106,7 @@ static bool may_be_negative(narrow_finder *f, const tsri_ir_expr *x) {
 
 // --- Needs ------------------------------------------------------------------------------------------------------------
 
-// Whether operand `i` must be exact although the operation's result need not.
+// Whether operand `i` must be exact although the operation's result need not be.
 static bool operation_needs_exact(const narrow_finder *f, const tsri_ir_expr *x, uint32_t i) {
   switch ((tsri_ir_op)x->op) {
     case TSRI_OP_MUL:
@@ -163,13 +163,13 @@ static void spread_expression(narrow_finder *f, uint32_t i) {
   }
 }
 
-// A value that is kept: what is read there is as exact as its readers need it.
+// For a value that is stored in a variable or array: it must be as exact as the readers of that place need.
 static void spread_kept(narrow_finder *f, narrow_fact *place, uint32_t value) {
   spread(f, &place->may_be_negative, f->exprs[value].may_be_negative);
   spread(f, &f->exprs[value].is_exact, place->is_exact);
 }
 
-// Of atomics and fragments nothing is known: what they write may be anything, and what they read must be exact.
+// Nothing is known about atomics and fragments: what they write may be anything, and what they read must be exact.
 static void spread_unknown(narrow_finder *f, const tsri_ir_stmt *stmt) {
   bool has_array = stmt->kind != TSRI_STMT_FRAGMENT_FILL && stmt->kind != TSRI_STMT_FRAGMENT_MULTIPLY_ADD;
   narrow_fact *array = has_array ? array_fact(f, stmt->space, stmt->object) : NULL;

@@ -5,8 +5,7 @@
 #include "lang/lang.h"
 #include "lang/lower/others_build.h"
 
-// By expression of the original: whether it is a conversion to the type of the array that it is stored to. The store
-// converts anyway.
+// By expression of the original: whether it is a conversion to the type of the array that it is stored in, which the store repeats anyway.
 typedef struct stored_conversions {
   bool *is_idle;
 } stored_conversions;
@@ -83,7 +82,7 @@ static uint32_t lower_load(hoister *h, tsri_ir_expr x, list *before) {
 
 // --- Statements -----------------------------------------------------------------------------------------------------------
 
-// Minimum and maximum of u64 are those of i64 in the same order.
+// Minimum and maximum of u64 are those of i64 after a mapping that keeps the order.
 static void lower_collective(hoister *h, tsri_ir_stmt s, list *to) {
   bool is_long = original(h, h->original->value)->type.dtype == TSR_U64;
   bool is_ordered = s.op == TSRI_COLLECTIVE_GROUP_MIN || s.op == TSRI_COLLECTIVE_GROUP_MAX ||
@@ -171,9 +170,9 @@ static bool has_others(const tsri_kernel *k) {
   return false;
 }
 
-// Sets is_uniform of new variables and expressions, which emitters rely on: a uniform variable takes uniform values. A new
-// variable that is assigned once has its value's flag; one that is assigned in both branches of a choice has it already.
-// Values of variables and operands stand before the expressions that use them.
+// Sets is_uniform of new variables and expressions; emitters rely on it that a uniform variable gets only uniform values. A new variable that is assigned once
+// gets its value's flag; one that is assigned in both branches of a choice has its flag already. Values of variables and operands come before the expressions
+// that use them.
 static void spread_uniform(tsri_kernel *made, const tsri_kernel *from, uint32_t *values) {
   tsri_ir_expr *exprs = (tsri_ir_expr *)made->exprs;
   tsri_ir_var *vars = (tsri_ir_var *)made->vars;

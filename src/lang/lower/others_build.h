@@ -49,18 +49,18 @@ static inline uint32_t bits_as(const other_writer *p, tsr_dtype dtype, uint32_t 
 
 static inline bool is_f8(uint32_t dtype) { return dtype == TSR_F8_E4M3 || dtype == TSR_F8_E5M2; }
 
-// The f32 that a code of f8, in a u32, stands for; and the code that an f32 rounds to.
+// tsri_f8_decoded: the f32 that a code of f8 (in a u32) represents. tsri_f8_encoded: the code that an f32 rounds to.
 uint32_t tsri_f8_decoded(const other_writer *p, uint32_t code, tsr_dtype dtype);
 uint32_t tsri_f8_encoded(const other_writer *p, uint32_t value, tsr_dtype dtype);
 // Converts f64 to an f32 that rounds to f8 as the f64 does: truncates, and sets the last bit if anything was lost.
 uint32_t tsri_f64_to_odd_f32(const other_writer *p, uint32_t value);
 
-// An operation on u64, given as i64, that differs from the one on i64. 0: it does not.
+// An operation on u64 (given as i64) that differs from that on i64. Returns 0 if it does not differ.
 uint32_t tsri_u64_operation(const other_writer *p, tsri_ir_op code, uint32_t a, uint32_t b);
-// f32, f64 or bf16 from u64, and u64 from f32 or f64, with u64 given as i64.
+// tsri_u64_to_float: converts u64 (given as i64) to f32, f64 or bf16. tsri_u64_from_float: converts f32 or f64 to u64.
 uint32_t tsri_u64_to_float(const other_writer *p, tsr_dtype dtype, uint32_t a);
 uint32_t tsri_u64_from_float(const other_writer *p, tsr_dtype dtype, uint32_t a);
-// Maps u64 (given as i64) to the i64 with the same place in the order; the same operation maps it back.
+// Maps u64 (given as i64) to i64 so that the order is kept; the same operation maps back.
 uint32_t tsri_u64_flipped(const other_writer *p, uint32_t a);
 
 #endif

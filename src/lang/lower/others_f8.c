@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Codes of f8 and the f32 they stand for.
+// Conversions between codes of f8 and the f32 that they represent.
 #include "lang/lower/others_build.h"
 
 enum { F32_FRACTION = 23, F32_BIAS = 127, F32_INFINITY = 0x7f800000, F32_NAN = 0x7fc00000 };
 
 typedef struct f8_format {
   uint32_t fraction, bias;  // bits of the fraction; what is added to the exponent
-  uint32_t overflow, nan;   // codes without sign; everything from `overflow` on is infinity or NaN
+  uint32_t overflow, nan;   // codes without sign; those from `overflow` on are infinity or NaN
 } f8_format;
 
 static f8_format format_of(tsr_dtype dtype) {
@@ -19,11 +19,11 @@ static uint32_t calc32(const other_writer *p, tsri_ir_op code, uint32_t a, uint3
   return calc(p, code, TSR_U32, a, b);
 }
 
-// The power of two as bits of an f32.
+// The bits of 2^exponent as an f32.
 static uint32_t power(int exponent) { return (uint32_t)(F32_BIAS + exponent) << F32_FRACTION; }
 
-// Codes below 2^fraction are subnormal: multiples of the least number. Of the others, exponent and fraction only have to be
-// moved, and the exponent's bias changed.
+// Codes below 2^fraction are subnormal: multiples of the smallest number. For the others, exponent and fraction are shifted into place, and the exponent's bias
+// is adjusted.
 uint32_t tsri_f8_decoded(const other_writer *p, uint32_t code, tsr_dtype dtype) {
   f8_format f = format_of(dtype);
   uint32_t all = keep(p, code), rest = keep(p, calc32(p, TSRI_OP_AND, all, word_const(p, 0x7f)));
@@ -40,9 +40,9 @@ uint32_t tsri_f8_decoded(const other_writer *p, uint32_t code, tsr_dtype dtype) 
   return bits_as(p, TSR_F32, calc32(p, TSRI_OP_OR, size, sign));
 }
 
-// Adding a number whose last place is the least subnormal of f8 rounds to a multiple of that, which then stands in the low
-// bits of the sum. Larger numbers are rounded as integers: half of the last place less one, and one more if the number
-// before it is odd, carries into the exponent and from the largest number into the code that follows it.
+// Small numbers: adding a number whose last bit has the value of f8's smallest subnormal rounds to a multiple of that, which is then in the low bits of the
+// sum. Larger numbers are rounded as integers: adding half of the last bit, minus one unless the last kept bit is odd; this carries into the exponent, and from
+// the largest number to the code after it.
 uint32_t tsri_f8_encoded(const other_writer *p, uint32_t value, tsr_dtype dtype) {
   f8_format f = format_of(dtype);
   uint32_t dropped = F32_FRACTION - f.fraction;
@@ -63,8 +63,7 @@ uint32_t tsri_f8_encoded(const other_writer *p, uint32_t value, tsr_dtype dtype)
   return calc32(p, TSRI_OP_OR, code, sign);
 }
 
-// Bits of an f32 are ordered by size, so one less is the next number towards 0. NaN stays: it equals nothing, but its last
-// bit does not matter.
+// The bits of an f32, as an integer, are ordered by magnitude, so subtracting 1 gives the next number towards 0. NaN stays NaN: its last bit does not matter.
 uint32_t tsri_f64_to_odd_f32(const other_writer *p, uint32_t value) {
   uint32_t exact = keep(p, value), nearest = keep(p, convert(p, TSR_F32, exact));
   uint32_t back = keep(p, convert(p, TSR_F64, nearest));

@@ -12,7 +12,7 @@ static uint32_t calc64(const other_writer *p, tsri_ir_op code, uint32_t a, uint3
 
 uint32_t tsri_u64_flipped(const other_writer *p, uint32_t a) { return calc64(p, TSRI_OP_XOR, a, wide(p, SIGN)); }
 
-// (a >> n) without the copies of the sign bit, which are the n highest bits.
+// The logical shift a >> n: an arithmetic shift, with the n highest bits, which are copies of the sign bit, cleared.
 static uint32_t shifted(const other_writer *p, uint32_t a, uint32_t n) {
   uint32_t count = keep(p, n);
   uint32_t copies = calc64(p, TSRI_OP_SHL, calc64(p, TSRI_OP_SHR, wide(p, SIGN), count), constant(p, TSR_U32, 1));
@@ -24,7 +24,7 @@ static uint32_t halved(const other_writer *p, uint32_t a) {
   return calc64(p, TSRI_OP_AND, half, wide(p, ~SIGN));
 }
 
-// Division of a by b: 2 * ((a / 2) / b) is the quotient or one less. A divisor from 2^63 on fits into a at most once.
+// Divides a by b: 2 * ((a / 2) / b) is the quotient, or one less. A divisor of 2^63 or more fits into a at most once.
 static uint32_t divided(const other_writer *p, uint32_t dividend, uint32_t divisor, bool is_remainder) {
   uint32_t a = keep(p, dividend), b = keep(p, divisor), zero = wide(p, 0);
   uint32_t twice = calc64(p, TSRI_OP_SHL, calc64(p, TSRI_OP_DIV, halved(p, a), b), constant(p, TSR_U32, 1));
@@ -65,7 +65,7 @@ uint32_t tsri_u64_to_float(const other_writer *p, tsr_dtype dtype, uint32_t a) {
   return choose(p, floats, is_large, calc(p, TSRI_OP_ADD, floats, result, result), result);
 }
 
-// From 2^63 on, the distance from there is converted, which saturates as it should. Below 0 and NaN give 0.
+// From 2^63 on, the number minus 2^63 is converted, which saturates correctly. Negative numbers and NaN give 0.
 uint32_t tsri_u64_from_float(const other_writer *p, tsr_dtype dtype, uint32_t a) {
   uint64_t limit = dtype == TSR_F64 ? UINT64_C(0x43E0000000000000) : 0x5F000000u;  // 2^63
   uint32_t value = keep(p, a);

@@ -21,7 +21,7 @@ static word_pair pair_of(const hoister *h, uint32_t index) {
 
 // --- Memory -------------------------------------------------------------------------------------------------------------
 
-// The words of `count` elements, 1 or 2, at `at`, a u32 index of elements of i64.
+// Loads the words of `count` elements (1 or 2) from the u32 index `at`, which counts elements of i64.
 static uint32_t words_at(hoister *h, const tsri_ir_expr *load, uint32_t at, uint32_t count) {
   rewriter *w = &h->w;
   tsri_ir_type type = {TSR_U32, (uint8_t)(2 * count)};
@@ -45,7 +45,7 @@ static uint32_t vector_of(rewriter *w, const uint32_t *lanes, uint32_t count) {
   return put(w, x);
 }
 
-// The first of the elements that are accessed, as u32.
+// The index of the first element accessed, as u32.
 static uint32_t first_index(const pair_writer *p, uint32_t index) {
   rewriter *w = &p->h->w;
   uint32_t at = w->exprs[index].type.dtype == TSR_U32 ? index : cast(w, index, TSRI_EXPR_CONVERT, u32_type);
@@ -53,7 +53,7 @@ static uint32_t first_index(const pair_writer *p, uint32_t index) {
   return p->lanes > 1 ? kept(p, at) : at;
 }
 
-// How many elements are accessed at a time: from buffers two of several, which are four words.
+// How many elements are accessed at a time: in buffers two elements, which are four words.
 static uint32_t at_once(const pair_writer *p, uint32_t space) {
   return p->lanes > 1 && space == TSRI_SPACE_BUFFER ? 2 : 1;
 }
@@ -118,7 +118,7 @@ static word_pair operation(const pair_writer *p, const tsri_ir_expr *x) {
   return kept_pair(p, lows, highs);
 }
 
-// SPLAT, VECTOR, EXTRACT or INSERT, on the low or the high words.
+// SPLAT, VECTOR, EXTRACT or INSERT, applied to the low or the high words.
 static uint32_t arranged(const pair_writer *p, const tsri_ir_expr *x, bool is_high) {
   hoister *h = p->h;
   tsri_ir_expr of_words = *x;
@@ -187,8 +187,7 @@ static word_pair long_value(const pair_writer *p, const tsri_ir_expr *x) {
   }
 }
 
-// Called after the operands have been replaced. An expression of another type may have operands of i64: comparisons and
-// conversions.
+// Called after the operands have been replaced. Expressions of other types may have operands of i64: comparisons and conversions.
 static uint32_t lower_expr(hoister *h, uint32_t index, list *before) {
   const tsri_ir_expr *x = original(h, index);
   pair_writer p = {h, before, x->type.lanes};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// 64-bit integers as pairs of 32-bit words, for dialects and devices without i64.
+// Lowers 64-bit integers to pairs of 32-bit words, for dialects and devices without i64.
 //
-// A variable or parameter becomes two of type u32. An array of i64 becomes one of u32 with twice the elements, the low word
-// first. Every operation becomes a few on words; a division, a loop.
+// A variable or parameter becomes two of type u32. An array of i64 becomes one of u32 with twice the elements, low word first. Every operation becomes a few
+// operations on words; a division becomes a loop.
 #ifndef TSRI_LANG_PAIRS_H
 #define TSRI_LANG_PAIRS_H
 
@@ -10,7 +10,7 @@
 
 #include "lang/ir/ir.h"
 
-// The kernel without values and arrays of i64. It has no collective of i64 and no f64.
+// Makes a kernel without values and arrays of i64. `kernel` has no collective of i64 and no f64.
 //
 // Ownership: caller releases `*out_kernel` with tsri_kernel_release, before `kernel`, whose names it uses.
 // Errors:    TSR_ERR_OUT_OF_MEMORY. Then `*out_kernel` is NULL.

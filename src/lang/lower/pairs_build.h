@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Inside the lowering of i64 to pairs of words: operations on pairs, as functions on expressions. Included by pairs*.c only.
+// Operations on pairs of words, as functions on expressions. Included by pairs*.c only.
 #ifndef TSRI_LANG_PAIRS_BUILD_H
 #define TSRI_LANG_PAIRS_BUILD_H
 
 #include "lang/lower/hoist_build.h"
 
-// Two u32 expressions of equal lanes, which may be used any number of times.
+// Two u32 expressions with equal numbers of lanes, which may be used any number of times.
 typedef struct word_pair {
   uint32_t low, high;
 } word_pair;
 
-// Where operations on pairs are written: statements go to `to`, values have `lanes` lanes.
+// Where operations on pairs are written: statements are appended to `to`; values have `lanes` lanes.
 typedef struct pair_writer {
   hoister *h;
   list *to;
@@ -45,7 +45,7 @@ static inline uint32_t as(const pair_writer *p, tsri_ir_expr_kind kind, tsr_dtyp
   return cast(&p->h->w, a, kind, of_dtype(p, dtype));
 }
 static inline uint32_t to_word(const pair_writer *p, uint32_t a) { return as(p, TSRI_EXPR_CONVERT, TSR_U32, a); }
-// A word as a signed number, and back.
+// with_sign: converts a word to i32; the next function converts back.
 static inline uint32_t with_sign(const pair_writer *p, uint32_t a) { return as(p, TSRI_EXPR_BITCAST, TSR_I32, a); }
 static inline uint32_t no_sign(const pair_writer *p, uint32_t a) { return as(p, TSRI_EXPR_BITCAST, TSR_U32, a); }
 // The sign of a word, in all of its bits.

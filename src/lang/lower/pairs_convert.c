@@ -4,9 +4,9 @@
 
 // --- From other types ---------------------------------------------------------------------------------------------------
 
-enum { BIAS = 127, PLACES = 23 };  // of an f32
+enum { BIAS = 127, PLACES = 23 };  // exponent bias and mantissa bits of an f32
 
-// The significand, moved to where its exponent says. Numbers from 2^63 on and NaN are replaced at the end.
+// Shifts the significand to where its exponent says. Results for NaN and for numbers from 2^63 on are replaced at the end.
 static word_pair from_f32(const pair_writer *p, uint32_t a) {
   uint32_t bits = kept(p, as(p, TSRI_EXPR_BITCAST, TSR_U32, a));
   uint32_t exponent = kept(p, wop(p, TSRI_OP_AND, wop(p, TSRI_OP_SHR, bits, words(p, PLACES)), words(p, 0xff)));
@@ -37,7 +37,7 @@ word_pair tsri_pair_from(const pair_writer *p, tsr_dtype dtype, uint32_t a) {
 
 // --- To other types -----------------------------------------------------------------------------------------------------
 
-// Rounded once: the upper 32 bits from the highest 1 on, with the lowest bit set if there is anything below, and then scaled.
+// Rounds once: takes the 32 bits from the highest 1 on, with the lowest bit set if any bit below is set, converts these, and scales the result.
 static uint32_t to_float(const pair_writer *p, tsr_dtype dtype, word_pair a) {
   rewriter *w = &p->h->w;
   tsri_ir_type floats = of_dtype(p, TSR_F32);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Division of pairs of words: one division of words where both fit into one, else bit by bit.
+// Division of pairs of words: a single division if both fit into one word, else bit by bit.
 #include "lang/lower/pairs_build.h"
 
-// Variables of one division of numbers without sign. A bit of the dividend leaves `left` at the upper end, and one of the
-// quotient enters at the lower end; 64 times.
+// Variables of an unsigned division. In each of 64 steps, a bit of the dividend leaves `left` at the upper end, and a bit of the quotient enters it at the
+// lower end.
 typedef struct dividing {
   uint32_t left[2], rest[2];
 } dividing;

@@ -44,7 +44,7 @@ static word_pair sign_of(const pair_writer *p, word_pair a) {
 
 // --- Shifts -------------------------------------------------------------------------------------------------------------
 
-// The bits that move from one word to the other: `from` shifted the other way by 32 - n; none if n is 0.
+// The bits that a shift by n moves from one word to the other: `from` shifted the other way by 32 - n; 0 if n is 0.
 static uint32_t carried(const pair_writer *p, tsri_ir_op code, uint32_t from, uint32_t n) {
   uint32_t back = wop(p, code, from, wop(p, TSRI_OP_SUB, words(p, 32), n));
   return pick(p, is(p, TSRI_OP_NE, n, words(p, 0)), back, words(p, 0));
@@ -72,7 +72,7 @@ static word_pair shift_right(const pair_writer *p, word_pair a, uint32_t count) 
 
 static uint32_t count(const pair_writer *p, tsri_ir_op code, uint32_t a) { return wop(p, code, a, 0); }
 
-// Counts the zeros of `first`; if that word is 0, also those of `other`.
+// Counts the zeros of `first`; if that word is 0, adds those of `other`.
 static uint32_t zeros(const pair_writer *p, tsri_ir_op code, uint32_t first, uint32_t other) {
   uint32_t more = wop(p, TSRI_OP_ADD, count(p, code, other), words(p, 32));
   return pick(p, is(p, TSRI_OP_EQ, first, words(p, 0)), more, count(p, code, first));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Making a kernel out of another: expressions and statements that are added to copies of the original's, one short name for
-// each. Included by the passes in this folder only.
+// Helpers for making a kernel out of another one: functions that add expressions and statements to copies of the original's. Included by the passes in this
+// folder only.
 #ifndef TSRI_LANG_REWRITE_H
 #define TSRI_LANG_REWRITE_H
 
@@ -18,14 +18,14 @@ typedef struct rewriter {
   tsri_ir_expr *exprs;
   tsri_ir_stmt *stmts;
   uint32_t expr_count, expr_capacity, stmt_count, stmt_capacity;
-  bool has_failed;  // no memory, or nested too deep
+  bool has_failed;  // out of memory, or nested too deeply
 } rewriter;
 
 // --- Expressions ------------------------------------------------------------------------------------------------------
 
 static const tsri_ir_type u32_type = {TSR_U32, 1}, bool_type = {TSR_BOOL, 1};
 
-// Of these there is one copy (rewrite_build.c).
+// These functions are not inline (rewrite_build.c).
 // Makes room for one more item of an array. False: no memory.
 bool tsri_rewrite_grow(void **data, uint32_t *capacity, uint32_t count, size_t size);
 // The original's expressions and statements, to be changed and added to. False: no memory.

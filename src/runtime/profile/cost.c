@@ -36,7 +36,7 @@ static uint64_t product_of(const int64_t *dims, int count) {
   return product;
 }
 
-// `in` elements of the operator's dtype are read, `out` of its result's are written, with `operations` in between.
+// The cost of reading `in` elements of the operator's dtype and writing `out` elements of its result's dtype, with `operations` operations.
 static tsri_native_cost cost(const tsri_native_op *op, uint64_t in, uint64_t out, uint64_t operations) {
   return (tsri_native_cost){in * tsr_dtype_bytes(op->dtype) + out * tsr_dtype_bytes(op->result), operations};
 }

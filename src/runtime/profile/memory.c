@@ -13,7 +13,7 @@ bool tsri_memory_curve_init(tsri_memory_curve *curve, uint64_t begin_ns) {
   return curve->samples != NULL;
 }
 
-// Halves the samples: each stands for two, and has the larger of their bytes.
+// Halves the number of samples: each then stands for twice as many changes, and has the larger of two byte counts.
 static void thin_samples(tsri_memory_curve *curve) {
   for (int i = 0; i < TSRI_MEMORY_SAMPLES / 2; i++) {
     tsri_memory_sample *two = &curve->samples[2 * i];

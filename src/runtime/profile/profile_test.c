@@ -529,7 +529,7 @@ static void threads_on(tsr_device *device) {
 
 TEST(sessions_begin_and_end_while_threads_work) { test_on_every_device(threads_on); }
 
-// Whatever allocation fails: the program's own work is right or reports it, and the profiler loses records at most.
+// Whichever allocation fails, the program's results are right or it gets an error; the profiler loses at most some records.
 TEST(missing_host_memory_costs_records_and_nothing_else) {
   tsr_device *device = test_open("cpu");
   step_with_labels(device);  // kernels are there

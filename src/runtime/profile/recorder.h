@@ -31,7 +31,7 @@ typedef struct tsri_profile_entry {
 
 enum { TSRI_PROFILE_NO_DEVICE = UINT16_MAX, TSRI_PROFILE_CHUNK = 1024 };
 
-// Sums of records that are alike.
+// Totals of records with the same key.
 typedef struct tsri_profile_total {
   uint32_t name, operators, label;
   uint16_t device;
@@ -42,7 +42,7 @@ typedef struct tsri_profile_total {
 } tsri_profile_total;
 
 typedef struct tsri_profile_totals {
-  tsri_profile_total *rows;  // a hash table with open addressing; count 0: free
+  tsri_profile_total *rows;  // hash table with open addressing; count 0: the row is free
   size_t capacity, row_count;
   bool has_failed;  // a row had no place: host memory is out, or there are more than TSRI_MOST_TOTALS
 } tsri_profile_totals;
@@ -93,7 +93,7 @@ uint64_t tsri_fast_clock_ns(tsri_fast_clock *clock);
 
 // --- Timing ------------------------------------------------------------------------------------------------------------
 
-// Work that is alike: the same kernel or native operator, for the same operators and the same result. A cache line.
+// A class of work: the same kernel or native operator, for the same operators and the same result. Its size is a cache line.
 typedef struct tsri_work_class {
   uint64_t hash;
   uint64_t seen, next;     // how often such work was queued; the value of `seen` at which it is timed next
@@ -125,7 +125,7 @@ enum { TSRI_TIMING_SHARE = 128 };
 // Counts a piece of work that is about to be queued. Returns whether it is to be timed; timing takes `cost_ns` (tsri_timing_cost_ns).
 bool tsri_work_class_choose(tsri_work_class *work, uint64_t cost_ns);
 
-// Add a measured time to the class: `add` that of the work on the device, `called` that of the host's call.
+// Add a measured time to the class: tsri_work_class_add the time of the work on the device, tsri_work_class_called that of the host's call.
 void tsri_work_class_add(tsri_work_class *work, uint64_t ns);
 void tsri_work_class_called(tsri_work_class *work, uint64_t ns);
 
@@ -178,7 +178,7 @@ void tsri_timing_cost_add(tsri_lane *lane, uint64_t host_ns);
 // Adds the host's time for reading the events of `count` pieces of work.
 void tsri_reading_cost_add(tsri_lane *lane, uint64_t host_ns, int count);
 
-// How much memory was in use at a time. Where there are too many samples, each stands for several and has their largest.
+// The memory in use at one time. If there are too many samples, each stands for several changes, and has the largest byte count of these.
 typedef struct tsri_memory_sample {
   uint64_t at_ns, bytes;
 } tsri_memory_sample;

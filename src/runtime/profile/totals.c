@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Adds up records that are alike: same device, kind, name, operators and label.
+// Adds up records with the same device, kind, name, operators and label.
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,8 +13,8 @@
 
 int64_t tsri_attention_backward_jobs(const tsri_attending *w) { return w->op->batch * w->op->kv_heads; }
 
-// Queries of a block. Scores and their gradients should fit into the second-level cache; but dk and dv are read and written once per block, so a block has FEW queries at least, unless
-// its scores would take more than MOST_FLOATS.
+// Queries in a block. Scores and their gradients should fit into the second-level cache. But since dk and dv are read and written once per block, a block has
+// at least FEW queries, unless its scores would take more than MOST_FLOATS.
 int64_t tsri_attention_backward_queries(const tsri_attending *w) {
   enum { CACHE_FLOATS = 1 << 16, MOST_FLOATS = 1 << 22, FEW = 32 };
   int64_t fit = CACHE_FLOATS / w->key_step, allowed = MOST_FLOATS / w->key_step;
@@ -23,17 +23,17 @@ int64_t tsri_attention_backward_queries(const tsri_attending *w) {
   return allowed > FEW ? FEW : allowed > 1 ? allowed : 1;
 }
 
-enum { AHEAD = 7 };  // sets of rows: results of this job, and what the next one reads
+enum { AHEAD = 7 };  // sets of rows to prefetch: this job's results, and what the next job reads
 
 typedef struct backward_job {
-  int64_t batch, shared;  // head of keys
+  int64_t batch, shared;  // shared: the head of keys
   tsri_attention_rows q, g;
   tsri_query_block block;
   tsri_key_block keys;
   tsri_rows_ahead ahead[AHEAD];
   tsri_float_rows queries, cotangents, key_rows;
-  float *query_copy, *cotangent_copy, *copy;  // `copy`: of all keys, or of all values
-  float *key_panels, *value_panels;           // of all keys
+  float *query_copy, *cotangent_copy, *copy;  // copies as f32; `copy`: of all keys, or of all values
+  float *key_panels, *value_panels;           // panels of all keys, and of all values
   float *weights, *gradients, *bends;         // of scores: rows of key_step floats
   float *dq_copy, *dk_copy, *dv_copy;         // for gradients that are not computed in place
   tsri_sum_rows dq, dk, dv;
@@ -68,7 +68,7 @@ size_t tsri_attention_backward_bytes(const tsri_attending *w) {
 
 // --- One block of queries and the keys that it sees ---------------------------------------------------------------------
 
-// Raw scores, and gradients of weights, of the job's blocks.
+// Computes the raw scores, and the gradients of the weights, for the job's block of queries.
 static void multiply_block(const tsri_attending *w, backward_job *job) {
   const tsri_attention_op *op = w->op;
   int64_t first = job->keys.first;
@@ -78,12 +78,13 @@ static void multiply_block(const tsri_attending *w, backward_job *job) {
                         job->value_panels + first * op->value_size, job->gradients);
 }
 
-// Replaces the scores of query `i` by weights, and the gradients of weights by gradients of the products q k. Both are 0 for keys that it does not attend to.
+// Replaces the scores of query `i` by weights, and the gradients of the weights by the gradients of the products q k. Both are 0 for keys that the query does
+// not attend to.
 static void finish_row(const tsri_attending *w, backward_job *job, int64_t i, float *bends) {
   tsri_score_row row = tsri_attention_row(w, &job->keys, i, job->weights);
   float *gradients = job->gradients + i * w->key_step, dot = 0;
   float most = tsri_attention_finish_scores(w, &job->block, &job->keys, i, &row, -INFINITY, bends);
-  if (most == -INFINITY) {  // sees nothing
+  if (most == -INFINITY) {  // attends to no key
     memset(row.x, 0, (size_t)row.n * sizeof *row.x);
     memset(gradients, 0, (size_t)row.n * sizeof *gradients);
     return;
@@ -106,7 +107,7 @@ static void add_block(const tsri_attending *w, backward_job *job) {
 
 // --- Gradients ----------------------------------------------------------------------------------------------------------
 
-// Rows `first` and on of a head of a gradient, and the strides of the gradient.
+// Rows of a head of a gradient, from row `first` on, and the strides of the gradient.
 typedef struct gradient_rows {
   tsri_place place;
   const int64_t *strides;
@@ -119,7 +120,8 @@ static char *address_of(const tsri_attending *w, const gradient_rows *g) {
   return tsri_cpu_place(g->place) + at * (int64_t)w->element;
 }
 
-// Where sums go that are computed at once: into the gradient itself if it is f32 and products fill its rows exactly, else into `scratch`, from where store_rows takes them.
+// Where sums are stored that are computed in one step: in the gradient itself if it is f32 and products fill its rows exactly, else in `scratch`, from which
+// store_rows copies them.
 static tsri_sum_rows sums_of(const tsri_attending *w, const gradient_rows *g, float *scratch) {
   if (w->is_narrow || g->size != g->padded) return (tsri_sum_rows){scratch, g->padded, .adds = false};
   return (tsri_sum_rows){(float *)(void *)address_of(w, g), g->strides[2], .adds = false};
@@ -135,7 +137,7 @@ static void store_rows(const tsri_attending *w, const gradient_rows *g, tsri_sum
 
 // --- A block of queries -------------------------------------------------------------------------------------------------
 
-// dk and dv of the keys that no query of the block sees.
+// Sets dk and dv of the keys that no query of the block attends to.
 static void clear_unseen_keys(const tsri_attending *w, const backward_job *job, int64_t from, int64_t to) {
   int64_t after = w->op->keys - to;
   tsri_attention_clear(job->dk, 0, from, w->size);
@@ -155,7 +157,8 @@ static void run_queries(const tsri_attending *w, backward_job *job, int64_t head
                                           job->cotangent_copy);
   job->dq = sums_of(w, &dq, job->dq_copy);
   tsri_attention_seen(w, &job->block, &from, &to);
-  if (to > from) panel = from / w->kernels->tile_columns * w->kernels->tile_columns;  // a panel begins there
+  if (to > from)
+    panel = from / w->kernels->tile_columns * w->kernels->tile_columns;  // must be the beginning of a panel
   else to = 0;
   clear_unseen_keys(w, job, panel, to);
   tsri_attention_look(w, &job->block, panel, to - panel, &job->keys);
@@ -170,7 +173,7 @@ static void run_queries(const tsri_attending *w, backward_job *job, int64_t head
 
 // --- A head of keys -----------------------------------------------------------------------------------------------------
 
-// Rows to fetch during job `number`: its results, and what the next job reads.
+// Lists the rows to prefetch during job `number`: its results, and what the next job reads.
 static void look_ahead(const tsri_attending *w, int64_t number, backward_job *job) {
   const tsri_attention_op *op = w->op;
   int64_t sharing = op->heads / op->kv_heads, head = job->shared * sharing;
@@ -193,7 +196,7 @@ static void look_ahead(const tsri_attending *w, int64_t number, backward_job *jo
   job->ahead[6] = tsri_attention_ahead(w, &v, 0, op->keys, op->value_size);
 }
 
-// Panels and rows of all keys and values.
+// Packs the panels, and converts the rows, of all keys and values.
 static void begin_keys(const tsri_attending *w, backward_job *job) {
   const tsri_attention_op *op = w->op;
   tsri_attention_rows k = tsri_attention_rows_at(w, op->k, op->k_strides, job->batch, job->shared);
@@ -203,7 +206,7 @@ static void begin_keys(const tsri_attending *w, backward_job *job) {
   job->key_rows = tsri_attention_floats(w, &k, 0, op->keys, op->size, w->size, job->copy);
 }
 
-// Several blocks of queries add to dk and dv, which begin with 0.
+// Where dk or dv are summed. Several blocks of queries add to them, so they are set to 0 first.
 static tsri_sum_rows sums_of_keys(const tsri_attending *w, const gradient_rows *g, float *scratch) {
   tsri_sum_rows sums = sums_of(w, g, scratch);
   bool has_one_block = w->op->heads == w->op->kv_heads && w->op->queries > 0 && w->op->queries <= w->queries;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks of queries and keys: which keys a query sees, scores, and products that leave out what is not seen.
+// Blocks of queries and keys: which keys a query attends to, scores, and products that skip keys that no query attends to.
 #include <math.h>
 #include <string.h>
 
@@ -81,7 +81,7 @@ tsri_query_block tsri_attention_block(const tsri_attending *w, int64_t batch, in
   return b;
 }
 
-// The key at which query `i` of the block stands: the last query stands at the last key.
+// The position of query `i` of the block among the keys: the last query has the position of the last key.
 static int64_t position_of(const tsri_attending *w, const tsri_query_block *b, int64_t i) {
   return b->first + i + b->keys - w->op->queries;
 }
@@ -126,7 +126,7 @@ void tsri_attention_multiply(const tsri_attending *w, const tsri_float_product *
   }
 }
 
-// Queries from the first one that sees a key of [from, to) to behind the last one. Ranges of keys grow from query to query.
+// Finds the range of queries that attend to any key of [from, to). The ranges of keys never decrease from query to query.
 static void queries_that_see(const tsri_query_block *b, const tsri_key_block *keys, int64_t from, int64_t to,
                              int64_t *out_first, int64_t *out_last) {
   int64_t first = 0, last = b->count;
@@ -136,13 +136,13 @@ static void queries_that_see(const tsri_query_block *b, const tsri_key_block *ke
   *out_last = last;
 }
 
-// The first query that sees the key `key` or a later one. Ranges of keys grow from query to query.
+// Finds the first query that attends to the key `key` or a later one. The ranges of keys never decrease from query to query.
 static int64_t first_that_sees(const tsri_key_block *keys, int64_t key, int64_t first, int64_t last) {
   while (first < last && keys->to[first] <= key) first++;
   return first;
 }
 
-// Queries that see nothing of the second half of a panel take half of it.
+// Queries that attend to no key in the second half of a panel are multiplied by half of it only.
 void tsri_attention_scores(const tsri_attending *w, const tsri_query_block *b, const tsri_key_block *keys,
                            tsri_float_rows rows, int64_t size, const float *panels, float *scores) {
   int64_t width = w->kernels->tile_columns;
@@ -224,7 +224,7 @@ void tsri_attention_sum_queries(const tsri_attending *w, const tsri_query_block 
 
 // --- Scores -------------------------------------------------------------------------------------------------------------
 
-// scores = cap * tanh(scores * scale / cap) for the seen elements, and its derivative by scores * scale.
+// scores = cap * tanh(scores * scale / cap) for the keys attended to, and its derivative by scores * scale.
 static void cap_scores(const tsri_attending *w, const tsri_score_row *row, float *bends) {
   float cap = (float)w->op->softcap, *scores = row->x + row->from;
   int64_t n = row->to - row->from;
@@ -234,7 +234,7 @@ static void cap_scores(const tsri_attending *w, const tsri_score_row *row, float
   w->lines->multiply(scores, n, cap);
 }
 
-// scores = scores * factor + the mask of query `i`, if it is added, + slope * distance. `first`: the first seen key.
+// scores = scores * factor + mask of query `i` (if it is additive) + slope * distance. `first`: the first key attended to.
 static void add_to_scores(const tsri_attending *w, const tsri_query_block *b, int64_t i, int64_t first,
                           const tsri_score_row *row, float factor, const char *mask) {
   const tsri_attention_op *op = w->op;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attention: a job computes a block of queries of one head. It goes through the keys block by block and keeps, for each query, the largest score so far, the sum of
+// Attention: a job computes a block of queries of one head. It loops over the blocks of keys and keeps, for each query, the largest score so far, the sum of
 // exp(score - largest) and the weighted sum of values. When a larger score is found, both sums are rescaled.
 #include <math.h>
 #include <string.h>
@@ -12,9 +12,9 @@ static int64_t blocks_of(const tsri_attending *w) {
 
 int64_t tsri_attention_forward_jobs(const tsri_attending *w) { return w->op->batch * w->op->heads * blocks_of(w); }
 
-// The job's number says which block of queries of which head it computes.
+// What job number n computes: which block of queries of which head.
 typedef struct forward_place {
-  int64_t batch, head, shared, first;  // `shared`: the head of keys; `first` query
+  int64_t batch, head, shared, first;  // shared: the head of keys; first: the first query
 } forward_place;
 
 static forward_place place_of(const tsri_attending *w, int64_t number) {
@@ -26,9 +26,9 @@ static forward_place place_of(const tsri_attending *w, int64_t number) {
                          .first = number % blocks_of(w) * TSRI_ATTENTION_QUERIES};
 }
 
-enum { AHEAD = 4 };  // sets of rows: results of this job, and what the next one reads
+enum { AHEAD = 4 };  // sets of rows to prefetch: this job's results, and what the next job reads
 
-// Memory of a job.
+// Scratch memory of a job.
 typedef struct forward_job {
   tsri_query_block block;
   tsri_key_block keys;
@@ -55,12 +55,12 @@ size_t tsri_attention_forward_bytes(const tsri_attending *w) {
   return sizeof(forward_job) + (size_t)floats * sizeof(float) + (size_t)PIECES * 64;
 }
 
-// Replaces the scores of query `i` by weights, 0 for keys that it does not attend to, and rescales its sums so far to the new largest score.
+// Replaces the scores of query `i` by weights (0 for keys that it does not attend to), and rescales its sums to the new largest score.
 static void weigh_row(const tsri_attending *w, forward_job *job, int64_t i) {
   tsri_score_row row = tsri_attention_row(w, &job->keys, i, job->scores);
   float before = job->most[i];
   float most = tsri_attention_finish_scores(w, &job->block, &job->keys, i, &row, before, NULL);
-  if (most == -INFINITY) {  // nothing was seen yet
+  if (most == -INFINITY) {  // no key attended to yet
     memset(row.x, 0, (size_t)row.n * sizeof *row.x);
     return;
   }
@@ -74,7 +74,7 @@ static void weigh_row(const tsri_attending *w, forward_job *job, int64_t i) {
   job->sums[i] += sum;
 }
 
-// Adds the weighted values row by row, leaving out values that a query does not attend to: if one is infinite or NaN, even a weight of 0 would give NaN.
+// Adds the weighted values row by row, without values that a query does not attend to: if one of them is infinite or NaN, even a weight of 0 would give NaN.
 static void add_seen_values(const tsri_attending *w, forward_job *job, tsri_float_rows values) {
   for (int64_t i = 0; i < job->block.count; i++) {
     const float *weights = job->scores + i * w->key_step;
@@ -115,7 +115,7 @@ static void store_results(const tsri_attending *w, forward_job *job) {
   }
 }
 
-// Rows to fetch during job `number`: its results, and the queries and first keys and values of the next job.
+// Lists the rows to prefetch during job `number`: its results, and the queries and first keys and values of the next job.
 static void look_ahead(const tsri_attending *w, int64_t number, forward_job *job) {
   const tsri_attention_op *op = w->op;
   const tsri_query_block *b = &job->block;

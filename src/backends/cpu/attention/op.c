@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attention and its gradient, as the core describes them: jobs, and where their scratch memory comes from.
+// Attention and its gradient as operators: divides them into jobs, and manages their scratch memory.
 #include <stdatomic.h>
 
 #include "backends/cpu/attention/attention.h"
@@ -14,10 +14,11 @@ typedef struct attention_work {
   tsri_attending w;
   attention_job run;
   int threads;
-  atomic_bool is_taken[MOST_THREADS];  // scratch memory, by number
+  atomic_bool is_taken[MOST_THREADS];  // which pieces of scratch memory are in use
 } attention_work;
 
-// Scratch memory belongs to a thread while it runs a part: its next part will find it in the cache of the core. At most `threads` parts run at a time.
+// Takes a piece of scratch memory for a part. At most `threads` parts run at a time. A thread mostly gets the same piece again, which is then in the cache of
+// its core.
 static int take_scratch(attention_work *work) {
   int i = 0;
   while (atomic_exchange(&work->is_taken[i], true)) i = (i + 1) % work->threads;
@@ -35,7 +36,7 @@ static void run_part(void *user, int part) {
   atomic_store(&work->is_taken[taken], false);
 }
 
-// Multiplications and additions that are worth a thread.
+// The amount of work, in pieces of which each is worth waking a thread.
 static uint64_t pieces_of(const tsri_attention_op *op) {
   const double worth_a_thread = 1500000, most = 1e9;
   double pairs = (double)op->batch * (double)op->heads * (double)op->queries * (double)op->keys;
@@ -47,7 +48,7 @@ static int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to
 static int64_t at_least_one(int64_t n) { return n > 1 ? n : 1; }
 
 bool tsri_cpu_has_attention(const tsri_native_op *op) {
-  const int64_t many = (int64_t)1 << 24;  // floats of rows in scratch memory
+  const int64_t many = (int64_t)1 << 24;  // limit on the floats of rows in scratch memory
   const tsri_attention_op *a = &op->is.attention;
   return !a->has_lse && (a->size + a->value_size) * (op->kind == TSRI_NATIVE_ATTENTION ? 1 : a->keys) < many;
 }

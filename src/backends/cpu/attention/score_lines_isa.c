@@ -3,7 +3,7 @@
 #include "backends/cpu/attention/score_lines.h"
 #include "backends/cpu/lanes/raise_isa.h"
 
-// Lanes `from` to before `to` of x, which may lie outside of the vector, and `other` in the other lanes.
+// A vector with the lanes `from` to `to` - 1 of x (the range may exceed the vector), and `other` in the other lanes.
 LANE vec only(vec x, int64_t from, int64_t to, float other) {
   int first = from < 0 ? 0 : (int)from, last = to > WIDTH ? WIDTH : (int)to;
 #if defined(__AVX512F__)
@@ -16,17 +16,17 @@ LANE vec only(vec x, int64_t from, int64_t to, float other) {
 #endif
 }
 
-// x, the vector of the row's elements `i` and on, with `other` in place of those that are not seen.
+// x, the vector of the row's elements from `i` on, with `other` in place of keys that are not attended to.
 LANE vec seen(const tsri_score_row *row, int64_t i, vec x, float other) {
   bool is_whole = i >= row->from && i + WIDTH <= row->to;
   return is_whole ? x : only(x, row->from - i, row->to - i, other);
 }
 
-// The first element of the first vector that has a seen one, and the first one behind the last such vector.
+// first_vector: the start of the first vector with a key that is attended to. The other function: the end of the last such vector.
 LANE int64_t first_vector(const tsri_score_row *row) { return row->from / WIDTH * WIDTH; }
 LANE int64_t last_vector(const tsri_score_row *row) { return (row->to + WIDTH - 1) / WIDTH * WIDTH; }
 
-// Sets what `row` has before the first and behind the last vector with a seen element to 0.
+// Sets the elements of `row` before the first and after the last vector with a key that is attended to to 0.
 LANE void clear_unseen(const tsri_score_row *row, float *x) {
   for (int64_t i = 0; i < first_vector(row); i += WIDTH) store(x + i, repeat(0));
   for (int64_t i = last_vector(row); i < row->n; i += WIDTH) store(x + i, repeat(0));
@@ -42,7 +42,7 @@ static void scale(const tsri_score_row *row, float factor, const float *added) {
   }
 }
 
-// The largest lane, NaN if one is: the upper half is compared with the lower one until one lane is left.
+// The largest lane, NaN if any lane is: folds the upper half onto the lower half until one lane is left.
 LANE float greatest_lane(vec x) {
   float lanes[WIDTH];
 #if defined(__AVX512F__)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Windows of x: which runs make a block, the box of x that a block covers, and the copies that pack a piece of it.
+// The matrix of windows of x (conv.h): which runs form a block, the box of x that a block covers, and the copies that pack a piece of the matrix.
 #include <string.h>
 
 #include "backends/cpu/conv/conv.h"
 
 // --- Blocks -----------------------------------------------------------------------------------------------------------
 
-// a * b, or TSRI_CONV_TOO_MANY if that is less.
+// a * b, or TSRI_CONV_TOO_MANY if the product is larger than that.
 static int64_t times(int64_t a, int64_t b) { return a > TSRI_CONV_TOO_MANY / b ? TSRI_CONV_TOO_MANY : a * b; }
 
 static void measure(const tsri_conv_windows *w, tsri_conv_block *block) {
@@ -21,19 +21,19 @@ static void measure(const tsri_conv_windows *w, tsri_conv_block *block) {
   block->plane = times(times(times(block->phases * block->images, block->pitch), block->extent[1]), block->extent[0]);
 }
 
-// Whole images if several fit; else whole planes, rows, or parts of a row of one image.
+// Divides the runs into blocks: several images if they fit; else one image, or planes, rows, or parts of a row of one image.
 tsri_conv_blocks tsri_conv_cut(const tsri_conv_windows *w, int64_t columns) {
   tsri_conv_blocks blocks = {.total = 1};
   const int64_t sizes[1 + TSRI_CONV_AXES] = {w->images, w->counts[0], w->counts[1], w->counts[2]};
   int64_t room = columns;
   for (int i = TSRI_CONV_AXES; i >= 0; i--) {
     int64_t parts = tsri_conv_chunks_of(sizes[i], room < 1 ? 1 : room);
-    blocks.counts[i] = tsri_conv_chunks_of(sizes[i], parts);  // parts of one size
+    blocks.counts[i] = tsri_conv_chunks_of(sizes[i], parts);  // equal parts
     blocks.number[i] = tsri_conv_chunks_of(sizes[i], blocks.counts[i]);
     blocks.total *= blocks.number[i];
     room = blocks.number[i] > 1 ? 0 : room / sizes[i];
   }
-  tsri_conv_block first = tsri_conv_block_at(w, &blocks, 0);  // no other is larger
+  tsri_conv_block first = tsri_conv_block_at(w, &blocks, 0);  // no other block is larger
   blocks.most_columns = first.columns;
   blocks.most_plane = first.plane;
   return blocks;
@@ -57,18 +57,18 @@ tsri_conv_block tsri_conv_block_at(const tsri_conv_windows *w, const tsri_conv_b
 
 // --- The box ----------------------------------------------------------------------------------------------------------
 
-// tsri_conv_chunks_of, which divides: most convolutions have a stride of 1, and short rows.
+// As tsri_conv_chunks_of, but without a division in the common case: a stride of 1, or a short row.
 static int64_t strides_of(int64_t size, int64_t stride) {
   return stride == 1 ? size : tsri_conv_chunks_of(size, stride);
 }
 
-// One row of the box: element e of it is element `from` + e of x's row at `x`; NULL: zeros.
+// Fills one row of the box: element e of it is element `from` + e of x's row at `x`. NULL: zeros.
 static void fill_row(const tsri_conv_windows *w, const tsri_conv_block *block, const char *x, int64_t from, char *to) {
   const int last = TSRI_CONV_AXES - 1;
   int64_t stride = w->stride[last], size = w->size[last], step = w->step[last];
   size_t bytes = w->sum_bytes;
   for (int64_t phase = 0; phase < block->phases; phase++, to += (size_t)block->pitch * bytes) {
-    // Elements begin to before end of this phase lie inside of x.
+    // Elements begin .. end - 1 of this phase lie inside x.
     int64_t first = from + phase, begin = first < 0 ? strides_of(-first, stride) : 0;
     int64_t end = first < size ? strides_of(size - first, stride) : 0;
     begin = tsri_conv_at_most(begin, block->pitch);
@@ -83,7 +83,7 @@ static void fill_row(const tsri_conv_windows *w, const tsri_conv_block *block, c
   }
 }
 
-// Copies and clears without a call of a function where there are few bytes, as in rows of small images.
+// Copies and zero fills of a few bytes, as in rows of small images, without a function call.
 static inline void copy_bytes(char *to, const char *from, size_t bytes) {
   enum { PIECE = 32 };
   if (bytes < PIECE) {
@@ -100,7 +100,7 @@ static inline void clear_bytes(char *to, size_t bytes) {
   else if (bytes > 0) memset(to, 0, bytes);
 }
 
-// As fill_row without strides, where elements of x are neighbours and stay as they are.
+// As fill_row for a stride of 1 and elements that are contiguous in x and need no conversion.
 static inline void copy_row(const tsri_conv_windows *w, const tsri_conv_block *block, const char *x, int64_t from,
                             char *to) {
   const int64_t pitch = block->pitch, bytes = (int64_t)w->sum_bytes;
@@ -112,7 +112,7 @@ static inline void copy_row(const tsri_conv_windows *w, const tsri_conv_block *b
   clear_bytes(to + end * bytes, (size_t)((pitch - end) * bytes));
 }
 
-// Row (e0, e1) of a box that begins at `from`; rows between windows are left alone.
+// Fills row (e0, e1) of a box that begins at `from`. Rows between windows are not written.
 static void fill_rows(const tsri_conv_windows *w, const tsri_conv_block *block, const char *x, const int64_t *from,
                       char *to) {
   size_t row_bytes = (size_t)(block->phases * block->pitch) * w->sum_bytes;

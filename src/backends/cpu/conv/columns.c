@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Convolutions as products of weights and windows, summed over channels and kernel elements.
 //
-// Weights are packed once into panels, in chunks of WEIGHTS elements if there are many. Then threads take jobs: a block of runs, and some of the result's channels. For each
-// block of lines, a job copies the boxes of its channels, packs the windows of one tile's columns after the other, and multiplies them by all panels of weights; the sums of a
-// job stay in its memory. Bias and activation are applied, and results stored, after the last block of lines.
+// Weights are packed into panels once, in chunks of WEIGHTS elements if there are many. Then threads take jobs; a job is a block of runs and some of the
+// result's channels. For each block of lines, a job copies the boxes of its channels, packs the windows for one tile's columns after the other, and multiplies
+// them by all panels of weights; its sums stay in scratch memory. After the last block of lines, bias and activation are applied and results are stored.
 //
-// With a stride of 1, the windows of neighbouring positions are also neighbours in the box, and tiles read them there without packing. The columns of a tile are then all
-// elements of a row of the box; the last of them belong to no position, and their sums are dropped when results are stored.
+// With a stride of 1, windows of neighbouring positions are neighbours in the box, and tiles read them there without packing. The columns of a tile are then
+// consecutive elements of a row of the box. The last ones belong to no position; their sums are dropped when results are stored.
 #include <string.h>
 
 #include "backends/cpu/conv/conv.h"
@@ -15,7 +15,7 @@
 
 enum {
   K_BLOCK = TSRI_PRODUCT_K_BLOCK,
-  LEAST_COLUMNS = 128,  // of a block, where there are few
+  LEAST_COLUMNS = 128,  // of a block, even if there are few
   WEIGHTS = 1 << 22,    // elements of packed weights
   JOBS_PER_THREAD = 2,
   MOST_ROWS = 16,   // rows of a tile
@@ -28,24 +28,25 @@ typedef struct column_job {
   tsri_conv_blocks blocks;
   int64_t lines;          // channels * taps
   int64_t channel_block;  // channels of a block of lines; 1 if a channel has more than K_BLOCK taps
-  int64_t tap_block;      // taps of a block of lines
-  int64_t first_group, groups, first_out, out;  // of the chunk of weights; result channels are those of a group
-  int64_t panels;                               // of a group in the chunk
-  int64_t splits;                               // jobs that share a block of runs, each with some of the panels
+  int64_t tap_block;      // taps in a block of lines
+  int64_t first_group, groups, first_out, out;  // of the chunk of weights; channels are counted within a group
+  int64_t panels;                               // panels of a group in the chunk
+  int64_t splits;                               // jobs that share a block of runs; each has some of the panels
   int64_t jobs;
-  bool is_in_place;  // windows are not packed
+  bool is_in_place;  // windows are read in the boxes, not packed
   int parts, pack_parts;
   char *weights, *scratch;
-  size_t scratch_bytes;  // of each part: places, boxes, a panel of windows (or a row of results), sums
+  size_t scratch_bytes;  // of each part: offsets, boxes, a panel of windows (or a row of results), sums
   size_t boxes_at, panel_at, sums_at;
 } column_job;
 
-// Bytes that tiles may read beyond the boxes where they lie: less than a tile beyond the last window.
+// Bytes after the boxes that tiles may read where windows are read in place: less than a tile after the last window.
 static size_t beyond_boxes(const tsri_conv_pass *pass) {
   return (size_t)(pass->kernels->tile_columns + pass->windows.span[TSRI_CONV_AXES - 1]) * pass->windows.sum_bytes;
 }
 
-// Planes of a block, each the positions of the last two axes, and columns of the sums of one where windows are read in place: whole tiles.
+// planes_of: number of planes of a block, each the positions along the last two axes. The next function: columns of the sums of a plane where windows are read
+// in place, rounded up to whole tiles.
 static int64_t planes_of(const tsri_conv_block *block) { return block->images * block->counts[0]; }
 static int64_t plane_columns(const tsri_conv_pass *pass, const tsri_conv_block *block) {
   int64_t width = pass->kernels->tile_columns;
@@ -58,7 +59,7 @@ static const char *element_at(const tsri_conv_pass *pass, const char *base, int6
 
 // --- Weights ----------------------------------------------------------------------------------------------------------
 
-// The distance of neighbouring taps, if all of them have the same; else 0.
+// The distance between neighbouring taps in memory if it is constant; else 0.
 static int64_t tap_step(const tsri_conv_pass *pass) {
   const int64_t *taps = pass->lines.taps;
   int64_t count = pass->windows.taps, step = count > 1 ? taps[1] - taps[0] : 1;
@@ -68,7 +69,7 @@ static int64_t tap_step(const tsri_conv_pass *pass) {
   return step;
 }
 
-// A line of weights from `at` on, as sums.
+// Loads a line of weights from `at` on, converted to the type of the sums.
 static void load_weights(const tsri_conv_pass *pass, const char *at, int64_t step, int64_t first, int64_t count,
                          void *line) {
   const tsri_lane_storage *storage = pass->windows.storage;
@@ -76,7 +77,7 @@ static void load_weights(const tsri_conv_pass *pass, const char *at, int64_t ste
   else storage->gather_64(line, at, pass->lines.taps + first, NULL, (uint32_t)count);
 }
 
-// Panel of result channels `first` to before `first` + `count` of a group.
+// Packs the panel of result channels `first` to `first` + `count` - 1 of a group.
 static void pack_panel(const tsri_conv_pass *pass, const char *weights, int64_t first, int64_t count, char *to) {
   const tsri_conv_windows *w = &pass->windows;
   const tsri_conv_by_line *lines = &pass->lines;
@@ -120,11 +121,11 @@ static void pack_part(void *user, int part) {
 
 // --- Results ----------------------------------------------------------------------------------------------------------
 
-// Stores a row of sums, those of one result channel and one block.
+// Stores a row of sums (of one result channel and one block) in y.
 static void store_row(const tsri_conv_pass *pass, const tsri_conv_block *block, char *y, const char *sums) {
   const tsri_conv_by_run *runs = &pass->runs;
   const tsri_conv_windows *w = &pass->windows;
-  // Axes that lie one after the other in y are stored at once.
+  // Axes that are contiguous in y are stored as one.
   int64_t counts[1 + TSRI_CONV_AXES] = {block->images, block->counts[0], block->counts[1], block->counts[2]};
   int64_t steps[1 + TSRI_CONV_AXES] = {runs->image, runs->axes[0], runs->axes[1], runs->axes[2]};
   int64_t first = block->image * runs->image;
@@ -146,7 +147,7 @@ static void store_row(const tsri_conv_pass *pass, const tsri_conv_block *block, 
   }
 }
 
-// Bias and activation of `count` sums of one result channel, whose number is that among all groups.
+// Applies bias and activation to `count` sums of a result channel. `channel` counts through all groups.
 static void finish_sums(const tsri_conv_pass *pass, int64_t channel, char *sums, int64_t count) {
   enum { STRETCH = 256 };
   size_t bytes = pass->windows.sum_bytes;
@@ -171,14 +172,14 @@ static void finish_sums(const tsri_conv_pass *pass, int64_t channel, char *sums,
   }
 }
 
-// Copies rows of `row_bytes`, which are `step_bytes` apart, one after the other. Whole pieces are copied: up to SLACK bytes beyond the last row are read and written.
+// Moves rows of `row_bytes`, which are `step_bytes` apart, next to each other. Copies in pieces: up to SLACK bytes beyond the last row are read and written.
 static void join_rows(char *to, const char *from, int64_t rows, int64_t row_bytes, int64_t step_bytes) {
   for (int64_t i = 0; i < rows; i++, to += row_bytes, from += step_bytes) {
     for (int64_t at = 0; at < row_bytes; at += SLACK) memcpy(to + at, from + at, SLACK);
   }
 }
 
-// What is left to do with the sums of one result channel. `row`: memory for a row of results, where windows are read in place.
+// Finishes and stores the sums of one result channel. `row`: scratch memory for a row of results, used if windows are read in place.
 static void finish_row(const column_job *job, const tsri_conv_block *block, int64_t channel, char *y, char *sums,
                        char *row) {
   const tsri_conv_pass *pass = job->pass;
@@ -198,10 +199,10 @@ static void finish_row(const column_job *job, const tsri_conv_block *block, int6
 
 // --- Jobs -------------------------------------------------------------------------------------------------------------
 
-// A job at work.
+// The state of a job that is running.
 typedef struct column_work {
   const column_job *job;
-  tsri_conv_windows windows;  // of its group
+  tsri_conv_windows windows;  // windows of the job's group
   tsri_conv_block block;
   int64_t first_panel, last_panel;
   const char *weights;  // of the group's first panel
@@ -210,7 +211,8 @@ typedef struct column_work {
   int64_t sums_step;
 } column_work;
 
-// Multiplies lines `first` to before `first` + `depth` of one panel of windows by all panels of weights of the job. The lines of the panel lie one after the other, or at `places`.
+// Multiplies the lines `first` to `first` + `depth` - 1 of one panel of windows by all panels of weights of the job. `places`: offsets of the lines; NULL: the
+// lines of the panel are contiguous.
 static void multiply_panel(const column_work *work, const char *panel, const int64_t *places, int64_t column,
                            int64_t first, int64_t depth) {
   const column_job *job = work->job;
@@ -226,7 +228,7 @@ static void multiply_panel(const column_work *work, const char *panel, const int
   }
 }
 
-// Taps `tap` to before `tap` + `taps` of channels `channel` to before `channel` + `channels`, whose boxes are filled.
+// Multiplies taps `tap` to `tap` + `taps` - 1 of channels `channel` to `channel` + `channels` - 1, whose boxes are filled.
 static void multiply_lines(const column_work *work, int64_t channel, int64_t channels, int64_t tap, int64_t taps) {
   const tsri_conv_windows *w = &work->windows;
   const tsri_product_kernels *kernels = work->job->pass->kernels;
@@ -243,7 +245,7 @@ static void multiply_lines(const column_work *work, int64_t channel, int64_t cha
   }
 }
 
-// As multiply_lines, with windows where they lie in the boxes.
+// As multiply_lines, reading windows directly in the boxes.
 static void multiply_in_place(const column_work *work, int64_t channel, int64_t channels, int64_t tap, int64_t taps) {
   const tsri_conv_windows *w = &work->windows;
   const tsri_conv_block *block = &work->block;
@@ -270,7 +272,7 @@ static void multiply_block(const column_work *work) {
   for (int64_t channel = 0; channel < w->channels; channel += job->channel_block) {
     int64_t channels = tsri_conv_at_most(w->channels - channel, job->channel_block);
     if (w->taps > 0) tsri_conv_fill(w, &work->block, channel, channels, work->boxes);
-    // The last tile reads beyond the boxes. Clear that memory: if it contained denormal numbers, multiplying them would be slow.
+    // The last tile reads beyond the boxes. Clear that memory: products with denormal numbers in it would be slow.
     memset(work->boxes + (size_t)(channels * work->block.plane) * w->sum_bytes, 0, beyond_boxes(job->pass));
     for (int64_t tap = 0; tap < w->taps; tap += job->tap_block) {
       int64_t taps = tsri_conv_at_most(w->taps - tap, job->tap_block);
@@ -279,7 +281,7 @@ static void multiply_block(const column_work *work) {
   }
 }
 
-// Elements of a row of sums of one result channel.
+// Elements from one result channel's row of sums to the next.
 static int64_t sums_step(const column_job *job, const tsri_conv_block *block) {
   int64_t width = job->pass->kernels->tile_columns;
   return job->is_in_place ? planes_of(block) * plane_columns(job->pass, block)
@@ -324,7 +326,7 @@ static void run_part(void *user, int part) {
 
 // --- The pass ---------------------------------------------------------------------------------------------------------
 
-// Chooses chunks of weights: several groups, one, or some result channels of one.
+// Divides the weights into chunks: several groups, one group, or some result channels of one group.
 static void cut_weights(column_job *job) {
   const tsri_conv_pass *pass = job->pass;
   int64_t width = pass->kernels->tile_rows, lines = job->lines < 1 ? 1 : job->lines;
@@ -335,7 +337,7 @@ static void cut_weights(column_job *job) {
   job->groups = job->out == pass->out ? tsri_conv_at_most(pass->groups, room / job->panels) : 1;
 }
 
-// Enough jobs for all threads: smaller blocks first, then several jobs for each.
+// Creates enough jobs for all threads: first by smaller blocks, then by several jobs for each block.
 static void cut_jobs(column_job *job, int threads) {
   const tsri_conv_pass *pass = job->pass;
   int64_t wanted = threads > 1 ? (int64_t)threads * JOBS_PER_THREAD : 1, columns = TSRI_CONV_COLUMNS;
@@ -349,8 +351,8 @@ static void cut_jobs(column_job *job, int threads) {
   job->parts = tsri_cpu_parts(threads, (uint64_t)job->jobs);
 }
 
-// Whether tiles read windows directly in the boxes. That is faster if few columns belong to no position, and if few panels of weights read each window, so that packing does
-// not pay. With few lines, dropping the unused columns takes longer than packing. The limits were measured on Zen 4.
+// Whether tiles read windows directly in the boxes. That is faster if few columns belong to no position, and if few panels of weights read each window, so that
+// packing would not pay. With few lines, dropping the unused columns takes longer than packing. The limits were measured on Zen 4.
 static bool is_in_place(const tsri_conv_pass *pass, const tsri_conv_block *block) {
   enum { FEW_PANELS = 3, LEAST_LINES = 32 };
   const tsri_conv_windows *w = &pass->windows;
@@ -362,7 +364,7 @@ static bool is_in_place(const tsri_conv_pass *pass, const tsri_conv_block *block
 static void measure_scratch(column_job *job) {
   const tsri_conv_windows *w = &job->pass->windows;
   const tsri_product_kernels *kernels = job->pass->kernels;
-  tsri_conv_block block = tsri_conv_block_at(w, &job->blocks, 0);  // no other is larger
+  tsri_conv_block block = tsri_conv_block_at(w, &job->blocks, 0);  // no other block is larger
   job->is_in_place = is_in_place(job->pass, &block);
   job->channel_block = w->taps < 1 || w->taps > K_BLOCK ? 1 : tsri_conv_at_most(w->channels, K_BLOCK / w->taps);
   job->tap_block = tsri_conv_at_most(w->taps, K_BLOCK);

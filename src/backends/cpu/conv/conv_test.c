@@ -104,7 +104,7 @@ static double activated(double x, tsri_activation activation) {
   return activation == TSRI_ACTIVATION_GELU ? x * (1 + erf(x / sqrt(2))) / 2 : x;
 }
 
-// Along one axis: the element of x that kernel element k takes to position p, or -1.
+// Along one axis: the position in x of the factor of kernel element k in result p; -1: there is none, since it is in the padding.
 static int64_t source(const tsri_conv_op *op, int axis, int64_t p, int64_t k) {
   int64_t at = op->is_transposed ? p + op->before[axis] - k * op->dilation[axis]
                                  : p * op->stride[axis] + k * op->dilation[axis] - op->before[axis];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Convolutions of f32, f64, f16 and bf16 as passes of columns.c and sums.c.
+// Describes convolutions of f32, f64, f16 and bf16 as passes of columns.c and sums.c.
 //
-// A transposed convolution with strides is several passes, one for each remainder of positions by the strides: each has its own kernel elements, and their windows are
-// neighbours.
+// A transposed convolution with strides becomes several passes, one for each remainder of positions by the strides. Each has different kernel elements, whose
+// windows are neighbours.
 #include "backends/cpu/conv/conv.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -22,7 +22,7 @@ static void swap_axes(int64_t *values, int i, int j) {
   values[j] = value;
 }
 
-// Puts axes without any extent first, so that runs along the last one are long.
+// Moves axes of size 1 to the front, so that runs along the last axis are long.
 static void order_axes(tsri_conv_op *op) {
   int64_t *all[] = {op->size,   op->kernel, op->windows, op->stride, op->dilation,
                     op->before, op->x_axes, op->w_axes,  op->y_axes};
@@ -36,7 +36,7 @@ static void order_axes(tsri_conv_op *op) {
 
 // --- Lines ------------------------------------------------------------------------------------------------------------
 
-// The lines of a pass that belong to one channel, as a grid: its `counts` along each axis. Line i of an axis is at `offset` in x and at `place` in the tensor by line.
+// One axis of the grid of taps. Tap i of the axis is at `offset` in x and at `place` in the tensor by line.
 typedef struct line_axis {
   int64_t count, offset, offset_step, place, place_step;
 } line_axis;
@@ -103,7 +103,7 @@ static tsri_conv_pass pass_of(cpu_device *device, const tsri_native_op *op, cons
   return pass;
 }
 
-// Sums over channels and kernel elements: these are lines, and the result is by run.
+// Describes a pass that sums over lines, which are channels and kernel elements; the result is by run.
 static void sum_lines(const tsri_conv_op *op, tsri_conv_pass *pass) {
   tsri_conv_windows *w = &pass->windows;
   w->channels = op->channels;
@@ -137,7 +137,7 @@ static tsr_status run_forward(cpu_device *device, const tsri_conv_op *op, tsri_c
   return run_lines(device, pass, axes, table, tsri_conv_columns);
 }
 
-// Sums over channels and kernel elements as runs; images and positions of the result are lines.
+// Runs a pass that sums over runs, which are channels and kernel elements; lines are images and positions of the result.
 static tsr_status run_sums(cpu_device *device, const tsri_conv_op *op, tsri_conv_pass *pass, line_table *table) {
   line_axis axes[AXES];
   tsri_conv_windows *w = &pass->windows;
@@ -157,15 +157,15 @@ static tsr_status run_sums(cpu_device *device, const tsri_conv_op *op, tsri_conv
   return run_lines(device, pass, axes, table, tsri_conv_sums);
 }
 
-// One axis of a transposed convolution, and the positions p with (p + before) % stride == `remainder`: position number j reads element j + offset of x, for each kernel element
-// k with k * dilation % stride == `remainder`. Returns how many positions there are.
+// One axis of a transposed convolution, for the positions p with (p + before) % stride == `remainder`. Position number j reads element j + offset of x, for
+// each kernel element k with k * dilation % stride == `remainder`. Returns the number of positions.
 static int64_t transposed_axis(const tsri_conv_op *op, int axis, int64_t remainder, line_axis *out,
                                int64_t *out_first) {
   int64_t stride = op->stride[axis], dilation = op->dilation[axis], before = op->before[axis], first_k = 0, period = 1;
   int64_t first = ((remainder - before) % stride + stride) % stride;
   *out_first = first;
   while (first_k < op->kernel[axis] && first_k < stride && first_k * dilation % stride != remainder) first_k++;
-  while (period * dilation % stride != 0) period++;  // of kernel elements with this remainder
+  while (period * dilation % stride != 0) period++;  // distance between kernel elements with this remainder
   bool is_none = first_k >= op->kernel[axis] || first_k >= stride;
   *out = (line_axis){0};
   if (!is_none) {
@@ -205,7 +205,7 @@ static tsr_status run_transposed(cpu_device *device, const tsri_conv_op *op, tsr
 
 static int64_t product_of(const int64_t *values) { return values[0] * values[1] * values[2]; }
 
-// Whether the sums run over a kernel that is larger than the result.
+// Whether the sums go over a kernel that is larger than the result, so that sums.c is faster.
 static bool has_long_sums(const tsri_conv_op *op, const tsri_product_kernels *kernels) {
   return kernels->direct && !op->is_transposed && op->kernel[LAST] > op->windows[LAST] &&
          product_of(op->kernel) > product_of(op->windows);
@@ -228,7 +228,7 @@ tsr_status tsri_cpu_conv(cpu_device *device, const tsri_native_op *op) {
   return status;
 }
 
-// Whether the boxes of a pass are small enough: runs are `images` times `counts` positions, `strides` apart, each with `lines` lines, `steps` apart.
+// Whether the boxes of a pass are small enough. Runs are `images` x `counts` positions, `strides` apart, each with `lines` lines, `steps` apart.
 static bool fits(int64_t images, const int64_t *counts, const int64_t *strides, const int64_t *lines,
                  const int64_t *steps, bool is_transposed) {
   enum { MOST_PLANE = 1 << 22 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Convolutions as products of windows and weights, summed over channels and kernel elements as runs: for kernels that are larger than the result, as in gradients by weights.
+// Convolutions as products of windows and weights, summed over runs, which are channels and kernel elements: for kernels that are larger than the result, as in
+// gradients by weights.
 //
-// Threads take jobs: some lines, some of the result's channels, and a range of blocks of runs. For each block a job packs the windows of its lines and the weights, and adds
-// their product to its sums. Where there are few lines, the blocks fall into several ranges, whose sums are added in their order: ranges depend on the shape alone, so that
-// results have the same bits on any number of threads.
+// Threads take jobs; a job has some lines, some of the result's channels, and a range of blocks of runs. For each block, it packs the windows of its lines and
+// the weights, and adds their product to its sums. If there are few lines, the blocks are divided into several ranges, whose sums are added in order. The
+// ranges depend only on the shape, so results have the same bits on any number of threads.
 #include <string.h>
 
 #include "backends/cpu/conv/conv.h"
@@ -11,12 +12,12 @@
 #include "platform/parallel.h"
 
 enum {
-  COLUMNS = 512,      // of a block of runs
-  LINES = 256,        // of a job
+  COLUMNS = 512,      // runs in a block
+  LINES = 256,        // lines of a job
   OUT = 512,          // result channels of a job
-  JOBS = 32,          // wanted; more than most machines have threads
-  PARTIAL = 1 << 21,  // elements of the sums of all ranges
-  LINE_PAD = 16,      // elements between lines, which would otherwise share few sets of a cache
+  JOBS = 32,          // wanted number; more than most machines have threads
+  PARTIAL = 1 << 21,  // limit on the elements of the sums of all ranges
+  LINE_PAD = 16,      // elements between lines, so that these do not share few sets of a cache
   MOST_WIDTH = 32,    // columns of a tile
   SLACK = TSRI_PRODUCT_COPY_SLACK
 };
@@ -24,18 +25,18 @@ enum {
 typedef struct sum_job {
   const tsri_conv_pass *pass;
   tsri_conv_blocks blocks;
-  int64_t channel_block, tap_block;  // a job's lines: taps of one channel, or all taps of some channels
+  int64_t channel_block, tap_block;  // lines of a job: taps of one channel, or all taps of some channels
   int64_t line_jobs, tap_jobs, out_jobs, ranges, jobs;
   int64_t out_block, padded;  // result channels of a job, and elements of a row of sums
   int parts, finish_parts;
-  char *partial;  // sums of all jobs, if there are several ranges; else they are in a job's memory
+  char *partial;  // sums of all jobs if there are several ranges; else NULL, and sums are in a job's scratch memory
   char *scratch;
   size_t sum_bytes;      // of a job's sums
-  size_t scratch_bytes;  // of each part: places, copies, boxes, windows, weights, sums
+  size_t scratch_bytes;  // of each part: offsets, copies, boxes, windows, weights, sums
   size_t copies_at, boxes_at, windows_at, weights_at, sums_at;
 } sum_job;
 
-// One job's place in the result.
+// The part of the result that a job computes.
 typedef struct sum_place {
   int64_t group, channel, channels, tap, taps, out, outs, range;
 } sum_place;
@@ -59,7 +60,7 @@ static sum_place place_of(const sum_job *job, int64_t index) {
 
 // --- Packing ----------------------------------------------------------------------------------------------------------
 
-// `lines` lines of `count` weights from `from` on as one panel, for elements that are not sums.
+// Packs `lines` lines of `count` f16 or bf16 weights, from `from` on, as one panel of the type of sums.
 static void pack_narrow(const tsri_conv_pass *pass, const char *from, int64_t lines, int64_t count, char *to) {
   enum { AT_A_TIME = 128 };
   const tsri_conv_by_run *runs = &pass->runs;
@@ -76,7 +77,7 @@ static void pack_narrow(const tsri_conv_pass *pass, const char *from, int64_t li
   }
 }
 
-// Weights of one row of a block's runs, `count` of them, as rows of result channels, from row `at` of each panel on.
+// Packs the weights for one row of a block's runs, `count` of them, from row `at` of each panel on.
 static void pack_row(const sum_job *job, const char *from, int64_t outs, int64_t at, int64_t count, char *weights) {
   const tsri_conv_pass *pass = job->pass;
   const tsri_conv_by_run *runs = &pass->runs;
@@ -90,7 +91,7 @@ static void pack_row(const sum_job *job, const char *from, int64_t outs, int64_t
   }
 }
 
-// Rows that follow each other in the weights are packed at once.
+// Rows that are contiguous in the weights are packed together.
 static void pack_weights(const sum_job *job, const tsri_conv_block *block, const sum_place *p, char *weights) {
   const tsri_conv_pass *pass = job->pass;
   const tsri_conv_by_run *runs = &pass->runs;
@@ -113,7 +114,7 @@ static void pack_weights(const sum_job *job, const tsri_conv_block *block, const
 
 // --- Jobs -------------------------------------------------------------------------------------------------------------
 
-// sums += windows * weights for a block, or = for the first one.
+// sums = windows * weights for the first block, sums += windows * weights for the others.
 static void multiply(const sum_job *job, const sum_place *p, int64_t depth, const char *windows, int64_t line_step,
                      const char *weights, char *sums, bool adds) {
   const tsri_product_kernels *kernels = job->pass->kernels;
@@ -155,7 +156,7 @@ static void add_blocks(const sum_job *job, const sum_place *p, char *scratch, ch
   }
 }
 
-// Bias, activation and the result's dtype for the sums of a job.
+// Applies bias and activation to the sums of a job, and stores them in the result's dtype.
 static void finish(const sum_job *job, const sum_place *p, char *sums) {
   const tsri_conv_pass *pass = job->pass;
   const tsri_conv_by_line *lines = &pass->lines;
@@ -188,7 +189,7 @@ static void run_part(void *user, int part) {
   }
 }
 
-// Adds up the ranges of a job, which follow each other.
+// Adds up the sums of a job's ranges, in order.
 static void finish_part(void *user, int part) {
   const sum_job *job = user;
   const tsri_conv_pass *pass = job->pass;

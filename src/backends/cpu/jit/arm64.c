@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// aarch64 instructions to words, and to text.
+// Encodes aarch64 instructions as words, and prints them.
 #include "backends/cpu/jit/arm64.h"
 
 #include <assert.h>
@@ -27,7 +27,7 @@ static const struct {
 #undef TSRI_X
 };
 
-// How the operands of each form are written behind their registers. NULL: there is none.
+// The suffixes of the operands' registers in the listing, for each form. NULL: no such operand.
 static const struct {
   const char *to, *first, *second, *end;
 } arrangements[] = {
@@ -43,7 +43,7 @@ static void put(machine_code *code, uint32_t word) {
   tsri_code_put(code, bytes, sizeof bytes);
 }
 
-// Registers in the fields that nearly all instructions have.
+// Puts a register's number into the fields that nearly all instructions have.
 static uint32_t at_0(int reg) { return (uint32_t)reg; }
 static uint32_t at_5(int reg) { return (uint32_t)reg << 5; }
 static uint32_t at_16(int reg) { return (uint32_t)reg << 16; }

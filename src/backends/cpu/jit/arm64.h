@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Encoder of the aarch64 instructions that compiled kernels consist of.
+// Encoder for the aarch64 instructions that compiled kernels consist of.
 //
-// The functions append one instruction each. Vectors are NEON's of 128 bits, looked at as four lanes of 32 bits unless said. The
-// listing has the assembler's syntax: GNU as makes the same words from it.
+// Each function appends one instruction. Vectors are NEON's, of 128 bits, treated as four lanes of 32 bits unless stated otherwise. The listing has the
+// assembler's syntax: GNU as assembles it to the same words.
 #ifndef TSRI_CPU_JIT_ARM64_H
 #define TSRI_CPU_JIT_ARM64_H
 
@@ -76,11 +76,11 @@ typedef enum arm64_size { ARM64_4, ARM64_8, ARM64_16 } arm64_size;
 
 typedef enum arm64_shift { ARM64_SHL, ARM64_USHR, ARM64_SSHR } arm64_shift;
 
-// `second` is left out of the forms with two operands.
+// `second` is ignored for forms with two operands.
 void tsri_arm64_vector(machine_code *code, arm64_insn insn, int to, int first, int second);
 void tsri_arm64_vector_copy(machine_code *code, int to, int from);
 void tsri_arm64_vector_shift(machine_code *code, arm64_shift shift, int to, int from, int bits);  // by 1 to 31
-// `disp` is a multiple of the size, not negative, below 4096 times the size.
+// `disp` is a non-negative multiple of the access size, below 4096 times that size.
 void tsri_arm64_vector_load(machine_code *code, arm64_size size, int to, int base, int disp);
 void tsri_arm64_vector_store(machine_code *code, arm64_size size, int from, int base, int disp);
 
@@ -88,18 +88,18 @@ void tsri_arm64_vector_store(machine_code *code, arm64_size size, int from, int 
 void tsri_arm64_load(machine_code *code, int to, int base, int disp);
 void tsri_arm64_store(machine_code *code, int from, int base, int disp);
 void tsri_arm64_clear(machine_code *code, int reg);
-// `number` is from -4095 to 4095, or a multiple of 4096 below 2^24 in size. These two leave the flags alone.
+// `number` is from -4095 to 4095, or a multiple of 4096 with a magnitude below 2^24. These two do not change the flags.
 void tsri_arm64_add_number(machine_code *code, int to, int from, int number);
 void tsri_arm64_add(machine_code *code, int to, int first, int second, int shift);  // first + (second << shift)
-void tsri_arm64_count_down(machine_code *code, int reg);                            // by 1, and sets the flags
+void tsri_arm64_count_down(machine_code *code, int reg);                            // by 1; sets the flags
 void tsri_arm64_compare(machine_code *code, int left, int right);
-void tsri_arm64_jump_if_below(machine_code *code, size_t target);     // unsigned; backwards
-void tsri_arm64_jump_if_not_zero(machine_code *code, size_t target);  // backwards
+void tsri_arm64_jump_if_below(machine_code *code, size_t target);     // unsigned; jumps backwards
+void tsri_arm64_jump_if_not_zero(machine_code *code, size_t target);  // jumps backwards
 void tsri_arm64_return(machine_code *code);
 
-// to = where the pool is, once it has been appended: within 1 MiB.
+// to = the address of the pool, which must be appended within 1 MiB.
 void tsri_arm64_pool_address(machine_code *code, int to);
-// Appends the pool. What is appended next begins at a multiple of 64 bytes.
+// Appends the pool. The next code begins at a multiple of 64 bytes.
 void tsri_arm64_append_pool(machine_code *code, const void *pool, size_t bytes);
 
 #endif

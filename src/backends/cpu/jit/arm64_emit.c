@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// aarch64 with NEON: instructions for the operations, and for the loop around them.
+// Code generation for aarch64 with NEON: instructions for the operations, and the loops around them.
 //
-// Arithmetic takes its operands from registers. Constants are read from the pool, repeated in all lanes. Some operations need more
-// than one instruction; what is between them is in a vector register that no value is given.
+// Arithmetic takes its operands from registers. Constants are read from the pool, repeated in all lanes. Some operations need more than one instruction; their
+// intermediate values are in a vector register that is never allocated to a value.
 #include "backends/cpu/jit/arm64_convention.h"
 #include "backends/cpu/jit/target.h"
 
@@ -10,7 +10,7 @@ static const arm64_convention *const convention = &tsri_arm64_aapcs64;
 
 enum { VECTOR_BYTES = 16 };
 
-// The processor's register behind a number of registers.c.
+// The processor's register for register number `reg` of registers.c.
 static int vector(int reg) { return convention->vector_regs[reg]; }
 static int in_vector(jit_emitter *e, jit_value v) { return vector(tsri_jit_in_register(e, v)); }
 static int result(jit_emitter *e) { return vector(tsri_jit_result(e)); }
@@ -29,8 +29,8 @@ static int log2_bytes(const jit_op *op) {
   return log2s[op->element];
 }
 
-// Points the address register at the stream's elements for the lanes at hand, if it does not already, and returns where those of the
-// operation's part are from there.
+// Makes the address register point to the stream's elements for the current lanes, if it does not already. Returns the displacement of the elements of the
+// operation's part.
 static int find_elements(jit_emitter *e, const jit_op *op) {
   int log2 = log2_bytes(op), address = convention->address_reg;
   if (e->addressed_stream != (int32_t)op->number) {
@@ -45,7 +45,7 @@ static int find_elements(jit_emitter *e, const jit_op *op) {
   return (int)(op->part * e->ir->target->vector_lanes) << log2;
 }
 
-// Four elements of this size are 4, 8 or 16 bytes.
+// The access size for four elements of the operation.
 static arm64_size size_of(const jit_op *op) { return (arm64_size)log2_bytes(op); }
 
 static void emit_load(jit_emitter *e, const jit_op *op) {
@@ -53,8 +53,8 @@ static void emit_load(jit_emitter *e, const jit_op *op) {
   tsri_arm64_vector_load(e->code, size_of(op), to, convention->address_reg, disp);
   switch ((jit_element)op->element) {
     case JIT_E32:
-    case JIT_E64:    // never: there are no values of 64 bits here
-    case JIT_TRUTH:  // never: only stores have it
+    case JIT_E64:    // unreachable: there are no 64-bit values here
+    case JIT_TRUTH:  // unreachable: only stores have it
       break;
     case JIT_U16:
       put_2(e, ARM64_USHLL, to, to);
@@ -88,8 +88,8 @@ static void emit_store(jit_emitter *e, const jit_op *op) {
 
 // --- Arithmetic -------------------------------------------------------------------------------------------------------
 
-// `to`, which may be one of the others, is `yes` where the mask is set, else `no`. Three instructions do this; each writes another of
-// its operands.
+// to = mask ? yes : no, lane by lane. `to` may be the same register as one of the others. There are three instructions for this, each of which overwrites a
+// different operand.
 static void choose(jit_emitter *e, int to, int mask, int yes, int no) {
   if (to == mask) put(e, ARM64_BSL, to, yes, no);
   else if (to == no) put(e, ARM64_BIT, to, yes, mask);
@@ -121,7 +121,7 @@ static void emit_unary(jit_emitter *e, const jit_op *op) {
   put_2(e, (arm64_insn)insns[op->insn], result(e), from);
 }
 
-// NEON's own minimum and maximum are NaN if either operand is.
+// NEON's instructions for minimum and maximum return NaN if either operand is NaN, so they cannot be used.
 static void emit_min_or_max(jit_emitter *e, const jit_op *op) {
   int a = in_vector(e, op->a), b = in_vector(e, op->b);
   bool is_min = op->insn == JIT_MIN_F;
@@ -130,7 +130,7 @@ static void emit_min_or_max(jit_emitter *e, const jit_op *op) {
   choose(e, to, mask, a, b);
 }
 
-// NEON shifts to the right by shifting to the left by less than nothing.
+// NEON shifts to the right by a shift to the left with a negative count.
 static void emit_shift_by_lanes(jit_emitter *e, const jit_op *op) {
   int from = in_vector(e, op->a), bits = in_vector(e, op->b);
   if (op->insn != JIT_SHIFT_LEFT) {
@@ -170,7 +170,7 @@ static void emit_shift(jit_emitter *e, const jit_op *op) {
   tsri_arm64_vector_shift(e->code, shift, result(e), from, op->imm);
 }
 
-// A number is equal to itself unless it is NaN.
+// x == x is false only for NaN.
 static void emit_unordered(jit_emitter *e, const jit_op *op) {
   int a = in_vector(e, op->a), b = in_vector(e, op->b);
   if (a != b) put(e, ARM64_FCMEQ, spare(), b, b);
@@ -180,7 +180,7 @@ static void emit_unordered(jit_emitter *e, const jit_op *op) {
   put_2(e, ARM64_MVN, to, to);
 }
 
-// Comparisons are "equal", "greater" and "greater or equal": those the other way round swap their operands.
+// NEON compares for "equal", "greater" and "greater or equal"; the reverse comparisons exchange their operands.
 static void emit_compare(jit_emitter *e, const jit_op *op) {
   static const struct {
     uint8_t insn;
@@ -230,7 +230,7 @@ static void spill(jit_emitter *e, int reg, int32_t slot) {
 }
 
 static void repeat_scalar(jit_emitter *e, uint32_t number, int32_t slot, bool is_64) {
-  (void)is_64;  // there are no values of 64 bits here
+  (void)is_64;  // there are no 64-bit values here
   int base = convention->scalars_reg, disp = (int)(8 * number), page = disp / 4096 * 4096;
   if (page > 0) {
     tsri_arm64_add_number(e->code, convention->address_reg, base, page);
@@ -255,7 +255,7 @@ static void end_vector(jit_emitter *e, size_t loop) {
   tsri_arm64_jump_if_below(e->code, loop);
 }
 
-// The index begins anew with the next round, so its register is free.
+// The next round sets the index again, so its register is free here.
 static void end_round(jit_emitter *e, size_t round) {
   int step = convention->address_reg;
   for (uint32_t i = 0; i < e->stream_count; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From the instructions of a run to operations on vectors.
+// Translates the lane instructions of a run to operations on vectors (ir.h).
 //
-// Truth values are 0 or 1 in lane registers. Here a comparison is kept as a mask until something other than a selection wants it.
+// Booleans are 0 or 1 in lane registers. Here, the result of a comparison is kept as a mask until an operation other than a selection needs it.
 #include "backends/cpu/jit/build.h"
 #include "backends/cpu/jit/target.h"
 #include "backends/cpu/math/math.h"
@@ -18,7 +18,7 @@ static jit_element element_of(tsr_dtype dtype) {
   return (jit_element)elements[dtype];
 }
 
-// Whether elements are loaded without conversion. Then the interpreter's own loads are used, which may just refer to the memory.
+// Whether elements are loaded without conversion. Then the interpreter's own loads are used, which may refer to the memory instead of copying.
 static bool is_whole(jit_element element) { return element == JIT_E32 || element == JIT_E64; }
 
 static bool is_constant(const tsri_lanes_program *p, uint32_t reg) {
@@ -26,7 +26,7 @@ static bool is_constant(const tsri_lanes_program *p, uint32_t reg) {
   return reg >= first && reg - first < p->const_count;
 }
 
-// The first word of a constant's two.
+// The first of the two words of a constant.
 static const uint32_t *constant_of(const tsri_lanes_program *p, uint32_t reg) {
   return &p->consts[2 * (size_t)(reg - TSRI_LANE_PLACES - p->param_count)];
 }
@@ -103,7 +103,7 @@ static bool can_build_arithmetic(uint32_t op) {
   }
 }
 
-// One element for each lane, of 64 bits only where the target has values of that size.
+// Whether the access reads or writes one element for each lane; elements of 64 bits only if the target has values of that size.
 static bool can_build_access(const tsri_lanes_program *p, const lane_insn *insn, const jit_target *target) {
   return TSRI_LANE_WIDE_OF(insn->flags) == 1 && (p->arrays[insn->a].value_bytes == 4 || target->has_64_bits);
 }
@@ -198,7 +198,7 @@ static jit_value inverse(jit_ir *ir, jit_value mask) { return jit_binary(ir, JIT
 
 static jit_value equal(jit_ir *ir, jit_value a, jit_value b) { return jit_compare(ir, JIT_EQ_I, a, b); }
 
-// a < b, or a <= b
+// a < b, or a <= b if or_equal.
 static jit_value below(jit_ir *ir, jit_value a, jit_value b, bool is_signed, bool or_equal) {
   if (ir->target->orders_whole_numbers) {
     jit_insn insn = is_signed ? (or_equal ? JIT_LE_I : JIT_LT_I) : (or_equal ? JIT_LE_U : JIT_LT_U);
@@ -215,12 +215,12 @@ static jit_value as_mask(builder *b, held from) {
 static jit_value is_nan(jit_ir *ir, jit_value x) { return jit_compare(ir, JIT_UNORDERED, x, x); }
 static jit_value magnitude(jit_ir *ir, jit_value x) { return jit_binary(ir, JIT_AND, x, jit_bits(ir, 0x7fffffffu)); }
 
-// x where x is NaN or the instruction, which gives y for NaN, chooses it.
+// Minimum or maximum by `insn`, which returns y if either operand is NaN; corrected to return x if x is NaN.
 static jit_value smaller_or_greater(jit_ir *ir, jit_insn insn, jit_value x, jit_value y) {
   return jit_select(ir, is_nan(ir, x), x, jit_binary(ir, insn, x, y));
 }
 
-// The high half of an f32 rounded to bf16, in the low bits.
+// Rounds an f32 to bf16; the result is in the low 16 bits.
 static jit_value bf16_bits(jit_ir *ir, jit_value x) {
   jit_value high = jit_shift(ir, JIT_SHIFT_RIGHT, x, 16);
   jit_value odd = jit_binary(ir, JIT_AND, high, jit_bits(ir, 1));
@@ -229,9 +229,9 @@ static jit_value bf16_bits(jit_ir *ir, jit_value x) {
   return jit_select(ir, is_nan(ir, x), jit_binary(ir, JIT_OR, high, jit_bits(ir, 0x40u)), rounded);
 }
 
-// As bounded_f32 of lanes/meaning.h: within [least, most], NaN as 0, and then the whole part.
+// As bounded_f32 of lanes/meaning.h: clamps x to [least, most], with NaN as 0, and truncates it.
 static jit_value bounded(jit_ir *ir, jit_value x, float least, float most) {
-  jit_value low = jit_binary(ir, JIT_MAX_F, jit_number(ir, least), x);  // x where it is NaN
+  jit_value low = jit_binary(ir, JIT_MAX_F, jit_number(ir, least), x);  // returns x if it is NaN
   jit_value high = jit_binary(ir, JIT_MIN_F, jit_number(ir, most), low);
   jit_value whole = jit_unary(ir, JIT_WHOLE_OF_F, high);
   return jit_select(ir, is_nan(ir, x), jit_bits(ir, 0), whole);
@@ -243,7 +243,7 @@ static jit_value whole_i32(jit_ir *ir, jit_value x) {
   return jit_select(ir, is_beyond, jit_bits(ir, INT32_MAX), inside);
 }
 
-// Halves of the range are converted as signed numbers.
+// f32 to u32: the upper half of the range is converted as signed numbers after a subtraction.
 static jit_value whole_u32(jit_ir *ir, jit_value x) {
   jit_value half = jit_number(ir, 0x1p31f);
   jit_value is_high = jit_compare(ir, JIT_LE_F, half, x);
@@ -253,14 +253,14 @@ static jit_value whole_u32(jit_ir *ir, jit_value x) {
   return jit_select(ir, is_beyond, jit_bits(ir, UINT32_MAX), whole);
 }
 
-// Both halves of the bits are exact as f32; their sum is rounded once.
+// u32 to f32: both 16-bit halves are exact as f32, so their sum is rounded once.
 static jit_value float_of_u32(jit_ir *ir, jit_value x) {
   jit_value high = jit_unary(ir, JIT_FLOAT_OF_I, jit_shift(ir, JIT_SHIFT_RIGHT, x, 16));
   jit_value low = jit_unary(ir, JIT_FLOAT_OF_I, jit_binary(ir, JIT_AND, x, jit_bits(ir, 0xffff)));
   return jit_fma(ir, high, jit_number(ir, 0x1p16f), low);
 }
 
-// x between -1 and 1.
+// x limited to -1 … 1.
 static jit_value sign_i32(jit_ir *ir, jit_value x) {
   jit_value limited = jit_binary(ir, JIT_MIN_I, x, jit_bits(ir, 1));
   return jit_binary(ir, JIT_MAX_I, limited, jit_bits(ir, UINT32_MAX));
@@ -290,7 +290,7 @@ void tsri_jit_write_pair(builder *b, uint32_t reg, jit_pair value) {
   b->regs[reg] = (held){.value = value.low, .high = value.high, .is_known = true};
 }
 
-// Operations of two truth values that are both masks stay masks.
+// Logical operations on two masks give masks. False: the operands are not masks.
 static bool build_logic(builder *b, const lane_insn *insn) {
   jit_insn logic = insn->e == OP(AND_U32) ? JIT_AND : insn->e == OP(OR_U32) ? JIT_OR : JIT_XOR;
   held x = read(b, insn->a), y = read(b, insn->b);
@@ -309,7 +309,7 @@ static void build_select(builder *b, const lane_insn *insn) {
   b->regs[insn->dst].is_bf16 = yes.is_bf16 && no.is_bf16;
 }
 
-// Instructions whose operands keep the form they have. False: none of them.
+// Translates instructions whose operands keep their form (mask or number). False: the instruction is not one of these.
 static bool build_truth(builder *b, const lane_insn *insn) {
   held x = read(b, insn->a);
   switch (insn->e) {
@@ -336,7 +336,7 @@ static bool build_truth(builder *b, const lane_insn *insn) {
   }
 }
 
-// Comparisons of x and y, and questions about x. False: none of them.
+// Translates comparisons of x and y, and tests of x, to masks. False: the instruction is not one of these.
 static bool build_compare(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit_value *out) {
   jit_value infinity = jit_bits(ir, 0x7f800000u);
   switch (op) {
@@ -438,7 +438,7 @@ static jit_value build_shift(jit_ir *ir, jit_insn insn, jit_value x, jit_value c
   return jit_binary(ir, insn, x, jit_binary(ir, JIT_AND, count, jit_bits(ir, 31)));
 }
 
-// False: it has one operand.
+// Translates instructions with two or three operands. False: it has one operand.
 static bool build_more(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit_value z, jit_value *out) {
   static const struct {
     uint16_t op;
@@ -478,7 +478,7 @@ static bool build_more(jit_ir *ir, uint32_t op, jit_value x, jit_value y, jit_va
   }
 }
 
-// Whether the instruction only chooses between its operands, or changes their sign: its result is then exact in bf16 if they are.
+// Whether the instruction only selects between its operands, or changes their sign: then its result is exact in bf16 if they are.
 static bool keeps_bf16(builder *b, const lane_insn *insn) {
   switch (insn->e) {
     case OP(ABS_F32):
@@ -557,7 +557,7 @@ static void store(builder *b, int stream, jit_element element, jit_pair value, b
   tsri_jit_add(b->ir, op);
 }
 
-// The bits that are stored. Where storing saturates, they have no others.
+// The bits to store. If the target's stores saturate, the upper bits are cleared first.
 static jit_value stored_bits(builder *b, tsr_dtype dtype, held from) {
   jit_ir *ir = b->ir;
   jit_value value = as_number(b, from);
@@ -586,7 +586,7 @@ static void build_store(builder *b, uint32_t at) {
   store(b, stream, element, value, true);
 }
 
-// The step just added changes a scalar. If lanes have read it, the code reads a copy from now on.
+// Called after a step that changes a scalar was added. If lanes have read the scalar, the code reads a copy of the old value from now on.
 static void keep_scalar(builder *b, uint32_t reg) {
   bool is_kept = false;
   for (uint32_t i = 0; i < b->ir->count; i++) {
@@ -628,7 +628,7 @@ static void build_insn(builder *b, uint32_t at) {
   }
 }
 
-// Whether the register's last value in the run comes from a load that the interpreter executes: then it is in the register already.
+// Whether the register's last value in the run comes from a load that the interpreter executes, so that the register already has it.
 static bool is_loaded(const builder *b, uint32_t reg) {
   for (uint32_t i = b->run->first + b->run->count; i-- > b->run->first;) {
     const lane_insn *insn = &b->p->insns[i];
@@ -640,7 +640,7 @@ static bool is_loaded(const builder *b, uint32_t reg) {
   return true;  // only read
 }
 
-// Registers that are read after the run get what it left in them.
+// Stores the registers that are read after the run.
 static void build_results(builder *b, const bool *is_external) {
   uint32_t last = b->p->scalar_count + b->p->reg4_count + b->p->reg8_count;
   for (uint32_t reg = b->p->scalar_count; reg < last && !b->failed; reg++) {
@@ -652,7 +652,7 @@ static void build_results(builder *b, const bool *is_external) {
   }
 }
 
-// The least of all lanes' `beyond`, if functions have it, in as many lanes as a turn of the loop does.
+// If functions have `beyond` values: keeps the least values of all turns of the loop, one for each lane of a turn.
 static void build_beyond(builder *b) {
   if (!b->ir->has_beyond || b->failed) return;
   uint32_t stream = (uint32_t)add_stream(b, (jit_stream){.kind = JIT_STREAM_BEYOND, .element_bytes = 4});

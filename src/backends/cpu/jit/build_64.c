@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic of f64 and i64, conversions from and to them, and what 32-bit integers do by way of 64 bits: quotients, and the high half of
-// a product. Meanings are those of lanes/meaning.h.
+// Arithmetic of f64 and i64, conversions from and to them, and 32-bit operations that need 64-bit intermediate results: quotients, and the high half of a
+// product. Semantics: lanes/meaning.h.
 #include "backends/cpu/jit/build.h"
 #include "backends/cpu/jit/target.h"
 
@@ -22,12 +22,12 @@ static pair sign_f64(jit_ir *ir, pair x) {
   return select(ir, compare(ir, JIT_LT_D, zero, x), jit_double(ir, 1.0), below);
 }
 
-// x where x is NaN or the instruction, which gives y for NaN, chooses it.
+// Minimum or maximum by `insn`, which returns y if either operand is NaN; corrected to return x if x is NaN.
 static pair smaller_or_greater(jit_ir *ir, jit_insn insn, pair x, pair y) {
   return select(ir, is_nan_64(ir, x), x, binary(ir, insn, x, y));
 }
 
-// Within [least, most]; NaN stays.
+// Clamps x to [least, most]; NaN stays.
 static pair bounded(jit_ir *ir, pair x, double least, double most) {
   pair low = binary(ir, JIT_MAX_D, jit_double(ir, least), x);
   return binary(ir, JIT_MIN_D, jit_double(ir, most), low);
@@ -41,7 +41,7 @@ static jit_value whole_i32(jit_ir *ir, pair x, double least, double most) {
   return zero_if_nan(ir, x, jit_narrow(ir, JIT_I_OF_D, bounded(ir, x, least, most)));
 }
 
-// From 0 to 2^32 - 1: there is an instruction for i32 only, which gets them less 2^31.
+// f64 in 0 .. 2^32 - 1 to u32. Targets convert only to i32, so 2^31 is subtracted before and added again after.
 static jit_value whole_of_unsigned(jit_ir *ir, pair x) {
   pair moved = binary(ir, JIT_SUB_D, jit_unary_64(ir, JIT_TRUNC_D, x), jit_double(ir, 0x1p31));
   return jit_binary(ir, JIT_XOR, jit_narrow(ir, JIT_I_OF_D, moved), jit_bits(ir, 0x80000000u));
@@ -72,7 +72,7 @@ static pair count_of(jit_ir *ir, jit_value y) {
   return jit_widen(ir, JIT_L_OF_U, jit_binary(ir, JIT_AND, y, jit_bits(ir, 63)));
 }
 
-// With the sign moved along by the same shift, what it left is put back: AVX2 has no such instruction.
+// Arithmetic right shift of 64-bit lanes, which AVX2 lacks: a logical shift; (x ^ s) - s then extends the sign, where s is the shifted sign bit.
 static pair shift_arithmetic(jit_ir *ir, pair x, jit_value y) {
   pair count = count_of(ir, y);
   pair sign = binary(ir, JIT_SHIFT_RIGHT_L, jit_long(ir, UINT64_C(1) << 63), count);
@@ -80,7 +80,7 @@ static pair shift_arithmetic(jit_ir *ir, pair x, jit_value y) {
   return binary(ir, JIT_SUB_L, binary(ir, JIT_XOR_L, moved, sign), sign);
 }
 
-// Both 32-bit halves as f64, exactly, by way of numbers whose last place is 1 and 2^32; their sum is rounded once.
+// i64 to f64: both 32-bit halves become exact f64 by putting them into the mantissas of numbers whose last place is 1 and 2^32. Their sum is rounded once.
 static pair f64_of_i64(jit_ir *ir, pair x) {
   pair low = binary(ir, JIT_OR_L, binary(ir, JIT_AND_L, x, jit_long(ir, UINT32_MAX)), jit_double(ir, 0x1p52));
   pair high = binary(ir, JIT_XOR_L, shift(ir, JIT_SHIFT_RIGHT_L, x, 32), jit_long(ir, UINT64_C(0x4530000080000000)));
@@ -88,7 +88,7 @@ static pair f64_of_i64(jit_ir *ir, pair x) {
   return binary(ir, JIT_ADD_D, above, low);
 }
 
-// What f64 cannot hold is dropped to odd first, so that rounding to f32 sees on which side of a half it was.
+// i64 to f32: bits that f64 cannot hold are first rounded to odd, so that the rounding to f32 still sees on which side of a tie the number was.
 static jit_value f32_of_i64(jit_ir *ir, pair x) {
   pair low = binary(ir, JIT_AND_L, x, jit_long(ir, 0xffff));
   pair is_exact = compare(ir, JIT_EQ_L, low, jit_long(ir, 0));
@@ -130,7 +130,7 @@ static jit_value high_of_product(jit_ir *ir, jit_value x, jit_value y) {
   return jit_narrow(ir, JIT_LOW_OF_L, shift(ir, JIT_SHIFT_RIGHT_L, product, 32));
 }
 
-// 32 bits in and out. False: none of them.
+// Translates instructions with 32-bit operands and results that need 64-bit intermediate results. False: the instruction is not one of these.
 static bool build_by_64(builder *b, const lane_insn *insn) {
   jit_ir *ir = b->ir;
   jit_value out = 0;
@@ -217,7 +217,7 @@ static bool build_narrowing(builder *b, const lane_insn *insn) {
   return true;
 }
 
-// Comparisons of x and y, and questions about x: `*out` is a mask of 32-bit lanes.
+// Translates comparisons of x and y, and tests of x. `*out` is a mask of 32-bit lanes.
 static bool build_compare_64(jit_ir *ir, uint32_t op, pair x, pair y, jit_value *out) {
   static const struct {
     uint16_t op;
@@ -330,7 +330,7 @@ static pair build_more_64(jit_ir *ir, uint32_t op, pair x, pair y, pair z) {
   }
 }
 
-// Builds instructions whose operands are of several types. False: the instruction is none of these.
+// Translates instructions whose operands are of several types. False: the instruction is not one of these.
 static bool build_mixed(builder *b, const lane_insn *insn) {
   jit_ir *ir = b->ir;
   if (insn->e == OP(SELECT_64)) {

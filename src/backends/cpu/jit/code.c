@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bytes of machine code.
+// A growing array of bytes of machine code.
 #include "backends/cpu/jit/code.h"
 
 #include <string.h>

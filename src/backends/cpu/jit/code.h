@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Machine code that is being written: bytes, and places in them that wait for an address.
+// Machine code under construction: bytes, and displacements that are filled in later.
 //
-// Running out of memory is remembered in `failed`, so that callers look once, at the end.
+// If memory runs out, `failed` is set and stays set, so that callers check once, at the end.
 #ifndef TSRI_CPU_JIT_CODE_H
 #define TSRI_CPU_JIT_CODE_H
 
@@ -12,7 +12,7 @@
 #include "core/builder.h"
 
 typedef struct code_fixup {
-  uint32_t at, next;  // of the displacement to fill in, and of the instruction that follows
+  uint32_t at, next;  // positions of the displacement to fill in, and of the next instruction
 } code_fixup;
 
 typedef struct machine_code {
@@ -22,15 +22,15 @@ typedef struct machine_code {
   bool failed;
   code_fixup *fixups;
   size_t fixup_count, fixup_room;
-  tsri_builder *listing;  // gets each instruction as a line of text; NULL: none
+  tsri_builder *listing;  // receives each instruction as a line of text; NULL: no listing
 } machine_code;
 
 void tsri_code_deinit(machine_code *code);
 void tsri_code_put(machine_code *code, const void *bytes, size_t count);
-// The bytes that are put next are a displacement, counted from `next`.
+// Records that the bytes put next are a displacement relative to `next`.
 void tsri_code_add_fixup(machine_code *code, size_t next);
 
-// Adds to the listing.
+// Adds a line to the listing.
 #define CODE_LIST(code, ...)                                             \
   do {                                                                   \
     if ((code)->listing) tsri_builder_add((code)->listing, __VA_ARGS__); \

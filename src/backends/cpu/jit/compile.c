@@ -14,33 +14,35 @@
 
 enum { MOST_RUN_INSNS = 256, MOST_RUNS = 1000 };
 
-// Mathematical functions (exp, sin, …) in a run outside of loops. Each is some twenty dependent instructions, so several vectors must be computed at the same time to keep the
-// processor busy; with several functions, a run would need more registers for that than there are. Between runs, values go through the first-level cache.
+// MOST_FUNCTIONS: how many mathematical functions (exp, sin, …) a run may have, unless it is a loop's body. Each consists of some twenty dependent
+// instructions, so several vectors must be computed at the same time to keep the processor busy; for several functions in a run there would not be enough
+// registers. Between runs, values pass through the first-level cache.
 //
-// A function with a limit (tsri_jit_has_limit) may be part of a run, but then the run must not write what it reads, as it may have to be interpreted afterwards.
+// A function with a limit (tsri_jit_has_limit) may be part of a run. But then the run must not write memory that it reads, as it may have to be interpreted
+// afterwards.
 enum { MOST_FUNCTIONS = 1 };
 
-// What a run that is being found has done to registers and arrays: the number of the run plus 1 where it has.
+// State of the search for runs. The arrays record what the current run does to a register or array: the run's number (from 1) if it does.
 typedef struct finder {
   const tsri_lanes_program *p;
   const jit_target *target;
   uint32_t run;           // number from 1
-  uint32_t *used;         // by register: read or written
+  uint32_t *used;         // by register: the run reads or writes it
   uint32_t *lane_read;    // scalars: read by an instruction on lanes
   uint32_t *first_read;   // by register: read before any write
   uint32_t *written;      // by register
   uint32_t *array_store;  // by array
-  uint32_t work;          // how much there is to gain
-  uint32_t streams, ops;  // at most
-  uint32_t functions;     // of mathematics
-  uint32_t kept_count;    // copies of scalars
+  uint32_t work;          // estimated gain from compiling
+  uint32_t streams, ops;  // upper bounds
+  uint32_t functions;     // mathematical functions
+  uint32_t kept_count;    // copied scalars
   uint32_t clobber_count;
-  uint32_t clobbers[JIT_MOST_CLOBBERS];  // as jit_run has them
+  uint32_t clobbers[JIT_MOST_CLOBBERS];  // see jit_run
 } finder;
 
 static bool is_function(const lane_insn *insn) { return insn->op == TSRI_LANE_MATH_F32; }
 
-// The most operations that one instruction becomes.
+// The most operations that an instruction is translated to.
 static uint32_t ops_of(const lane_insn *insn) { return is_function(insn) ? 160 : 24; }
 
 static bool is_load(const lane_insn *insn) { return insn->op == EXEC_LOAD_UNIT || insn->op == TSRI_LANE_LOAD_AFFINE; }
@@ -52,9 +54,9 @@ static bool is_on_lanes(const lane_insn *insn) {
          insn->op == TSRI_LANE_MATH_F64;
 }
 
-// Whether the instruction overwrites a scalar whose value from before the run is also read by the run.
+// Whether the instruction overwrites a scalar whose value from before the run is read in the run.
 static bool clobbers(const finder *f, const lane_insn *insn) {
-  if (f->written[insn->dst] == f->run) return false;  // counted, or never read before
+  if (f->written[insn->dst] == f->run) return false;  // already counted, or not read before
   uint8_t slots = f->p->reg_slots[insn - f->p->insns];
   bool is_read = f->first_read[insn->dst] == f->run;
   for (unsigned slot = 1; slot < 7; slot++) {
@@ -63,14 +65,14 @@ static bool clobbers(const finder *f, const lane_insn *insn) {
   return is_read;
 }
 
-// Scalars are computed before the code runs. Of one that is changed after an instruction on lanes has read it, a copy is kept.
+// Scalars are computed before the compiled code runs. If a scalar is changed after an instruction on lanes has read it, a copy of the old value is kept.
 static bool scalar_fits(const finder *f, const lane_insn *insn) {
   if (clobbers(f, insn) && f->clobber_count == JIT_MOST_CLOBBERS) return false;
   return f->lane_read[insn->dst] != f->run || f->kept_count < LANE_KEPT_SCALARS;
 }
 
-// The step of an access whose elements the code itself reads or writes: they must lie one after the other. Only a constant is
-// known before a launch.
+// Whether the access may have a step of 1: elements that the compiled code itself reads or writes must be contiguous. Before a launch, only a constant step is
+// known.
 static bool may_be_unit(const tsri_lanes_program *p, const lane_insn *insn) {
   if (insn->op == EXEC_LOAD_UNIT || insn->op == EXEC_STORE_UNIT) return true;
   uint32_t first = TSRI_LANE_PLACES + p->param_count, number = insn->c - first;
@@ -81,8 +83,8 @@ static bool load_fits(const finder *f, const lane_insn *insn) {
   const lane_array_info *array = &f->p->arrays[insn->a];
   if (f->array_store[insn->a] == f->run) return false;
   if (array->element_bytes < array->value_bytes) return !array->is_stored && may_be_unit(f->p, insn);
-  // Loads of whole elements are done before the code runs, maybe twice: what their register held must not be needed. Other loads may have
-  // left it, as a place in memory.
+  // Loads of elements without conversion are executed before the code runs, maybe twice, so the previous contents of their register must not be needed. Other
+  // loads may have left the register as a reference to memory.
   bool may_repeat = (insn->flags & TSRI_LANE_ALIAS) && f->first_read[insn->dst] != f->run;
   return may_repeat || f->used[insn->dst] != f->run;
 }
@@ -109,7 +111,7 @@ static void note_read(finder *f, uint32_t reg, bool by_lanes) {
   if (!is_lanes && by_lanes) f->lane_read[reg] = f->run;
 }
 
-// How much faster an instruction is in a run: loads that widen elements count, others only find their place.
+// How much faster an instruction is in a run. Of loads, only those that widen elements count; for others the interpreter just finds the address.
 static uint32_t work_of(const tsri_lanes_program *p, const lane_insn *insn) {
   if (insn->op == TSRI_LANE_MATH_F32) return 4;
   if (is_load(insn)) return p->arrays[insn->a].element_bytes < p->arrays[insn->a].value_bytes;
@@ -132,7 +134,7 @@ static void note(finder *f, uint32_t at) {
     f->array_store[insn->a] = f->run;
     f->streams++;
   } else {
-    if (insn->dst >= f->p->scalar_count && f->written[insn->dst] != f->run) f->streams++;  // it may be a result
+    if (insn->dst >= f->p->scalar_count && f->written[insn->dst] != f->run) f->streams++;  // may be a result
     f->used[insn->dst] = f->run;
     f->written[insn->dst] = f->run;
   }
@@ -142,7 +144,8 @@ static void note(finder *f, uint32_t at) {
   f->work += work_of(f->p, insn);
 }
 
-// Is the instruction the first in the body of a loop of like rounds (lanes/rounds.c)? Compiled, even one on lanes is done faster.
+// Whether the instruction is the first in the body of a loop with uniform rounds (lanes/rounds.c). Such a body is worth compiling even with a single
+// instruction on lanes.
 static bool begins_rounds(const tsri_lanes_program *p, uint32_t at) {
   return (at >= 1 && p->insns[at - 1].op == EXEC_NARROW_ROUNDS) || (at >= 2 && p->insns[at - 2].op == EXEC_LT_ROUNDS);
 }
@@ -167,7 +170,7 @@ static void find_runs(finder *f, const uint8_t *is_target, jit_run *runs, uint32
   }
 }
 
-// Instructions on scalars at a run's end are not part of it: they may be those that a loop is found by.
+// Removes instructions on scalars from the end of a run: they may be those by which a loop is recognised.
 static void trim(const tsri_lanes_program *p, jit_run *run) {
   while (run->count > 0) {
     const lane_insn *last = &p->insns[run->first + run->count - 1];
@@ -178,7 +181,7 @@ static void trim(const tsri_lanes_program *p, jit_run *run) {
 
 // --- What a run leaves behind -----------------------------------------------------------------------------------------------
 
-// Marks registers that carry something into a run, or from one to instructions outside.
+// Finds the registers that carry values into a run, or from a run to instructions outside.
 static void find_external(const tsri_lanes_program *p, const jit_run *runs, uint32_t run_count, uint32_t *written_in,
                           bool *is_external) {
   uint32_t next = 0;
@@ -211,7 +214,7 @@ static void look_at_memory(const tsri_lanes_program *p, jit_run *run) {
 
 // --- Compiling --------------------------------------------------------------------------------------------------------
 
-// Streams have been found by tsri_jit_build.
+// Whether the run may be executed twice. tsri_jit_build must have found its streams.
 static bool is_repeatable(const jit_run *run) {
   for (uint32_t i = 0; i < run->stream_count; i++) {
     for (uint32_t k = 0; run->streams[i].kind == JIT_STREAM_OUT && k < run->stream_count; k++) {
@@ -228,7 +231,7 @@ static bool has_wide_store(const tsri_lanes_program *p, const jit_run *run) {
   return false;
 }
 
-// The code that does several vectors at a time, and that with stores past the caches. Without it the run is as good, but slower.
+// Compiles the variants that process several vectors at a time, and those with non-temporal stores. Without these the run still works, but is slower.
 static bool compile_wide(const tsri_lanes_program *p, jit_run *run, jit_ir *ir, machine_code *code) {
   jit_ir wide = {0};
   uint32_t parts = tsri_jit_best_parts(ir);
@@ -263,14 +266,14 @@ static bool compile_run(const tsri_lanes_program *p, const jit_target *target, c
   }
   bool is_done = tsri_jit_build(p, is_external, run, &ir) && tsri_jit_emit(&ir, run->stream_count, false, code);
   tsri_builder *listing = code->listing;
-  code->listing = NULL;  // the others differ in how many vectors they do, and in their stores
+  code->listing = NULL;  // the variants differ only in the number of vectors and in their stores
   is_done = is_done && compile_wide(p, run, &ir, code);
   code->listing = listing;
   run->is_repeatable = is_repeatable(run);
   bool is_too_large = ir.is_too_large;
   tsri_jit_ir_deinit(&ir);
   if (is_done || !is_too_large) return is_done;
-  code->count = run->at;  // the interpreter does this run
+  code->count = run->at;  // the run is interpreted
   code->fixup_count = 0;
   run->is_left_out = true;
   return true;
@@ -283,7 +286,7 @@ static jit_code code_at(const struct lane_jit *jit, size_t at) {
   return code;
 }
 
-// Scratch of compiling: one block, cut into arrays.
+// Scratch memory for compiling: one block, divided into arrays.
 typedef struct scratch {
   uint32_t *words;
   uint8_t *is_target;
@@ -322,7 +325,7 @@ static uint32_t find(const tsri_lanes_program *p, const jit_target *target, scra
   return count;
 }
 
-// Puts the code where it can run. False: not allowed here, or no memory.
+// Copies the code to executable memory. False: not allowed here, or no memory.
 static bool place_code(struct lane_jit *jit, const machine_code *code) {
   jit->memory = tsri_code_memory_create(code->bytes, code->count);
   jit->bytes = code->count;
@@ -347,7 +350,7 @@ static bool is_one_run(const tsri_lanes_program *p, const struct lane_jit *jit) 
   const jit_run *run = &jit->runs[0];
   for (uint32_t i = 0; i < p->insn_count; i++) {
     bool is_outside = i < run->first || i >= run->first + run->count;
-    // A mask of the lanes below a bound is mostly that of all lanes of a block, or of its first ones.
+    // A mask of the lanes below a bound mostly has all lanes of a block, or its first ones.
     bool is_mask = p->insns[i].op == EXEC_NARROW_UNIT;
     if (is_outside && !is_mask && (p->reg_slots[i] & 1) && p->insns[i].dst >= p->scalar_count) return false;
   }
@@ -408,7 +411,7 @@ void tsri_jit_release(struct lane_jit *jit) {
 
 static_assert((int)LANE_JIT_LEVELS == (int)JIT_TARGET_COUNT, "a program has a slot for each target");
 
-// Code of a level may be asked for by several threads at once; compiling is short.
+// Several threads may ask for the code of a level at the same time; compiling is short, so one lock is enough.
 static tsri_mutex lock = TSRI_MUTEX_INIT;
 
 struct lane_jit *tsri_jit_at(const tsri_lanes_program *program, int number) {

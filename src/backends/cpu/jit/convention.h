@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// How compiled code is called. One file per calling convention says where the arguments are, and which registers must be kept.
+// How compiled code is called. There is one file per calling convention, which defines where the arguments are, and which registers must be preserved.
 //
-//   void code(void **streams, const uint64_t *scalars, size_t lanes, size_t rounds, const int64_t *steps);
+// void code(void **streams, const uint64_t *scalars, size_t lanes, size_t rounds, const int64_t *steps);
 //
-// streams: where the first lane of each stream is; left with any contents. scalars: 8 bytes for each scalar register. lanes: a multiple,
-// not 0, of the lanes in a vector. All of them are done `rounds` times, not 0; after each round a stream moves on by its step, in bytes.
+// streams: address of the first lane of each stream; the code may change the array. scalars: 8 bytes for each scalar register. lanes: a positive multiple of
+// the lanes in a vector. All lanes are processed `rounds` times (at least once); after each round, the address of each stream is advanced by its step, in
+// bytes.
 #ifndef TSRI_CPU_JIT_CONVENTION_H
 #define TSRI_CPU_JIT_CONVENTION_H
 

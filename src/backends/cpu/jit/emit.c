@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A function that does operations for one vector of lanes after the other, for any processor.
+// Generates a function that performs a run's operations for one vector of lanes after the other, for any target.
 #include "backends/cpu/jit/emit.h"
 
-// Words of the pool from a constant to the next.
+// Words of the pool that each constant takes.
 static uint32_t pool_unit(const jit_target *target) { return target->reads_repeated ? 1 : target->vector_lanes; }
 
-// Constants go to the pool. Scalars are repeated on the stack, once, unless instructions repeat them.
+// Puts constants into the pool. Scalars are stored on the stack once, repeated for all lanes, unless the target's instructions repeat them.
 static void place_constants(jit_emitter *e) {
   const jit_target *target = e->ir->target;
   for (uint32_t i = 0; i < e->ir->count; i++) {
@@ -24,7 +24,7 @@ static void place_constants(jit_emitter *e) {
   }
 }
 
-// Before the loop: the constants and scalars that have registers are read.
+// Before the loop, loads the constants and scalars that have registers.
 static void load_fixed(jit_emitter *e) {
   for (uint32_t reg = 0; reg < e->reg_count; reg++) {
     if (e->fixed >> reg & 1) e->ir->target->fill(e, (int)reg, e->owner[reg]);

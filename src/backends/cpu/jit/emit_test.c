@@ -18,7 +18,7 @@ static const jit_target *native_target(void) {
   return NULL;
 }
 
-// The last stream gets the sum of all others plus a scalar that is far from the first.
+// The last stream gets the sum of all others plus a scalar, SCALAR, whose address needs a large offset from the first scalar's.
 static void *make_sum(const jit_target *target, size_t *out_bytes) {
   jit_ir ir = {.target = target};
   jit_value sum = tsri_jit_in_memory(&ir, JIT_SCALAR, SCALAR);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The f32 functions of math/f32_*.h, inlined: the same operations in the same order, so the results have the same bits.
-//
-// Those files say why each step is as it is. Circular functions are in functions_trig.c, pow in functions_pow.c.
+// The f32 functions of math/f32_*.h, translated to operations in the same order, so that results have the same bits. Those files explain each step. Circular
+// functions are in functions_trig.c, pow in functions_pow.c.
 #include <math.h>
 
 #include "backends/cpu/jit/target.h"
@@ -26,7 +25,7 @@ static exp_parts exp_split(jit_ir *ir, v x) {
   return (exp_parts){.k = k, .r = mad(ir, k, num(ir, -LN2_LO), mad(ir, k, num(ir, -LN2_HI), x)), .biased_k = t};
 }
 
-// p * 2^k. JIT_SCALE_F rounds as the second factor of `scale` in f32_exp.h does.
+// p * 2^k. JIT_SCALE_F rounds once, as the second multiplication of `scale` in f32_exp.h does.
 static v scale(jit_ir *ir, v p, const exp_parts *e) {
   if (ir->target->scales_by_powers) return jit_binary(ir, JIT_SCALE_F, p, e->k);
   v half = jit_shift(ir, JIT_SHIFT_RIGHT, e->biased_k, 1);
@@ -40,7 +39,8 @@ static v exp_poly(jit_ir *ir, v r) {
 }
 
 static v within(jit_ir *ir, float bound, v x) {
-  return at_most(ir, bound, jit_binary(ir, JIT_MAX_F, num(ir, -bound), x));  // x if it is NaN, twice
+  return at_most(ir, bound,
+                 jit_binary(ir, JIT_MAX_F, num(ir, -bound), x));  // returns x if it is NaN, in both operations
 }
 
 static v make_exp(jit_ir *ir, v x) {
@@ -147,7 +147,7 @@ static v log_special(jit_ir *ir, v x, v y) {
   v zero = num(ir, 0.0f), infinity = num(ir, INFINITY);
   v other = jit_select(ir, jit_compare(ir, JIT_EQ_F, x, zero), num(ir, -INFINITY), mul(ir, x, infinity));
   other = jit_select(ir, less(ir, x, zero), num(ir, NAN), other);
-  // Two selections rather than one by both conditions: those stay in mask registers.
+  // Two selections instead of one with both conditions combined, because both conditions can then stay in mask registers.
   return jit_select(ir, less(ir, zero, x), jit_select(ir, less(ir, x, infinity), y, other), other);
 }
 

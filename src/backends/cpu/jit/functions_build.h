@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shorthands that the inlined functions are written with: as in math/f32_base.h, on vectors of lanes.
+// Short names for building the inlined functions, as in math/f32_base.h, on vectors of lanes.
 #ifndef TSRI_CPU_JIT_FUNCTIONS_H
 #define TSRI_CPU_JIT_FUNCTIONS_H
 
@@ -24,7 +24,7 @@ static inline v with_sign(jit_ir *ir, v size, v x) {
   return jit_binary(ir, JIT_OR, size, jit_binary(ir, JIT_AND, x, jit_bits(ir, 0x80000000u)));
 }
 
-// The second operand if either is NaN: x.
+// min(x, bound), or x if it is NaN: the instruction returns its second operand then.
 static inline v at_most(jit_ir *ir, float bound, v x) { return jit_binary(ir, JIT_MIN_F, num(ir, bound), x); }
 
 // ((... c[0] x + c[1]) x + ...) x + c[count - 1]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// pow, inlined: that of math/f32_pow.h, in f64, with its constants and its order of operations.
+// pow as in math/f32_pow.h, computed in f64, with the same constants and order of operations.
 #include <math.h>
 
 #include "backends/cpu/jit/functions_build.h"
@@ -30,7 +30,7 @@ static jit_pair pow_log2(jit_ir *ir, v a) {
 }
 
 static v pow_exp2(jit_ir *ir, jit_pair x) {
-  // 200 < x ? 200 : x, and so on: the second operand if it is NaN.
+  // min(x, 200) and so on; the instruction returns its second operand, x, if either is NaN.
   jit_pair bounded = jit_binary_64(ir, JIT_MIN_D, jit_double(ir, 200.0), x);
   bounded = jit_binary_64(ir, JIT_MAX_D, jit_double(ir, -200.0), bounded);
   jit_pair rounder = jit_double(ir, 0x1.8p52);
@@ -52,7 +52,7 @@ static v pow_special(jit_ir *ir, v x, v y, v power) {
   v odd = jit_binary(ir, JIT_AND, jit_binary(ir, JIT_AND, x, jit_bits(ir, 0x80000000u)), shift_left(ir, whole, 31));
   v flip = jit_select(ir, has_fraction, jit_bits(ir, 0), odd);
   v signed_power = jit_binary(ir, JIT_XOR, power, flip);
-  // Below 0 and finite, with a fraction: NaN.
+  // NaN for a negative finite base with an exponent that has a fraction.
   v below = jit_select(ir, less(ir, a, num(ir, INFINITY)), num(ir, NAN), signed_power);
   below = jit_select(ir, less(ir, x, zero), below, signed_power);
   below = jit_select(ir, has_fraction, below, signed_power);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Circular functions and their inverses, inlined: those of math/f32_trig.h, with its constants and its order of operations.
+// Circular functions and their inverses as in math/f32_trig.h, with the same constants and order of operations.
 //
-// sin, cos and tan of numbers beyond TRIG_LIMIT (2^17) are the C library's in the interpreter. Code cannot call it: such lanes are noted
-// (jit_ir.beyond), and the run is then interpreted.
+// For sin, cos and tan of numbers beyond TRIG_LIMIT (2^17), the interpreter calls the C library. Compiled code cannot: it marks such lanes (jit_ir.beyond), and
+// the run is then interpreted.
 #include <assert.h>
 #include <math.h>
 
@@ -24,8 +24,8 @@ typedef struct trig_parts {
   v hi, lo, k;
 } trig_parts;
 
-// Bits of the first number beyond the limit. Taken from a number's bits, it leaves less than JIT_BEYOND for finite ones beyond it, and
-// without sign more for all others.
+// Bits of the first number beyond the limit. Subtracting it from a number's bits gives less than JIT_BEYOND (as unsigned numbers) for finite numbers beyond the
+// limit, and more for all others.
 #define FIRST_BEYOND 0x48000001u
 static_assert(FIRST_BEYOND + JIT_BEYOND == 0x7f800000u, "up to infinity");
 
@@ -35,8 +35,8 @@ static void note_beyond(jit_ir *ir, v x) {
   ir->has_beyond = true;
 }
 
-// lo = (first - hi - product) - (k C + (k HALF_PI_LO - product)), with both signs of the second difference turned: the same bits,
-// and products that are added need no instruction for their sign.
+// lo = (first - hi - product) - (k C + (k HALF_PI_LO - product)). The signs in the second difference are inverted, which gives the same bits, because adding a
+// product needs no instruction for its sign.
 static trig_parts trig_split(jit_ir *ir, v x) {
   note_beyond(ir, x);
   v t = mad(ir, x, num(ir, 0x1.45f306p-1f), num(ir, ROUNDER));
@@ -55,7 +55,7 @@ static v sin_poly(jit_ir *ir, v hi, v lo) {
   return add(ir, hi, mad(ir, mul(ir, hi, z), p, lo));
 }
 
-// The polynomial has its sign turned, as above.
+// The sign of the polynomial is inverted, for the same reason as in trig_split.
 static v cos_poly(jit_ir *ir, v hi, v lo) {
   v z = mul(ir, hi, hi);
   v p = POLY(ir, z, -0x1.99e80cp-16f, 0x1.6c0c28p-10f, -0x1.55554ap-5f);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What a run of lane instructions is turned into before it becomes machine code: operations on vectors, in order.
+// The form of a run of lane instructions from which machine code is generated: a list of operations on vectors.
 //
-// Each operation makes at most one value, which is called by the operation's number, and reads values made before it. Values are
-// vectors of 32-bit lanes; what has 64 bits is two values, the first half of the lanes and the second. A mask is a value whose
-// lanes are all ones or all zeros. Constants and scalars are values that lie in memory: the machine code reads them from there as
-// operands.
+// Each operation produces at most one value, which is identified by the operation's index, and reads values produced before it. Values are vectors of 32-bit
+// lanes. 64-bit values are two values: the first half of the lanes and the second half. A mask is a value whose lanes are all ones or all zeros. Constants and
+// scalars are values in memory, which machine code reads as operands.
 #ifndef TSRI_CPU_JIT_IR_H
 #define TSRI_CPU_JIT_IR_H
 
@@ -31,7 +30,7 @@ typedef enum jit_kind {
   JIT_NARROW,     // insn: a's lanes of 64 bits, and then those of b, as lanes of 32 bits
 } jit_kind;
 
-// What is done to each lane: a comes first, then b. F: f32; I: i32; U: u32; D: f64; L: i64.
+// Operations on each lane, with operands a and b. Suffixes: F f32; I i32; U u32; D f64; L i64.
 typedef enum jit_insn {
   JIT_ADD_F,
   JIT_SUB_F,
@@ -60,7 +59,7 @@ typedef enum jit_insn {
   JIT_CEIL_F,
   JIT_TRUNC_F,
   JIT_FLOAT_OF_I,
-  JIT_WHOLE_OF_F,  // towards zero; only of what fits i32, else anything
+  JIT_WHOLE_OF_F,  // towards zero; the result is undefined unless it fits i32
   // Comparisons. Of floats, all but NE_F and UNORDERED are false if either is NaN.
   JIT_EQ_F,
   JIT_NE_F,
@@ -69,11 +68,11 @@ typedef enum jit_insn {
   JIT_GT_F,
   JIT_UNORDERED,
   JIT_EQ_I,
-  JIT_LT_I,  // these four only where the target has them (target.h)
+  JIT_LT_I,  // these four only if the target has them (target.h)
   JIT_LE_I,
   JIT_LT_U,
   JIT_LE_U,
-  // Lanes of 64 bits.
+  // Lanes of 64 bits from here on.
   JIT_FIRST_64,
   JIT_ADD_D = JIT_FIRST_64,
   JIT_SUB_D,
@@ -95,7 +94,7 @@ typedef enum jit_insn {
   JIT_MUL_LOW_L,  // product of the low 32 bits, without sign
   JIT_SHIFT_LEFT_L,
   JIT_SHIFT_RIGHT_L,
-  JIT_WHOLE_OF_D,  // f64 to i64, towards zero; only where the target converts_to_i64, and of what fits
+  JIT_WHOLE_OF_D,  // f64 to i64, towards zero; only if the target converts_to_i64; the result is undefined unless it fits
   JIT_EQ_D,
   JIT_NE_D,
   JIT_LT_D,
@@ -113,8 +112,8 @@ typedef enum jit_insn {
   JIT_INSN_COUNT
 } jit_insn;
 
-// How an element lies in memory. Narrow ones are widened by loads; stores keep their low bits, and round F16. JIT_TRUTH, only in
-// stores and where the target stores_masks: a byte that is 1 where a mask is set, else 0.
+// The type of an element in memory. Loads widen narrow elements. Stores keep their low bits, and round F16. JIT_TRUTH (only for stores, and only if the target
+// stores_masks): a byte that is 1 where a mask is set, else 0.
 typedef enum jit_element { JIT_E32, JIT_U16, JIT_I16, JIT_U8, JIT_I8, JIT_F16, JIT_E64, JIT_TRUTH } jit_element;
 
 typedef uint16_t jit_value;
@@ -122,8 +121,8 @@ enum { JIT_MOST_OPS = 4096, JIT_MOST_STREAMS = 32, JIT_BEYOND = 0x377fffff };
 
 typedef struct jit_op {
   uint8_t kind, insn, imm, element;
-  uint8_t part;   // which of the vectors that are done at a time
-  bool is_fixed;  // loads and stores of JIT_E32: the stream does not move on with the lanes
+  uint8_t part;   // which of the vectors that are processed at a time
+  bool is_fixed;  // loads and stores of JIT_E32: the same address for all lanes of the loop
   uint8_t half;   // JIT_WIDEN, and loads and stores of JIT_E64: 0, 1
   jit_value a, b, c;
   uint32_t number, high;
@@ -133,16 +132,16 @@ typedef struct jit_ir {
   const struct jit_target *target;
   bool failed;  // out of memory, or too large
   bool is_too_large;
-  uint8_t parts;       // vectors that are done at a time, if more than 1
-  bool needs_scratch;  // has JIT_NARROW, which takes a register of its own
+  uint8_t parts;       // vectors processed at a time, if more than 1
+  bool needs_scratch;  // has JIT_NARROW, which needs a register as scratch
   bool
-      has_beyond;  // `beyond` is a mask of lanes for which some function is not inlined: the interpreter must do the run
+      has_beyond;  // `beyond` is below JIT_BEYOND in lanes for which some function is not inlined: the run is then interpreted
   jit_value beyond;
   jit_op *ops;
   uint32_t count, room;
 } jit_ir;
 
-// A constant or scalar: its value lies in memory.
+// Whether the operation is a constant or scalar, whose value is in memory.
 static inline bool jit_is_in_memory(const jit_op *op) {
   return op->kind == JIT_CONST || op->kind == JIT_SCALAR || op->kind == JIT_CONST_64 || op->kind == JIT_SCALAR_64;
 }
@@ -152,21 +151,20 @@ static inline bool jit_is_64_in_memory(const jit_op *op) {
 
 jit_value tsri_jit_add(jit_ir *ir, jit_op op);
 
-// Makes `out` the same operations for `parts` vectors at a time, interleaved, so that neighbouring instructions do not depend on each other.
+// Writes the same operations for `parts` vectors at a time to `out`, interleaved so that neighbouring instructions do not depend on each other.
 void tsri_jit_interleave(const jit_ir *ir, uint32_t parts, jit_ir *out);
 
-// The values that operation `op` reads; returns how many.
+// Lists the values that operation `op` reads; returns their number.
 uint32_t tsri_jit_operands(const jit_op *op, jit_value out[3]);
 void tsri_jit_ir_deinit(jit_ir *ir);
 
-// The value of a constant or scalar; calling this again for the same one returns the same value.
+// The value of a constant or scalar. Repeated calls for the same one return the same value.
 jit_value tsri_jit_in_memory(jit_ir *ir, jit_kind kind, uint32_t number);
 jit_value tsri_jit_const_64(jit_ir *ir, uint64_t bits);
 
-// f32 functions of f32_*.h as operations: same constants, same order, so the same bits. `y` is the second argument of those that have
-// one.
+// The f32 functions of f32_*.h as operations: same constants, same order, so the same bits. `y` is the second argument, if the function has one.
 bool tsri_jit_has_math(const struct jit_target *target, uint32_t function);
-// Whether the function is for arguments up to a limit only: the run is interpreted where a lane is beyond it.
+// Whether the function is valid only for arguments up to a limit; if a lane is beyond it, the run is interpreted.
 bool tsri_jit_has_limit(uint32_t function);
 jit_value tsri_jit_math(jit_ir *ir, uint32_t function, jit_value x, jit_value y);
 

@@ -478,7 +478,7 @@ TEST(loops_of_like_rounds_run_compiled) {
   tsri_lanes_release(program);
 }
 
-// Rows that are shorter than a group, of one round, and with a last round that not all lanes take part in: each loop is one call.
+// Rows shorter than a work-group, rows of exactly one round, and rows whose last round has inactive lanes: each loop is one call of compiled code.
 TEST(loops_with_a_short_last_round_run_compiled) {
   REQUIRE_COMPILER();
   static const char *const text =
@@ -515,8 +515,8 @@ TEST(loops_with_a_short_last_round_run_compiled) {
   tsri_lanes_release(program);
 }
 
-// A loop over rows whose counter's copies are computed again before the store: the run has the whole body. Where the elements that
-// are stored lie apart, it is interpreted, with the scalars as they were.
+// The run contains the whole body of a loop over rows, in which scalars are computed from the loop counter before the store. If the stored elements are not
+// contiguous (apart = 2), the run is interpreted instead, after the scalars got their old values back.
 TEST(scalars_that_a_run_reads_and_changes_are_put_back) {
   REQUIRE_COMPILER();
   static const char *const text =

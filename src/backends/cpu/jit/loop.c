@@ -38,7 +38,7 @@ static bool find_stream(const lane_exec *x, const jit_stream *stream, const jit_
   return true;
 }
 
-// Whether a register that the run reads refers to memory (instead of a copy), which the run's stores might change.
+// Whether a register that the run reads refers to memory (instead of a copy) that the run's stores might change.
 static bool reads_memory_in_place(const lane_exec *x, const jit_run *run) {
   bool has_store = false, has_place = false;
   for (uint32_t i = 0; i < run->stream_count; i++) {
@@ -50,7 +50,7 @@ static bool reads_memory_in_place(const lane_exec *x, const jit_run *run) {
   return has_store && has_place;
 }
 
-// Whether all 32-bit stores may bypass the caches, and are aligned in every round.
+// Whether all 32-bit stores may be non-temporal, and are aligned in every round.
 static bool may_stream(const lane_exec *x, const jit_run *run, const jit_loop *loop) {
   size_t vector_bytes = x->jit->vector_lanes * sizeof(float);
   if (!run->past_code || !x->launch->has_streams) return false;

@@ -6,7 +6,7 @@
 #include "backends/cpu/jit/ir.h"
 
 typedef struct jit_pair {
-  jit_value low, high;  // the first half of the lanes, the second
+  jit_value low, high;  // first and second half of the lanes
 } jit_pair;
 
 static inline jit_pair jit_pair_of(jit_value both) { return (jit_pair){both, both}; }
@@ -27,7 +27,7 @@ static inline jit_pair jit_binary_64(jit_ir *ir, jit_insn insn, jit_pair a, jit_
   return (jit_pair){jit_binary(ir, insn, a.low, b.low), jit_binary(ir, insn, a.high, b.high)};
 }
 
-// Lanes of 64 bits that are all ones or all zeros.
+// A mask of 64-bit lanes: all ones or all zeros.
 static inline jit_pair jit_compare_64(jit_ir *ir, jit_insn insn, jit_pair a, jit_pair b) {
   return (jit_pair){jit_compare(ir, insn, a.low, b.low), jit_compare(ir, insn, a.high, b.high)};
 }

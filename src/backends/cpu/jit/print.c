@@ -11,7 +11,7 @@
 
 const char *const tsri_jit_dialects[] = {"x86", "arm64", NULL};
 
-// The best that this processor has, or if it has none of the dialect's, the first there is; NULL: no such dialect.
+// The best target of the dialect that this processor has; if it has none, the dialect's first target. NULL: no such dialect.
 static const jit_target *target_for(const char *dialect) {
   const jit_target *found = NULL;
   for (int i = 0; i < JIT_TARGET_COUNT; i++) {

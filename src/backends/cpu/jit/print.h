@@ -7,11 +7,11 @@
 
 #include <tessera/status.h>
 
-// Names of processors' instructions, up to NULL. WebAssembly has none.
+// Names of instruction sets, ending with NULL. In WebAssembly there are none.
 extern const char *const tsri_jit_dialects[];
 
-// The instructions for a processor, on any: "x86" (AVX-512 where this processor has it, else AVX2) or "arm64" (NEON). One function for
-// each run, which does one vector of lanes at a time. What is not part of a run is interpreted and not shown.
+// Lists the compiled instructions; works on any processor. Dialects: "x86" (AVX-512 if this processor has it, else AVX2) or "arm64" (NEON). There is one
+// function for each run, which processes one vector of lanes at a time. Instructions outside of runs are interpreted and not shown.
 //
 // Ownership: caller frees `*out_text` by tsri_free.
 // Errors:    those of tsri_lanes_prepare; TSR_ERR_INVALID_ARGUMENT (no such dialect), TSR_ERR_OUT_OF_MEMORY. Then it is NULL.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Which value is in which register. Registers are given out while the code is written.
+// Register allocation: which value is in which register. Registers are allocated while the code is emitted.
 #include <assert.h>
 
 #include "backends/cpu/jit/convention.h"
 #include "backends/cpu/jit/target.h"
 #include "core/alloc.h"
 
-// Constants and scalars that keep a register have no last use.
+// The last use of constants and scalars that keep a register throughout.
 #define FOR_EVER UINT32_MAX
 
 // --- Before the first instruction -------------------------------------------------------------------------------------
 
-// Backwards: an operation counts if it is a store or one that counts uses its value.
+// Goes backwards: an operation is needed if it is a store, or if a needed operation uses its value.
 static void find_last_uses(jit_emitter *e) {
   for (uint32_t i = e->ir->count; i-- > 0;) {
     const jit_op *op = &e->ir->ops[i];
@@ -64,7 +64,7 @@ uint32_t tsri_jit_pressure(const jit_emitter *e) {
 }
 
 void tsri_jit_fix_registers(jit_emitter *e) {
-  enum { SPARE = 3 };  // for operands that an instruction needs in a register
+  enum { SPARE = 3 };  // kept for operands that an instruction needs in a register
   uint32_t pressure = tsri_jit_pressure(e) + SPARE;
   for (uint32_t reg = e->reg_count; reg > pressure; reg--) {
     uint32_t best = e->ir->count;
@@ -111,7 +111,7 @@ static uint32_t next_use(const jit_emitter *e, jit_value v) {
   return UINT32_MAX;
 }
 
-// Stores the value that is not needed for longest, and returns the register it had.
+// Spills the value whose next use is farthest away, and returns its register.
 static int evict(jit_emitter *e) {
   int chosen = JIT_NO_PLACE;
   uint32_t latest = 0;
@@ -122,7 +122,7 @@ static int evict(jit_emitter *e) {
     chosen = (int)i;
     latest = use;
   }
-  assert(chosen != JIT_NO_PLACE);  // an operation pins fewer registers than there are
+  assert(chosen != JIT_NO_PLACE);  // an operation pins fewer registers than exist
   jit_value v = e->owner[chosen];
   jit_place *at = &e->places[v];
   if (!jit_lies_in_memory(e, v) && at->slot == JIT_NO_PLACE) {

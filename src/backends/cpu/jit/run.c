@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Runs compiled code from the interpreter: finds where its streams are, and calls it for as many lanes as fill vectors.
+// Calls compiled code from the interpreter: finds the addresses of its streams, and calls it for as many lanes as fill vectors.
 //
-// Lanes that do not fill a vector are copied to a small buffer, the code runs there for one whole vector, and the results are copied back. So the code needs no masks,
-// and never touches memory beyond the last lane.
+// Remaining lanes are copied to a small buffer, the code runs there for one whole vector, and the results are copied back. So the code needs no masks, and
+// never accesses memory beyond the last lane.
 #include <string.h>
 
 #include "backends/cpu/jit/jit.h"
@@ -19,11 +19,11 @@ void tsri_jit_count(const lane_exec *x) {
   if (x->jit_refusals > 0) atomic_fetch_add_explicit(&interpreted_count, x->jit_refusals, memory_order_relaxed);
 }
 
-// How the memory that a run writes overlaps the other memory that it reads or writes.
+// How the memory that a run writes overlaps other memory that it reads or writes.
 typedef enum run_overlap {
   ARE_APART,
-  COINCIDE,      // some are the same elements, lane by lane
-  ARE_ENTANGLED  // a lane could see another's store too early or too late: the code does all instructions for a few lanes, then for the next
+  COINCIDE,      // some streams are the same elements, lane by lane
+  ARE_ENTANGLED  // a lane could see another lane's store too early or too late: process few lanes at a time
 } run_overlap;
 
 enum { MOST_LANES_AT_A_TIME = 64 };
@@ -38,7 +38,7 @@ typedef struct jit_call {
 
 // --- Streams ----------------------------------------------------------------------------------------------------------
 
-// The first lane's element, if those of the other lanes follow it.
+// The address of the first lane's element, if the elements of the other lanes follow it. NULL: they do not.
 static char *unit_place(lane_exec *x, const lane_insn *insn) {
   const lane_array_info *info = &x->program->arrays[insn->a];
   void **reg = x->work->reg;
@@ -55,7 +55,7 @@ static char *unit_place(lane_exec *x, const lane_insn *insn) {
   return x->work->arrays[insn->a].memory + base * info->element_bytes;
 }
 
-// False: the launch has ended, or this load copied into a register that the run used before.
+// Executes a load. False: the launch has ended, or the load made a copy in a register that the run has used before.
 static bool do_load(jit_call *call, lane_exec *x, const lane_insn *insn, int stream) {
   lane_work *work = x->work;
   bool goes_on = insn->op == EXEC_LOAD_UNIT ? tsri_lanes_load_unit(x, insn) : tsri_lanes_load(x, insn);
@@ -108,7 +108,7 @@ static bool find_streams(jit_call *call, lane_exec *x) {
   return true;
 }
 
-// Registers may stand for memory, too.
+// Checks streams against each other, including registers that refer to memory.
 static run_overlap find_overlap(const jit_call *call) {
   const jit_run *run = call->run;
   size_t n = call->x->set.n;
@@ -134,7 +134,7 @@ static bool is_written(const jit_stream *stream) {
   return stream->kind == JIT_STREAM_OUT || stream->kind == JIT_STREAM_STORE;
 }
 
-// As memcpy, for less than a vector: calling it would take longer.
+// As memcpy, for less than a vector, without the cost of a call.
 static void copy_few(char *to, const char *from, size_t bytes) {
   for (; bytes >= 8; bytes -= 8, to += 8, from += 8) memcpy(to, from, 8);
   if (bytes & 4) {
@@ -150,9 +150,9 @@ static void copy_few(char *to, const char *from, size_t bytes) {
   if (bytes & 1) *to = *from;
 }
 
-// Lanes first to first + count, fewer than a vector has.
+// Processes lanes first to first + count - 1, fewer than a vector has.
 static void do_part(const jit_call *call, size_t first, size_t count) {
-  enum { VECTOR_BYTES = 128 };  // 16 lanes of 8 bytes; elements of 4 bytes or less take half of it
+  enum { VECTOR_BYTES = 128 };  // 16 lanes of 8 bytes; smaller elements take half of it or less
   const jit_run *run = call->run;
   _Alignas(VECTOR_BYTES) char memory[JIT_MOST_STREAMS][VECTOR_BYTES];
   void *streams[JIT_MOST_STREAMS];
@@ -182,7 +182,7 @@ static void do_lanes(const jit_call *call, jit_code code, size_t first, size_t c
   code(streams, call->x->work->scalars, count, 1, no_steps);
 }
 
-// How many lanes there are before all stores that go past the caches are aligned; false: they never are, or may not go past.
+// How many lanes come before all non-temporal stores are aligned. False: they never are, or must not be non-temporal.
 static bool may_stream(const jit_call *call, size_t *out_head) {
   const jit_run *run = call->run;
   const tsri_lanes_program *p = call->x->program;
@@ -209,7 +209,7 @@ static void do_all(const jit_call *call, size_t n) {
     wide_code = run->past_code;
     if (at > 0) do_part(call, 0, at);
   }
-  // With few lanes, all lanes that fill vectors are done in one call of the narrow code.
+  // With few lanes, all lanes that fill vectors are processed in one call of the code for one vector at a time.
   bool are_few = n < 4 * run->wide_lanes && n % run->wide_lanes != 0;
   size_t wide = are_few ? 0 : (n - at) / run->wide_lanes * run->wide_lanes;
   if (wide > 0) do_lanes(call, wide_code, at, wide);
@@ -219,11 +219,11 @@ static void do_all(const jit_call *call, size_t n) {
   at += whole;
   if (at == n) return;
   if (run->is_repeatable && call->overlap == ARE_APART && n >= width)
-    do_lanes(call, run->code, n - width, width);  // some lanes once more
+    do_lanes(call, run->code, n - width, width);  // processes some lanes twice
   else do_part(call, at, n - at);
 }
 
-// Whether the code has met a lane that it cannot compute (JIT_STREAM_BEYOND).
+// Whether the code has marked a lane that it cannot compute (JIT_STREAM_BEYOND).
 static bool went_beyond(const jit_call *call) {
   bool is_beyond = false;
   for (int i = 0; call->run->has_beyond && i < MOST_LANES_AT_A_TIME; i++) {
@@ -232,7 +232,7 @@ static bool went_beyond(const jit_call *call) {
   return is_beyond;
 }
 
-// Whether the run can still be interpreted after the code has run: not if the code has changed memory that the run reads.
+// Whether the run can be interpreted after the code has run: not if the code has changed memory that the run reads.
 static bool may_redo(const jit_call *call) {
   return call->overlap == ARE_APART && call->run->is_repeatable && call->x->launch->may_alias_memory;
 }
@@ -253,7 +253,7 @@ void tsri_jit_do_lanes(const lane_exec *x, const jit_run *run, void *const *stre
 uint32_t tsri_jit_run(lane_exec *x, const lane_insn *insn) {
   const struct lane_jit *jit = x->jit;
   const jit_run *run = &jit->runs[jit->run_at[insn - x->program->insns] - 1];
-  jit_call call;  // its streams are filled in by find_streams
+  jit_call call;  // find_streams fills in its streams
   call.x = x;
   call.run = run;
   uint64_t kept[JIT_MOST_CLOBBERS];

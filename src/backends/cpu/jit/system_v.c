@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The calling convention of System V on x86-64 (Linux, macOS).
+// The System V calling convention on x86-64 (Linux, macOS).
 //
-// Arguments come in rdi, rsi, rdx, rcx and r8. Vector registers belong to the callee; rbx, rbp and r12 to r15 must be left as they were.
+// Arguments are in rdi, rsi, rdx, rcx and r8. The callee may change all vector registers; it must preserve rbx, rbp and r12 to r15.
 #include "backends/cpu/jit/x86_convention.h"
 
 static const int stream_regs[] = {X86_R10, X86_R11, X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15};

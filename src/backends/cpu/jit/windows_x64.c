@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The calling convention of Windows on x86-64.
+// The Windows calling convention on x86-64.
 //
-// Arguments come in rcx, rdx, r8 and r9, and the fifth on the stack, above 32 bytes that belong to the callee. rbx, rbp, rdi, rsi, r12 to
-// r15 and the low halves of xmm6 to xmm15 must be left as they were. A stack grows page by page: each must be touched before the next.
+// Arguments are in rcx, rdx, r8 and r9; the fifth is on the stack, above 32 bytes that belong to the callee, which must preserve rbx, rbp, rdi, rsi, r12 to r15
+// and the low halves of xmm6 to xmm15. The stack grows page by page: each page must be touched before the next one.
 #include "backends/cpu/jit/x86_convention.h"
 
 static const int stream_regs[] = {X86_R10, X86_R11, X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15};
 enum {
   STREAM_REGS = sizeof stream_regs / sizeof stream_regs[0],
   FIRST_SAVED = 2,
-  STEPS_ARGUMENT = 16 + 32,  // from rbp: behind rbp, the return address and the callee's bytes
+  STEPS_ARGUMENT = 16 + 32,  // from rbp: after rbp, the return address and the callee's bytes
   FIRST_VECTOR = 6,
   LAST_VECTOR = 15,
   VECTOR_BYTES = 16,
@@ -18,7 +18,7 @@ enum {
 
 static uint32_t regs_for(uint32_t stream_count) { return stream_count < STREAM_REGS ? stream_count : STREAM_REGS; }
 
-// The vectors are saved above the frame for spilled ones.
+// Saves or restores the vector registers, above the frame for spilled vectors.
 static void move_vectors(machine_code *code, x86_insn insn) {
   for (int i = FIRST_VECTOR; i <= LAST_VECTOR; i++) {
     x86_operand place = x86_memory(X86_RSP, JIT_FRAME_BYTES + (i - FIRST_VECTOR) * VECTOR_BYTES);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// x86-64 instructions to bytes, and to text.
+// Encodes x86-64 instructions as bytes, and prints them.
 #include "backends/cpu/jit/x86.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static const char *shift_name(int digit) {
   return digit == X86_SHIFT_LEFT ? "vpslld" : digit == X86_SHIFT_RIGHT ? "vpsrld" : "vpsrad";
 }
 
-// Instructions whose EVEX form has another name.
+// The name for the listing: some instructions have another name in EVEX form.
 static const char *name_of(const machine_code *code, x86_insn insn, int reg) {
   if (insn == X86_VPSHIFTD) return shift_name(reg);
   if (!code->has_evex) return insns[insn].text;
@@ -98,7 +98,7 @@ static void list_vector(const machine_code *code, x86_insn insn, x86_width width
 
 // --- Vector instructions ------------------------------------------------------------------------------------------------
 
-// The third byte of a SIB address and the displacement. Displacements are written in full: EVEX would scale short ones.
+// Puts the ModRM and SIB bytes of a memory operand, and the displacement. Displacements have 4 bytes: EVEX would scale shorter ones.
 static void put_memory(machine_code *code, int reg, const x86_operand *memory, size_t bytes_after) {
   unsigned field = (unsigned)(reg & 7) << 3;
   if (memory->is_pool) {
@@ -107,7 +107,9 @@ static void put_memory(machine_code *code, int reg, const x86_operand *memory, s
     put_32(code, memory->disp);
     return;
   }
-  bool has_disp = memory->disp != 0 || (memory->base & 7) == X86_RBP;  // without one, rbp and r13 mean something else
+  bool has_disp =
+      memory->disp != 0 ||
+      (memory->base & 7) == X86_RBP;  // without a displacement, the codes of rbp and r13 mean something else
   bool has_sib = memory->index != X86_NONE || (memory->base & 7) == X86_RSP;
   put_byte(code, (has_disp ? 0x80u : 0u) | field | (has_sib ? 4u : (unsigned)(memory->base & 7)));
   if (has_sib) {
@@ -117,7 +119,7 @@ static void put_memory(machine_code *code, int reg, const x86_operand *memory, s
   if (has_disp) put_32(code, memory->disp);
 }
 
-// What a prefix says about the registers' numbers beyond the three bits that the other bytes have; all are stored inverted.
+// The bits of a prefix that extend the register numbers of the other bytes, which have three bits; all are stored inverted.
 typedef struct high_bits {
   unsigned reg3, reg4, x, b, second4;
 } high_bits;
@@ -168,7 +170,7 @@ void tsri_x86_vector(machine_code *code, x86_insn insn, x86_width width, int reg
 
 // --- General instructions -------------------------------------------------------------------------------------------------
 
-// REX prefix for 64-bit operands, opcode, and operands that are both registers.
+// Puts a REX prefix for 64-bit operands, the opcode, and two register operands.
 static void put_general(machine_code *code, unsigned opcode, int reg, int rm) {
   put_byte(code, 0x48u | bit_of(reg, 3) << 2 | bit_of(rm, 3));
   put_byte(code, opcode);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Encoder of the x86-64 instructions that compiled kernels consist of.
+// Encoder for the x86-64 instructions that compiled kernels consist of.
 //
-// The functions append one instruction each. Vector instructions are written with the VEX prefix (AVX2) or, in code for AVX-512,
-// with the EVEX prefix: instructions that both have share an opcode. The listing has Intel's order of operands.
+// Each function appends one instruction. Vector instructions have the VEX prefix (AVX2) or, in code for AVX-512, the EVEX prefix; instructions that exist in
+// both forms have the same opcode. The listing uses Intel's order of operands.
 #ifndef TSRI_CPU_JIT_X86_H
 #define TSRI_CPU_JIT_X86_H
 
@@ -153,8 +153,8 @@ enum { X86_NONE = -1 };
 // A register, or memory: [base + (index << scale) + disp], or [the pool + disp].
 typedef struct x86_operand {
   bool is_memory, is_pool;
-  bool is_repeated;  // AVX-512: one element, of 4 bytes or of the instruction's 8, repeated in all lanes
-  uint8_t mask;      // AVX-512: the mask register that the instruction takes; 0: none
+  bool is_repeated;  // AVX-512: one element (of 4 bytes, or of the instruction's 8), repeated for all lanes
+  uint8_t mask;      // AVX-512: the instruction's mask register; 0: none
   int8_t reg;        // vector register, if not memory
   int8_t base, index;
   uint8_t scale;
@@ -167,7 +167,7 @@ static inline x86_operand x86_memory(int base, int32_t disp) {
   return (x86_operand){.is_memory = true, .base = (int8_t)base, .index = X86_NONE, .disp = disp};
 }
 
-// One of the vector instructions; `second` and `imm` may be X86_NONE.
+// Appends a vector instruction; `second` and `imm` may be X86_NONE.
 void tsri_x86_vector(machine_code *code, x86_insn insn, x86_width width, int reg, int second, x86_operand rm, int imm);
 
 // General instructions, all on 64 bits.
@@ -181,13 +181,13 @@ void tsri_x86_add(machine_code *code, int reg, int32_t number);
 void tsri_x86_align_down(machine_code *code, int reg, int8_t minus_alignment);  // and
 void tsri_x86_compare(machine_code *code, int left, int right);
 void tsri_x86_add_memory(machine_code *code, int reg, int base, int32_t disp);     // to the register
-void tsri_x86_add_to_memory(machine_code *code, int base, int32_t disp, int reg);  // to memory
-void tsri_x86_jump_if_below(machine_code *code, size_t target);                    // unsigned; backwards
-void tsri_x86_jump_if_not_zero(machine_code *code, size_t target);                 // backwards
+void tsri_x86_add_to_memory(machine_code *code, int base, int32_t disp, int reg);  // memory += register
+void tsri_x86_jump_if_below(machine_code *code, size_t target);                    // unsigned; jumps backwards
+void tsri_x86_jump_if_not_zero(machine_code *code, size_t target);                 // jumps backwards
 void tsri_x86_zero_upper(machine_code *code);
 void tsri_x86_return(machine_code *code);
 
-// Appends the pool, and points the operands that are in it there. What is appended next begins at a multiple of 64 bytes.
+// Appends the pool, and fills in the displacements of operands in it. The next code begins at a multiple of 64 bytes.
 void tsri_x86_append_pool(machine_code *code, const void *pool, size_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// x86-64 with AVX2 and FMA, or AVX-512: instructions for the operations, and for the loop around them.
+// Code generation for x86-64 with AVX2 and FMA, or AVX-512: instructions for the operations, and the loops around them.
 //
-// Whatever is not in a register is read as an operand in memory where the instruction allows it.
+// A value that is not in a register is read as a memory operand if the instruction allows that.
 #include "backends/cpu/jit/target.h"
 #include "backends/cpu/jit/x86_convention.h"
 
@@ -13,7 +13,7 @@ static x86_operand slot_operand(const jit_emitter *e, int32_t slot) {
   return x86_memory(X86_RSP, slot * (int32_t)vector_bytes(e));
 }
 
-// Where the value is in memory.
+// The memory operand for a value: in the pool, on the stack, or in the table of scalars.
 static x86_operand memory_of(const jit_emitter *e, jit_value v) {
   const jit_place *at = &e->places[v];
   const jit_op *op = &e->ir->ops[v];
@@ -37,7 +37,7 @@ static x86_operand operand(const jit_emitter *e, jit_value v) {
   return jit_has_register(e, v) ? x86_reg(e->places[v].reg) : memory_of(e, v);
 }
 
-// Mask register that nothing is kept in from one operation to the next.
+// A mask register that holds no value between operations.
 enum { X86_FREE_MASK = 1 };
 
 static void vector(jit_emitter *e, x86_insn insn, int reg, int second, x86_operand rm, int imm) {
@@ -71,8 +71,8 @@ static void emit_load(jit_emitter *e, const jit_op *op) {
   tsri_x86_vector(e->code, (x86_insn)loads[op->element], width_of(e), tsri_jit_result(e), X86_NONE, from, X86_NONE);
 }
 
-// AVX2 has no instruction that keeps the low bits of each lane: both halves are packed side by side, which saturates, so these
-// values have no other bits.
+// Stores the low bits of each lane. AVX2 has no instruction for that: both halves of the vector are packed, which saturates, so the upper bits of these values
+// must be 0.
 static void pack_and_store(jit_emitter *e, int reg, x86_operand to, bool is_byte) {
   int packed = tsri_jit_take(e, (jit_value)e->at);
   tsri_x86_vector(e->code, X86_VEXTRACTI128, X86_256, reg, X86_NONE, x86_reg(packed), 1);
@@ -86,7 +86,7 @@ static void pack_and_store(jit_emitter *e, int reg, x86_operand to, bool is_byte
   tsri_jit_give_up(e, (jit_value)e->at);
 }
 
-// A mask as bytes of 0 and 1, for which AVX-512 has no instruction: -1 where it is set, and then the magnitude.
+// Stores a mask as bytes of 0 and 1, for which AVX-512 has no instruction: converts it to -1 where it is set, and takes the absolute value.
 static void emit_store_truth(jit_emitter *e, const jit_op *op) {
   jit_place *from = &e->places[op->a];
   int mask = from->mask_reg;
@@ -161,7 +161,7 @@ typedef struct x86_form {
   int8_t imm;  // X86_NONE: none
 } x86_form;
 
-// vroundps and vrndscaleps have the rounding mode in their last byte, without exceptions; comparisons their predicate.
+// The last byte of an instruction: for vroundps and vrndscaleps the rounding mode, without exceptions; for comparisons the predicate.
 static const x86_form forms[JIT_INSN_COUNT] = {
     [JIT_ADD_F] = {X86_VADDPS, X86_NONE},
     [JIT_SUB_F] = {X86_VSUBPS, X86_NONE},
@@ -248,8 +248,7 @@ static x86_form form_of(const jit_emitter *e, const jit_op *op) {
   return form;
 }
 
-// A comparison of AVX-512 leaves its result in a mask register. It stays there if only selections
-// and stores of truth values use it, and lanes have 32 bits.
+// AVX-512 comparisons write a mask register. The result stays there if only selections and stores of booleans use it, and lanes have 32 bits.
 static void emit_mask(jit_emitter *e, x86_form form, int reg, x86_operand rm) {
   enum { FIRST_KEPT = X86_FREE_MASK + 1, MASK_REGS = 8 };
   int mask = X86_FREE_MASK;
@@ -298,7 +297,8 @@ static void pin_if_in_register(jit_emitter *e, jit_value v) {
   if (jit_has_register(e, v)) tsri_jit_in_register(e, v);
 }
 
-// One of the three is written. 231: the sum's operand; 213 and 132: a factor, with the sum's operand or the other factor last.
+// FMA overwrites one of its three operands. Form 231 overwrites the summand, forms 213 and 132 a factor; these have the summand or the other factor as the last
+// operand.
 static void emit_fma(jit_emitter *e, const jit_op *op) {
   jit_value a = op->a, b = op->b, c = op->c;
   pin_if_in_register(e, a);
@@ -338,7 +338,7 @@ static void emit_select_by_register(jit_emitter *e, const jit_op *op) {
 }
 
 static void emit_select(jit_emitter *e, const jit_op *op) {
-  enum { A_THEN_B_ELSE_C = 0xca };  // the table of vpternlogd
+  enum { A_THEN_B_ELSE_C = 0xca };  // truth table for vpternlogd
   pin_if_in_register(e, op->b);
   pin_if_in_register(e, op->c);
   if (e->places[op->a].mask_reg != 0) {
@@ -348,7 +348,7 @@ static void emit_select(jit_emitter *e, const jit_op *op) {
   int mask = tsri_jit_in_register(e, op->a);
   if (e->ir->target->has_evex) {
     if (jit_is_64_in_memory(&e->ir->ops[op->c]))
-      tsri_jit_in_register(e, op->c);  // vpternlogd would repeat its first half
+      tsri_jit_in_register(e, op->c);  // because vpternlogd would repeat the first half
     int yes = tsri_jit_in_register(e, op->b);
     x86_operand no = operand(e, op->c);
     tsri_x86_vector(e->code, X86_VPTERNLOGD, X86_512, tsri_jit_result_from(e, op->a), yes, no, A_THEN_B_ELSE_C);
@@ -367,7 +367,7 @@ static void emit_round_f16(jit_emitter *e, const jit_op *op) {
 
 // --- Lanes of 64 bits -------------------------------------------------------------------------------------------------
 
-// The second half of a's lanes goes through the result's register.
+// The second half of a's lanes is first moved to the result's register.
 static void emit_widen(jit_emitter *e, const jit_op *op) {
   bool is_evex = e->ir->target->has_evex;
   int from = tsri_jit_in_register(e, op->a), to = tsri_jit_result(e);
@@ -378,7 +378,7 @@ static void emit_widen(jit_emitter *e, const jit_op *op) {
   vector(e, (x86_insn)forms[op->insn].insn, to, X86_NONE, x86_reg(from), X86_NONE);
 }
 
-// Low halves of 64-bit lanes side by side; AVX2: in the order 0, 2, 1, 3 of pairs, put right at the end.
+// Puts the low halves of all 64-bit lanes next to each other. AVX2: the instruction leaves pairs in the order 0, 2, 1, 3, which is corrected at the end.
 static void emit_low_halves(jit_emitter *e, int a, int b, int to, int scratch) {
   if (!e->ir->target->has_evex) {
     vector(e, X86_VSHUFPS, to, a, x86_reg(b), 0x88);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Indices that are a scalar plus multiples of local.x, local.y and local.z.
+// Indices of the form: a scalar plus multiples of local.x, local.y and local.z.
 //
-// Most indices are, and then a few scalar operations tell where a whole block of lanes reads or writes.
+// Most indices have this form. Then a few scalar operations find out where a whole block of lanes reads or writes.
 #include "backends/cpu/lanes/program.h"
 
-// The largest local ids among the first n lanes, each by itself.
+// Finds the largest local.x, local.y and local.z among the first n lanes.
 static void find_extent(lane_exec *x) {
   uint32_t last = x->set.n - 1;
   x->extent_n = x->set.n;
@@ -26,7 +26,7 @@ static void add_reach(lane_affine *affine, int64_t reach) {
   affine->most += reach < 0 ? 0 : reach;
 }
 
-// Steps are read for axes along which there is more than one lane. They wrap like the index: one of 2^32 - 1 is -1.
+// Reads the base and the steps. Steps are read only for axes with more than one lane. They wrap like the index: 2^32 - 1 is -1.
 static void read_32(const lane_exec *x, const void *const from[4], bool is_signed, lane_affine *out) {
   out->base = is_signed ? *(const lane_i32 *)from[0] : (int64_t) * (const lane_u32 *)from[0];
   out->least = out->most = out->base;

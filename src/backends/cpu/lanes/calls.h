@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of a level's functions with their operands found: what strip.c and rounds.c make of instructions on lanes.
+// An instruction on lanes as a call of a SIMD level's function with its operands' addresses resolved. strip.c and rounds.c use these.
 #ifndef TSRI_CPU_LANES_CALLS_H
 #define TSRI_CPU_LANES_CALLS_H
 
@@ -21,12 +21,12 @@ typedef struct lane_call {
     tsri_math_f64 f64;
     void (*move)(void *dst, const void *src, int64_t stride, uint32_t n);  // CALL_LOAD, CALL_STORE
   };
-  uint32_t op;  // CALL_ARITHMETIC: less TSRI_LANE_FIRST_MATH
+  uint32_t op;  // CALL_ARITHMETIC: relative to TSRI_LANE_FIRST_MATH
   char *dst;
   const char *a, *b, *c;
-  uint8_t dst_bytes, b_bytes, c_bytes;  // from a lane to the next; 0: the same memory for every strip
+  uint8_t dst_bytes, b_bytes, c_bytes;  // bytes from one lane to the next; 0: the same memory for every strip
   uint8_t scalars;                      // bit i: operand a, b, c is a scalar
-  int64_t a_bytes;                      // as above; CALL_LOAD: may be anything
+  int64_t a_bytes;                      // as above; CALL_LOAD: any distance
   int64_t stride;                       // CALL_LOAD: from a lane to the next, in elements
 } lane_call;
 
@@ -49,7 +49,7 @@ static inline uint8_t lane_bytes_of(const tsri_lanes_program *p, uint32_t reg) {
   return reg < p->scalar_count + p->reg4_count ? 4 : 8;
 }
 
-// The call of an instruction that lane_call_is_arithmetic, where no lane is masked.
+// Makes the call for an instruction for which lane_call_is_arithmetic is true. No lane may be masked.
 static inline void lane_call_make(const lane_exec *x, const lane_insn *insn, lane_call *call) {
   const tsri_lanes_program *p = x->program;
   void **reg = x->work->reg;
@@ -76,7 +76,7 @@ static inline void lane_call_make(const lane_exec *x, const lane_insn *insn, lan
   }
 }
 
-// Does the call for n lanes from `at` on.
+// Executes the call for n lanes from lane `at` on.
 static inline void lane_call_do(const lane_exec *x, const lane_call *call, size_t at, uint32_t n) {
   void *dst = call->dst + at * call->dst_bytes;
   const void *a = call->a + (int64_t)at * call->a_bytes;

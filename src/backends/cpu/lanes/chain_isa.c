@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A run of f32 instructions, a few vectors at a time, at one SIMD level.
+// Executes a run of f32 instructions, a few vectors at a time, at one SIMD level.
 //
-// What the functions of ops_isa.c do with a call for each instruction and strip, this does with a switch for each
-// instruction and 64 lanes, so that the processor reads ahead past several instructions: chains of element-wise
-// operators then run as fast as memory is read. Compiled once per level (cmake/isa.cmake).
+// ops_isa.c has a function per instruction, which is called for each strip. This has a switch per instruction for each 64 lanes, which the processor's
+// speculation can look beyond: so chains of element-wise operators run as fast as memory is read. Compiled once per level (cmake/isa.cmake).
 #include "backends/cpu/lanes/vec_isa.h"
 
 enum { CHUNK = TSRI_LANE_CHAIN };
 
-// X(k), Y(k), Z(k): the operands' vectors at lane k of the chunk.
+// X(k), Y(k), Z(k): the vectors of the operands at lane k of the 64 lanes.
 #define X(k) load(x + (k))
 #define Y(k) load(y + (k))
 #define Z(k) load(z + (k))

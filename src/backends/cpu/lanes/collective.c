@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Operations over the lanes of a group or a subgroup.
 //
-// The compiler emits them only in uniform control flow, where the set is the whole group. A program from elsewhere may use them with
-// fewer lanes; lanes outside the set are then left out. The order is fixed, so results do not depend on the SIMD level.
+// The compiler emits them only in uniform control flow, where all lanes of the group are in the set. In programs from elsewhere, lanes outside the set are left
+// out. The order of operations is fixed, so results do not depend on the SIMD level.
 #include <string.h>
 
 #include "backends/cpu/lanes/program.h"
@@ -26,7 +26,7 @@ static fold fold_of(uint32_t collective) {
   }
 }
 
-// The instruction that folds two lanes. Floats are summed by sum_f32 and sum_f64.
+// The instruction that combines two lanes, for each dtype and fold. Floats are summed by sum_f32 and sum_f64.
 static const uint16_t instructions[TSR_DTYPE_COUNT][FOLDS] = {
     [TSR_BOOL] = {TSRI_LANE_ADD_U32, TSRI_LANE_MIN_U32, TSRI_LANE_MAX_U32},
     [TSR_U32] = {TSRI_LANE_ADD_U32, TSRI_LANE_MIN_U32, TSRI_LANE_MAX_U32},
@@ -36,7 +36,7 @@ static const uint16_t instructions[TSR_DTYPE_COUNT][FOLDS] = {
     [TSR_F64] = {TSRI_LANE_ADD_F64, TSRI_LANE_MIN_F64, TSRI_LANE_MAX_F64},
 };
 
-// Folds n > 0 lanes into one value at `out`: one half upon the other until one lane is left.
+// Folds n > 0 lanes into one value at `out`: the upper half onto the lower half, until one lane is left.
 static void fold_lanes(const lane_exec *x, uint32_t dtype, fold how, const void *values, uint32_t n, void *out) {
   if (how == FOLD_SUM && dtype == TSR_F32) {
     float sum = x->isa->sum_f32(values, n);
@@ -55,14 +55,15 @@ static void fold_lanes(const lane_exec *x, uint32_t dtype, fold how, const void 
   while (n > 1) {
     uint32_t half = (n + 1) / 2;
     apply(folded, from, from + half * bytes, NULL, n - half);
-    if (half > n - half) memmove(folded + (half - 1) * bytes, from + (half - 1) * bytes, bytes);  // the odd one
+    if (half > n - half)
+      memmove(folded + (half - 1) * bytes, from + (half - 1) * bytes, bytes);  // the middle one of an odd number
     from = folded;
     n = half;
   }
   memcpy(out, from, bytes);
 }
 
-// The set's lanes one after the other; in the scratch if there is a mask.
+// The values of the set's lanes, contiguous: copied to the scratch memory if there is a mask.
 static const void *packed(const lane_exec *x, const void *values, uint32_t bytes, uint32_t *out_count) {
   *out_count = x->set.n;
   if (!x->set.mask) return values;
@@ -110,7 +111,7 @@ static void ballot(const lane_exec *x, const lane_insn *insn, uint32_t *dst) {
   }
 }
 
-// Results go through the scratch: shuffles read what other lanes would overwrite.
+// Results go through scratch memory, since a shuffle reads lanes that it would otherwise have overwritten.
 void tsri_lanes_subgroup(lane_exec *x, const lane_insn *insn) {
   uint32_t bytes = insn->op == TSRI_LANE_SUBGROUP_32 ? 4 : 8;
   char *result = x->work->index_scratch;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Types of lanes, and f16 and bf16 one lane at a time without branches.
+// Types of lanes, and conversions of f16 and bf16, one lane at a time without branches.
 //
-// As core/convert.h, but written so that a loop around it becomes vector code.
+// The same conversions as core/convert.h, written so that compilers vectorise a loop around them.
 #ifndef TSRI_CPU_LANES_CONVERT_LANE_H
 #define TSRI_CPU_LANES_CONVERT_LANE_H
 
@@ -18,17 +18,17 @@
 #define MAY_ALIAS
 #endif
 
-// An output is an input or apart from all of them: no iteration reads what another wrote.
+// Tells the compiler that loop iterations are independent: an output is the same array as an input or does not overlap it.
 #if defined(__clang__)
 #define LANES _Pragma("clang loop vectorize(assume_safety)")
-#pragma clang diagnostic ignored "-Wpass-failed"  // some lane functions are calls: those loops stay as they are
+#pragma clang diagnostic ignored "-Wpass-failed"  // some lane functions are calls: those loops are not vectorised
 #elif defined(__GNUC__)
 #define LANES _Pragma("GCC ivdep")
 #else
 #define LANES
 #endif
 
-// Registers hold one type now and another later.
+// Types that may alias, since a register holds values of different types in turn.
 typedef uint32_t MAY_ALIAS u32;
 typedef int32_t MAY_ALIAS i32;
 typedef int64_t MAY_ALIAS i64;
@@ -62,7 +62,7 @@ LANE uint16_t bf16_of_f32(float x) {
   return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
 }
 
-// Exponents are moved by multiplying, which makes numbers of f16's subnormals.
+// The exponent is adjusted by a multiplication, which also normalises f16's subnormals.
 LANE float f32_of_f16(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = (uint32_t)(half & 0x7fffu) << 13;
   uint32_t number = bits_of_f32(f32_of_bits(rest) * 0x1p112f);
@@ -70,7 +70,7 @@ LANE float f32_of_f16(uint16_t half) {
   return f32_of_bits(sign | (rest >= 0x0f800000u ? beyond : number));
 }
 
-// Normal results round by adding to the bits; subnormal ones by adding a number whose last bit is f16's last.
+// Normal results are rounded by adding to the bits; subnormal ones by adding a number whose last bit has the value of f16's last bit.
 LANE uint16_t f16_of_f32(float x) {
   uint32_t bits = bits_of_f32(x), sign = bits >> 16 & 0x8000u;
   bits &= 0x7fffffffu;

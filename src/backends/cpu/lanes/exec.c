@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The interpreter's loop: one instruction after the other, each for all lanes of the set.
+// The interpreter's loop: executes one instruction after the other, each for all lanes of the set.
 #include "backends/cpu/jit/jit.h"
 #include "backends/cpu/lanes/program.h"
 
@@ -26,7 +26,7 @@ static void exec_math(lane_exec *x, const lane_insn *insn) {
   if (!is_scalar) lane_finish(x, insn, insn->op == TSRI_LANE_MATH_F32 ? 4 : 8);
 }
 
-// Instructions on registers that are neither arithmetic nor jumps.
+// Executes instructions on registers that are neither arithmetic nor jumps.
 static void exec_other(lane_exec *x, const lane_insn *insn) {
   void **reg = x->work->reg;
   switch (insn->op) {
@@ -63,7 +63,7 @@ static void exec_other(lane_exec *x, const lane_insn *insn) {
   }
 }
 
-// The rest, memory first. False: the launch has ended.
+// Executes all other instructions; those that access memory come first. False: the launch has ended.
 static bool exec_memory(lane_exec *x, const lane_insn *insn) {
   switch (insn->op) {
     case TSRI_LANE_LOAD_AFFINE:
@@ -88,7 +88,7 @@ static bool exec_memory(lane_exec *x, const lane_insn *insn) {
   }
 }
 
-// An access in parts: all at once, or the first part. `*insn` is left at the last one done.
+// Executes a wide access: all its parts at once, or the first part. `*insn` becomes the last instruction executed.
 static bool exec_wide(lane_exec *x, const lane_insn **insn) {
   bool is_load = (*insn)->op == EXEC_LOAD_WIDE;
   if (is_load ? tsri_lanes_load_wide(x, *insn) : tsri_lanes_store_wide(x, *insn)) {
@@ -98,14 +98,14 @@ static bool exec_wide(lane_exec *x, const lane_insn **insn) {
   return is_load ? tsri_lanes_load(x, *insn) : tsri_lanes_store(x, *insn);
 }
 
-// Arithmetic into the scratch, and from there to the lanes of the mask; without a mask, straight to the register.
+// Executes arithmetic with a mask: into scratch memory, and from there to the lanes of the mask. Without a mask, directly into the register.
 static void exec_merge(const lane_exec *x, const lane_insn *insn) {
   void **reg = x->work->reg;
   x->isa->ops[insn->e][insn->form](lane_result(x, insn), reg[insn->a], reg[insn->b], reg[insn->c], x->set.n);
   lane_finish(x, insn, insn->d);
 }
 
-// False: no lane is left in the set.
+// Removes lanes from the set. False: no lane is left in it.
 static bool exec_narrow(lane_exec *x, const lane_insn *insn) {
   void **reg = x->work->reg;
   switch (insn->op) {
@@ -127,7 +127,7 @@ static inline bool exec_loop(lane_exec *x) {
   return tsri_lanes_may_go_on(x);
 }
 
-// Scalars of the instruction at hand.
+// The value of a scalar operand of the current instruction.
 #define U32(operand) (*(lane_u32 *)reg[insn->operand])
 #define U64(operand) (*(lane_u64 *)reg[insn->operand])
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Many rounds of acc = op(acc, element) at one SIMD level: the inside of a reduction.
+// Many rounds of acc = op(acc, element) at one SIMD level: the inner loop of a reduction.
 //
-// ops_isa.c would load and store acc in every round; this keeps as much of acc as possible in registers, which makes reading memory 1.5 times as fast. If consecutive
-// rounds are contiguous in memory and longer than all registers together, the order of reading matters more: reading with gaps and filling them later would take twice as
-// long, so such rounds are read in order. Compiled once per level (cmake/isa.cmake).
+// ops_isa.c would load and store acc in every round. This keeps as much of acc as possible in registers, which makes reading memory 1.5 times as fast. If
+// consecutive rounds are contiguous in memory and longer than all registers together, the order of reading matters more: reading with gaps and filling them
+// later would take twice as long, so such rounds are read in order. Compiled once per level (cmake/isa.cmake).
 #include "backends/cpu/lanes/isa_parts.h"
 
 #if defined(__GNUC__)
@@ -22,15 +22,15 @@ typedef uint32_t u32_vec __attribute__((vector_size(VECTOR)));
 typedef int64_t i64_vec __attribute__((vector_size(VECTOR)));
 typedef uint64_t u64_vec __attribute__((vector_size(VECTOR)));
 
-// x where the condition holds, else y; `bits` is the vector of integers as wide as the elements. The language's min and
-// max of floats are NaN if either is.
+// condition ? x : y by bit operations; `bits` is the type of vectors of integers as wide as the elements. The language's min and max of floats are NaN if
+// either operand is.
 #define PICK(vec, bits, condition, x, y) ((vec)(((condition) & (bits)(x)) | (~(condition) & (bits)(y))))
 #define GREATER(vec, bits)               PICK(vec, bits, x > y, x, y)
 #define SMALLER(vec, bits)               PICK(vec, bits, x < y, x, y)
 #define GREATER_REAL(vec, bits)          PICK(vec, bits, (x > y) | (x != x), x, y)
 #define SMALLER_REAL(vec, bits)          PICK(vec, bits, (x < y) | (x != x), x, y)
 
-// name, vector, what becomes of x (acc), y and z (the elements); z only where there are two.
+// name, vector type, the new value of x (acc) from y and z (the elements); z only for instructions with two elements.
 #define FOLDS_OF_ONE(X)                               \
   X(ADD_F32, f32_vec, x + y)                          \
   X(MUL_F32, f32_vec, x *y)                           \

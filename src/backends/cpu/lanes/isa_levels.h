@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The SIMD levels for which *_isa.c files are compiled; cmake/isa.cmake has the same list.
+// The SIMD levels for which *_isa.c files are compiled; must match the list in cmake/isa.cmake.
 #ifndef TSRI_CPU_LANES_ISA_LEVELS_H
 #define TSRI_CPU_LANES_ISA_LEVELS_H
 

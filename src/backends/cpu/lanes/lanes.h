@@ -15,18 +15,18 @@
 
 #include <tessera/status.h>
 
-// A program that was checked and is ready to run. Immutable to its users: any thread, several at once.
+// A program that was checked and is ready to run. Immutable: several threads may run it at the same time.
 typedef struct tsri_lanes_program tsri_lanes_program;
 
 typedef struct tsri_lanes_buffer {
   void *memory;  // aligned to its element size
-  size_t bytes;  // elements beyond the last whole one do not count
+  size_t bytes;  // a partial element at the end is ignored
 } tsri_lanes_buffer;
 
 struct tsri_lanes_isa;
 struct tsri_lane_math;
 
-// What runs launches: functions of one SIMD level. A device finds them once, as their names are compared and SLEEF is looked for.
+// The functions of one SIMD level that execute launches. A device finds them once, because that compares names and opens SLEEF.
 typedef struct tsri_lanes_engine {
   const struct tsri_lanes_isa *isa;
   const struct tsri_lane_math *math;
@@ -36,8 +36,8 @@ typedef struct tsri_lanes_engine {
   uint32_t interpreted_items;
 } tsri_lanes_engine;
 
-// `simd`: a level that the processor is known to have (tsri_cpu_simd_level); NULL: "baseline". `allow_sleef`: vector maths from SLEEF where
-// that is faster. `allow_jit`: machine code where the level and the program have it (jit/jit.h).
+// `simd`: a level that the processor has (tsri_cpu_simd_level); NULL: "baseline". `allow_sleef`: use SLEEF's mathematical functions if they are faster.
+// `allow_jit`: use machine code if the level and the program support it (jit/jit.h).
 void tsri_lanes_engine_init(const char *simd, bool allow_sleef, bool allow_jit, tsri_lanes_engine *out_engine);
 
 typedef struct tsri_lanes_launch {
@@ -45,22 +45,21 @@ typedef struct tsri_lanes_launch {
   uint32_t buffer_count;
   const void *params;  // 32-bit words
   uint32_t params_bytes;
-  uint32_t groups[3];               // nothing runs if one is 0
-  int threads;                      // at most; 0 and 1: the caller's only
-  const tsri_lanes_engine *engine;  // NULL: made of the next three for this launch
+  uint32_t groups[3];               // nothing runs if one of them is 0
+  int threads;                      // at most; 0 or 1: only the calling thread
+  const tsri_lanes_engine *engine;  // NULL: made for this launch from the next three
   const char *simd;
   bool allow_sleef, allow_jit;
   uint64_t timeout_ns;  // 0: none
 } tsri_lanes_launch;
 
-// Copies and checks a program. Any words at all may be given: what is accepted cannot, when it is run, touch a
-// register, jump to an instruction or use an array that does not exist. A program with TSRI_LANE_CHECKED cannot touch
-// memory outside its buffers either; others trust their indices.
+// Copies and checks a program. `words` may be anything: a program that is accepted cannot access a register or an array, or jump to an instruction, that does
+// not exist. A program with TSRI_LANE_CHECKED cannot access memory outside its buffers either; others trust their indices.
 //
 // Ownership: caller releases `*out_program`.
-// Errors:    TSR_ERR_BUILD (no lane bytecode, another version, broken), TSR_ERR_OUT_OF_MEMORY. Then it is NULL.
+// Errors:    TSR_ERR_BUILD (not lane bytecode, another version, damaged), TSR_ERR_OUT_OF_MEMORY. Then it is NULL.
 tsr_status tsri_lanes_prepare(const void *words, size_t bytes, tsri_lanes_program **out_program);
-void tsri_lanes_release(tsri_lanes_program *program);  // takes NULL; no launch of it is running
+void tsri_lanes_release(tsri_lanes_program *program);  // accepts NULL; no launch of it may be running
 
 // Runs all groups and returns when they are done.
 //

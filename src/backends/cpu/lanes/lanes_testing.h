@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the interpreter's tests share: a kernel from text, run at every SIMD level and compared.
+// Shared by the interpreter's tests: runs a kernel given as text at every SIMD level, and compares the results.
 #ifndef TSRI_CPU_LANES_TESTING_H
 #define TSRI_CPU_LANES_TESTING_H
 
@@ -15,7 +15,7 @@ enum { SIMD_LEVELS = 4 };
 
 REF bool has_level(const char *level) { return strcmp(tsri_cpu_simd_level(level), level) == 0; }
 
-// The only kernel of the text, with arguments as on a command line, "T=f16 WG=32".
+// Parses the text's only kernel, with arguments as on a command line, "T=f16 WG=32".
 REF tsri_kernel *kernel_of(const char *text, const char *args, bool is_checked) {
   tsri_module *module = NULL;
   tsri_kernel *kernel = NULL;
@@ -58,13 +58,13 @@ REF tsri_lanes_program *program_from(const char *text, const char *args, bool is
   return program;
 }
 
-// A buffer of a test: `bytes` of memory that the kernel starts with and `is_out` if what it leaves there counts.
+// A buffer of a test: its initial contents of `bytes` bytes, and whether its final contents are compared (`is_out`).
 typedef struct test_buffer {
   void *memory;
   size_t bytes;
 } test_buffer;
 
-// Elements of a float buffer agree within `ulps`; all others, and all with 0, are the same. NaNs count as the same.
+// Compares buffers: elements of floats may differ by `ulps`; all others must be the same. All NaN count as the same.
 REF void check_elements(const char *what, uint8_t dtype, const void *is, const void *wanted, size_t count,
                         double ulps) {
   size_t bytes = tsr_dtype_bytes((tsr_dtype)dtype);
@@ -86,8 +86,8 @@ REF void check_elements(const char *what, uint8_t dtype, const void *is, const v
   }
 }
 
-// Runs the kernel by the reference and at every level with 1 and 3 threads, interpreted and compiled, and compares all buffers.
-// Compiled code leaves the same bits as the interpreter.
+// Runs the kernel by the reference, and at every level with 1 and 3 threads, interpreted and compiled, and compares all buffers. Compiled code must give the
+// same bits as the interpreter.
 REF void check_against_reference(const tsri_kernel *kernel, const test_buffer *buffers, const void *params,
                                  const uint32_t groups[3], double ulps) {
   ref_buffer wanted[32];
@@ -147,7 +147,7 @@ REF void check_text(const char *text, const char *args, const test_buffer *buffe
   }
 }
 
-// Numbers that repeat with the seed.
+// Pseudo-random numbers, the same for the same seed.
 REF uint32_t next_random(uint64_t *state) {
   *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   return (uint32_t)(*state >> 33);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Local arrays, of which each lane has its own, and atomics.
 //
-// Element e of all lanes lies together (lane i at e * lanes + i), so an index that is the same in all lanes reads and
-// writes like a register.
+// Element e of all lanes is contiguous (lane i at e * lanes + i), so an index that is the same for all lanes reads and writes the array like a register.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@ static int64_t index_at(uint8_t index_kind, const void *index, uint32_t lane) {
 
 static bool is_active(const lane_exec *x, uint32_t lane) { return !x->set.mask || x->set.mask[lane] != 0; }
 
-// Where lane `lane` finds the element, or NULL after stopping the launch.
+// Address of the lane's element. NULL: the index is out of range, and the launch has been stopped.
 static char *element_of(lane_exec *x, const lane_insn *insn, int64_t index, uint32_t lane) {
   const lane_array *array = &x->work->arrays[insn->a];
   uint32_t wide = TSRI_LANE_WIDE_OF(insn->flags);
@@ -79,7 +78,7 @@ bool tsri_lanes_local_store(lane_exec *x, const lane_insn *insn) {
   return true;
 }
 
-// Lanes outside the set have no use for the array at this point, so they may be cleared as well.
+// Lanes outside the set do not use the array at this point, so they may be cleared as well.
 void tsri_lanes_local_clear(lane_exec *x, const lane_insn *insn) {
   const lane_array_info *info = &x->program->arrays[insn->a];
   memset(x->work->arrays[insn->a].memory, 0, (size_t)info->count * info->value_bytes * x->program->lanes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What each arithmetic instruction does to one lane. Included by ops_isa.c only; the loops around these are made there.
+// The arithmetic instructions on one lane. Included only by ops_isa.c, which makes loops around these functions.
 //
-// Exactly lang/ir_ops.h. Straight-line code where possible, so that compilers make vector code of the loops. Nothing
-// here is undefined for any input: shifts are masked, quotients and conversions see only operands that fit.
+// Semantics: lang/ir_ops.h. Without branches where possible, so that compilers vectorise the loops. Behaviour is defined for every input: shift counts are
+// masked, and quotients and conversions get only operands in range.
 #ifndef TSRI_CPU_LANES_MEANING_H
 #define TSRI_CPU_LANES_MEANING_H
 
@@ -28,7 +28,7 @@ LANE u32 op_POPCOUNT_U32(u32 x) {
   x = (x + (x >> 4)) & 0x0f0f0f0fu;
   return (x * 0x01010101u) >> 24;
 }
-// Smears the highest 1 downwards: what is left to count are the zeros above it.
+// Copies the highest 1 to all lower bits, so that the zeros that remain are the leading zeros.
 LANE u32 op_CLZ_U32(u32 x) {
   x |= x >> 1;
   x |= x >> 2;
@@ -181,7 +181,7 @@ LANE f64 op_U32_F64(u32 x) { return (f64)x; }
 LANE f64 op_I64_F64(i64 x) { return (f64)x; }
 LANE f64 op_F32_F64(f32 x) { return (f64)x; }
 
-// x within [least, most], NaN as 0. Bounds are whole numbers that the type holds.
+// x clamped to [least, most], and NaN as 0. The bounds are integers that the type can represent.
 LANE f32 bounded_f32(f32 x, f32 least, f32 most) {
   f32 y = x < least ? least : x;
   y = y > most ? most : y;
@@ -201,7 +201,7 @@ LANE i32 op_F64_I16(f64 x) { return (i32)bounded_f64(x, -32768.0, 32767.0); }
 LANE i32 op_F64_I32(f64 x) { return (i32)bounded_f64(x, -2147483648.0, 2147483647.0); }
 LANE u32 op_F64_U32(f64 x) { return (u32)bounded_f64(x, 0.0, 4294967295.0); }
 
-// The largest float of the type below the range's end is taken, and the end itself put in its place.
+// Clamps to the largest float of the type below the range's end, and replaces that by the end itself.
 LANE i32 op_F32_I32(f32 x) {
   i32 y = (i32)bounded_f32(x, -0x1p31f, 0x1.fffffep30f);
   return x >= 0x1p31f ? INT32_MAX : y;
@@ -224,7 +224,7 @@ LANE f32 op_F32_BF16(f32 x) { return f32_of_bf16(bf16_of_f32(x)); }
 LANE f32 op_F64_F16(f64 x) { return f32_of_f16(tsri_f64_to_f16(x)); }
 LANE f32 op_F64_BF16(f64 x) { return f32_of_bf16(tsri_f64_to_bf16(x)); }
 
-// Integers to bf16, rounded once: what f32 cannot hold is first dropped to odd (lang/lower/expand_convert.c).
+// Integers to bf16, rounded once: bits that f32 cannot hold are first rounded to odd (lang/lower/expand_convert.c).
 LANE f32 op_I32_BF16(i32 x) {
   i32 odd = (i32)((u32)x & 0xffffff00u) | (((u32)x & 0xffu) != 0 ? 0x100 : 0);
   return op_F32_BF16((f32)((x < 0 ? ~x : x) < 1 << 24 ? x : odd));

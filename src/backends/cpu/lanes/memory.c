@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Loads and stores of lanes in buffers and shared arrays.
 //
-// An access is done as runs (lane i at base + i * step) wherever the index allows it, which the affine form tells
-// at once and a look at an index register finds out. What is left goes lane by lane. Lanes outside the set never make
-// an access that could fail: with a mask, runs are used only for loads, and only where all of them lie in the array.
+// If the index allows it, an access is executed as a run (lane i at base + i * step). That is known at once from an affine index, or found by scanning an index
+// register. Other accesses go lane by lane. Lanes outside the set never access memory where that could fail: with a mask, runs are used only for loads, and
+// only if the whole run is inside the array.
 #include <string.h>
 
 #include "backends/cpu/lanes/program.h"
 
 // --- Index checks -----------------------------------------------------------------------------------------------------
 
-// The access is `wide` elements from `index`, a multiple of `wide`.
+// Whether the access to `wide` elements from `index`, a multiple of `wide`, is inside the array.
 static bool is_inside(int64_t index, uint32_t wide, uint64_t count) {
   return index >= 0 && (uint64_t)index + wide <= count && ((uint64_t)index & (wide - 1)) == 0;
 }
@@ -21,7 +21,7 @@ static int64_t index_at(uint8_t index_kind, const void *index, uint32_t lane) {
   return ((const lane_i64 *)index)[lane];
 }
 
-// Accesses of several elements begin at a multiple of their number; checked mode has refused others before.
+// Rounds indices down: accesses of several elements begin at a multiple of their number. In checked mode other indices have been refused before.
 static const void *round_down(const lane_exec *x, const lane_insn *insn, const void *index) {
   uint32_t wide = TSRI_LANE_WIDE_OF(insn->flags);
   if (wide == 1) return index;
@@ -35,7 +35,7 @@ static const void *round_down(const lane_exec *x, const lane_insn *insn, const v
   return x->work->index_scratch;
 }
 
-// Looks for the first lane whose index is wrong; true if there is none.
+// Finds the first lane whose index is out of range; true if there is none.
 static bool check_lanes(lane_exec *x, const lane_insn *insn, const void *index, uint64_t count) {
   uint32_t wide = TSRI_LANE_WIDE_OF(insn->flags);
   for (uint32_t i = 0; i < x->set.n; i++) {
@@ -80,7 +80,7 @@ typedef struct element_access {
   const lane_array *array;
   const tsri_lane_storage *storage;
   const lane_array_info *info;
-  char *memory;  // of the part of a wide element
+  char *memory;  // address of the part of a wide element
 } element_access;
 
 static element_access access_of(const lane_exec *x, const lane_insn *insn) {
@@ -96,7 +96,7 @@ static bool may_point(const lane_exec *x, const lane_insn *insn, const element_a
          from->info->element_bytes == from->info->value_bytes;
 }
 
-// Finds out about an index register; where it is checked, false ends the launch.
+// Scans an index register. False: an index is out of range in checked mode, and the launch has been stopped.
 static bool look_at(lane_exec *x, const lane_insn *insn, const element_access *to, const void **index,
                     tsri_lane_range *range) {
   if (!x->is_checked) *index = round_down(x, insn, *index);
@@ -115,7 +115,7 @@ static bool load_lanes(lane_exec *x, const lane_insn *insn, const element_access
       return true;
     }
     from->storage->load(lane_result(x, insn), first, range.step, x->set.n);
-    return true;  // no mask: nothing to merge
+    return true;  // no mask, so nothing to merge
   }
   void *dst = lane_result(x, insn);
   if (widen_index(x, insn->form, &index, &range)) {
@@ -144,12 +144,12 @@ static bool store_lanes(lane_exec *x, const lane_insn *insn, const element_acces
 
 // --- Access in runs ---------------------------------------------------------------------------------------------------
 
-// Whether all indices that the affine form can have are inside the array.
+// Whether all indices of the affine form are inside the array.
 static bool affine_is_inside(const lane_insn *insn, const lane_affine *affine, uint64_t count) {
   return affine->least >= 0 && (uint64_t)affine->most + TSRI_LANE_WIDE_OF(insn->flags) <= count;
 }
 
-// Whether no index wraps around, and all are multiples of the number of elements that are accessed at once.
+// Whether no index wraps around, and all are multiples of the number of elements accessed at once.
 static bool is_regular(const lane_insn *insn, const lane_affine *affine) {
   int64_t low = (int64_t)TSRI_LANE_WIDE_OF(insn->flags) - 1;
   return affine->is_exact && ((affine->base | affine->step[0] | affine->step[1] | affine->step[2]) & low) == 0;
@@ -197,7 +197,7 @@ static void store_runs(const lane_exec *x, const element_access *to, const lane_
   }
 }
 
-// The lanes' rows stay where they are, if they are to be read by muladd_rows only.
+// If the lanes are only read by muladd_rows, the register refers to their rows in memory instead of copying them.
 static bool point_at_rows(const lane_exec *x, const lane_insn *insn, const element_access *from,
                           const lane_affine *affine) {
   if (!(insn->flags & TSRI_LANE_ROWS) || !may_point(x, insn, from) || x->set.mask || affine->step[2] != 0) return false;
@@ -236,7 +236,7 @@ bool tsri_lanes_load(lane_exec *x, const lane_insn *insn) {
   return true;
 }
 
-// The usual case of the above: no mask, all rows whole, and no index that could wrap around.
+// The common case of point_at_rows: no mask, complete rows, and no index that could wrap around.
 bool tsri_lanes_load_rows(lane_exec *x, const lane_insn *insn) {
   lane_work *work = x->work;
   uint32_t base = *(const lane_u32 *)work->reg[insn->b];
@@ -263,10 +263,10 @@ void tsri_lanes_muladd_rows(lane_exec *x, const lane_insn *insn) {
                       (tsri_lane_rows){.memory = work->reg[insn->a], .step_x = a->x, .step_y = a->y},
                       (tsri_lane_rows){.memory = work->reg[insn->b], .step_x = b->x, .step_y = b->y},
                       work->reg[insn->c], x->group_x, x->set.n, is_fused);
-  lane_finish(x, insn, 4);  // with a mask, both are registers: nothing is done here
+  lane_finish(x, insn, 4);  // with a mask, both are registers: nothing to do
 }
 
-// Without a mask, in line, one element after the other: the usual case.
+// The common case of a load: without a mask, contiguous elements.
 bool tsri_lanes_load_unit(lane_exec *x, const lane_insn *insn) {
   lane_work *work = x->work;
   int64_t base;
@@ -292,7 +292,7 @@ bool tsri_lanes_store_unit(lane_exec *x, const lane_insn *insn) {
   return true;
 }
 
-// The value to store, as lanes.
+// The value to store as an array of lanes; a scalar is repeated.
 static const void *value_lanes(lane_exec *x, const lane_insn *insn, uint32_t value_bytes) {
   void *value = x->work->reg[insn->dst];
   if (insn->dst >= x->program->scalar_count) return value;

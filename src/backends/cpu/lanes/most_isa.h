@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The larger and the smaller lanes of two vectors at one SIMD level. Included by *_isa.c only.
+// Maximum and minimum of two vectors at one SIMD level. Included by *_isa.c only.
 //
-// A NaN in either operand is the result; of equal numbers, among them 0 and -0, it is the first. Processors' own instructions return their
-// second operand where one is NaN or both are equal: with the operands exchanged only a NaN in b is left to choose.
+// If either operand is NaN, the result is NaN; of equal numbers, such as 0 and -0, it is the first operand. Processors' instructions return their second
+// operand if one is NaN or both are equal. So the operands are exchanged, and only a NaN in b needs a selection.
 #ifndef TSRI_CPU_LANES_MOST_ISA_H
 #define TSRI_CPU_LANES_MOST_ISA_H
 
@@ -48,7 +48,7 @@ LANE f64_vec min_f64_lanes(f64_vec a, f64_vec b) {
 LANE i32_vec max_i32_lanes(i32_vec a, i32_vec b) { return (i32_vec)_mm256_max_epi32((__m256i)a, (__m256i)b); }
 LANE i32_vec min_i32_lanes(i32_vec a, i32_vec b) { return (i32_vec)_mm256_min_epi32((__m256i)a, (__m256i)b); }
 #else
-// A comparison sets all bits of a lane, or none.
+// The result of a comparison: all bits of a lane are set, or none.
 #if defined(__GNUC__)
 #define CHOOSE_LANES(vec, bits, is_a, a, b) ((vec)(((bits)(a) & (is_a)) | ((bits)(b) & ~(is_a))))
 #else

@@ -70,7 +70,7 @@ TSRI_LANE_UNARY(UNARY_LOOPS)
 TSRI_LANE_BINARY(BINARY_LOOPS)
 TSRI_LANE_TERNARY(TERNARY_LOOPS)
 
-// The one unary instruction of which lanes are made from a scalar.
+// The only unary instruction that makes lanes from a scalar.
 static void splat_32(void *dst, const void *a, const void *b, const void *c, uint32_t n) {
   (void)b, (void)c;
   u32 *d = dst;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// From words to a program that can be run: every number in it is checked here, once.
+// Turns words into a program that can be run, and checks every number in it, once.
 //
-// The words may come from a damaged cache file. Nothing is believed: sizes are compared in 64 bits before use, and each
-// operand of each instruction must exist and have the kind and width that the lists in lang/lanes_ops.h give.
+// The words may come from a damaged cache file, so nothing is trusted: sizes are compared in 64 bits before use, and each operand of each instruction must
+// exist and have the kind and width that the lists in lang/lanes_ops.h give.
 #include <string.h>
 
 #include "backends/cpu/jit/jit.h"
@@ -41,7 +41,7 @@ static const uint8_t control_kinds[][7] = {
 #undef TSRI_X
 };
 
-// Bytes of result and operands; 0: none.
+// Bytes of the result and of each operand; 0: no such operand.
 static const uint8_t math_bytes[][4] = {
 #define TSRI_X(name, r, a) {TSRI_LANE_BYTES_##r, TSRI_LANE_BYTES_##a, 0, 0},
     TSRI_LANE_UNARY(TSRI_X)
@@ -54,7 +54,7 @@ static const uint8_t math_bytes[][4] = {
 #undef TSRI_X
 };
 
-// Arguments of the transcendental functions by tsri_ir_op; 0: none of them.
+// Number of arguments of the transcendental functions, by tsri_ir_op; 0: not one of these.
 static const uint8_t function_arity[TSRI_OP_COUNT] = {
 #define TSRI_X(name, count) [TSRI_OP_##name] = count,
     TSRI_MATH_OPS(TSRI_X)
@@ -174,13 +174,13 @@ static tsr_status read_arrays(tsri_lanes_program *p) {
 typedef struct checker {
   tsri_lanes_program *p;
   uint32_t kind_first[TSRI_LANE_KINDS], kind_count[TSRI_LANE_KINDS];
-  uint8_t *writes;  // per register of lane_work.reg: bit 0: loads with ALIAS write it, bit 1: others do
+  uint8_t *writes;  // per register of lane_work.reg: bit 0: written by loads with ALIAS, bit 1: written by others
 } checker;
 
-// Which registers an operand may be: scalars, lanes, or both.
+// Which registers an operand may be.
 enum { SCALAR_OK = 1, LANES_OK = 2 };
 
-// Replaces the word by the register's index.
+// Replaces the operand's word by the register's index in lane_work.reg, after checking it.
 static bool resolve(const checker *c, uint32_t *word, unsigned may, uint32_t bytes) {
   uint32_t kind = TSRI_LANE_KIND(*word), number = TSRI_LANE_NUMBER(*word);
   if (kind == 0 || kind >= TSRI_LANE_KINDS || number >= c->kind_count[kind]) return false;
@@ -197,7 +197,7 @@ static bool is_scalar(const checker *c, uint32_t reg) { return reg < c->p->scala
 
 static bool is_writable(const checker *c, uint32_t reg) { return reg >= c->kind_first[TSRI_LANE_SCALAR]; }
 
-// Whether the operand is absent; if so, replaces the bytecode's word for that by LANE_NONE.
+// Whether the operand is absent; if so, replaces the word by LANE_NONE.
 static bool clear_absent(uint32_t *word) {
   if (*word != TSRI_LANE_ABSENT) return false;
   *word = LANE_NONE;
@@ -208,7 +208,7 @@ static bool check_operand(const checker *c, const lane_insn *insn, uint32_t at, 
   const tsri_lanes_program *p = c->p;
   uint32_t index_bytes = insn->form == TSRI_LANE_INDEX_I64 ? 8 : 4;
   uint32_t arrays = p->buffer_count + p->shared_count + p->local_count;
-  uint32_t value_bytes = insn->a < arrays ? p->arrays[insn->a].value_bytes : 0;  // `a` is not replaced
+  uint32_t value_bytes = insn->a < arrays ? p->arrays[insn->a].value_bytes : 0;  // `a` still has the array's number
   switch ((operand_kind)kind) {
     case IS_NO:
       return clear_absent(word);
@@ -284,7 +284,7 @@ static bool check_atomic(const checker *c, const lane_insn *insn) {
   return (insn->e == TSRI_ATOMIC_COMPARE_EXCHANGE) == (insn->d != LANE_NONE);
 }
 
-// What the kinds of operands cannot say.
+// Checks what does not follow from the kinds of operands.
 static bool check_by_op(const checker *c, lane_insn *insn) {
   switch (insn->op) {
     case TSRI_LANE_GROUP_32:
@@ -305,7 +305,7 @@ static bool check_by_op(const checker *c, lane_insn *insn) {
   }
 }
 
-// Instructions whose dst is read, or no register.
+// False for instructions whose dst is read, or is not a register.
 static bool writes_dst(uint16_t op) {
   switch (op) {
     case TSRI_LANE_END:
@@ -356,7 +356,7 @@ static tsr_status check_control(const checker *c, uint32_t at, lane_insn *insn) 
   return TSR_OK;
 }
 
-// Scalar instructions that are frequent enough to be done without a call.
+// The EXEC_* of scalar instructions that are frequent enough to be executed without a call.
 static uint16_t scalar_exec(uint32_t op) {
   switch (op) {
     case TSRI_LANE_ADD_U32:
@@ -380,7 +380,7 @@ static tsr_status check_math(const checker *c, uint32_t at, lane_insn *insn) {
     return broken_insn(at, "an operand too many");
   }
   if (!resolve(c, &insn->dst, SCALAR_OK | LANES_OK, bytes[0])) return broken_insn(at, "its result does not fit");
-  c->p->reg_slots[at] = 0xf;  // those it does not have repeat the first
+  c->p->reg_slots[at] = 0xf;  // operands that it does not have repeat the first
   bool to_scalar = is_scalar(c, insn->dst);
   uint32_t *words[3] = {&insn->a, &insn->b, &insn->c};
   unsigned scalars = 0;
@@ -463,18 +463,18 @@ static checker make_checker(tsri_lanes_program *p) {
 
 // --- The program ------------------------------------------------------------------------------------------------------
 
-// Lanes of a block: the group; or, if groups are merged, as many as keep all registers in the first cache.
+// Chooses the lanes of a block: those of a group; or, if groups are merged, as many as fit with all registers in the first-level cache.
 static uint32_t choose_lanes(const tsri_lanes_program *p, uint8_t *writes) {
   uint32_t group = p->group[0] * p->group[1] * p->group[2];
   if (!p->is_merged) return group;
-  // A block costs some 80 ns beside its lanes.
+  // Each block costs some 80 ns, besides the work on its lanes.
   enum { CACHE_BYTES = 24 << 10, LEAST = 128, MOST = 16384, MOST_WIDE = 128 };
   uint32_t bytes = 0, registers = p->scalar_count + p->reg4_count + p->reg8_count;
-  // Registers that only LOAD_UNIT writes point elsewhere, mostly.
+  // POINTS: only LOAD_UNIT writes the register, which then mostly refers to memory. HOLDS: it has its own memory.
   enum { POINTS = 4, HOLDS = 8 };
   for (uint32_t i = 0; i < p->insn_count; i++) {
     const lane_insn *insn = &p->insns[i];
-    // Vectors are taken apart and put together outside strips: short blocks keep reading and writing close together.
+    // Wide accesses are executed outside strips: with short blocks, reading and writing the same data stays close together.
     if (insn->op == EXEC_LOAD_WIDE || insn->op == EXEC_STORE_WIDE) return MOST_WIDE;
     if (!(p->reg_slots[i] & 1)) continue;
     writes[insn->dst] |= insn->op == EXEC_LOAD_UNIT ? POINTS : HOLDS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A prepared program, and what a thread that runs it works with. Shared by the interpreter's files.
+// A prepared program, and the state of a thread that runs it. Shared by the interpreter's files.
 #ifndef TSRI_CPU_LANES_PROGRAM_H
 #define TSRI_CPU_LANES_PROGRAM_H
 
@@ -10,7 +10,7 @@
 #include "backends/cpu/math/math.h"
 #include "lang/ir/ir.h"
 
-// Types of values in registers. One register holds values of several types in the course of a program, so that these may alias.
+// Types of values in registers, which may alias because one register holds values of several types in turn.
 #if defined(__GNUC__)
 #define LANE_ALIASED __attribute__((may_alias))
 #else
@@ -35,7 +35,7 @@ typedef struct lane_insn {
 
 enum {
   EXEC_LANES = TSRI_LANE_FIRST_MATH,  // arithmetic on lanes
-  EXEC_MERGE,                         // the same with TSRI_LANE_MERGE; `d`: bytes per lane of the result
+  EXEC_MERGE,                         // arithmetic with TSRI_LANE_MERGE; `d`: bytes per lane of the result
   EXEC_SCALAR,                        // arithmetic on scalars
   EXEC_ADD_32,                        // frequent operations on scalars, computed without a call
   EXEC_MUL_32,
@@ -44,22 +44,22 @@ enum {
   EXEC_LOAD_UNIT,   // LOAD_AFFINE, STORE_AFFINE and NARROW_AFFINE of a group with one axis, whose lanes access
   EXEC_STORE_UNIT,  // neighbouring elements
   EXEC_NARROW_UNIT,
-  EXEC_LOAD_WIDE,  // the first of the LOAD_AFFINE or STORE_AFFINE that together access a vector
+  EXEC_LOAD_WIDE,  // the first of several LOAD_AFFINE or STORE_AFFINE that together access a vector
   EXEC_STORE_WIDE,
   EXEC_LOAD_ROWS,      // LOAD_AFFINE with TSRI_LANE_ROWS
   EXEC_MULADD_ROWS,    // MULADD_F32 and FMA_F32 with TSRI_LANE_ROWS
-  EXEC_NARROW_ROUNDS,  // NARROW_UNIT, LT_U32 and LT_I32 on scalars, at the head of a loop for rounds.c
+  EXEC_NARROW_ROUNDS,  // NARROW_UNIT, or LT_U32 or LT_I32 on scalars, at the head of a loop that rounds.c executes
   EXEC_LT_ROUNDS,
   EXEC_OPS
 };
 
-// Operand `slot` of an instruction: dst, a, b, c, d, e, f, as the bits of reg_slots.
+// The index of operand `slot` in the order dst, a, b, c, d, e, f, which is also the order of the bits of reg_slots.
 static inline const uint32_t *lane_operand_at(const lane_insn *insn, unsigned slot) {
   const uint32_t *const operands[7] = {&insn->dst, &insn->a, &insn->b, &insn->c, &insn->d, &insn->e, &insn->f};
   return operands[slot];
 }
 
-// Whether the instruction may jump to instruction number `c`.
+// Whether `c` of the instruction is a jump target.
 static inline bool lane_has_target(uint16_t op) {
   return op == TSRI_LANE_JUMP || op == TSRI_LANE_LOOP || op == TSRI_LANE_JUMP_UNLESS || op == TSRI_LANE_JUMP_IF ||
          op == TSRI_LANE_NARROW || op == TSRI_LANE_NARROW_AFFINE || op == EXEC_NARROW_UNIT || op == TSRI_LANE_DROP ||
@@ -80,25 +80,26 @@ typedef struct lane_array_info {
 
 enum { LANE_SPARE_WORKS = 8, LANE_JIT_LEVELS = 3, LANE_KEPT_SCALARS = 8 };
 
-// Machine code for one SIMD level (jit/jit.h), once it was asked for.
+// Machine code for one SIMD level (jit/jit.h), compiled when it is first asked for.
 typedef struct lane_jit_slot {
   _Atomic bool was_tried;
-  _Atomic uint32_t interpreted_items;  // of launches before it was tried, see tsri_lanes_engine.interpreted_items
-  struct lane_jit *code;               // NULL: there is none
+  _Atomic uint32_t
+      interpreted_items;  // total of launches before it was compiled, see tsri_lanes_engine.interpreted_items
+  struct lane_jit *code;  // NULL: there is none
 } lane_jit_slot;
 
 struct tsri_lanes_program {
   const char *name, *file;
   bool is_checked, is_merged, has_loop;
   uint32_t group[3];
-  uint32_t lanes;  // of a block at most
+  uint32_t lanes;  // the most lanes of a block
   uint32_t cost;
   uint32_t params_bytes, param_count;
   const uint32_t *params;  // TSRI_LANE_PARAM_WORDS each
   uint32_t const_count;
   const uint32_t *consts;  // 2 words each
 
-  // Registers in the order of lane_work.reg: places, parameters, constants, scalars, 4-byte ones, 8-byte ones.
+  // Registers in the order of lane_work.reg: places, parameters, constants, scalars, 4-byte and 8-byte lane registers.
   uint32_t scalar_count;  // the first four kinds
   uint32_t reg4_count, reg8_count;
   uint32_t save_count;
@@ -108,11 +109,11 @@ struct tsri_lanes_program {
 
   uint32_t insn_count;
   lane_insn *insns;
-  uint8_t *strips;     // by instruction: how many from here on may be done in strips; 0 within such a run
-  uint8_t *rounds;     // by instruction, for EXEC_*_ROUNDS: where the loop's LOOP is, counted from here
+  uint8_t *strips;  // by instruction: number of instructions from here on that may run in strips; 0 within such a run
+  uint8_t *rounds;  // by instruction, for EXEC_*_ROUNDS: distance to the loop's LOOP
   uint8_t *reg_slots;  // by instruction: bit i is set if operand i (dst, a, b, ...) is a register
-  bool *is_internal;   // by register: it carries nothing from one run of instructions to what follows
-  uint32_t *words;     // the program as given: names, constants and parameters stay there
+  bool *is_internal;   // by register: it carries no value from one run of instructions to later ones
+  uint32_t *words;     // the program as given, which holds the names, constants and parameters
 
   struct lane_work *_Atomic spare[LANE_SPARE_WORKS];  // kept between launches
   lane_jit_slot jit[LANE_JIT_LEVELS];                 // AVX2, AVX-512, NEON
@@ -141,23 +142,23 @@ typedef struct lane_work {
   void *
       *reg;  // address of each register's values: its own memory, or a buffer that a load refers to instead of copying
   void **home;        // address of each register's own memory
-  lane_steps *steps;  // distances of its values along x and y, for loads with TSRI_LANE_ROWS
+  lane_steps *steps;  // distances of values along x and y, for loads with TSRI_LANE_ROWS
   uint64_t *scalars;  // and LANE_KEPT_SCALARS more, for compiled runs (jit/jit.h)
   lane_set *saves;
   lane_array *arrays;
   void *value_scratch;  // value_scratch and index_scratch have 8 bytes per lane
   void *index_scratch;
   uint32_t *mask_scratch;
-  uint32_t lanes;        // number of lanes that a register has room for
+  uint32_t lanes;        // lanes for which a register has room
   size_t bytes;          // of all its memory
-  size_t cleared_bytes;  // how many of them, from the start, are set to zero when it is created: all but the registers
+  size_t cleared_bytes;  // bytes at the start that are zeroed at creation: all except the registers
   bool is_kept;          // the program keeps it for its next launch
 } lane_work;
 
 // Frees the lane_works that the program keeps. Call while no launch of it is running.
 void tsri_lanes_drop_works(tsri_lanes_program *p);
 
-// The blocks that one thread begins with. A thread that has done its own share takes blocks from those of others.
+// The blocks that a thread starts with. When it has executed them, it takes blocks from the shares of other threads.
 typedef struct lane_share {
   _Alignas(64) atomic_uint_fast64_t next;
   uint64_t last;
@@ -176,8 +177,8 @@ typedef struct lane_launch {
   bool has_streams;       // at least one buffer is_streamed
   bool may_alias_memory;  // loads may refer to a buffer instead of copying: no buffer that is written overlaps another
   uint32_t block_lanes;
-  uint32_t work_lanes;  // lanes that a thread needs registers for: at least those of a block
-  uint64_t items_x;     // work items along x, of all groups
+  uint32_t work_lanes;  // lanes for which a thread's registers need room: at least those of a block
+  uint64_t items_x;     // work items along x, of all groups together
   uint64_t blocks[3], block_count, chunk;
   uint64_t deadline_ns;  // 0: none
 
@@ -191,7 +192,7 @@ typedef struct lane_launch {
 
 enum { LANE_FUEL = 256 };
 
-// One thread at work.
+// The execution state of one thread.
 typedef struct lane_exec {
   const tsri_lanes_program *program;
   lane_launch *launch;
@@ -201,14 +202,14 @@ typedef struct lane_exec {
   lane_work *work;
   lane_set set;
   uint32_t group_x, group_xy;  // lanes in a row and in a plane of the block
-  uint32_t extent_n;           // number of lanes for which `extent` was computed: the largest local.x, y, z among them
+  uint32_t extent_n;           // lanes for which `extent` is valid: the largest local.x, y, z among them
   uint32_t extent[3];
-  uint32_t fuel;                    // rounds of loops and blocks until the time limit is checked again
+  uint32_t fuel;                    // loop rounds and blocks until the time limit is checked again
   uint32_t jit_runs, jit_refusals;  // for tsri_jit_count
   bool is_checked;
 } lane_exec;
 
-// Replaces instructions by the EXEC_* that do the same faster (shorten.c). Error: TSR_ERR_OUT_OF_MEMORY.
+// Replaces instructions by EXEC_* that do the same faster (shorten.c). Error: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_lanes_shorten(tsri_lanes_program *program);
 
 // Ends the launch with `status`, unless it has ended already. Always returns false.
@@ -217,10 +218,11 @@ bool tsri_lanes_stop(lane_exec *x, tsr_status status, const lane_insn *insn, int
 // False if the launch has ended or its time is over. Called every LANE_FUEL rounds.
 bool tsri_lanes_may_go_on(lane_exec *x);
 
-// Runs one block; x->set holds its lanes, and places are set. False: the launch has ended.
+// Runs one block. x->set has its lanes, and the registers of places are set. False: the launch has ended.
 bool tsri_lanes_exec(lane_exec *x);
 
-// Sets (sets.c): keep in x->set the lanes for which a condition holds; `mask` is written if they are not the first ones. False: none is left.
+// Sets (sets.c): keeps only the lanes in x->set for which a condition holds. `mask` is written if the remaining lanes are not the first ones. False: no lane is
+// left.
 bool tsri_lanes_narrow(lane_exec *x, uint32_t *mask, const uint32_t *condition, uint32_t flip);
 bool tsri_lanes_narrow_affine(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_narrow_unit(lane_exec *x, const lane_insn *insn);
@@ -232,7 +234,7 @@ uint32_t tsri_lanes_first(const lane_exec *x);
 bool tsri_lanes_load(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_load_unit(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_load_rows(lane_exec *x, const lane_insn *insn);
-// Do all parts of a wide access at once. False: these operands do not allow it, nothing was done, and the parts are done one by one.
+// Executes all parts of a wide access at once. False: the operands do not allow it, nothing was done, and the parts are executed one by one.
 bool tsri_lanes_load_wide(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_store_wide(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_store_unit(lane_exec *x, const lane_insn *insn);
@@ -245,14 +247,15 @@ bool tsri_lanes_local_store(lane_exec *x, const lane_insn *insn);
 void tsri_lanes_local_clear(lane_exec *x, const lane_insn *insn);
 bool tsri_lanes_atomic(lane_exec *x, const lane_insn *insn);
 
-// Runs of instructions (strip.c). tsri_lanes_may_strip: whether the instruction may be part of a run. tsri_lanes_strip executes a run of
-// `count` <= LANE_STRIP_INSNS instructions. Returns `count`; or 0 if the run must be interpreted instead (registers may refer to buffers then, which does no harm).
+// Runs of instructions (strip.c). tsri_lanes_may_strip: whether the instruction may be part of a run. tsri_lanes_strip: executes a run of `count` <=
+// LANE_STRIP_INSNS instructions and returns `count`; or returns 0 if the run must be interpreted instead (registers may already refer to buffers then, which
+// does no harm).
 enum { LANE_STRIP_INSNS = 48 };
 bool tsri_lanes_may_strip(const lane_insn *insn, const tsri_lanes_program *p);
 uint32_t tsri_lanes_strip(lane_exec *x, const lane_insn *first, uint32_t count);
 
-// Loops whose rounds differ only in their indices (rounds.c). tsri_lanes_find_rounds marks them, after tsri_lanes_shorten; `roles` has an
-// element per register, all zero before and after. tsri_lanes_rounds, at a loop's head, executes as many rounds as it can. False: the launch has ended.
+// Loops whose rounds differ only in their indices (rounds.c). tsri_lanes_find_rounds marks them, after tsri_lanes_shorten; `roles` has one element per
+// register, all zero before and after. tsri_lanes_rounds: at a loop's head, executes as many rounds as it can. False: the launch has ended.
 void tsri_lanes_find_rounds(tsri_lanes_program *program, const uint8_t *is_target, uint8_t *roles);
 bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head);
 
@@ -264,17 +267,17 @@ void tsri_lanes_subgroup(lane_exec *x, const lane_insn *insn);
 
 typedef struct lane_affine {
   int64_t base, step[3];
-  int64_t least, most;  // bounds for the values over the set (not reached if its last row is short)
+  int64_t least, most;  // bounds for the values over the set (not always reached if its last row is short)
   bool is_exact;        // no value wraps around
   bool is_linear;       // lane i has base + i * step[0]
 } lane_affine;
 
 void tsri_lanes_affine(lane_exec *x, uint8_t index_kind, const void *base, const void *step_x, const void *step_y,
                        const void *step_z, lane_affine *out);
-// Writes the values, wrapped to the index's type, to `dst` (4 or 8 bytes a lane).
+// Writes the values, wrapped to the index's type, to `dst` (4 or 8 bytes per lane).
 void tsri_lanes_affine_fill(const lane_exec *x, uint8_t index_kind, const lane_affine *affine, void *dst);
 
-// The index of the first lane if those of all lanes follow it without wrapping around; there is at least one lane.
+// Gives the first lane's index if the indices of the other lanes follow it without wrapping around. There is at least one lane.
 static inline bool lane_unit_base(const lane_exec *x, const lane_insn *insn, const void *base, int64_t *out_base) {
   int64_t last = (int64_t)x->set.n - 1;
   if (insn->form == TSRI_LANE_INDEX_U32) {
@@ -289,7 +292,7 @@ static inline bool lane_unit_base(const lane_exec *x, const lane_insn *insn, con
   return last >= 0 && *out_base < INT64_C(1) << 60 && *out_base > -(INT64_C(1) << 60);
 }
 
-// Result registers of instructions with TSRI_LANE_MERGE: where to write, and what to do then.
+// For instructions with TSRI_LANE_MERGE: where to write the result, and what to do after that.
 static inline void *lane_result(const lane_exec *x, const lane_insn *insn) {
   bool is_merged = (insn->flags & TSRI_LANE_MERGE) && x->set.mask;
   return is_merged ? x->work->value_scratch : x->work->reg[insn->dst];

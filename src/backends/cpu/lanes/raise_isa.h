@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Powers e^(x - top) of numbers that are not above `top`, and their sum, in one pass. Included by *_isa.c only; HAS_RAISE says whether the level has it.
+// Computes powers e^(x - top) for x that are not above `top`, and their sum, in one pass. Included by *_isa.c only; HAS_RAISE: the level has these functions.
 #ifndef TSRI_CPU_LANES_RAISE_ISA_H
 #define TSRI_CPU_LANES_RAISE_ISA_H
 
@@ -11,7 +11,7 @@
 #if defined(__AVX2__)
 #define HAS_RAISE 1
 
-// p * 2^k for k from -150 to 0, rounded once. t: k + 254 in its low bits.
+// p * 2^k for k from -150 to 0, rounded once. The low bits of t hold k + 254.
 #if defined(__AVX512F__)
 LANE vec times_power(vec p, vec k, vec t) {
   (void)t;
@@ -32,7 +32,7 @@ LANE vec not_below(vec least, vec x) { return _mm256_max_ps(least, x); }
 // e^x for x from -infinity to 0, or NaN, as exp_f32 of math/f32_exp.h computes it: x = k ln2 + r, and a polynomial in r.
 LANE vec raise_vec(vec x) {
   const vec rounder = repeat(0x1.8p23f + 254.0f);
-  x = not_below(repeat(-104.0f), x);  // below: 0, too
+  x = not_below(repeat(-104.0f), x);  // below -104 the result is 0, too
   vec t = fused(x, repeat(0x1.715476p+0f), rounder), k = minus(t, rounder);
   vec r = fused(k, repeat(-0x1.7f7d1cp-20f), fused(k, repeat(-0x1.62e4p-1f), x));
   vec q = fused(r, repeat(0x1.6b9ce6p-10f), repeat(0x1.12256cp-7f));
@@ -42,7 +42,7 @@ LANE vec raise_vec(vec x) {
   return times_power(plus(fused(times(r, r), q, r), repeat(1.0f)), k, t);
 }
 
-// The powers of `n` numbers, a multiple of WIDTH, and their sums by lane; x and powers may be the same.
+// Stores the powers of `n` numbers (a multiple of WIDTH), and returns their sums by lane. x and powers may be the same.
 LANE vec raise_vectors(const float *x, int64_t n, float top, float *powers) {
   vec tops = repeat(top), sum = repeat(0), other = sum;
   int64_t i = 0;
@@ -61,7 +61,7 @@ LANE vec raise_vectors(const float *x, int64_t n, float top, float *powers) {
   return plus(sum, other);
 }
 
-// The same for any n; returns the sum of all.
+// As raise_vectors for any n; returns the sum of all.
 static inline float raise_line(const float *x, int64_t n, float top, float *powers) {
   int64_t whole = n / WIDTH * WIDTH;
   vec sum = raise_vectors(x, whole, top, powers);

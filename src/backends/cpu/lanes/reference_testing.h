@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A second, plain reading of the checked form: one item after the other, one value at a time. What the interpreter
-// computes is compared with it.
+// A second, simple interpreter of the checked form: one item after the other, one value at a time. Tests compare the interpreter's results with it.
 //
-// No barriers, collectives or atomics: their items cannot run one after the other. Transcendental functions are the C
-// library's in f64.
+// Without barriers, collectives and atomics, because these items cannot run one after the other. Transcendental functions are the C library's, in f64.
 #ifndef TSRI_CPU_LANES_REFERENCE_TESTING_H
 #define TSRI_CPU_LANES_REFERENCE_TESTING_H
 
@@ -33,7 +31,7 @@ typedef struct ref_item {
   const void *params;
   uint32_t groups[3], group[3], local[3];
   ref_value *vars;
-  unsigned char *locals;  // one after the other
+  unsigned char *locals;  // local arrays, one after the other
 } ref_item;
 
 REF float as_f32(uint64_t bits) {
@@ -66,7 +64,7 @@ REF double as_double(uint64_t bits, uint8_t dtype) { return dtype == TSR_F32 ? (
 REF uint64_t from_double(double x, uint8_t dtype) { return dtype == TSR_F32 ? from_f32((float)x) : from_f64(x); }
 REF uint64_t from_int(uint64_t x, uint8_t dtype) { return dtype == TSR_I64 ? x : (uint32_t)x; }
 
-// tsr_convert of one value of dtype `from` to `to`, read back as `to`'s value type.
+// Converts a value of dtype `from` to `to` by tsr_convert, and loads that as `to`'s value type.
 REF uint64_t ref_convert(uint64_t bits, uint8_t from, uint8_t to) {
   unsigned char source[8], narrow[8];
   uint64_t out = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Loops whose rounds are alike, done without going through the instructions in each of them.
+// Executes loops whose rounds are uniform without interpreting the instructions in each round.
 //
-// The loop of a reduction counts up, reads elements whose index moves by the same amount each round, and does arithmetic on lanes. Its operands are found once; then each
-// round is one call per instruction. All rounds in which no lane drops out are executed in this way. The interpreter executes the other rounds, and the whole loop if
-// something is unusual.
+// The loop of a reduction counts up, reads elements whose index moves by the same amount each round, and does arithmetic on lanes. Its operands are resolved
+// once; then each round is one call per instruction. All rounds in which no lane drops out are executed in this way. The interpreter executes the other rounds,
+// and the whole loop if something is unusual.
 //
-// If the body is a compiled run (jit/jit.h), that code executes the rounds, and also the last one, in which fewer lanes may take part. Only then may the body have
-// stores. The order of lanes and rounds does not change, so results have the same bits.
+// If the body is a compiled run (jit/jit.h), that code executes the rounds, and also the last one, in which fewer lanes may take part. Only then may the body
+// have stores. The order of lanes and rounds does not change, so results have the same bits.
 #include <string.h>
 
 #include "backends/cpu/jit/jit.h"
@@ -16,12 +16,12 @@ enum { MOST_CALLS = 16 };
 
 // --- Finding such loops -------------------------------------------------------------------------------------------------
 
-// What a register is to a round.
+// How a round uses a register.
 typedef enum role {
   IS_FIXED,    // the loop does not write it
-  IS_LATER,    // written further on: still holds what the round before left
-  IS_POINTED,  // the same, but rounds may leave it anywhere in memory
-  IS_READY,    // written by this round; a scalar then moves by the same amount each round
+  IS_LATER,    // written later in the round: still has the value of the round before
+  IS_POINTED,  // as IS_LATER, but rounds may leave it referring to any memory
+  IS_READY,    // already written in this round; a scalar moves by the same amount each round
   IS_COUNTER
 } role;
 
@@ -41,7 +41,7 @@ static bool is_access(const lane_insn *insn) { return is_load(insn) || is_store(
 
 static bool is_known(uint8_t what) { return what == IS_FIXED || what == IS_READY || what == IS_COUNTER; }
 
-// A sum, product or copy of integers that move steadily moves steadily, too.
+// Whether the scalar instruction's result moves by a constant each round: sums, products and copies of integers that do.
 static bool scalar_fits(const round_finder *f, const lane_insn *insn) {
   if (insn->op == EXEC_MOVE_64) return is_known(f->roles[insn->a]);
   if (insn->op != EXEC_ADD_32 && insn->op != EXEC_MUL_32) return false;
@@ -61,7 +61,7 @@ static bool operand_fits(const round_finder *f, uint32_t reg) {
   return reg < f->p->scalar_count ? f->roles[reg] == IS_FIXED : f->roles[reg] != IS_POINTED;
 }
 
-// A store of lanes at the same place as the lanes before it, to an array that the loop does not use otherwise.
+// Whether a store may be part of the body: each lane stores to a place that moves uniformly, in an array that the loop does not use otherwise.
 static bool store_fits(const round_finder *f, const lane_insn *insn, const lane_insn *body, const lane_insn *step) {
   for (const lane_insn *other = body; other < step; other++) {
     if (other != insn && is_access(other) && other->a == insn->a) return false;
@@ -86,7 +86,7 @@ static bool body_fits(round_finder *f, const lane_insn *insn) {
   return true;
 }
 
-// How many instructions the condition at the loop's head has; 0: it is none that counts up to a bound.
+// How many instructions form the condition at the loop's head; 0: it does not count up to a bound.
 static uint32_t head_length(const lane_insn *head) {
   if (head->op == EXEC_NARROW_UNIT) return head->form != TSRI_LANE_INDEX_I64;
   bool is_less = head->op == EXEC_LT_U32 ||
@@ -139,10 +139,10 @@ void tsri_lanes_find_rounds(tsri_lanes_program *p, const uint8_t *is_target, uin
 typedef struct round_load {
   const lane_insn *insn;
   int64_t index, step;  // elements
-  bool is_pointed;      // the register stands for memory, which moves on each round
+  bool is_pointed;      // the register refers to memory that moves each round
 } round_load;
 
-// A call, and by how many bytes its operands move each round.
+// A call, and by how many bytes each operand moves per round.
 typedef struct round_call {
   lane_call call;
   int64_t a, b, c;
@@ -152,12 +152,12 @@ typedef struct round_run {
   lane_exec *x;
   const lane_insn *body, *step;
   int64_t done;         // rounds
-  uint32_t tail;        // lanes of the last round, if it is done, too; 0: none
-  tsri_lane_fold fold;  // does the only call, if there is one for it
+  uint32_t tail;        // lanes of the last round, if it is executed, too; 0: it is not
+  tsri_lane_fold fold;  // executes the only call, if there is a fold for it
   bool has_store, is_compiled;
   jit_loop loop;  // if it is compiled
   uint32_t load_count, call_count;
-  round_load loads[MOST_CALLS];  // and stores
+  round_load loads[MOST_CALLS];  // loads and stores
   round_call calls[MOST_CALLS];
 } round_run;
 
@@ -167,7 +167,7 @@ static int64_t integer_at(const void *scalar, bool is_signed) {
   return is_signed ? *(const lane_i32 *)scalar : (int64_t) * (const lane_u32 *)scalar;
 }
 
-// How many rounds from here have the same lanes.
+// How many rounds from here on have the same lanes.
 static int64_t count_rounds(const lane_exec *x, const lane_insn *head, int64_t step) {
   void **reg = x->work->reg;
   bool is_narrow = head->op == EXEC_NARROW_ROUNDS;
@@ -179,7 +179,7 @@ static int64_t count_rounds(const lane_exec *x, const lane_insn *head, int64_t s
   return left < 0 || step <= 0 ? 0 : left / step + 1;
 }
 
-// How many lanes take part in the round after `rounds` whole ones, if it is the last; 0: none, or there are more such rounds.
+// How many lanes take part in the round after `rounds` complete ones, if it is the last; 0: none, or more such rounds follow.
 static uint32_t count_tail(const lane_exec *x, const lane_insn *head, int64_t rounds, int64_t step) {
   if (head->op != EXEC_NARROW_ROUNDS) return 0;
   void **reg = x->work->reg;
@@ -190,7 +190,7 @@ static uint32_t count_tail(const lane_exec *x, const lane_insn *head, int64_t ro
   return lanes > 0 && lanes < x->set.n && lanes <= step ? (uint32_t)lanes : 0;
 }
 
-// The body's integers, and the loads' indices as they are when the loads come up: registers may change after.
+// Executes the body's scalar instructions. Stores the indices of loads as they are at each load, because registers may change later in the round.
 static void do_scalars(const round_run *run, uint32_t *out_indices) {
   void **reg = run->x->work->reg;
   for (const lane_insn *insn = run->body; insn < run->step; insn++) {
@@ -201,7 +201,7 @@ static void do_scalars(const round_run *run, uint32_t *out_indices) {
   }
 }
 
-// Index and, from those of the next round if there is one, step of each load and store. Integers are left as in the last of the two.
+// Finds the index of each load and store and, from the next round if there is one, its step. Scalars are left as after the last of these rounds.
 static void find_accesses(round_run *run, lane_u32 *counter, uint32_t step, int64_t rounds) {
   uint32_t now[MOST_CALLS], next[MOST_CALLS];
   do_scalars(run, now);
@@ -236,7 +236,7 @@ static int64_t stride_of(const round_run *run, const lane_insn *insn) {
   return is_unit ? 1 : *(const lane_i32 *)run->x->work->reg[insn->c];
 }
 
-// Neighbouring lanes read neighbouring elements, and nothing else writes the register: it need not hold a copy.
+// Whether the register may refer to memory instead of holding a copy: neighbouring lanes read neighbouring elements, and nothing else writes the register.
 static bool may_point(const lane_insn *insn, const lane_array_info *info, int64_t stride) {
   return (insn->flags & TSRI_LANE_ALIAS) && stride == 1 && info->element_bytes == info->value_bytes;
 }
@@ -267,7 +267,7 @@ static bool add_load(round_run *run, round_load *load, int64_t rounds) {
   return true;
 }
 
-// Bytes by which a register moves each round: not at all, unless it points at memory that one of the loads so far read.
+// Bytes by which a register's address moves each round: 0, unless it refers to memory that one of the loads so far has read.
 static int64_t step_of(const round_run *run, uint32_t reg, uint32_t load_count) {
   for (uint32_t i = load_count; i > 0; i--) {
     const round_load *load = &run->loads[i - 1];
@@ -277,7 +277,7 @@ static int64_t step_of(const round_run *run, uint32_t reg, uint32_t load_count) 
   return 0;
 }
 
-// True if compiled code can do the rounds: all accesses are of neighbouring elements.
+// Whether compiled code can execute the rounds: all accesses must be to contiguous elements.
 static bool find_code(round_run *run, int64_t rounds) {
   jit_access accesses[MOST_CALLS];
   if (!run->x->jit) return false;
@@ -312,7 +312,7 @@ static bool find_calls(round_run *run, int64_t rounds) {
   return true;
 }
 
-// Operands that a call does not have are NULL, with a step of 0.
+// Finds how each call's operands move. Operands that a call does not have are NULL with a step of 0.
 static void move_calls(round_run *run, int64_t rounds) {
   for (uint32_t i = 0; i < run->call_count; i++) {
     round_call *at = &run->calls[i];
@@ -322,7 +322,7 @@ static void move_calls(round_run *run, int64_t rounds) {
   }
 }
 
-// The calls for lanes first to last, strip by strip of as many lanes as the first cache holds with what the calls leave.
+// Executes the calls for the lanes first to last - 1, strip by strip; intermediate results of a strip fit in the first-level cache.
 static void do_strips(round_run *run, int64_t rounds, uint32_t first, uint32_t last) {
   enum { CACHE_BYTES = 24 << 10, LEAST = 256 };
   if (run->call_count == 0) return;
@@ -343,7 +343,7 @@ static bool is_muladd(const lane_call *call) {
   return op == TSRI_LANE_MULADD_F32 || op == TSRI_LANE_MULADD_F64;
 }
 
-// acc = op(acc, element), or acc = element * element + acc, and nothing else.
+// The fold for the body if it is only acc = op(acc, element) or acc = element * element + acc.
 static tsri_lane_fold find_fold(const round_run *run) {
   const lane_call *call = &run->calls[0].call;
   if (run->call_count != 1 || call->kind != CALL_ARITHMETIC || call->scalars != 0 || call->dst_bytes == 0) return NULL;
@@ -352,7 +352,7 @@ static tsri_lane_fold find_fold(const round_run *run) {
   return fits ? run->x->isa->folds[call->op] : NULL;
 }
 
-// Lanes that a fold has done; the rest is for the calls.
+// Executes the fold; returns how many lanes it has processed. The calls process the remaining lanes.
 static uint32_t do_fold(const round_run *run, int64_t rounds) {
   const round_call *only = &run->calls[0];
   const lane_call *call = &only->call;
@@ -363,13 +363,13 @@ static uint32_t do_fold(const round_run *run, int64_t rounds) {
   return (uint32_t)(bytes / call->dst_bytes);
 }
 
-// Processors stop prefetching at the end of a page. Prefetching the first lines of the next pages makes them continue there, which makes reading a stream at least 1.5 times
-// as fast (measured on Zen 4).
+// Prefetches the first lines of the next pages. Processors stop prefetching at the end of a page; these prefetches make them continue, which makes reading a
+// stream at least 1.5 times as fast (measured on Zen 4).
 static void look_ahead(const round_run *run, int64_t rounds) {
   enum { PAGE = 4096, AHEAD = 4 * PAGE, LINE = 64, LINES = 8 };
   for (uint32_t i = 0; i < run->load_count; i++) {
     const round_load *load = &run->loads[i];
-    if (!load->is_pointed || load->step != run->x->set.n) continue;  // not one stream
+    if (!load->is_pointed || load->step != run->x->set.n) continue;  // not a contiguous stream
     int64_t element = run->x->program->arrays[load->insn->a].element_bytes, step = load->step * element;
     uintptr_t first = (uintptr_t)run->x->work->arrays[load->insn->a].memory + AHEAD;
     first += (uintptr_t)(load->index * element + run->done * step);
@@ -380,7 +380,7 @@ static void look_ahead(const round_run *run, int64_t rounds) {
   }
 }
 
-// A few rounds at a time, so that what several strips of lanes read is still in the caches for each.
+// Executes a few rounds at a time for all strips, so that data shared by the strips is still in the caches.
 static void do_rounds(round_run *run, int64_t rounds) {
   enum { AT_ONCE_BYTES = 16 << 10, LEAST = 8 };
   int64_t most = AT_ONCE_BYTES / (4 * (int64_t)run->x->set.n);
@@ -396,7 +396,7 @@ static void do_rounds(round_run *run, int64_t rounds) {
   }
 }
 
-// Whether the whole body is a fold of all lanes over one stream. The fold then does any number of rounds in one call, and prefetches by itself.
+// Whether the whole body is a fold of all lanes over one contiguous stream. Then the fold executes all rounds in one call, and prefetches by itself.
 static bool is_stream_fold(const round_run *run) {
   if (!run->fold) return false;
   const round_call *only = &run->calls[0];
@@ -410,7 +410,7 @@ static void do_stream(round_run *run, int64_t rounds) {
   run->done += rounds;
 }
 
-// The register of a load as the last round would have left it.
+// Leaves the register of a load as the last round would have.
 static void leave_load(const round_run *run, const round_load *load) {
   lane_exec *x = run->x;
   const lane_insn *insn = load->insn;
@@ -424,7 +424,7 @@ static void leave_load(const round_run *run, const round_load *load) {
   x->isa->storage[info->dtype].load(x->work->reg[insn->dst], memory, 1, x->set.n);
 }
 
-// Whether the body may be a fold. Compiled code is faster than that only for a few rounds.
+// Whether to try a fold for the body. Compiled code is faster than a fold only for a few rounds.
 static bool may_fold(const round_run *run) {
   uint32_t count = 0;
   for (const lane_insn *insn = run->body; insn < run->step; insn++) {
@@ -433,7 +433,7 @@ static bool may_fold(const round_run *run) {
   return count == 1 && !run->has_store;
 }
 
-// Finds out how the rounds are done. False: not here.
+// Chooses how the rounds are executed. False: they must be interpreted.
 static bool choose(round_run *run, int64_t rounds) {
   enum { LEAST_ROUNDS = 3 };
   bool is_late = rounds >= LEAST_ROUNDS && may_fold(run);
@@ -485,7 +485,7 @@ bool tsri_lanes_rounds(lane_exec *x, const lane_insn *head) {
     tsri_jit_loop_tail(x, &run.loop, run.tail);
     run.done++;
   }
-  // Everything as the last of these rounds would have left it.
+  // Leaves all registers as the last of these rounds would have.
   uint32_t indices[MOST_CALLS];
   if (all > 2) do_scalars(&run, indices);
   for (uint32_t i = 0; i < run.load_count; i++) leave_load(&run, &run.loads[i]);

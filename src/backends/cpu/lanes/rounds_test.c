@@ -4,7 +4,7 @@
 #include "backends/cpu/lanes/lanes_testing.h"
 #include "backends/cpu/lanes/program.h"
 
-// How many loops of the kernel are done in rounds.
+// Counts the loops of the kernel that the program runs in rounds (EXEC_…_ROUNDS).
 static int rounds_in(const char *text, const char *args) {
   tsri_lanes_program *program = program_from(text, args, false);
   int count = 0;
@@ -40,7 +40,7 @@ static bool takes(int type, int step) { return parameter_step() == 1 || (type + 
 static const uint32_t lengths[] = {0, 1, 255, 256, 257, 767, 768, 1100, 5000};
 enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
 
-// y[0 .. count) = the kernel of a (and b), by the reference and at every level.
+// Computes y[0 .. count) from a (and b) with the kernel: by the reference and at every SIMD level.
 static void check_kernel(const char *text, const char *args, tsr_dtype dtype, const uint32_t *params,
                          const uint32_t groups[3]) {
   size_t bytes = MOST_ELEMENTS * tsr_dtype_bytes(dtype);

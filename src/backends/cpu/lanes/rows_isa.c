@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Products of operands that lie in rows of memory, at one SIMD level: the inside of a matrix product.
+// Products of operands that are rows in memory, at one SIMD level: the inner loop of a matrix product.
 //
-// Compiled once per level (cmake/isa.cmake). Written with vectors, as compilers do not see that a row's lanes are free
-// of each other once they know how many there are.
+// Compiled once per level (cmake/isa.cmake). Written with vector types, because compilers do not recognise that the lanes of a row are independent.
 #include "backends/cpu/lanes/vec_isa.h"
 
 LANE float muladd(float x, float y, float z, bool is_fused) { return is_fused ? __builtin_fmaf(x, y, z) : x * y + z; }
 
-// Rows of a whole number of vectors; a repeats along x, b does not.
+// For rows of whole vectors, where a is constant along x and b is contiguous.
 LANE void rows_of_vectors(float *dst, const tsri_lane_rows *a, const tsri_lane_rows *b, const float *c, uint32_t width,
                           uint32_t rows, bool is_fused) {
   const float *x = a->memory, *y = b->memory;
@@ -17,7 +16,7 @@ LANE void rows_of_vectors(float *dst, const tsri_lane_rows *a, const tsri_lane_r
   }
 }
 
-// Any steps, any width, and a last row that may be short.
+// For any steps and widths; the last row may be short.
 LANE void rows_of_any(float *dst, const tsri_lane_rows *a, const tsri_lane_rows *b, const float *c, uint32_t width,
                       uint32_t n, bool is_fused) {
   const float *x = a->memory, *y = b->memory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A launch: checks its arguments, cuts it into blocks, and lets threads take them one chunk after the other.
+// Executes a launch: checks its arguments, divides it into blocks, and lets threads take these, a chunk at a time.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static size_t to_line(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 static size_t reg_bytes(const lane_work *work, size_t value_bytes) { return to_line(work->lanes * value_bytes) + LINE; }
 
 typedef struct carver {
-  char *memory;  // NULL: sizes are only added up
+  char *memory;  // NULL: only the size is computed
   size_t bytes;
 } carver;
 
@@ -51,7 +51,7 @@ static void carve_arrays(const tsri_lanes_program *p, carver *c, lane_work *work
   }
 }
 
-// Cuts a thread's memory into its parts, for work->lanes lanes; without memory, only adds up their sizes.
+// Divides a thread's memory into its parts, for work->lanes lanes. Without memory, only computes the size.
 static size_t lay_out(const tsri_lanes_program *p, char *memory, lane_work *work) {
   carver c = {.memory = memory};
   size_t registers = (size_t)p->scalar_count + p->reg4_count + p->reg8_count;
@@ -70,10 +70,10 @@ static size_t lay_out(const tsri_lanes_program *p, char *memory, lane_work *work
   return c.bytes;
 }
 
-// Bytes of works that are kept between launches, of all programs.
+// Bytes of all lane_works that are kept between launches, by all programs.
 static _Atomic size_t kept_bytes;
 
-// Whether the work may be kept: it is not large, and there are not too many others.
+// Whether a lane_work may be kept: it is not large, and not too many bytes are kept already.
 static bool may_keep(size_t bytes) {
   const size_t most_each = (size_t)4 << 20, most = (size_t)128 << 20;
   if (bytes > most_each) return false;
@@ -96,11 +96,11 @@ static lane_work *create_work(const tsri_lanes_program *p, uint32_t lanes) {
   lane_work *work = (lane_work *)(void *)block;
   char *memory = block + to_line(sizeof *work);
   memory += (size_t)(-(uintptr_t)memory) % LINE;
-  // Not the registers: they are most of it, and a launch on few elements touches only their first bytes.
+  // Does not clear the registers, which are most of the memory: a launch with few elements touches only their first bytes.
   *work = (lane_work){.lanes = lanes};
   memset(memory, 0, sizes.cleared_bytes);
   lay_out(p, memory, work);
-  // Registers of large blocks (most_lanes) are mostly never touched, so they take no memory.
+  // Registers of large blocks (most_lanes) are mostly not touched, so they take no physical memory.
   work->bytes = lanes > p->lanes ? bytes / lanes * p->lanes : bytes;
   work->is_kept = may_keep(work->bytes);
   for (uint32_t i = 0; i < p->const_count; i++) {
@@ -110,8 +110,8 @@ static lane_work *create_work(const tsri_lanes_program *p, uint32_t lanes) {
   return work;
 }
 
-// Takes a record that an earlier launch of the program has left, since most kernels are launched again and again. A launch on few elements needs registers for few lanes only; a
-// larger launch replaces such a record by one with more lanes.
+// Takes a lane_work that an earlier launch of the program has kept, since most kernels are launched repeatedly. If it has room for too few lanes (after a
+// launch with few elements), it is replaced.
 static lane_work *take_work(const tsri_lanes_program *p, uint32_t lanes) {
   struct lane_work *_Atomic *spare = ((tsri_lanes_program *)(uintptr_t)p)->spare;
   for (int i = 0; i < LANE_SPARE_WORKS; i++) {
@@ -211,11 +211,11 @@ static void bind(lane_exec *x) {
   }
   for (uint32_t i = 0; i < p->buffer_count; i++) x->work->arrays[i] = x->launch->buffers[i];
   for (int i = 0; i < 3; i++) x->work->scalars[TSRI_LANE_PLACE_GROUPS + i] = x->launch->given->groups[i];
-  // Programs that we compile save a set before they restore it. Others may not, so make sure that whatever they restore fits the registers.
+  // Clear saved sets: programs that we compile save a set before they restore it, but others may not, and whatever they restore must fit the registers.
   for (uint32_t i = 0; i < p->save_count; i++) x->work->saves[i] = (lane_set){.n = 0};
 }
 
-// Sets places and the set of lanes for the block at `at`.
+// Sets the registers of places and the set of lanes for the block at `at`.
 static void enter_block(lane_exec *x, const uint64_t at[3]) {
   const tsri_lanes_program *p = x->program;
   const lane_launch *launch = x->launch;
@@ -233,11 +233,11 @@ static void enter_block(lane_exec *x, const uint64_t at[3]) {
   x->set = (lane_set){.n = n};
 }
 
-// Runs blocks `first` to before `last`. False: the launch has ended.
+// Runs the blocks `first` to `last` - 1. False: the launch has ended.
 static bool run_range(lane_exec *x, uint64_t first, uint64_t last) {
   const lane_launch *launch = x->launch;
   uint64_t at[3] = {0};
-  if (first > 0) {  // dividing takes as long as a small kernel
+  if (first > 0) {  // a division takes as long as a small kernel
     at[0] = first % launch->blocks[0];
     at[1] = first / launch->blocks[0] % launch->blocks[1];
     at[2] = first / launch->blocks[0] / launch->blocks[1];
@@ -259,7 +259,7 @@ static bool run_range(lane_exec *x, uint64_t first, uint64_t last) {
   return true;
 }
 
-// False: the launch has ended.
+// Runs the remaining blocks of a share. False: the launch has ended.
 static bool run_share(lane_exec *x, lane_share *share) {
   const lane_launch *launch = x->launch;
   for (;;) {
@@ -270,8 +270,8 @@ static bool run_share(lane_exec *x, lane_share *share) {
   }
 }
 
-// A thread begins with the same share in every launch of the same size: what it read last time may still be in its core's
-// caches.
+// Runs a thread's share, then blocks of other shares. A thread has the same share in every launch of the same size, since what it read the last time may still
+// be in its core's caches.
 static void run_blocks(lane_exec *x, uint32_t thread) {
   const lane_launch *launch = x->launch;
   if (launch->share_count == 0) {
@@ -364,7 +364,7 @@ static void set_buffers(lane_launch *launch) {
   }
 }
 
-// Chooses the lanes of a block, at most `most`, so that the number of blocks, if it is small, is a multiple of the number of threads.
+// Chooses the lanes of a block, at most `most`. If there are few blocks, their number becomes a multiple of the number of threads.
 static uint32_t even_lanes(uint64_t items, int threads, uint32_t most) {
   enum { LEAST_LANES = 256, MANY_ROUNDS = 16, UNIT = 64 };
   if (threads == 1 || most <= LEAST_LANES) return most;
@@ -380,7 +380,7 @@ static uint32_t most_lanes(const lane_launch *launch, int threads) {
   return launch->program->lanes;
 }
 #else
-// Whether every buffer has an element for each item, so that loads refer to the buffer and need no register.
+// Whether every buffer has an element for each item: then loads refer to the buffer and need no register.
 static bool has_element_for_each_item(const lane_launch *launch) {
   const tsri_lanes_program *p = launch->program;
   for (uint32_t i = 0; i < p->buffer_count; i++) {
@@ -390,8 +390,9 @@ static bool has_element_for_each_item(const lane_launch *launch) {
   return launch->may_alias_memory;
 }
 
-// Lanes of a block at most. Compiled code that needs no registers in memory gets more than p->lanes, as a block costs some 80 ns beside its lanes, a tenth of the time of a sum
-// of two arrays. It may be interpreted after all: LARGE_WORK limits the registers that this would need. With several threads each gets some blocks.
+// The most lanes of a block. If compiled code needs no registers in memory, blocks are larger than p->lanes, since each block costs some 80 ns besides its
+// lanes, a tenth of the time of a sum of two arrays. The code may be interpreted after all: LARGE_WORK limits the registers needed then. With several threads
+// each gets some blocks.
 static uint32_t most_lanes(const lane_launch *launch, int threads) {
   enum { LARGE_WORK = 2 << 20, MOST = 1 << 16, BLOCKS_PER_THREAD = 8, SCRATCH_BYTES = 20 };
   const tsri_lanes_program *p = launch->program;
@@ -409,10 +410,10 @@ static double count_items(const tsri_lanes_program *p, const uint32_t groups[3])
   return (double)p->group[0] * p->group[1] * p->group[2] * groups[0] * groups[1] * groups[2];
 }
 
-// How many threads are worth waking, and how the launch is cut.
+// Chooses how many threads to use, and how the launch is divided.
 static int plan(lane_launch *launch) {
-  // Work per thread, interpreted or compiled, that takes some microseconds. For less work, waking another thread gains little, and waiting for it costs much if other
-  // programs use the cores.
+  // Work per thread (interpreted or compiled) that takes some microseconds. For less, waking another thread gains little, and waiting for it costs much if
+  // other programs use the cores.
   enum { COST_PER_THREAD = 100000, COMPILED_COST_PER_THREAD = 600000, CHUNKS_PER_THREAD = 8 };
   const tsri_lanes_program *p = launch->program;
   const uint32_t *groups = launch->given->groups;
@@ -430,7 +431,7 @@ static int plan(lane_launch *launch) {
     launch->blocks[0] =
         launch->items_x <= launch->block_lanes ? 1 : (launch->items_x + launch->block_lanes - 1) / launch->block_lanes;
   }
-  // Arrays of an item are laid out for all lanes of a block.
+  // Local arrays have an element for each lane of a block, so blocks have few lanes then.
   enum { FEW_LANES = 256 };
   launch->work_lanes = p->is_merged && p->local_count == 0 && launch->items_x <= FEW_LANES ? FEW_LANES : most;
   launch->block_count = launch->blocks[0] * launch->blocks[1] * launch->blocks[2];
@@ -459,7 +460,7 @@ void tsri_lanes_engine_init(const char *simd, bool allow_sleef, bool allow_jit, 
                                     .jit_slot = allow_jit ? tsri_jit_slot_of(simd) : -1};
 }
 
-// Counts the work items of a launch that comes before the kernel is compiled. False: these and those before are enough to compile it.
+// Counts the work items of launches before the kernel is compiled. False: there are now enough to compile it.
 static bool is_interpreted_yet(const tsri_lanes_program *p, const tsri_lanes_launch *given,
                                const tsri_lanes_engine *engine) {
   lane_jit_slot *slot = &((tsri_lanes_program *)(uintptr_t)p)->jit[engine->jit_slot];
@@ -477,7 +478,7 @@ static struct lane_jit *find_code(const tsri_lanes_program *p, const tsri_lanes_
   return tsri_jit_at(p, engine->jit_slot);
 }
 
-// Sets every field by itself, but for `buffers`, which set_buffers fills: clearing the whole record takes as long as a small kernel.
+// Sets each field separately, except `buffers`, which set_buffers fills: clearing the whole record takes as long as a small kernel.
 static void begin(lane_launch *launch, const tsri_lanes_program *program, const tsri_lanes_launch *given) {
   tsri_lanes_engine found;
   const tsri_lanes_engine *engine = given->engine;

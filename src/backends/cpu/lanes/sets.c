@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The set of lanes that instructions work for, and how conditions and loops change it.
+// The set of lanes for which instructions are executed, and how conditions and loops change it.
 //
-// As long as the set is the first n lanes, nothing needs a mask: that holds for all lanes together and for the usual
-// `if (i < n)`. A mask is made only where lanes in between drop out.
+// As long as the set is the first n lanes, no mask is needed. That is so for all lanes, and for the usual `if (i < n)`. A mask is made only if lanes in between
+// drop out.
 #include "backends/cpu/lanes/program.h"
 
 uint32_t tsri_lanes_first(const lane_exec *x) {
@@ -13,7 +13,7 @@ uint32_t tsri_lanes_first(const lane_exec *x) {
   return i;
 }
 
-// `count` lanes of mask, which is not 0, are 1.
+// Updates the set from `mask`, which has `count` (not 0) lanes of 1.
 static bool settle(lane_exec *x, const uint32_t *mask, uint32_t count) {
   lane_set *set = &x->set;
   if (count == 0) {

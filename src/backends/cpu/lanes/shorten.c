@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Replaces instructions of a checked program by quicker ones that do the same in the usual case.
+// Replaces instructions of a checked program by faster ones that do the same in the common case.
 //
-// Not for programs in checked mode: there the general instructions look at every index.
+// Not for programs in checked mode: there the general instructions check every index.
 #include "backends/cpu/lanes/program.h"
 #include "core/alloc.h"
 #include "core/error.h"
@@ -13,8 +13,8 @@ static bool is_one(const tsri_lanes_program *p, uint32_t reg) {
   return bits[0] == 1 && bits[1] == 0;
 }
 
-// Accesses of neighbouring elements by neighbouring lanes, and the comparison of such an index with a bound, are most
-// of what most kernels do: they have instructions of their own, which fall back on the general ones.
+// Most of the work of most kernels are accesses of neighbouring elements by neighbouring lanes, and comparisons of such an index with a bound. These get
+// special instructions, which fall back on the general ones.
 static void shorten(const tsri_lanes_program *p, lane_insn *insn) {
   bool has_rows =
       insn->op == TSRI_LANE_LOAD_AFFINE && (insn->flags & TSRI_LANE_ROWS) && (insn->flags & TSRI_LANE_ALIAS);
@@ -35,7 +35,7 @@ static void shorten(const tsri_lanes_program *p, lane_insn *insn) {
   insn->op = is_load ? EXEC_LOAD_UNIT : EXEC_STORE_UNIT;
 }
 
-// Whether these instructions are the parts of one access to `wide` neighbouring 4-byte elements, by all lanes.
+// Whether these instructions are the parts of one access, by all lanes, to `wide` neighbouring 4-byte elements.
 static bool is_wide_access(const tsri_lanes_program *p, const lane_insn *insn, uint32_t wide) {
   bool is_load = insn->op == TSRI_LANE_LOAD_AFFINE;
   if (p->arrays[insn->a].element_bytes != 4) return false;
@@ -63,7 +63,7 @@ static void find_wide(const tsri_lanes_program *p, const uint8_t *is_target) {
   }
 }
 
-// Marks runs of instructions for strip.c. They end before jumps' targets.
+// Marks runs of instructions for strip.c. A run ends before a jump target.
 static void find_strips(tsri_lanes_program *p, const uint8_t *is_target) {
   for (uint32_t i = 0; i < p->insn_count;) {
     uint32_t count = 0, work = 0;
@@ -77,7 +77,7 @@ static void find_strips(tsri_lanes_program *p, const uint8_t *is_target) {
   }
 }
 
-// Within a run: what is read before it is written there came from outside.
+// Finds the registers that are read before they are written in a run: their values come from outside.
 static void look_at_run(const tsri_lanes_program *p, uint32_t first, uint32_t count, uint32_t *written_in) {
   for (uint32_t i = first; i < first + count; i++) {
     const lane_insn *insn = &p->insns[i];
@@ -88,15 +88,15 @@ static void look_at_run(const tsri_lanes_program *p, uint32_t first, uint32_t co
       if (written_in[reg] != first + 1) p->is_internal[reg] = false;
     }
     if (!reads_dst) written_in[insn->dst] = first + 1;
-    if (insn->op == EXEC_LOAD_UNIT) p->is_internal[insn->dst] = false;  // it points at memory
+    if (insn->op == EXEC_LOAD_UNIT) p->is_internal[insn->dst] = false;  // it refers to memory
   }
 }
 
-// A register that only ever carries values from one instruction of a run to another is internal: strips need not keep
-// what it held for all lanes.
+// Finds internal registers, which only carry values from one instruction of a run to another: strips need not store these for all lanes.
 static bool find_internal(tsri_lanes_program *p) {
   uint32_t registers = p->scalar_count + p->reg4_count + p->reg8_count;
-  uint32_t *written_in = tsri_calloc(registers, sizeof *written_in);  // first instruction of the run, from 1
+  uint32_t *written_in =
+      tsri_calloc(registers, sizeof *written_in);  // by register: first instruction of the run that wrote it, from 1
   if (!written_in) return false;
   for (uint32_t i = 0; i < registers; i++) p->is_internal[i] = i >= p->scalar_count;
   for (uint32_t i = 0; i < p->insn_count;) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Elements of each dtype between memory and lane registers, at one SIMD level.
+// Loads and stores of each dtype at one SIMD level.
 //
-// Compiled once per level (cmake/isa.cmake). storage_isa.inc holds the loops; here stand the element types, and f16
-// where the level converts it in hardware.
+// Compiled once per level (cmake/isa.cmake). storage_isa.inc has the loops; this file defines the element types, and conversions of f16 by hardware.
 #if defined(__F16C__)
 #include <immintrin.h>
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Straight runs of element-wise instructions, done strip by strip.
+// Executes straight runs of element-wise instructions strip by strip.
 //
-// Executed instruction by instruction, a block would first read its inputs, then compute, then write: memory would be idle during the computation, and the results of an
-// instruction would have left the first-level cache before the next one reads them. So a run of element-wise instructions is executed for a strip of lanes, then for the next
-// strip. The addresses of the operands are found once. Runs of plain f32 arithmetic use the level's chain function, which has even shorter strips.
+// Executed instruction by instruction, a block would first read its inputs, then compute, then write: memory would be idle during the computation, and the
+// results of an instruction would have left the first-level cache before the next one reads them. So a run of element-wise instructions is executed for a strip
+// of lanes, then for the next strip. The addresses of the operands are resolved once. Runs of only f32 arithmetic use the level's chain function, which has
+// even shorter strips.
 #include "backends/cpu/lanes/calls.h"
 
 typedef struct strip_run {
@@ -51,8 +52,8 @@ static bool add(strip_run *run, const lane_insn *insn) {
 
 // --- Strips of calls --------------------------------------------------------------------------------------------------
 
-// Lanes of a strip. Non-temporal stores are made in short bursts, so that the processor continues to read in between: with strips of twice as many lanes, such a run takes
-// twice as long (measured on Zen 4).
+// Lanes of a strip. Non-temporal stores are made in short bursts, so that the processor continues to read in between: with strips of twice as many lanes, a run
+// with such stores takes twice as long (measured on Zen 4).
 enum { STRIP = 256, STREAMED_STRIP = 128 };
 
 static void do_strips(const strip_run *run, uint32_t first, uint32_t last) {
@@ -90,7 +91,7 @@ static bool is_chained(uint32_t op) {
   }
 }
 
-// Points a link's operand at lanes, or at a scalar repeated. False: there are too many scalars.
+// Sets a link's operand to lanes, or to a repeated scalar. False: there are too many scalars.
 static bool link_operand(strip_chain *chain, const char *from, int64_t bytes, bool is_scalar, const float **operand,
                          size_t *mask) {
   *operand = (const float *)(const void *)from;
@@ -103,7 +104,7 @@ static bool link_operand(strip_chain *chain, const char *from, int64_t bytes, bo
   return true;
 }
 
-// A store of what the link before computed: if nobody else wants it, that link writes to memory by itself.
+// Handles a store of the previous link's result: if nothing else reads that result, the link itself writes to memory.
 static bool link_store(strip_chain *chain, const lane_call *call, bool is_last_use) {
   tsri_lane_link *before = chain->count > 0 ? &chain->links[chain->count - 1] : NULL;
   float *dst = (float *)(void *)call->dst;
@@ -143,7 +144,7 @@ static bool link_call(strip_chain *chain, const lane_call *call) {
          link_operand(chain, call->c, call->c_bytes, (call->scalars & 4) != 0, &link->c, &link->c_mask);
 }
 
-// True if the run is nothing but stores and arithmetic on f32 that a chain can do.
+// Makes a chain if the run has only stores and f32 arithmetic that chains support. False: it has others.
 static bool make_chain(const strip_run *run, const lane_insn *first, uint32_t count, strip_chain *chain) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < count; i++) {

@@ -100,7 +100,7 @@ static void join(uint32_t *memory, uint32_t *const *part, uint32_t wide, uint32_
   }
 }
 
-// Sixteen partial sums, so that the order does not depend on how wide the level's vectors are.
+// The number of partial sums, a constant so that the order of additions does not depend on the width of the level's vectors.
 enum { PARTS = 16 };
 enum { SUM_MOST_ROUNDS = 64 };  // additions to a sum before it is added to its total
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A vector of f32 at one SIMD level, for the few loops that say how they want to be done. Included by *_isa.c only.
+// A vector of f32 at one SIMD level, for the few loops that are written with vector types. Included by *_isa.c only.
 //
-// `repeat` makes all lanes x. `greater` and `smaller` are the language's max and min: NaN if either is NaN. `stream` is
-// a store past the caches, where there is such a thing, to an address aligned to the vector.
+// `repeat` sets all lanes to x. `greater` and `smaller` are the language's max and min: NaN if either operand is NaN. `stream` is a non-temporal store (an
+// ordinary one if the level has none) to an address aligned to the vector.
 #ifndef TSRI_CPU_LANES_VEC_ISA_H
 #define TSRI_CPU_LANES_VEC_ISA_H
 
@@ -126,7 +126,7 @@ LANE vec smaller(vec x, vec y) { return x < y || x != x ? x : y; }
 
 LANE vec muladd_vec(vec x, vec y, vec z, bool is_fused) { return is_fused ? fused(x, y, z) : plus(times(x, y), z); }
 
-// The sum of all lanes: the upper half is added to the lower one until one lane is left.
+// The sum of all lanes: adds the upper half to the lower half until one lane is left.
 LANE float sum_lanes(vec x) {
   float lanes[WIDTH];
   store(lanes, x);

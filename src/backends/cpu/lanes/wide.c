@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Accesses of two or four elements per lane that follow each other in memory: all parts in one pass.
+// Accesses of two or four consecutive elements per lane: all parts in one pass.
 #include <string.h>
 
 #include "backends/cpu/lanes/program.h"
 
-// Where the first lane's elements are, if those of the other lanes follow one another; NULL if not.
+// The address of the first lane's elements, if those of the other lanes follow it; else NULL.
 static char *wide_place(lane_exec *x, const lane_insn *insn, uint32_t wide) {
   void **reg = x->work->reg;
   if (x->set.mask || x->set.n == 0) return NULL;
@@ -29,7 +29,7 @@ bool tsri_lanes_load_wide(lane_exec *x, const lane_insn *insn) {
   return true;
 }
 
-// Stores past the caches go through a buffer, in short bursts as in strip.c.
+// Non-temporal stores go through a buffer, in short bursts as in strip.c.
 static void stream_wide(const lane_exec *x, char *to, uint32_t *const parts[4], uint32_t wide) {
   enum { BURST = 32 };
   uint32_t joined[BURST * 4];

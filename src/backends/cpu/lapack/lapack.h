@@ -25,7 +25,7 @@ typedef struct tsri_lapack {
                size_t uplo_bytes, size_t turn_bytes, size_t diagonal_bytes);
 } tsri_lapack;
 
-// Library names to try, in order; the list ends with NULL. Tests replace it, and call tsri_lapack_forget then.
+// Library names to try, in order; the list ends with NULL. Tests replace the list, and then call tsri_lapack_forget.
 extern const char *const *tsri_lapack_names;
 void tsri_lapack_forget(void);
 

@@ -30,7 +30,7 @@ static bool takes_factor(const tsri_factor_op *op) {
   return (double)op->batch * (double)op->m * (double)op->n * (double)least(op->m, op->n) >= LEAST_WORK;
 }
 
-// Rows or columns of the triangular matrices lie side by side.
+// Whether the operator is supported: the rows or the columns of the triangular matrices must be contiguous.
 static bool takes_solve(const tsri_solve_op *op) {
   bool is_row_major = op->m == 1 || (op->column == 1 && op->row >= op->m);
   bool is_column_major = op->row == 1 && op->column >= op->m;
@@ -57,10 +57,10 @@ typedef struct lapack_job {
   int parts;
   char *scratch;  // scratch_bytes for each part
   size_t scratch_bytes;
-  int work_count;  // elements of LAPACK's work space; exchanges of LU are in its place
+  int work_count;  // elements of LAPACK's work space, which also holds the exchanges of LU
 } lapack_job;
 
-// Matrix `b` of those at `place`, of `count` elements each.
+// Address of matrix `b` of those at `place`, of `count` elements each.
 static char *matrix_at(const lapack_job *job, tsri_place place, int64_t b, int64_t count) {
   return tsri_cpu_place(place) + (size_t)(b * count) * job->element;
 }
@@ -87,7 +87,7 @@ static void fill_nan(tsr_dtype dtype, void *x, int64_t count) {
 
 // --- One matrix ------------------------------------------------------------------------------------------------------
 
-// OpenBLAS (0.3.21) may overlook a NaN.
+// Checks for NaN itself: OpenBLAS (0.3.21) may overlook a NaN.
 static void factor_cholesky(const lapack_job *job, int64_t b) {
   const tsri_factor_op *op = &job->op->is.factor;
   int n = (int)op->n, info = 0;
@@ -211,7 +211,7 @@ static void run_part(void *user, int part) {
 
 // --- Work space ------------------------------------------------------------------------------------------------------
 
-// A number of elements that LAPACK told as a float or double, which may have been rounded down.
+// Converts a number of elements that LAPACK returned as a float or double, which may have been rounded down.
 static int count_of(tsr_dtype dtype, const void *told) {
   double count = dtype == TSR_F64 ? *(const double *)told : (double)*(const float *)told;
   return (int)(count * 1.0000002) + 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // argmax and argmin along one axis, if elements are contiguous along that axis or along the last axis that is kept.
 //
-// Threads take blocks of results. If there are few results, the axis is divided into parts, and the best elements of the parts are compared in order. The first best
-// element does not depend on how the axis is divided, so a single thread does not divide it.
+// Threads take blocks of results. If there are few results, the axis is divided into parts, and the parts' best elements are compared in order. The result does
+// not depend on the division, because it is always the first of equal elements; so a single thread does not divide the axis.
 #include "backends/cpu/lines/arg_lines.h"
 #include "backends/cpu/lines/lines.h"
 #include "core/error.h"
@@ -14,19 +14,19 @@ typedef struct searching {
   const tsri_reduce_op *op;
   const tsri_arg_lines *lines;
   const char *from;
-  int32_t *to;                // results; with parts, those of all parts
-  int64_t element;            // bytes
-  bool is_rows;               // elements of the axis lie side by side; else those of the last kept one
-  int64_t n, stride;          // of the axis
-  int64_t kept, width, step;  // results; size of the last kept axis, and its stride
-  int64_t block, blocks;      // results of a block, blocks of the last kept axis
-  int64_t parts;              // of the axis
+  int32_t *to;                // results; with several parts, those of all parts
+  int64_t element;            // bytes of an element
+  bool is_rows;               // elements of the axis are contiguous; otherwise those of the last kept axis are
+  int64_t n, stride;          // size and stride of the axis
+  int64_t kept, width, step;  // number of results; size and stride of the last kept axis
+  int64_t block, blocks;      // results in a block, blocks of the last kept axis
+  int64_t parts;              // parts of the axis
   int tasks;
 } searching;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
-// The first element along the axis for result `index`.
+// Address of the first element along the axis for result `index`.
 static const char *line_of(const searching *w, int64_t index) {
   int64_t at = 0;
   for (int axis = w->op->kept_rank - 1; axis >= 0; axis--) {
@@ -38,7 +38,7 @@ static const char *line_of(const searching *w, int64_t index) {
 
 static int64_t part_start(const searching *w, int64_t part) { return w->n * part / w->parts; }
 
-// Pieces are blocks of results, all of one part before those of the next.
+// Task numbers: blocks of results; all blocks of one part come before those of the next part.
 static void search_task(void *user, int task) {
   const searching *w = user;
   int64_t rows = w->kept / w->width, all = w->parts * rows * w->blocks;
@@ -66,7 +66,7 @@ static void join_parts(const searching *w, int32_t *to) {
   }
 }
 
-// Divides the work into enough pieces for all threads: into blocks of results and, if these are too few, also into parts of the axis.
+// Divides the work into enough tasks for all threads: into blocks of results and, if these are too few, also into parts of the axis.
 static void cut(searching *w, int threads) {
   int64_t rows = w->kept / w->width, least = w->is_rows ? LEAST_IN_ROWS / w->n : LEAST_COLUMNS;
   w->block = at_most(w->kept / PIECES, TSRI_ARG_BLOCK);

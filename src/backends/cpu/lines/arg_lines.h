@@ -5,19 +5,19 @@
 
 #include "backends/cpu/cpu.h"
 
-enum { TSRI_ARG_BLOCK = 1024 };  // columns that are compared at once
+enum { TSRI_ARG_BLOCK = 1024 };  // columns that are processed at a time
 
-// The first NaN counts as the largest and as the smallest; -0 equals 0. Steps are in elements, `n` is not 0.
+// The functions for one dtype and direction. The first NaN counts as the best in both directions; -0 equals 0. Steps are in elements; `n` is not 0.
 typedef struct tsri_arg_lines {
-  // to[r] = the index of the best among x[r * step] to x[r * step + n - 1], for r below `count`.
+  // to[r] = index of the best of x[r * step] .. x[r * step + n - 1], for r < count.
   void (*rows)(const void *x, int64_t step, int64_t count, int64_t n, int32_t *to);
-  // to[j] = the index of the best among x[j], x[step + j], … `n` of them, for j below `count`, which is at most TSRI_ARG_BLOCK.
+  // to[j] = index of the best of the `n` elements x[j], x[step + j], …, for j < count <= TSRI_ARG_BLOCK.
   void (*columns)(const void *x, int64_t step, int64_t n, int64_t count, int32_t *to);
-  // Whether element x is better than element y, of a lower index.
+  // Whether element x is better than element y, which has a lower index.
   bool (*beats)(const void *x, const void *y);
 } tsri_arg_lines;
 
-// NULL: there are none for this dtype. `simd` as tsri_cpu_simd_level has it.
+// Returns the functions, or NULL if there are none for this dtype. `simd`: a result of tsri_cpu_simd_level.
 const tsri_arg_lines *tsri_arg_lines_for(const char *simd, tsri_reduction kind, tsr_dtype dtype);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // argmax and argmin of rows and columns at one SIMD level. Compiled once per level (cmake/isa.cmake).
 //
-// Elements are compared as integers. The bits of a float are a sign and a magnitude, whose order is that of the numbers; NaN becomes the largest key.
+// Elements are compared as integers. The bits of a float are a sign and a magnitude; a key is an integer whose order is that of the numbers. NaN becomes the
+// largest key.
 #include <math.h>
 
 #include "backends/cpu/lanes/most_isa.h"
@@ -13,14 +14,14 @@ enum {
   LONG_ROW = 1 << 12,
   LONG_ROW_BLOCK = 2048,
   SHORT_ROW = 32,
-  LEAST_GATHERED = 16,  // rows of a few columns that are gathered column by column
+  LEAST_GATHERED = 16,  // rows that are gathered column by column
   ROWS_ACROSS = 256,
   FEW_COLUMNS = 16,
   FEW_ROWS = 16,
-  SOME_COLUMNS = 128,  // of a few rows
+  SOME_COLUMNS = 128,  // columns processed at a time
 };
 
-// `size` is the number without its sign, `sign` all bits of a negative number's, and `nan` of NaN's.
+// size: bits of the number without its sign; sign: all ones if it is negative; nan: all ones if it is NaN.
 LANE int32_t float_key(int32_t size, int32_t sign, int32_t nan, bool is_least) {
   int32_t turn = is_least ? ~sign : sign;
   return (((size ^ turn) - turn) & ~nan) | (INT32_MAX & nan);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Joins lines (concat): each line of the result is a piece of each part, one after the other.
+// Concatenates lines (concat): each line of the result consists of one piece of each part.
 //
-// Lines of long pieces are put together one by one. A block of lines of short ones is copied part by part: pieces by moves of one size, in one loop. The block stays in the first-level cache until all
-// parts have written their pieces, so that the result goes to memory once.
+// Lines with long pieces are copied one by one. Blocks of lines with short pieces are copied part by part, in loops with a constant size of moves. A block
+// stays in the first-level cache until all parts have written their pieces, so the result goes to memory once.
 #include <string.h>
 
 #include "backends/cpu/lines/lines.h"
@@ -11,7 +11,7 @@
 
 typedef struct joined_part {
   const char *from;
-  int64_t bytes, stride;  // of a piece, and between pieces
+  int64_t bytes, stride;  // bytes of a piece, and from one piece to the next
 } joined_part;
 
 typedef struct join_job {
@@ -19,11 +19,11 @@ typedef struct join_job {
   int64_t line_bytes, to_stride;  // line_bytes: of all pieces of a line
   int64_t all_bytes, share;       // share: bytes of the result that a thread copies at a time
   int part_count, shares;
-  bool is_interleaved;  // two parts of single elements
+  bool is_interleaved;  // two parts of single elements, which are interleaved
   joined_part parts[TSRI_JOIN_PARTS];
 } join_job;
 
-// Unrolled: a loop of a single move may take twice as long as another one, depending on where its code begins.
+// Unrolled: a loop with a single move may take twice as long, depending on its alignment.
 #define COPY_PIECES(size)                                       \
   case size:                                                    \
     _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) {   \
@@ -31,14 +31,14 @@ typedef struct join_job {
     }                                                           \
     break
 
-// Two moves, of which the second overlaps the first (tsri_copy_few).
+// Copies by two moves that may overlap (tsri_copy_few).
 #define COPY_ENDS(size)                                                                         \
   _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) {                                     \
     memcpy(to + i * to_stride, from + i * from_stride, size);                                   \
     memcpy(to + i * to_stride + bytes - (size), from + i * from_stride + bytes - (size), size); \
   }
 
-// Copies n pieces. Constant sizes let the compiler turn each memcpy into a single move.
+// Copies n pieces. Constant sizes let the compiler replace each memcpy by a single move.
 static void copy_pieces(char *to, int64_t to_stride, const char *from, int64_t from_stride, size_t bytes, int64_t n) {
   switch (bytes) {
     COPY_PIECES(1);
@@ -110,9 +110,9 @@ static void join_lines(const join_job *job, int64_t first, int64_t last) {
   }
 }
 
-// Copies the bytes from `at` to `end` of one line.
+// Copies the bytes from `at` to `end` - 1 of one line.
 static void join_bytes(const join_job *job, int64_t line, int64_t at, int64_t end) {
-  int64_t start = 0;  // of the piece
+  int64_t start = 0;  // where the piece begins
   for (int i = 0; i < job->part_count; i++) {
     const joined_part *part = &job->parts[i];
     int64_t low = at > start ? at : start, high = end < start + part->bytes ? end : start + part->bytes;
@@ -124,7 +124,7 @@ static void join_bytes(const join_job *job, int64_t line, int64_t at, int64_t en
   }
 }
 
-// A share may begin and end inside of a line.
+// Copies a share, which may begin and end within a line.
 static void join_share(void *user, int number) {
   const join_job *job = user;
   int64_t first = number * job->share, last = number == job->shares - 1 ? job->all_bytes : first + job->share;
@@ -148,7 +148,7 @@ static bool is_interleaved(const join_job *job) {
 }
 
 void tsri_cpu_join(const cpu_device *device, tsr_dtype dtype, const tsri_join_op *op) {
-  // WORTH_A_THREAD: bytes; below, waking threads takes longer than the copy. Threads write cache lines of their own.
+  // WORTH_A_THREAD: bytes; for less, waking threads takes longer than the copy. CACHE_LINE: shares are whole cache lines.
   enum { WORTH_A_THREAD = 1 << 18, CACHE_LINE = 64 };
   int64_t element = (int64_t)tsr_dtype_bytes(dtype);
   join_job job = {.to = tsri_cpu_place(op->to), .to_stride = op->to_stride * element, .part_count = op->part_count};

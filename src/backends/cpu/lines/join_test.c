@@ -100,7 +100,7 @@ TEST(one_to_most_parts_are_joined) {
   rig_close(&r);
 }
 
-// Enough bytes for threads: few long lines, each cut into shares, and many short ones.
+// Enough bytes for several threads: few long lines, each split among threads, and many short lines.
 TEST(threads_join_shares_that_begin_inside_of_lines) {
   static const int64_t sizes[][2] = {{1, 70001}, {2, 60013}, {3, 30011}, {999, 101},
                                      {33333, 3}, {70000, 1}, {50, 1999}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sorting of many short arrays at once by a sorting network, on one thread.
+// Sorts many short arrays at once by a sorting network, on one thread.
 #ifndef TSRI_CPU_NETWORK_LINES_H
 #define TSRI_CPU_NETWORK_LINES_H
 
@@ -10,7 +10,7 @@ enum { TSRI_NETWORK_ROWS = 16 };
 // Sorts the TSRI_NETWORK_ROWS columns of a matrix of `n` rows: keys[i * TSRI_NETWORK_ROWS + r] is key i of array r.
 typedef void (*tsri_network_sort)(uint32_t *keys, int64_t n);
 
-// `simd` as tsri_cpu_simd_level has it.
+// Returns the function; `simd`: a result of tsri_cpu_simd_level.
 tsri_network_sort tsri_network_sort_for(const char *simd);
 
 #endif

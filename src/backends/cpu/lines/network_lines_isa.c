@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Batcher's merge exchange (Knuth, The Art of Computer Programming 5.2.2, algorithm M) at one SIMD level. Which elements are compared depends on n alone, so
-// that each comparison is one of whole vectors, an array in each lane. Compiled once per level (cmake/isa.cmake).
+// Batcher's merge exchange (Knuth, The Art of Computer Programming 5.2.2, algorithm M) at one SIMD level. Which elements are compared depends only on n, so
+// each comparison is one of whole vectors, with a different array in each lane. Compiled once per level (cmake/isa.cmake).
 #include "backends/cpu/lanes/isa_parts.h"
 #include "backends/cpu/lines/network_lines.h"
 
 typedef uint32_t u32_vec ISA_IN_VECTORS;
 
-// All bits of the lanes in which x is less than y.
+// All ones in the lanes in which x < y.
 static inline u32_vec is_less(u32_vec x, u32_vec y) {
 #if defined(__GNUC__)
   return (u32_vec)(x < y);
@@ -15,7 +15,7 @@ static inline u32_vec is_less(u32_vec x, u32_vec y) {
 #endif
 }
 
-// The smaller keys go to a, the larger ones to b.
+// Puts the smaller keys into a and the larger ones into b.
 static inline void exchange(uint32_t *a, uint32_t *b) {
   enum { IN_VECTOR = sizeof(u32_vec) / sizeof(uint32_t) };
   ISA_UNROLL for (int r = 0; r < TSRI_NETWORK_ROWS; r += IN_VECTOR) {

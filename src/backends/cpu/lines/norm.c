@@ -23,7 +23,7 @@ static void run_rows(void *user, int part) {
   w->lines(&w->row, w->from + at, w->to + at, last - first);
 }
 
-// The weight or the bias as it is computed with: f16 and bf16 are converted into `wide`.
+// The weight or the bias in the dtype of the computation: f16 and bf16 are converted into `wide`.
 static const void *widen(cpu_device *device, tsr_dtype dtype, tsri_place place, int64_t n, float *wide) {
   const char *at = tsri_cpu_place(place);
   if (dtype == TSR_F32 || dtype == TSR_F64) return at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gradients of layer_norm and rms_norm. Rows are divided into chunks, whose size depends on the number of rows alone. Each chunk sums the gradients of weight and bias;
-// then these sums are added in order. So results have the same bits on any number of threads.
+// Gradients of layer_norm and rms_norm. Rows are divided into chunks, whose size depends only on the number of rows. Each chunk sums the gradients of weight
+// and bias; then the sums of all chunks are added in order. So results have the same bits on any number of threads.
 #include <string.h>
 
 #include "backends/cpu/lines/lines.h"
@@ -12,7 +12,7 @@ typedef struct norm_gradient {
   tsri_norm_row row;
   tsri_norm_gradient_lines lines;
   const float *x, *g, *plus;  // `plus` may be NULL
-  float *dx, *sums;           // sums: for each chunk dweight and dbias
+  float *dx, *sums;           // sums: dweight and dbias of each chunk
   int64_t rows, chunk_rows, chunks;
   int parts;
 } norm_gradient;

@@ -5,12 +5,12 @@
 
 #include "backends/cpu/lines/norm_lines.h"
 
-// For `count` rows of row->n elements, one after the other: stores the gradients of x, plus the elements of `plus` (NULL: 0), to `dx` and adds those of weight and bias to `dweight` and `dbias`. `g` is the result's gradient; row->bias
-// is not read.
+// Processes `count` contiguous rows of row->n elements. Stores the gradient of x, plus `plus` (NULL: 0), in `dx`, and adds the gradients of weight and bias to
+// `dweight` and `dbias`. `g` is the gradient of the result. row->bias is not read.
 typedef void (*tsri_norm_gradient_lines)(const tsri_norm_row *row, const float *x, const float *g, const float *plus,
                                          float *dx, float *dweight, float *dbias, int64_t count);
 
-// `simd` as tsri_cpu_simd_level has it.
+// Returns the function; `simd`: a result of tsri_cpu_simd_level.
 tsri_norm_gradient_lines tsri_norm_gradient_lines_for(const char *simd);
 
 #endif

@@ -2,7 +2,7 @@
 // Gradients of norms of rows at one SIMD level. Compiled once per level (cmake/isa.cmake).
 //
 // With r = 1 / sqrt(mean of (x - mean)^2 + eps), n = (x - mean) r and d = g weight:  dx = r (d - mean(d) - n mean(d n)), dweight = g n, dbias = g.
-// Without a centre the mean of x, and that of d, are taken for 0.
+// Without centring (rms_norm), the means of x and of d are replaced by 0.
 #include <math.h>
 
 #include "backends/cpu/lanes/vec_isa.h"
@@ -29,7 +29,7 @@ static float squares_of(const float *x, int64_t n, float mean) {
   return sum_lanes(sum) + rest;
 }
 
-// The sums of d and of d (x - mean).
+// Computes the sums of d and of d (x - mean).
 static void sums_of(const tsri_norm_row *row, const float *x, const float *g, float mean, float *out_d, float *out_dx) {
   const float *weight = row->weight;
   vec d_sum = repeat(0), dx_sum = repeat(0), middle = repeat(mean);
@@ -49,7 +49,7 @@ static void sums_of(const tsri_norm_row *row, const float *x, const float *g, fl
   *out_dx = sum_lanes(dx_sum) + dx_rest;
 }
 
-// Numbers of a row that its gradients are computed from.
+// Numbers of a row from which its gradients are computed.
 typedef struct row_numbers {
   float mean, r, d_mean, dn_mean;
 } row_numbers;
@@ -86,7 +86,7 @@ static void one_row(const tsri_norm_row *row, const row_numbers *numbers, const 
   }
 }
 
-// A few short rows at a time: each step waits for sums of the step before, and meanwhile the same step of the next rows is computed.
+// Processes a few short rows at a time: each step waits for sums of the step before, and meanwhile the same step of the other rows is computed.
 static void rows(const tsri_norm_row *row, const float *x, const float *g, const float *added, float *dx,
                  float *dweight, float *dbias, int64_t count) {
   enum { TOGETHER = 4, FEW = 512 };

@@ -5,7 +5,7 @@
 
 #include "backends/cpu/cpu.h"
 
-// What is the same for all rows.
+// The parameters that are the same for all rows.
 typedef struct tsri_norm_row {
   int64_t n;  // not 0
   double eps;
@@ -13,10 +13,10 @@ typedef struct tsri_norm_row {
   const void *weight, *bias;  // in the type that rows are computed in: f32, or f64 for f64. NULL: none
 } tsri_norm_row;
 
-// Normalises `count` rows that lie one after the other. f16 and bf16 are computed in f32 and rounded once.
+// Normalises `count` contiguous rows. f16 and bf16 are computed in f32 and rounded once.
 typedef void (*tsri_norm_lines)(const tsri_norm_row *row, const void *x, void *y, int64_t count);
 
-// `dtype` is a float. `simd` as tsri_cpu_simd_level has it.
+// Returns the function; `dtype` is a float, `simd` a result of tsri_cpu_simd_level.
 tsri_norm_lines tsri_norm_lines_for(const char *simd, tsr_dtype dtype);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The native operators of this folder, as the core describes them.
+// The native operators of this folder: dispatch by kind.
 #include "backends/cpu/lines/lines.h"
 #include "backends/cpu/rows/sort_vectors.h"
 
-// Whether the first few elements, or all of very short rows, are found without sorting rows.
+// Whether topk.c computes the operator: the first few elements, or all of very short rows, without sorting rows.
 static bool is_topk(const tsri_native_op *op) {
   return op->kind == TSRI_NATIVE_SORT && tsri_cpu_has_topk(&op->is.sort);
 }
@@ -17,7 +17,7 @@ bool tsri_cpu_has_lines(const tsri_native_op *op) {
          op->kind == TSRI_NATIVE_NORM_GRADIENT;
 }
 
-// Whether rows are sorted faster one by one: by vectors, or, for the order of all of a very short row, where there are none.
+// Whether rows/sort.c is faster, which sorts rows one by one: by vectors, or if only the order of a very short row is needed and there are no vectors.
 static bool sorts_rows(const cpu_device *device, const tsri_native_op *op) {
   if (op->kind != TSRI_NATIVE_SORT || op->parts & TSRI_SORT_KEEPS) return false;
   const tsri_sort_op *sort = &op->is.sort;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// softmax and log_softmax along any axis. Every line is computed by one thread, so that results have the same bits on any number of threads.
+// softmax and log_softmax along any axis. Every line is computed by one thread, so results have the same bits on any number of threads.
 #include "backends/cpu/lines/lines.h"
 #include "backends/cpu/lines/softmax_lines.h"
 #include "platform/parallel.h"
@@ -11,7 +11,7 @@ typedef struct softmaxing {
   const char *from;
   char *to;
   size_t element;  // bytes
-  int64_t blocks;  // of columns
+  int64_t blocks;  // blocks of columns
   int parts;
 } softmaxing;
 

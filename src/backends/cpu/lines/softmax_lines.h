@@ -6,18 +6,18 @@
 #include "backends/cpu/cpu.h"
 #include "backends/cpu/math/math.h"
 
-enum { TSRI_SOFTMAX_COLUMNS = 256 };  // that are treated at once
+enum { TSRI_SOFTMAX_COLUMNS = 256 };  // columns that are processed at a time
 
 // f16 and bf16 are computed in f32 and rounded once.
 typedef struct tsri_softmax_lines {
-  // Each of `count` rows of `n` elements side by side; the rows lie one after the other. n is not 0.
+  // Processes `count` rows of `n` elements; all rows are contiguous. n is not 0.
   void (*rows)(const void *x, void *y, int64_t count, int64_t n, bool is_log, const tsri_lane_math *math);
-  // Each of `count` columns, at most TSRI_SOFTMAX_COLUMNS: n elements, `step` apart in x and in y.
+  // Processes `count` columns, at most TSRI_SOFTMAX_COLUMNS, of n elements, which are `step` apart in x and in y.
   void (*columns)(const void *x, void *y, int64_t step, int64_t count, int64_t n, bool is_log,
                   const tsri_lane_math *math);
 } tsri_softmax_lines;
 
-// `dtype` is a float. `simd` as tsri_cpu_simd_level has it.
+// Returns the functions; `dtype` is a float, `simd` a result of tsri_cpu_simd_level.
 const tsri_softmax_lines *tsri_softmax_lines_for(const char *simd, tsr_dtype dtype);
 
 #endif

@@ -12,7 +12,7 @@ enum { STRETCH = 2048, SHORT_ROW = 16, ROWS_ACROSS = 128 };
 // The language's max: NaN if either is NaN.
 #define GREATER(a, b) ((((a) >= (b)) | ((a) != (a))) ? (a) : (b))
 
-// The larger of a sum's lanes so far and others, where NaN is never the larger one if the level has an instruction for that.
+// MOST_F32: the larger lanes of a running maximum (`most`) and of x. If the level has an instruction for that, NaN is never chosen.
 #if defined(__AVX512F__)
 #define MOST_F32(most, x) (f32_vec) _mm512_max_ps((__m512)(x), (__m512)(most))
 #elif defined(__AVX2__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sorting of many short rows: their keys (rows/sort_keys.h) go through a sorting network, TSRI_NETWORK_ROWS rows at a time.
+// Sorts many short rows: their keys (rows/sort_keys.h) go through a sorting network, TSRI_NETWORK_ROWS rows at a time.
 #include <string.h>
 
 #include "backends/cpu/lines/lines.h"
@@ -7,7 +7,7 @@
 #include "backends/cpu/rows/sort_keys.h"
 #include "platform/parallel.h"
 
-// LONGEST: longer rows are sorted by digits (rows/sort.c). FEWEST: fewer rows are sorted one by one.
+// LONGEST: longer rows are radix sorted (rows/sort.c). FEWEST: fewer rows are sorted one by one.
 enum { LONGEST = 256, FEWEST = 4, WORTH_A_THREAD = 1 << 13 };
 
 typedef struct short_sort {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finds the first few elements of each sorted row without sorting the rest. A sorted list holds the best elements so far. Each block of the row is first filtered,
-// without branches, for elements that come before the last one of the list; in a long row these are few. Then they are inserted. A list of up to TSRI_TOP_MOST
-// elements is kept in an AVX-512 register (topk_vectors.h).
+// Finds the first few elements of each sorted row without sorting the rest. A sorted list has the best elements so far. Each block of the row is first
+// filtered, without branches, for elements that come before the last one of the list; in a long row these are few. They are then inserted. A list of up to
+// TSRI_TOP_MOST elements is kept in an AVX-512 register (topk_vectors.h).
 #include "backends/cpu/lines/lines.h"
 #include "backends/cpu/lines/topk_vectors.h"
 #include "backends/cpu/rows/sort_keys.h"
@@ -9,7 +9,7 @@
 
 enum { LONGEST_LIST = 64, BLOCK = 256, WORTH_A_THREAD = 1 << 14 };
 
-// A list of `keep` items, sorted. `take` inserts those of `n` items, at most BLOCK, that belong into it; `write` gives their indices.
+// A sorted list of `keep` items. take: inserts those of `n` items (at most BLOCK) that belong into the list. write: gives their indices.
 typedef struct best_list {
   union {
     uint64_t items[LONGEST_LIST];
@@ -21,7 +21,7 @@ typedef struct best_list {
 #define LESS_ITEM(a, b)  ((a) < (b))
 #define LESS_KEYED(a, b) ((a).key < (b).key || ((a).key == (b).key && (a).index < (b).index))
 
-// Items come in the order of their indices, so that a later one never comes before an equal key of the list.
+// Items arrive in the order of their indices, so a later item never comes before an item of the list with an equal key.
 #define DEFINE_TAKE(name, type, LESS)                                               \
   static void take_##name(type *list, int64_t keep, const type *items, int64_t n) { \
     type found[BLOCK], limit = list[keep - 1];                                      \
@@ -76,7 +76,7 @@ static void search_row(const top_rows *w, int64_t row) {
   w->keys->take(&list.is, op->keep, NULL, op->is_descending, w->to + row * op->keep);
 }
 
-// As search_row, with the list in a vector. Keys have at most 32 bits.
+// As search_row, with the list in a vector register. Keys have at most 32 bits.
 static void search_row_by_vectors(const top_rows *w, int64_t row) {
   const tsri_sort_op *op = w->op;
   uint32_t keys[BLOCK];
@@ -90,7 +90,7 @@ static void search_row_by_vectors(const top_rows *w, int64_t row) {
   w->keys->take(list, op->keep, NULL, op->is_descending, w->to + row * op->keep);
 }
 
-// Rows `first` to `last` - 1; keys of several short rows are made together.
+// Searches the rows `first` to `last` - 1; keys of several short rows are computed together.
 static void search_by_vectors(const top_rows *w, int64_t first, int64_t last) {
   const tsri_sort_op *op = w->op;
   uint32_t keys[BLOCK];

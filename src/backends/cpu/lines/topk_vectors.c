@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares sixteen keys at a time with the last one of the list. If some come before it, their items are sorted in a vector, and merged with the list: the smaller of
-// each item and the one at the opposite position are the new list, in bitonic order, which is then sorted.
+// Compares sixteen keys at a time with the last key of the list. If some come before it, their items are sorted in a vector and merged with the list: the
+// smaller of each item and the item at the opposite position form a bitonic sequence, which is then sorted.
 #include "backends/cpu/lines/topk_vectors.h"
 
 #include <string.h>
@@ -8,18 +8,18 @@
 #include "backends/cpu/rows/exchange_avx512.h"
 
 #if HAS_EXCHANGE
-// Each lane and the one with which SWAP exchanges it: the smaller item goes to the lane where `is_upper` has no bit.
+// Exchanges each lane with the one that SWAP gives. The smaller item goes to the lane whose bit in `is_upper` is not set.
 #define EXCHANGE(x, SWAP, is_upper) \
   _mm512_mask_max_epu64(_mm512_min_epu64(x, SWAP(x)), (__mmask8)(is_upper), x, SWAP(x))
 
-// Sorts lanes that first rise and then fall, or the other way round.
+// Sorts a bitonic vector: lanes that first rise and then fall, or the other way round.
 INLINE __m512i merge_lanes(__m512i x) {
   x = EXCHANGE(x, SWAP_4_OF_64, UPPER_4);
   x = EXCHANGE(x, SWAP_2_OF_64, UPPER_2);
   return EXCHANGE(x, SWAP_1_OF_64, UPPER_1);
 }
 
-// Sorts lanes so that they fall.
+// Sorts lanes in descending order.
 INLINE __m512i sort_falling(__m512i x) {
   x = EXCHANGE(x, SWAP_1_OF_64, UPPER_1 ^ UPPER_2);
   x = EXCHANGE(x, SWAP_2_OF_64, UPPER_2 ^ UPPER_4);
@@ -37,7 +37,7 @@ INLINE __m512i merge_items(__m512i list, __m512i items) {
   return merge_lanes(_mm512_min_epu64(list, sort_falling(items)));
 }
 
-// `best` with the items of `n` keys, whose indices begin at `index`, merged into it.
+// Merges the items of `n` keys, whose indices begin at `index`, into `best`.
 INLINE __m512i merge_keys(__m512i best, const uint32_t *keys, int64_t n, uint32_t index) {
   enum { LANES = 16, HALF = LANES / 2 };
   const __m512i last_lane = _mm512_set1_epi64(TSRI_TOP_MOST - 1), none = _mm512_set1_epi64(-1);
@@ -47,7 +47,7 @@ INLINE __m512i merge_keys(__m512i best, const uint32_t *keys, int64_t n, uint32_
   for (int64_t i = 0; i < n; i += LANES, indices = _mm512_add_epi32(indices, _mm512_set1_epi32(LANES))) {
     __mmask16 valid = (__mmask16)_bzhi_u32(0xffff, (uint32_t)(n - i < LANES ? n - i : LANES));
     __m512i x = _mm512_mask_loadu_epi32(none, valid, keys + i);
-    // A free place takes any item; an item with the key of the last one comes after it.
+    // An unused entry of the list accepts any item. An item with the same key as the last entry comes after it.
     __m512i limit = _mm512_shuffle_epi32(last, 0xF5);  // the upper half of each 64 bits, twice
     __mmask16 is_before = _mm512_mask_cmplt_epu32_mask(valid, x, limit);
     if (is_before == 0 && _mm512_cmpeq_epi64_mask(last, none) == 0) continue;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the f32 functions are made of. Included by math_isa.c only, once per SIMD level.
+// Building blocks of the f32 functions. Included by math_isa.c only, once per SIMD level.
 //
-// Everything here is straight-line code on one lane: no branches, no calls, choices by ?: between computed values,
-// conditions joined by & and | (to gcc, && and || are branches), bits by memcpy. Compilers turn a loop around it into
-// vector code at every level.
+// All of this is straight-line code on one lane: no branches, no calls, selections by ?: between computed values, conditions joined by & and
+// (gcc treats && and || as branches), bits by memcpy. So compilers vectorise a loop around it at every level.
 #ifndef TSRI_CPU_MATH_F32_BASE_H
 #define TSRI_CPU_MATH_F32_BASE_H
 
@@ -65,17 +64,17 @@ LANE double mad64(double a, double b, double c) {
 LANE float magnitude(float x) { return float_of(bits_of(x) & 0x7fffffffu); }
 LANE uint32_t sign_of(float x) { return bits_of(x) & 0x80000000u; }
 
-// `size` (not negative, or NaN) with the sign of x.
+// The magnitude `size` (not negative, or NaN) with the sign of x.
 LANE float with_sign(float size, float x) { return float_of(bits_of(size) | sign_of(x)); }
 
-// The smaller, or x where x is NaN; one instruction.
+// min(x, bound), or x if it is NaN; one instruction.
 LANE float at_most(float bound, float x) { return bound < x ? bound : x; }
 LANE float at_least(float bound, float x) { return bound > x ? bound : x; }
 
-// Adding it to |x| < 2^22 leaves the nearest whole number in the low bits; taking it away again leaves that number.
+// Adding this to |x| < 2^22 leaves the nearest integer in the low bits; subtracting it again gives that integer as a float.
 #define ROUNDER 0x1.8p23f
 
-// pi/2 and pi less their f32 values are these.
+// pi/2 and pi as sums of an f32 and a remainder.
 #define HALF_PI_HI 0x1.921fb6p+0f
 #define HALF_PI_LO (-0x1.777a5cp-25f)
 #define PI_HI      0x1.921fb6p+1f

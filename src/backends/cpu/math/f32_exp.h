@@ -12,8 +12,8 @@
 #define LN2_LO 0x1.7f7d1cp-20f
 #define LOG2_E 0x1.715476p+0f
 
-// k is held twice its bias too high in the low bits of a float near ROUNDER: halves of it, each biased once, are then
-// exponents ready to be shifted into place.
+// k is stored, plus twice the exponent's bias, in the low bits of a float near ROUNDER. Halves of that, each with the bias once, can be shifted directly into
+// exponents.
 #define EXP_ROUNDER (ROUNDER + 254.0f)
 
 typedef struct lane_exp_parts {
@@ -27,7 +27,7 @@ LANE lane_exp_parts exp_split(float x) {
   return (lane_exp_parts){.k = k, .r = mad(k, -LN2_LO, mad(k, -LN2_HI, x)), .biased_k = bits_of(t)};
 }
 
-// p * 2^k for k from -252 to 254: two factors, so that subnormal results round once and too large ones become infinity.
+// p * 2^k for k from -252 to 254. The factor is applied as two factors, so that subnormal results are rounded once and too large ones become infinity.
 LANE float scale(float p, uint32_t biased_k) {
   uint32_t half = biased_k >> 1;
   return p * float_of(half << 23) * float_of((biased_k - half) << 23);
@@ -42,12 +42,11 @@ LANE float exp_poly(float r) {
   return mad(r * r, q, r);
 }
 
-// x, or the bound with its sign where x is beyond; NaN stays. (One choice: of two, a minimum and a maximum, gcc makes
-// three.)
+// x limited to -bound … bound; NaN stays. (A single selection: of a minimum and a maximum, gcc makes three.)
 LANE float within(float bound, float x) { return magnitude(x) > bound ? with_sign(bound, x) : x; }
 
 LANE float exp_f32(float x) {
-  x = within(104.0f, x);  // beyond: the same result
+  x = within(104.0f, x);  // beyond 104 the result is the same
   lane_exp_parts e = exp_split(x);
   return scale(1.0f + exp_poly(e.r), e.biased_k);
 }
@@ -97,13 +96,13 @@ LANE float cosh_f32(float x) {
   return half + 0.25f / half;
 }
 
-// e^x for |x| < 87, without the care for subnormals and overflow.
+// e^x for |x| < 87, without handling subnormal results and overflow.
 LANE float exp_plain(float x) {
   lane_exp_parts e = exp_split(x);
   return float_of((e.biased_k - 127u) << 23) * (1.0f + exp_poly(e.r));
 }
 
-// A polynomial up to 0.6, then 1 - 2 / (e^2a + 1), where the error of the quotient counts less than half.
+// Up to 0.6 a polynomial; beyond that 1 - 2 / (e^2a + 1), where the error of the quotient counts less than half.
 LANE float tanh_f32(float x) {
   float a = magnitude(x), z = a * a;
   float p = mad(z, -0x1.828774p-8f, 0x1.54c3c2p-6f);
@@ -111,12 +110,12 @@ LANE float tanh_f32(float x) {
   p = mad(z, p, 0x1.1109bep-3f);
   p = mad(z, p, -0x1.55553ep-2f);
   float near = mad(a * z, p, a);
-  float bounded = at_most(9.1f, a);  // there it rounds to 1
+  float bounded = at_most(9.1f, a);  // from 9.1 on the result rounds to 1
   float far = 1.0f - 2.0f / (exp_plain(2.0f * bounded) + 1.0f);
   return with_sign(a < 0.6f ? near : far, x);
 }
 
-// A polynomial up to 1, then 1 - e^-q(a) with q a polynomial near -log(1 - erf).
+// Up to 1 a polynomial; beyond that 1 - e^-q(a) with a polynomial q near -log(1 - erf).
 LANE float erf_f32(float x) {
   float a = magnitude(x), z = a * a;
   float p = mad(z, 0x1.4771fcp-14f, -0x1.a3515ep-11f);

@@ -12,10 +12,10 @@ typedef struct lane_log_parts {
   float e, f;
 } lane_log_parts;
 
-// Taking sqrt(1/2)'s bits away makes the exponent field e, as 1 + f is counted from there.
+// Subtracting the bits of sqrt(1/2) turns the exponent field into e, if 1 + f is between sqrt(1/2) and sqrt(2).
 #define SQRT_HALF_BITS 0x3f3504f3u
 
-// x is positive and finite; subnormals too.
+// x is positive and finite; it may be subnormal.
 LANE lane_log_parts log_split(float x) {
   float lifted = x * 0x1p23f;
   float normal = x < 0x1p-126f ? lifted : x;
@@ -42,9 +42,9 @@ LANE float log_of_parts(float e, float f) {
   return mad(e, LN2_HI, f - mad(0.5f, square, -tail));
 }
 
-// y where x is positive and finite; else log's value at x = 0, infinity, NaN, below 0.
+// y if x is positive and finite; otherwise the value of log at x = 0, infinity, NaN or a negative number.
 LANE float log_special(float x, float y) {
-  float other = x == 0.0f ? -INFINITY : x * INFINITY;  // of a negative number -infinity, made NaN next
+  float other = x == 0.0f ? -INFINITY : x * INFINITY;  // for a negative number -infinity, which becomes NaN next
   other = x < 0.0f ? NAN : other;
   return ((x > 0.0f) & (x < INFINITY)) ? y : other;
 }
@@ -54,7 +54,7 @@ LANE float log_f32(float x) {
   return log_special(x, log_of_parts(l.e, l.f));
 }
 
-// s = 2^-e: 1 + f = s (1 + x) is summed without the rounding of 1 + x.
+// With s = 2^-e, 1 + f = s (1 + x) is computed without rounding 1 + x.
 LANE float log1p_f32(float x) {
   uint32_t u = bits_of(1.0f + x) - SQRT_HALF_BITS;
   int32_t e = (int32_t)u >> 23;
@@ -66,7 +66,7 @@ LANE float log1p_f32(float x) {
   return log_special(1.0f + x, same_sign);
 }
 
-// log(1 + f) / log(base) as hi * c_hi + rest, that product exact: hi and c_hi have 12 bits.
+// log(1 + f) / log(base) as hi * c_hi + rest. The product is exact, since hi and c_hi have 12 bits each.
 typedef struct lane_split_product {
   float exact, rest;
 } lane_split_product;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // pow, one f32 lane at a time, computed in f64. See f32_base.h for the rules.
 //
-// y log2(x) can be 150 and must be right to 2^-25: f64 gives that without tricks, rounds the result once on the way back
-// to f32, and with its wider exponent needs no care for overflow and subnormals. Coefficients: bench/math_fit.py.
+// y log2(x) can be 150 and must be accurate to 2^-25. f64 has that precision, is rounded once when converted to f32, and its wider exponent range makes special
+// handling of overflow and subnormals unnecessary. Coefficients: bench/math_fit.py.
 #ifndef TSRI_CPU_MATH_F32_POW_H
 #define TSRI_CPU_MATH_F32_POW_H
 
@@ -19,7 +19,7 @@ LANE double pow_log2(float a) {
   p = mad64(z, p, 0x1.ec709d124fa6ep-1);
   p = mad64(z, p, 0x1.71547652bee6dp+1);
   double y = mad64(s, p, (double)l.e);
-  double wide = (double)a;  // comparisons of the type of what they choose between are easier on vectorisers
+  double wide = (double)a;  // comparing the type that is selected is easier to vectorise
   double edge = wide == 0.0 ? -(double)INFINITY : wide;
   return ((wide > 0.0) & (wide < (double)INFINITY)) ? y : edge;
 }
@@ -39,19 +39,18 @@ LANE float pow_exp2(double x) {
   return (float)(p * double_of((bits64_of(t) + 1023u) << 52));
 }
 
-// condition ? yes : no, by bits: with ?: gcc branches around the work where the result is a constant, and then gives up
-// on vector code.
+// condition ? yes : no by bit operations. With ?:, gcc branches around the work for constant results, and then does not vectorise.
 LANE float pick(int condition, float yes, float no) {
   uint32_t mask = 0u - (uint32_t)condition;
   return float_of((bits_of(yes) & mask) | (bits_of(no) & ~mask));
 }
 
-// What C's pow makes of x^y, when `power` is |x|^y as computed.
+// The result of C's pow for x^y, where `power` is |x|^y as computed.
 LANE float pow_special(float x, float y, float power) {
   float a = magnitude(x);
-  power = pick(a == 1.0f, 1.0f, power);  // where y is infinite
+  power = pick(a == 1.0f, 1.0f, power);  // for an infinite y
 
-  // Is y whole, and odd? From 2^24 on every number is whole and even.
+  // Whether y is an integer, and odd. From 2^24 on every float is an even integer.
   float small = pick(magnitude(y) < 0x1p24f, y, 0.0f);
   int32_t whole = (int32_t)small;
   uint32_t fraction = 0u - (uint32_t)((float)whole != small);

@@ -7,27 +7,27 @@
 
 #include "backends/cpu/math/f32_base.h"
 
-// The functions named small_ are for arguments up to this (and infinities and NaN); math_isa.c looks after the others.
+// The functions named small_ are for arguments up to this limit (and infinities and NaN); math_isa.c handles the others.
 #define TRIG_LIMIT 0x1p17f
 
 // x = k pi/2 + hi + lo
 typedef struct lane_trig_parts {
   float hi, lo;
-  uint32_t k;  // its low bits
+  uint32_t k;  // k in its low bits
 } lane_trig_parts;
 
 LANE lane_trig_parts trig_split(float x) {
   float t = mad(x, 0x1.45f306p-1f, ROUNDER);
   float k = t - ROUNDER;
 #if defined(HAS_FMA)
-  // pi/2 in three parts. The first difference is exact, as all its bits stand above 2^-24 and it is below 1; the product
-  // with the second part is kept with its rounding error.
+  // pi/2 in three parts. The first difference is exact, as all its bits are above 2^-24 and it is below 1. The product with the second part is kept with its
+  // rounding error.
   float first = mad(k, -HALF_PI_HI, x);
   float product = k * HALF_PI_LO;
   float hi = first - product;
   float lo = ((first - hi) - product) - mad(k, -0x1.ee59dap-50f, mad(k, HALF_PI_LO, -product));
 #else
-  // In f64, with pi/2 in two parts of which the first times k is exact.
+  // In f64, with pi/2 in two parts; k times the first part is exact.
   double wide = (double)k;
   double r = ((double)x - wide * 0x1.921fb544p+0) - wide * 0x1.0b4611a626331p-34;
   float hi = (float)r;
@@ -77,7 +77,7 @@ LANE float small_tan_f32(float x) {
   p = mad(z, p, 0x1.55556p-2f);
   float rest = mad(r.hi * z, p, mad(r.lo, z, r.lo));
   float t = r.hi + rest;
-  // 1 / (t + lost) = q - q^2 lost: the quotient has a finer last place than t, where rounding t would show.
+  // 1 / (t + lost) = q - q^2 lost: the quotient has a finer last bit than t, so the rounding error of t must be corrected.
   float lost = rest - (t - r.hi);
   float q = 1.0f / t;
   float inverse = q - q * (q * lost);
@@ -85,7 +85,7 @@ LANE float small_tan_f32(float x) {
   return x == 0.0f ? x : y;
 }
 
-// asin(s) = s + s z P(z), z = s^2 up to 1/4: the part after s
+// The part of asin(s) after s: asin(s) = s + s z P(z) with z = s^2, up to 1/4.
 LANE float asin_rest(float s, float z) {
   float p = mad(z, 0x1.595c92p-5f, 0x1.8c3e28p-6f);
   p = mad(z, p, 0x1.747bbap-5f);
@@ -94,7 +94,7 @@ LANE float asin_rest(float s, float z) {
   return s * z * p;
 }
 
-// Above 1/2, asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)), which beyond 1 is NaN.
+// Above 1/2: asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2)), which is NaN for a > 1.
 LANE float asin_f32(float x) {
   float a = magnitude(x);
   float far_z = mad(-0.5f, a, 0.5f);

@@ -25,7 +25,7 @@ static bool (*const load_sleef[TSRI_MATH_LEVEL_COUNT])(tsri_library *, tsri_lane
 typedef struct level_state {
   bool was_tried, has_sleef;
   tsri_lane_math sleef;   // as loaded
-  tsri_lane_math chosen;  // the faster of each
+  tsri_lane_math chosen;  // the faster function of each
 } level_state;
 
 #if defined(__APPLE__)
@@ -84,7 +84,7 @@ static level_state *state_of(tsri_math_level level) {
   tsri_mutex_lock(&lock);
   if (!state->was_tried) {
     state->was_tried = true;
-    char reason[8];  // why it is not there is nobody's concern: our own functions do
+    char reason[8];  // the reason is not reported: our own functions are used
     tsri_library *library = tsri_library_open(sleef_name, reason, sizeof reason);
     state->has_sleef = library && load_sleef[level](library, &state->sleef);
     if (state->has_sleef) {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// name as in lang/ir_ops.h, argument count
+// X(name as in lang/ir_ops.h, number of arguments)
 #define TSRI_MATH_OPS(X) \
   X(SQRT, 1)             \
   X(RSQRT, 1)            \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Our own functions at one SIMD level: a loop around each lane function, for the compiler to make vector code of.
+// Our own functions at one SIMD level: a loop around each lane function, which the compiler vectorises.
 //
-// The f64 ones go through the C library one by one, except square roots. Compiled once per level (cmake/isa.cmake).
+// The f64 functions call the C library for each element, except square roots. Compiled once per level (cmake/isa.cmake).
 #include "backends/cpu/math/f32_base.h"
 #include "backends/cpu/math/f32_exp.h"
 #include "backends/cpu/math/f32_log.h"
@@ -67,7 +67,7 @@ static void each_pow_f32(float *dst, const float *a, const float *b, uint32_t n)
   for (uint32_t i = 0; i < n; i += BLOCK) pow_block(dst + i, a + i, b + i, n - i < BLOCK ? n - i : BLOCK);
 }
 
-// sin, cos and tan: lanes with an argument beyond TRIG_LIMIT are the C library's, in f64.
+// sin, cos and tan: lanes with an argument beyond TRIG_LIMIT are computed by the C library, in f64.
 LANE uint32_t is_beyond(float x) { return magnitude(x) > TRIG_LIMIT; }
 
 static bool any_is_beyond(const float *a, uint32_t n) {
@@ -81,7 +81,7 @@ static void trig_block(float *dst, const float *a, uint32_t n, tsri_math_f32 sma
     small(dst, a, a, n);
     return;
   }
-  float kept[BLOCK];  // dst may be a
+  float kept[BLOCK];  // arguments, since dst may be the same array as a
   memcpy(kept, a, n * sizeof *a);
   small(dst, kept, kept, n);
   for (uint32_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the per-level files give to math.c, and to the tests and benchmark that look at one source of functions alone.
+// What the files for each level export to math.c, and to tests and benchmarks that use only one source of functions.
 #ifndef TSRI_CPU_MATH_LEVELS_H
 #define TSRI_CPU_MATH_LEVELS_H
 
@@ -28,10 +28,10 @@ TSRI_MATH_LEVELS(TSRI_X)
 
 extern const char *const tsri_math_level_names[TSRI_MATH_LEVEL_COUNT];
 
-// Our own functions (f64: the C library's).
+// Our own functions (for f64: the C library's).
 const tsri_lane_math *tsri_math_own(tsri_math_level level);
 
-// SLEEF's functions, NULL where it has none; NULL if its library cannot be opened or this level has no use for it.
+// SLEEF's functions, with NULL for those it lacks. Returns NULL if its library cannot be opened or is not used at this level.
 const tsri_lane_math *tsri_math_sleef(tsri_math_level level);
 
 #endif

@@ -203,7 +203,7 @@ TEST(f32_functions_keep_their_bounds_around_every_edge) {
   for (int i = 0; i < CLAIM_COUNT; i++) check_f32(&claims[i], subjects, count, sample_a, sample_b, n);
 }
 
-// Zeros, infinities, NaN, the smallest, the largest, odd and even whole numbers with each other.
+// All pairs of special values: zeros, infinities, NaN, smallest and largest numbers, odd and even integers.
 TEST(f32_functions_of_two_keep_their_bounds_on_all_pairs_of_special_values) {
   static const float values[] = {0.0f,  0x1p-149f, 0x1p-127f, 0x1p-126f, 0.5f,    0.99999994f, 1.0f,  1.0000001f,
                                  1.5f,  2.0f,      3.0f,      127.0f,    128.0f,  149.0f,      1e10f, 16777215.0f,
@@ -362,7 +362,7 @@ static const special specials[] = {
     // clang-format on
 };
 
-// Entries of SLEEF that are not chosen have no such duty.
+// Functions of SLEEF that the tables do not use need not meet the bound.
 TEST(f32_special_values_are_those_of_c_at_every_level) {
   subject subjects[MOST_SUBJECTS];
   int count = find_subjects(subjects);
@@ -410,7 +410,7 @@ TEST(f64_special_values_are_those_of_c_at_every_level) {
 
 enum { LONGEST = 70, GUARD = 32 };
 
-// Ours do not look at the neighbours; SLEEF's sin takes another way for all lanes of a vector where one needs it.
+// The result of our functions does not depend on the other lanes of the vector. SLEEF's sin does: if one lane is huge, all lanes use another algorithm.
 static bool same_result(const subject *of, float is, float wanted) {
   return same_f32(is, wanted) || (of->is_sleef && ulp_error_f32(is, (double)wanted) <= 2.0 * sleef_bound);
 }

@@ -32,13 +32,12 @@ enum { VECTOR_BYTES = 16 };
 #define F64_NAME(function) "Sleef_" #function "d2_u10advsimd"
 #endif
 
-// The same to the calling convention as the processor's own vector types.
+// The type in the functions' signatures: the same to the calling convention as the processor's vector types.
 typedef float vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
 typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
 
-// op, function, and the |argument| in f32 and f64 beyond which SLEEF gives infinity too early (its f64 exp from
-// 709.7827111495576 on, where e^x is finite up to 709.782712893384), or NaN: there the C library does it. ABOVE: only
-// positive arguments are meant.
+// X(op, function, limit for f32, limit for f64): beyond the limits, SLEEF returns infinity too early (its exp in f64 from 709.7827111495576 on, although e^x is
+// finite up to 709.782712893384) or NaN; such arguments go to the C library. ABOVE: the limit is for positive arguments only.
 #define ONE_ARGUMENT(X)               \
   X(EXP, exp, 88.0, 709.7, ABOVE)     \
   X(EXP2, exp2, NONE, NONE, ABOVE)    \
@@ -77,8 +76,7 @@ typedef double vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
 #define NAME(end) end##_f64
 #include "backends/cpu/math/sleef_run.inc"
 
-// For each function its place in SLEEF, written once before anything that uses it is handed out, and the entry for our
-// table.
+// Each function's pointer into SLEEF, which is set before any table that uses it is returned, and the function for our table.
 #define EACH_ONE(function, scalar, type, limit, both_signs)                                         \
   static vector_##type (*sleef_##function##_##type)(vector_##type);                                 \
   static void each_##function##_##type(scalar *dst, const scalar *a, const scalar *b, uint32_t n) { \
@@ -100,7 +98,7 @@ ONE_ARGUMENT(EACH_ONE_BOTH)
   EACH_TWO(function, double, f64)
 TWO_ARGUMENTS(EACH_TWO_BOTH)
 
-// True where the symbol is there and `slot`, a function pointer, was set to it.
+// Whether the library has the symbol; if so, sets `slot`, a function pointer, to it.
 static bool find(tsri_library *sleef, const char *name, void *slot) {
   void *address = tsri_library_symbol(sleef, name);
   memcpy(slot, &address, sizeof address);

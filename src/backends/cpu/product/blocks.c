@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Products of matrices from packed panels.
+// Matrix products from packed panels.
 //
-// For each block of k, threads first pack panels of both inputs, which is where strides and dtypes are resolved (bf16 and bytes stay as they are where the
-// processor multiplies them in groups); then they take blocks of
-// the result, tile by tile: a panel of a stays in the first-level cache while the panels of a block of b, which fills half of the
-// second level, go past it. Bias and activation are applied to a strip of the result right after its last block of k.
+// For each block of k, threads first pack panels of both inputs, which resolves strides and dtypes. (bf16 and bytes are not converted if the processor has
+// instructions that multiply groups of them.) Then threads take blocks of the result, tile by tile: a panel of a stays in the first-level cache, while the
+// panels of a block of b, which fills half of the second-level cache, are read one after the other. Bias and activation are applied to a strip of the result
+// right after its last block of k.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -13,17 +13,17 @@
 enum {
   K_BLOCK = TSRI_PRODUCT_K_BLOCK,
   BLOCK_COLUMNS = 512,      // of b, with K_BLOCK rows: 512 KiB of f32
-  CHUNK = 2048,             // rows and columns of the result for which panels are kept at once
-  NARROW_CHUNK_ROWS = 512,  // the same where sums need memory of their own
+  CHUNK = 2048,             // rows and columns of the result whose panels exist at the same time
+  NARROW_CHUNK_ROWS = 512,  // the same if sums need separate memory
   PARTS_PER_THREAD = 4,
   FEW_PANELS = 4,
-  COLUMNS_IN_PLACE = 512,  // of b at most, if a is not to be packed: each row of a is then read a few times only
-  LEAST_TILE = 14,         // rows and columns, where panels are of groups
+  COLUMNS_IN_PLACE = 512,  // most columns of b for which a is not packed: each row of a is then read only a few times
+  LEAST_TILE = 14,         // least rows and columns, if panels have groups
   MOST_PANELS = (CHUNK + LEAST_TILE - 1) / LEAST_TILE
 };
 
 #if defined(__wasm__)
-// What fetches, multiplies groups or cuts cells is left out of WebAssembly modules.
+// The browser module does without prefetching, groups and division into cells.
 enum { HAS_FETCH = 0, HAS_GROUPS = 0, HAS_THREADS = 0 };
 #else
 enum { HAS_FETCH = 1, HAS_GROUPS = 1, HAS_THREADS = 1 };
@@ -35,32 +35,32 @@ static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
 static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
 
-// A part of the result, on `threads` threads with scratch memory of its own.
+// A part of the result that `threads` threads compute, with scratch memory of its own.
 typedef struct cell {
   int64_t first_row, last_row, first_column, last_column;
   int threads;
   char *scratch;
 } cell;
 
-// A product at work on one chunk of a cell and one block of k.
+// The state of multiplying one chunk of a cell by one block of k.
 typedef struct chunk {
   const tsri_product *p;
   int threads;
   int64_t row, rows, column, columns, k, depth;
-  size_t line_bytes;   // of a line in a panel
-  bool is_a_in_place;  // panels of a are not packed, but for groups those that are not whole
+  size_t line_bytes;   // bytes of a line in a panel
+  bool is_a_in_place;  // panels of a are not packed, except incomplete ones with groups
   char *a_panels, *b_panels;
-  char *sums;  // of the chunk's first element
+  char *sums;  // address of the sums of the chunk's first element
   int64_t sums_step;
   bool is_first, is_last;
   int64_t a_panel_count, b_panel_count;
-  bool is_thin;     // few panels of a: the thread that multiplies by a panel of b packs it first, into its own cache
-  bool is_a_late;   // a panel of a is packed right before its tiles, so that it stays in the cache (pack_late)
+  bool is_thin;     // few panels of a: each thread packs a panel of b into its cache right before it multiplies by it
+  bool is_a_late;   // a panel of a is packed right before its tiles, so that it is in the cache (pack_late)
   int64_t block_b;  // panels of b in a block of the result
-  int64_t bands, column_blocks;  // blocks below each other and side by side
+  int64_t bands, column_blocks;  // blocks of the chunk, down and across
   int parts;
-  // Panels of bf16: their smallest elements (tsri_product_groups.least). A panel of b is exact from the first block of k on in which a sum could be flushed:
-  // later sums are added to those.
+  // Panels of bf16: their smallest magnitudes (tsri_product_groups.least). is_exact of a panel of b: set from the first block of k in which a sum could be
+  // flushed on, since later blocks add to these sums.
   uint32_t least_a[MOST_PANELS], least_b[MOST_PANELS];
   bool is_exact[MOST_PANELS];
 } chunk;
@@ -72,7 +72,7 @@ static int tile_columns(const tsri_product *p) {
 
 static int64_t k_block(const tsri_product *p) { return groups_of(p) ? groups_of(p)->k_block : K_BLOCK; }
 
-// Bytes of an element in a panel of groups.
+// Bytes of an element in a panel with groups.
 static size_t packed_bytes(const tsri_product *p) {
   return tsri_product_is_split(p) ? (size_t)groups_of(p)->packed_bytes : p->element;
 }
@@ -83,7 +83,7 @@ static size_t line_bytes(const tsri_product *p, int64_t depth) {
   return (size_t)(chunks_of(depth, groups_of(p)->unit) * groups_of(p)->unit) * packed_bytes(p);
 }
 
-// Rows of a chunk of a cell with `rows` rows.
+// Rows of a chunk, in a cell with `rows` rows.
 static int64_t chunk_rows(const tsri_product *p, int64_t rows) {
   return at_most(rows, p->is_narrow ? NARROW_CHUNK_ROWS : CHUNK);
 }
@@ -92,7 +92,7 @@ static size_t panel_bytes(const tsri_product *p, int64_t lines, int width) {
   return (size_t)(chunks_of(lines, width) * width) * line_bytes(p, at_most(p->k, k_block(p)));
 }
 
-// Scratch memory of a cell: its panels of a and b, and sums.
+// Bytes of a cell's scratch memory: panels of a and b, and sums.
 static size_t cell_bytes(const tsri_product *p, int64_t cell_rows, int64_t cell_columns) {
   int64_t rows = chunk_rows(p, cell_rows), columns = at_most(cell_columns, CHUNK);
   size_t bytes = panel_bytes(p, rows, tile_rows(p)) + panel_bytes(p, columns, tile_columns(p));
@@ -101,25 +101,25 @@ static size_t cell_bytes(const tsri_product *p, int64_t cell_rows, int64_t cell_
 
 // --- Cells ----------------------------------------------------------------------------------------------------------------
 
-// The result cut into `down` times `across` cells of whole tiles.
+// A division of the result into `down` x `across` cells, which consist of whole tiles.
 typedef struct cells {
   const tsri_product *p;
   int down, across;
   int64_t a_panels, b_panels;  // of the whole result
-  int64_t packed;              // rows and columns that a cell packs
-  size_t bytes;                // scratch memory of a cell
+  int64_t packed;              // rows and columns that all cells together pack
+  size_t bytes;                // bytes of a cell's scratch memory
 } cells;
 
-// Whether threads take cells of their own, each with all of k: no thread waits for another or reads what another has packed, but some rows and columns are packed
-// by several. That pays where a product is short, and for bf16, bytes and f16: there threads would share panels of 512 rows only, and mostly wait. On eight threads of a Xeon
-// 2048^3 in bf16 takes 7.6 ms in place of 9.4, in i8 3.9 in place of 5.2, and in f16 31 in place of 49.
+// Whether each thread takes its own cells, with all of k. Then no thread waits for another or reads what another has packed, but some rows and columns are
+// packed several times. That pays if a product is short, and for bf16, bytes and f16, because otherwise threads would share panels of only 512 rows, and mostly
+// wait. On eight threads of a Xeon, 2048^3 takes 7.6 ms instead of 9.4 in bf16, 3.9 instead of 5.2 in i8, and 31 instead of 49 in f16.
 static bool has_cells(const tsri_product *p) {
   const double most_work = 1 << 25;  // multiplications for each thread
   if (!HAS_THREADS || p->threads == 1 || p->quant) return false;
   return p->is_narrow || (double)p->m * (double)p->n * (double)p->k <= most_work * p->threads;
 }
 
-// Of all ways to cut the result into `count` cells, the one that packs least. One cell if there are too few panels.
+// Divides the result into `count` cells so that the fewest rows and columns are packed. One cell if there are too few panels.
 static cells cut_into(const tsri_product *p, int count) {
   cells c = {.p = p, .down = 1, .across = 1};
   c.a_panels = chunks_of(p->m, tile_rows(p));
@@ -136,9 +136,10 @@ static cells cut_into(const tsri_product *p, int count) {
   return c;
 }
 
-// Two cells for each thread, so that one that is held up leaves work to others; fewer if there are not that many tiles. Of narrow elements, of which packing takes a larger share, one for
-// each thread if it then packs less by some 30 %: on 16 threads of a Xeon, whose cells are 4 x 4 in place of 4 x 8, 1000^3 takes 545 us for 616 in bf16 and 240 for 270 in i8. On eight
-// (2 x 4 in place of 4 x 4) one is slower: 1022 for 969 and 818 for 513.
+// Chooses two cells for each thread, so that a delayed thread leaves work to others; fewer if there are not enough tiles. For narrow elements, of which packing
+// takes a larger share, one cell for each thread if it then packs some 30 % less: on 16 threads of a Xeon (4 x 4 cells instead of 4 x 8), 1000^3 takes 545 us
+// instead of 616 in bf16, and 240 instead of 270 in i8. On eight threads (2 x 4 instead of 4 x 4) one cell each would be slower: 1022 instead of 969, and 818
+// instead of 513.
 static cells cut_cells(const tsri_product *p) {
   int count = has_cells(p) ? 2 * p->threads : 1;
   cells c = cut_into(p, count);
@@ -171,7 +172,8 @@ static cell cell_at(const cells *c, int number) {
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
 
-// As the kernels' pack, for elements that are not sums: one panel of `count` lines. Lines along k are widened a piece at a time, which the kernels' pack then transposes by whole vectors.
+// As the kernels' pack, for elements that must be converted: one panel of `count` lines. Lines along k are converted a piece at a time, which the kernels' pack
+// then transposes by whole vectors.
 static void pack_narrow(const chunk *c, float *panel, int width, int64_t count, const char *from, int64_t line_step,
                         int64_t k_step) {
   enum { PIECE_OF_K = 64 };
@@ -194,7 +196,7 @@ static void pack_narrow(const chunk *c, float *panel, int width, int64_t count, 
   }
 }
 
-// One panel of `count` columns of quantised weights, rows of blocks from `from` on.
+// Packs one panel of `count` columns of quantised weights, whose rows of blocks begin at `from`.
 static void pack_quantised(const chunk *c, float *panel, int width, int64_t count, const char *from,
                            int64_t row_bytes) {
   const tsri_quant_rows *quant = c->p->quant;
@@ -206,7 +208,7 @@ static void pack_quantised(const chunk *c, float *panel, int width, int64_t coun
   }
 }
 
-// One of the two inputs: `lines` lines along k, in panels of `width`.
+// One of the two inputs to pack: `lines` lines along k, in panels of `width` lines.
 typedef struct packing {
   char *panels;
   int width;
@@ -215,7 +217,7 @@ typedef struct packing {
   const char *from;
 } packing;
 
-// Panels `first` to before `last` for tiles of groups. Whole panels of a may stay where they are.
+// Packs the panels `first` to `last` - 1 for tiles of groups. Complete panels of a may be read in place instead.
 static void pack_groups(chunk *c, const packing *in, int64_t first, int64_t last) {
   const tsri_product *p = c->p;
   const tsri_product_groups *groups = groups_of(p);
@@ -234,10 +236,10 @@ static void pack_groups(chunk *c, const packing *in, int64_t first, int64_t last
   for (; groups->least && packed < last; packed++, panels += bytes) least[packed] = groups->least(panels, 1, bytes, 0);
 }
 
-// As is_a_late, and known to be false where there are no groups.
+// is_a_late, which is false at compile time if the build has no groups.
 static bool packs_a_late(const chunk *c) { return tsri_product_is_split(c->p) && c->is_a_late; }
 
-// Where panel `panel` of a is packed. Panels that are packed late all use the memory of the first panel of their band, which one thread multiplies.
+// Where panel `panel` of a is packed. Panels that are packed late share the memory of the first panel of their band, which one thread multiplies.
 static char *panel_of_a(const chunk *c, int64_t panel) {
   int64_t place = panel;
   if (packs_a_late(c)) {
@@ -256,7 +258,7 @@ static void pack_late(chunk *c, const packing *a, int64_t panel) {
   c->least_a[panel] = groups->least(to, 1, c->line_bytes * (size_t)a->width, 0);
 }
 
-// Decides for panels `first` to `last` - 1 of b which tiles must be computed exactly, because bf16 instructions would flush small numbers to 0.
+// Decides for the panels `first` to `last` - 1 of b which tiles must be computed by exact_tile, because bf16 instructions would flush small numbers to 0.
 static void choose_tiles(chunk *c, int64_t first, int64_t last) {
   if (!groups_of(c->p) || !groups_of(c->p)->exact_tile) return;
   uint32_t least_a = TSRI_PRODUCT_NO_LEAST;
@@ -311,7 +313,7 @@ static packing packing_of_b(const chunk *c) {
   return (packing){c->b_panels, tile_columns(p), false, c->columns, p->b.column, p->b.row, from};
 }
 
-// A share of the panels of a, and one of those of b.
+// Packs part `part` of the panels of a, and of those of b.
 static void pack_part(void *user, int part) {
   chunk *c = user;
   packing a = packing_of_a(c), b = packing_of_b(c);
@@ -350,8 +352,9 @@ void tsri_product_add_sums(const tsri_product *p, char *to, const char *from, in
 
 enum { PIECE = 32 };  // bytes
 
-// Makes the rows of a tile contiguous: moves the first `row_bytes` of each row of `step_bytes` behind the row before. Copies whole pieces; the bytes that are copied too
-// much are overwritten by the next row. A piece never reaches a row that has not been moved yet, since `row_bytes` is less than `step_bytes`, a multiple of the piece.
+// Makes the rows of a tile contiguous: moves the first `row_bytes` bytes of each row of `step_bytes` to directly after the row before. Copies in pieces; excess
+// bytes are overwritten by the next row. A piece never reaches a row that has not been moved yet, since `row_bytes` is less than `step_bytes`, a multiple of
+// the piece.
 static void close_gaps(char *tile, int64_t rows, int64_t row_bytes, int64_t step_bytes) {
   for (int64_t i = 1; i < rows; i++) {
     const char *from = tile + i * step_bytes;
@@ -380,7 +383,7 @@ void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64
   }
 }
 
-// A tile of groups, at `sums` or in memory of its own.
+// Computes a tile by groups, into `sums` or into separate memory.
 static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows, int64_t columns, void *to,
                            int64_t to_step, bool adds) {
   const tsri_product *p = c->p;
@@ -412,7 +415,7 @@ static void run_group_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int
   (groups->least && c->is_exact[b_panel] ? groups->exact_tile : groups->tile)(&tile);
 }
 
-// A tile of f32 or f64 from a panel of b and rows of a as they lie.
+// Computes a tile of f32 or f64 from a panel of b and rows of a that are read in place.
 static void run_tile_in_place(const chunk *c, int64_t row, int rows, int64_t columns, const char *b, char *to,
                               int64_t to_step, bool adds) {
   const tsri_product *p = c->p;
@@ -440,7 +443,7 @@ static void run_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int rows,
   p->kernels->tile(rows, c->depth, a, b, to, to_step, adds);
 }
 
-// The tile's sums begin in row `sums_row` of the chunk's sums.
+// Computes a tile, whose sums begin in row `sums_row` of the chunk's sums.
 static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int64_t sums_row) {
   const tsri_product *p = c->p;
   int64_t row = a_panel * tile_rows(p), column = b_panel * tile_columns(p);
@@ -455,8 +458,8 @@ static void multiply_tile(const chunk *c, int64_t a_panel, int64_t b_panel, int6
   }
 }
 
-// Prefetches part `share` of `shares` of the rows of panel `a_panel`, which tiles will read in place. A tile reads all its rows at the same time and would wait for each
-// cache line.
+// Prefetches part `share` of `shares` of the rows of panel `a_panel`, which tiles will read in place. A tile reads all its rows at the same time, and would
+// otherwise wait for each cache line.
 static void fetch_rows(const chunk *c, int64_t a_panel, int64_t share, int64_t shares) {
   const tsri_product *p = c->p;
   int64_t first = a_panel * tile_rows(p), rows = at_most(c->rows - first, tile_rows(p));
@@ -465,7 +468,8 @@ static void fetch_rows(const chunk *c, int64_t a_panel, int64_t share, int64_t s
                     p->a.row * (int64_t)p->element);
 }
 
-// Prefetches, while tile number `tile` of the chunk is multiplied, a part of the elements from which the next block of k will be packed, if its lines are contiguous.
+// While tile number `tile` of the chunk is multiplied, prefetches a part of the elements from which the next block of k will be packed, if their lines are
+// contiguous.
 static void fetch_next(const chunk *c, const packing *in, int64_t tile) {
   const tsri_product *p = c->p;
   int64_t tiles = c->a_panel_count * c->b_panel_count, element = (int64_t)p->element;
@@ -476,11 +480,11 @@ static void fetch_next(const chunk *c, const packing *in, int64_t tile) {
                     in->k_step * element);
 }
 
-// The last block of k is in the sums: those of `rows` rows of the chunk from `row` on, from row `sums_row` of the chunk's sums on.
+// After the last block of k: finishes and stores `rows` rows of the chunk from `row` on, whose sums begin in row `sums_row` of the chunk's sums.
 static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t sums_row, int64_t column, int64_t columns) {
   const tsri_product *p = c->p;
   if (tsri_product_is_plain(p)) return;
-  // Contiguous rows are finished as one long row if nothing depends on the column: for short rows, the call takes longer than the work.
+  // If nothing depends on the column, contiguous rows are finished as one long row: for short rows, the call takes longer than the work.
   if (columns == p->n && !p->bias && !p->is_scaled && rows * columns <= TSRI_PRODUCT_STRETCH) {
     columns *= rows;
     rows = 1;
@@ -493,7 +497,7 @@ static void finish_rows(const chunk *c, int64_t row, int64_t rows, int64_t sums_
   }
 }
 
-// A block of the result: some panels of a, and some of b.
+// Multiplies a block of the result: some panels of a by some panels of b.
 static void multiply_part(void *user, int part) {
   chunk *c = user;
   const tsri_product *p = c->p;
@@ -507,7 +511,8 @@ static void multiply_part(void *user, int part) {
     pack_panels(c, &b, first_b, last_b);
     choose_tiles(c, first_b, last_b);
   }
-  // Where one block of k is all of it, sums that have memory of their own are converted at once: those of all panels of a use the memory of the first one, which stays in the cache.
+  // If k has only one block, sums in separate memory are converted right away. Then all panels of a use the memory of the first one's sums, which stays in the
+  // cache.
   bool shares_sums = p->is_narrow && c->is_first && c->is_last;
   if (groups_of(p) && groups_of(p)->begin) groups_of(p)->begin();
   for (int64_t i = first_a; i < last_a; i++) {

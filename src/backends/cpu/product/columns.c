@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Products with few columns, for which a tile would waste most lanes of its vector registers. If a is contiguous along k, a vector holds several elements of each column
-// (few_isa.inc); at SIMD levels without a kernel for that, each column is a matrix-vector product (vector.c). If a is contiguous along m, the transposed product is
-// computed, which has few rows (direct.c).
+// Products with few columns, for which a tile would leave most lanes of its vector registers unused. If a is contiguous along k, a vector holds several
+// elements of each column (few_isa.inc); at SIMD levels without a kernel for that, each column is a matrix-vector product (vector.c). If a is contiguous along
+// m, the transposed product, which has few rows, is computed (direct.c).
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
 #include "platform/parallel.h"
 
-enum { MOST_NARROW = 2, LEAST_K = 32 };  // narrow elements are converted once for each column
+enum { MOST_NARROW = 2, LEAST_K = 32 };  // 16-bit elements are converted once for each column
 
-// The most columns for which dot products are faster than tiles: more for a long k, fewer if a does not fit in a cache and is read from memory for each column. Measured
-// on Zen 4.
+// The most columns for which dot products are faster than tiles: more for a long k; fewer if a does not fit in a cache, so that it is read from memory for each
+// column. Measured on Zen 4.
 static int64_t most_columns(const tsri_product *p) {
   enum { SHORT = 64, LONG = 512, CACHE_BYTES = 1 << 20 };
   if (p->is_narrow) return MOST_NARROW;
@@ -18,18 +18,18 @@ static int64_t most_columns(const tsri_product *p) {
   return p->k < SHORT ? 5 : p->k < LONG ? 7 : 8;
 }
 
-// Whether columns of a lie side by side, and there are so few in the result that the transposed product is faster.
+// Whether columns of a are contiguous, and the result has so few columns that the transposed product is faster.
 static bool is_turned(const tsri_product *p) {
   const tsri_product_kernels *kernels = p->kernels;
   return p->a.row == 1 && p->a.column != 1 && p->n <= kernels->tile_rows && p->n <= kernels->tile_columns / 4 &&
          p->m >= kernels->tile_columns;
 }
 
-// Whether rows of a are copied to a small array first, several at once: f16 and bf16 are converted, and elements with a step brought side by side.
+// Whether rows of a are copied to a small array first, several at a time: to convert f16 and bf16, or to make elements contiguous.
 static bool loads_rows(const tsri_product *p) { return p->is_narrow || p->a.column != 1; }
 
-// Whether to use few_isa.inc. Rows that have to be loaded must be short, or tiles do better, which pack them; those of bf16 even shorter, if the processor multiplies bf16 without
-// converting it.
+// Whether to use few_isa.inc. If rows must be copied first, only for short rows; for longer ones tiles are faster, because they pack. For bf16 the limit is
+// lower still if the processor multiplies bf16 without converting it.
 static bool is_grouped(const tsri_product *p) {
   enum { MOST_COLUMNS = 8, MOST_LOADED_K = TSRI_PRODUCT_STRETCH / 4, MOST_K_BEFORE_GROUPS = 64, MOST_STEP = 4 };
   int64_t most_loaded = p->is_narrow && p->groups ? MOST_K_BEFORE_GROUPS : MOST_LOADED_K;
@@ -38,7 +38,7 @@ static bool is_grouped(const tsri_product *p) {
   return has_kernel && is_close && (!loads_rows(p) || p->k <= most_loaded);
 }
 
-// Whether there are so few rows that what is done to b first takes longer than multiplying it. direct.c reads rows of b as they lie.
+// Whether there are so few rows that packing b takes longer than multiplying it. Then direct.c is used, which reads b in place.
 static bool has_few_rows(const tsri_product *p) {
   enum { LEAST_COLUMNS = 4 };
   return !p->is_narrow && p->b.column == 1 && p->n >= LEAST_COLUMNS && p->m <= p->kernels->tile_rows;
@@ -61,7 +61,7 @@ static tsri_product column_of(const tsri_product *p, int64_t column) {
   return v;
 }
 
-// The transposed product, whose result goes to scratch memory.
+// Describes the transposed product, whose result goes to scratch memory.
 static tsri_product turned(const tsri_product *p) {
   tsri_product t = *p;
   t.m = p->n;
@@ -81,11 +81,11 @@ static size_t scratch_of_turned(const tsri_product *t) {
 
 typedef struct grouped {
   const tsri_product *p;
-  const float *b;  // as few_isa.inc has it
+  const float *b;  // packed for few_isa.inc
   int parts;
 } grouped;
 
-// Elements of each column in a vector.
+// How many elements of each column a vector holds.
 static int64_t group_of(const tsri_product *p) {
   int64_t columns = p->n > 4 ? 8 : p->n > 2 ? 4 : 2;
   return p->kernels->tile_columns / 2 / columns;
@@ -96,7 +96,7 @@ static size_t grouped_bytes(const tsri_product *p) {
   return (size_t)(vectors * p->kernels->tile_columns / 2) * sizeof(float);
 }
 
-// Column j is made of elements `step` apart.
+// Packs column j, whose elements are `step` apart.
 static void pack_column(const tsri_product *p, const float *column, int64_t step, int64_t j, float *to) {
   int64_t group = group_of(p), lanes = p->kernels->tile_columns / 2, k = 0;
   for (to += j * group; k < p->k; to += lanes) {
@@ -115,7 +115,7 @@ static void pack_groups(const tsri_product *p, float *to) {
   }
 }
 
-// For rows that have to be loaded.
+// Multiplies the rows `first` to `last` - 1 if loads_rows.
 static void multiply_loaded_rows(const grouped *g, int64_t first, int64_t last) {
   const tsri_product *p = g->p;
   float rows[TSRI_PRODUCT_STRETCH], sums[TSRI_PRODUCT_STRETCH];
@@ -154,7 +154,7 @@ static void run_grouped(const tsri_product *p) {
 
 // --- The product ----------------------------------------------------------------------------------------------------------------
 
-// The transposed result, or a column of it, and what its product needs.
+// Scratch memory: the transposed result (or a column of it), and what its product needs.
 size_t tsri_product_columns_scratch_bytes(const tsri_product *p) {
   if (is_grouped(p)) return grouped_bytes(p);
   tsri_product t = turned(p), v = column_of(p, 0);
@@ -167,14 +167,14 @@ size_t tsri_product_columns_scratch_bytes(const tsri_product *p) {
     for (int64_t i = 0; i < count; i++) memcpy(to + i * step, from + i * bytes, bytes); \
     break;
 
-// Copies elements that lie side by side to places `step` bytes apart.
+// Copies `count` contiguous elements to places that are `step` bytes apart.
 static void spread(char *to, int64_t step, const char *from, int64_t count, size_t element) {
   switch (element) {
     SPREAD(2)
     SPREAD(4)
     SPREAD(8)
     default:
-      break;  // products have no other elements
+      break;  // products have no other element sizes
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of f32 and f64 with few results and a long k, such as gradients by weights. Threads take blocks of k; each block is a product of its own that shares no packed
-// panels with others. At the end the sums of all blocks are added, from the first to the last.
+// Products of f32 and f64 with few results and a long k, such as gradients by weights. Threads take blocks of k; each block is a separate product, which shares
+// no packed panels with others. At the end the sums of all blocks are added, from the first to the last.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -12,15 +12,15 @@ typedef struct deep_product {
   const tsri_product *p;
   int64_t blocks;
   int parts;
-  size_t sums_bytes;  // of one block
-  size_t part_bytes;  // of scratch memory, behind the sums of all blocks
+  size_t sums_bytes;  // bytes of the sums of one block
+  size_t part_bytes;  // bytes of scratch memory of each part, after the sums of all blocks
 } deep_product;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
 static size_t to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Block number `block` as a product whose result is its sums.
+// Describes block `block` of k as a product whose result is the block's sums.
 static tsri_product product_of_block(const deep_product *d, int64_t block) {
   tsri_product sub = *d->p;
   int64_t k = block * K_BLOCK, element = (int64_t)sub.element;
@@ -46,7 +46,7 @@ static deep_product look_at(const tsri_product *p) {
 }
 
 bool tsri_product_is_deep(const tsri_product *p, int threads) {
-  enum { COLUMNS_PER_THREAD = 64 };  // of few rows: then threads do better to take columns
+  enum { COLUMNS_PER_THREAD = 64 };  // for few rows: otherwise threads divide the columns
   int64_t sums = p->m * p->n, blocks = (p->k + K_BLOCK - 1) / K_BLOCK;
   if (threads < 2 || p->is_narrow || p->quant) return false;
   bool has_few_rows = tsri_product_is_direct(p) || tsri_product_has_few_rows(p);
@@ -71,7 +71,7 @@ static void multiply_part(void *user, int part) {
   }
 }
 
-// The sums of one row, a stretch at a time.
+// Adds up the sums of all blocks for one row, a stretch at a time.
 static void add_row(const deep_product *d, int64_t row) {
   const tsri_product *p = d->p;
   for (int64_t column = 0; column < p->n; column += TSRI_PRODUCT_STRETCH) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of f32 and f64 that are too small for packing to pay: those with few rows, which read each panel of b once or twice, and those whose matrix b stays in the
-// first-level cache. Tiles read a in place. They read b in place, too, if its rows are contiguous and are read once or stay in that cache (many times: if they are aligned). Other panels of b, and a last
-// panel with fewer columns than a vector register, are packed for a block of k.
+// Products of f32 and f64 that are too small for packing to pay: those with few rows, which read each panel of b once or twice, and those whose matrix b stays
+// in the first-level cache. Tiles read a in place. They also read b in place if its rows are contiguous and are read once or stay in that cache (if they are
+// read many times, they must also be aligned). Other panels of b, and a last panel with fewer columns than a vector register, are packed for each block of k.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -19,15 +19,15 @@ enum {
 typedef struct direct_product {
   const tsri_product *p;
   int lanes;                     // elements of a vector
-  int64_t panels, bands, tiles;  // panels of b; bands of rows, and tiles of rows in all of them
+  int64_t panels, bands, tiles;  // panels of b; bands of rows; tiles of rows in all bands
   size_t panel_bytes;
   int parts;
 } direct_product;
 
-// Columns `first` to before `first` + `count` of b, rows `k` to before `k` + `depth`.
+// A panel of b: columns `first` to `first` + `count` - 1, rows `k` to `k` + `depth` - 1.
 typedef struct b_panel {
   const char *at;
-  int64_t row;  // step
+  int64_t row;  // distance of rows
   int64_t first, count, k, depth;
   int vectors;
 } b_panel;
@@ -49,7 +49,7 @@ static int64_t panels_of(const tsri_product *p) {
   return (p->n + p->kernels->tile_columns - 1) / p->kernels->tile_columns;
 }
 
-// Few rows: threads take panels. Many rows: they take bands of rows.
+// Divides the work among threads: panels of b if there are few rows, bands of rows if there are many.
 static void cut(direct_product *d) {
   const tsri_product *p = d->p;
   bool are_few = p->m <= PASSES * p->kernels->tile_rows;
@@ -59,15 +59,15 @@ static void cut(direct_product *d) {
   d->parts = d->bands > 1 ? (int)d->bands : tsri_cpu_parts(p->threads, (uint64_t)d->panels);
 }
 
-// Enough for every part on any number of threads that cut may choose.
+// Enough for any division that cut may choose, for any number of threads.
 size_t tsri_product_direct_scratch_bytes(const tsri_product *p) {
   direct_product d = {.p = p};
   cut(&d);
   return panel_bytes(p) * (size_t)d.parts;
 }
 
-// How many rows of b, from row `k` on, can be read in place by vectors of `width` elements from column `first` on: those vectors must end before b does. Beyond column n such a
-// vector has elements of the rows after it, whose sums are not used.
+// How many rows of b, from row `k` on, can be read in place by vectors of `width` elements from column `first` on: these vectors must end before b does. Beyond
+// column n, such a vector has elements of the next row, whose sums are not used.
 static int64_t rows_in_place(const tsri_product *p, int64_t first, int64_t k, int64_t width) {
   int64_t beyond = width - (p->n - first), row = p->b.row;
   if (beyond <= 0) return p->k - k;
@@ -84,7 +84,7 @@ static b_panel take_panel(const direct_product *d, int64_t first, int64_t k, cha
   b.at = p->b.at + (k * p->b.row + first * p->b.column) * (int64_t)p->element;
   b.row = p->b.row;
   int64_t row_bytes = b.row * (int64_t)p->element;
-  // Many tiles of rows read b in place only if its vectors do not cross cache lines: where they do, packing costs less.
+  // For many tiles of rows, b is read in place only if its vectors do not cross cache lines; otherwise packing costs less.
   bool has_few_passes = d->tiles <= FEW_PASSES || row_bytes % LINE_BYTES == 0;
   bool stays_near = d->tiles <= 1 || (has_few_passes && b.depth * row_bytes <= SMALL_B);
   int64_t width = b.vectors * d->lanes;
@@ -122,8 +122,8 @@ static void finish_rows(const tsri_product *p, const b_panel *b, int64_t first, 
   }
 }
 
-// Applies bias and activation to whole rows, several contiguous rows as one long row, because a call for a few elements takes longer than the computation. The bias is
-// repeated for as many rows as are processed together.
+// Applies bias and activation to whole rows, to several contiguous rows as one long row, because a call for few elements takes longer than the computation. The
+// bias is repeated for as many rows as are processed together.
 static void finish_whole_rows(const tsri_product *p, int64_t first, int64_t last) {
   double biases[TSRI_PRODUCT_STRETCH];
   size_t row_bytes = (size_t)p->n * p->sum_bytes;

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Products of floats with few rows and a matrix b whose columns are contiguous, such as the weights of a linear layer with one line for each output. Each element of the result is a
-// sum along a line of b, by vectors: b is read once, in the order of memory, and not packed. Which products are done this way does not depend on the number of threads.
+// Products of floats with few rows and a matrix b whose columns are contiguous, such as the weights of a linear layer with one line for each output. Each
+// element of the result is a dot product with a line of b: b is read once, in the order of memory, and not packed. Which products are computed in this way does
+// not depend on the number of threads.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
 #include "platform/parallel.h"
 
 enum {
-  LINES = 4,  // of b in a tile
+  LINES = 4,  // lines of b in a tile
   LEAST_DEPTH = 64,
-  DEPTH_PER_ROW =
-      16,  // to add up the lanes of all sums takes longer than packing where there are many rows for short lines
+  DEPTH_PER_ROW = 16,  // for many rows and short lines, adding the lanes of all sums takes longer than packing
   LEAST_COLUMNS = 64,
   MOST_PASSES = 8  // of tiles over the same lines of b
 };
 
 typedef struct dots_product {
   const tsri_product *p;
-  const char *a;  // lines of sums along k
+  const char *a;  // rows of a, converted to the type of sums
   int64_t a_step;
   char *sums;  // m x n
   int parts;
@@ -45,10 +45,10 @@ static size_t a_bytes(const tsri_product *p) { return is_a_in_place(p) ? 0 : (si
 
 size_t tsri_product_dots_scratch_bytes(const tsri_product *p) {
   size_t bytes = a_bytes(p) + (p->is_narrow ? (size_t)(p->m * p->n) * p->sum_bytes : 0);
-  return bytes > 0 ? bytes : 1;  // 0 is not asked for
+  return bytes > 0 ? bytes : 1;  // never 0
 }
 
-// A tile: `lines` lines of b from `column` on, and all rows in passes of about as many.
+// Computes a tile: `lines` lines of b from `column` on, and all rows, in passes of about equally many rows.
 static void multiply(const dots_product *d, int64_t column, int64_t lines) {
   const tsri_product *p = d->p;
   int64_t most = p->kernels->dots_rows, passes = (p->m + most - 1) / most;
@@ -62,7 +62,7 @@ static void multiply(const dots_product *d, int64_t column, int64_t lines) {
       dots_for(p)((int)rows, a, d->a_step, b, p->b.column, p->k, sums, p->n);
       continue;
     }
-    for (int64_t j = 0; j < lines; j++) {  // the same line four times: there are no others
+    for (int64_t j = 0; j < lines; j++) {  // the same line four times, since there are no others
       dots_for(p)((int)rows, a, d->a_step, b + j * p->b.column * (int64_t)p->element, 0, p->k, tile, LINES);
       for (int64_t i = 0; i < rows; i++) {
         memcpy(sums + (size_t)(i * p->n + j) * p->sum_bytes, (char *)tile + (size_t)(i * LINES) * p->sum_bytes,

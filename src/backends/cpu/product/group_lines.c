@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Products of bf16 and bytes with few rows and a matrix b whose columns are contiguous, such as the weights of a linear layer with one line for each output, by tiles that read whole
-// cache lines of rows (AMX). The transposed product is computed: lines of b are the rows of tiles and are read in place, once; a, which is small, is packed as b is otherwise.
+// Products of bf16 and bytes with few rows and a matrix b whose columns are contiguous, such as the weights of a linear layer with one line for each output, by
+// tiles that read whole cache lines of rows (AMX). The transposed product is computed: lines of b are the rows of tiles and are read in place, once. a, which
+// is small, is packed in the way b is elsewhere.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
 #include "platform/parallel.h"
 
 enum {
-  CHUNK_BYTES = 1024,  // of a line of b, for one tile
+  CHUNK_BYTES = 1024,  // bytes of a line of b in one tile
   CACHE_LINE = 64,
   LEAST_DEPTH_BYTES = 256,
-  LEAST_FLOAT_ROWS = 5,  // fewer are multiplied faster by dots.c
-  MOST_LINES = 32,       // rows of a tile
+  LEAST_FLOAT_ROWS = 5,  // dots.c is faster with fewer rows
+  MOST_LINES = 32,       // most rows of a tile
   MOST_SUMS = 32 * MOST_LINES
 };
 
 typedef struct group_lines {
   const tsri_product *p;
-  int64_t blocks;   // of lines of b, tile_rows in each
-  int64_t columns;  // of a part, at most
+  int64_t blocks;   // blocks of lines of b, with tile_rows lines each
+  int64_t columns;  // most columns of a part
   int parts;
-  size_t chunk_bytes;          // of packed a, for a chunk of k
-  size_t a_bytes, part_bytes;  // of scratch memory
+  size_t chunk_bytes;          // bytes of packed a, for a chunk of k
+  size_t a_bytes, part_bytes;  // bytes of scratch memory
 } group_lines;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
@@ -66,16 +67,17 @@ static uint32_t pack_a(const group_lines *d, char *to) {
   return least;
 }
 
-// A block of lines of b and a chunk of k.
+// A block of lines of b, and a chunk of k.
 typedef struct line_chunk {
   const group_lines *d;
-  const char *b, *a;  // of the chunk; a is packed
+  const char *b, *a;  // addresses for the chunk; a is packed
   int64_t depth;
-  float *sums;  // of the block: a tile
+  float *sums;  // sums of the block: a tile
   bool adds, is_exact;
 } line_chunk;
 
-// Adds the products of `depth` elements along k (a multiple of the tiles' unit) from element `at` of the chunk on. Lines of b are at `b`, `b_row` and `b_step` bytes apart.
+// Adds the products of `depth` elements along k (a multiple of the tiles' unit), from element `at` of the chunk on. Lines of b are at `b`, with strides of
+// b_row and b_step bytes.
 static void add_tile(const line_chunk *c, int64_t at, int64_t depth, const char *b, int64_t b_row, int64_t b_step) {
   const tsri_product *p = c->d->p;
   const tsri_product_groups *groups = p->groups;
@@ -92,7 +94,7 @@ static void add_tile(const line_chunk *c, int64_t at, int64_t depth, const char 
   (c->is_exact ? groups->exact_tile : groups->tile)(&tile);
 }
 
-// What is left of k beyond a multiple of the tiles' unit is packed: beyond it lie elements of the next line.
+// Adds a chunk. The part of k that is no multiple of the tiles' unit is packed, because the elements after it belong to the next line.
 static void add_chunk(const line_chunk *c) {
   const tsri_product *p = c->d->p;
   const tsri_product_groups *groups = p->groups;
@@ -104,7 +106,7 @@ static void add_chunk(const line_chunk *c) {
   add_tile(c, whole, groups->unit, rest, groups->packed_row, groups->packed_step);
 }
 
-// Sums of the lines from `line` on, as many as a tile has rows, for all rows of a.
+// Computes the sums of a tile's lines, from `line` on, with all rows of a.
 static void multiply_lines(const group_lines *d, int64_t line, const char *a, uint32_t least_a, float *sums) {
   const tsri_product *p = d->p;
   const tsri_product_groups *groups = p->groups;
@@ -123,12 +125,13 @@ static void multiply_lines(const group_lines *d, int64_t line, const char *a, ui
   }
 }
 
-// Moves the sums of lines `first` to before `last` of a block to their columns.
+// Transposes the sums of the lines `first` to `last` - 1 of a block into `to`.
 static void turn_sums(const group_lines *d, const float *sums, int64_t first, int64_t last, float *to) {
   int64_t width = d->p->groups->tile_columns;
   for (int64_t i = 0; i < d->p->m; i++) {
     for (int64_t line = first; line < last; line++) {
-      memcpy(to + i * d->columns + line - first, sums + line * width + i, sizeof *to);  // may be an integer
+      memcpy(to + i * d->columns + line - first, sums + line * width + i,
+             sizeof *to);  // memcpy, since it may be an integer
     }
   }
 }
@@ -143,7 +146,7 @@ static void run_part(void *user, int part) {
   uint32_t least_a = pack_a(d, a);
   if (p->groups->begin) p->groups->begin();
   for (int64_t line = first; line < last; line += rows) {
-    // A tile reads all its rows: those of the last one may have been computed before.
+    // A tile always has all its rows: the last tile may compute some lines again.
     int64_t from = at_most(line, p->n - rows);
     multiply_lines(d, from, a, least_a, tiles);
     turn_sums(d, tiles, line - from, at_most(last - from, rows), sums + line - first);

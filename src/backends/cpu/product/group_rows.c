@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Products of bf16 and bytes with few rows, by tiles of groups, where rows of b are contiguous. Each element of b is used once for each row of a, so that reading b takes most of the time.
-// Threads take columns of b. Each packs a piece of b, multiplies it while it is in the cache, and packs the next one into the same memory: b is read once, and no packed panel
-// goes to memory.
+// Products of bf16 and bytes with few rows, by tiles of groups, if rows of b are contiguous. Each element of b is used only once for each row of a, so reading
+// b takes most of the time. Threads take columns of b. Each packs a piece of b, multiplies it while it is in the cache, and packs the next one into the same
+// memory: b is read once, and no packed panel is written to memory.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
 #include "platform/parallel.h"
 
 enum {
-  PIECE_ROW_BYTES = 256,  // of a row of b in a piece
+  PIECE_ROW_BYTES = 256,  // bytes of a row of b in a piece
   PIECE_DEPTH = 256,      // rows of b in a piece
-  K_BLOCK_BYTES = 1024,   // of a row of a, for which a is packed at once
+  K_BLOCK_BYTES = 1024,   // bytes of a row of a that are packed at a time
   LEAST_DEPTH_BYTES = 128,
   LEAST_COLUMNS = 64,
-  MOST_COLUMNS = 2048,  // whose sums are kept at once
-  MOST_PANELS = 2,      // of a
+  MOST_COLUMNS = 2048,  // columns whose sums are kept at a time
+  MOST_PANELS = 2,      // panels of a
   LEAST_TILE_COLUMNS = 32,
   CACHE_LINE = 64
 };
@@ -22,19 +22,19 @@ enum {
 typedef struct group_rows {
   const tsri_product *p;
   int64_t a_panels, b_panels;
-  int64_t columns;  // of a part at most, whose sums are kept at once
+  int64_t columns;  // most columns of a part, whose sums are kept at a time
   int64_t piece_columns;
   int parts;
-  size_t a_bytes, piece_bytes, part_bytes;  // of scratch memory
+  size_t a_bytes, piece_bytes, part_bytes;  // bytes of scratch memory
 } group_rows;
 
-// Columns `first` to before `last`, for the block of k from `k` on.
+// Columns `first` to `last` - 1, and the block of k that begins at `k`.
 typedef struct group_block {
   const group_rows *d;
   int64_t first, last, k, depth;
   char *a, *piece, *sums;
   uint32_t least_a;  // tsri_product_groups.least
-  // For each panel of columns: whether a sum could be flushed in this block or in one before it.
+  // For each panel of columns: whether a sum could be flushed in this block or in an earlier one.
   bool is_exact[MOST_COLUMNS / LEAST_TILE_COLUMNS];
 } group_block;
 
@@ -42,7 +42,7 @@ static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
 static int64_t pieces_of(int64_t size, int64_t piece) { return (size + piece - 1) / piece; }
 
-// Elements along k of a panel for `depth` elements.
+// Number of elements along k of a panel for `depth` elements, rounded up.
 static int64_t padded(const tsri_product *p, int64_t depth) {
   return pieces_of(depth, p->groups->unit) * p->groups->unit;
 }
@@ -85,7 +85,7 @@ static void pack_a(group_block *block) {
   block->least_a = p->groups->least(block->a, 1, lines * (size_t)padded(p, block->depth) * p->element, 0);
 }
 
-// Adds the products of all rows and a panel of `depth` rows of b, from row `at` of the block on, to the sums of panel `number` of the block's columns.
+// Adds the products of all rows and a panel of `depth` rows of b (from row `at` of the block on) to the sums of panel `number` of the block's columns.
 static void add_panel(group_block *block, int64_t number, int64_t at, int64_t depth, const char *panel) {
   const tsri_product *p = block->d->p;
   const tsri_product_groups *groups = p->groups;
@@ -112,8 +112,9 @@ static void add_panel(group_block *block, int64_t number, int64_t at, int64_t de
   }
 }
 
-// Begins to read share `share` of `shares` of the piece of b after the one at `column` and row `at` of the block. Not for AMX, whose tiles would wait for the same memory: there 17 rows of
-// bf16 times 2048 x 2048 take 1391 us without it and 1561 with it on one thread of a Xeon. By vdpbf16ps they take 1036 to 1399 and 1060 on Zen 4.
+// Prefetches share `share` of `shares` of the piece of b after the one at `column` and row `at` of the block. Not for AMX, whose tiles would wait for the same
+// memory: there 17 rows of bf16 times 2048 x 2048 take 1391 us without prefetching and 1561 with it, on one thread of a Xeon. By vdpbf16ps, on Zen 4, they take
+// 1036 to 1399 us without it and 1060 with it.
 static void fetch_next(const group_block *block, int64_t column, int64_t at, int64_t share, int64_t shares) {
   const tsri_product *p = block->d->p;
   int64_t element = (int64_t)p->element, begin = PIECE_DEPTH * share / shares, end = PIECE_DEPTH * (share + 1) / shares;
@@ -127,7 +128,7 @@ static void fetch_next(const group_block *block, int64_t column, int64_t at, int
                     p->b.row * element);
 }
 
-// As add_panel, for a piece of b, which begins at `column`.
+// As add_panel, for a piece of b that begins at `column`.
 static void add_piece(group_block *block, int64_t column, int64_t at, int64_t depth) {
   const tsri_product *p = block->d->p;
   const tsri_product_groups *groups = p->groups;

@@ -17,7 +17,7 @@ enum { B_STEP = COLUMNS * GROUP_BYTES };
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
 
-// One panel of `count` lines with neighbouring elements along k.
+// Packs one panel of `count` lines that are contiguous along k.
 static void copy_panel_of_a(char *panel, int64_t count, int64_t k_bytes, const char *from, int64_t line_bytes) {
   int64_t blocks = (k_bytes + TILE_BYTES - 1) / TILE_BYTES;
   for (int64_t i = 0; i < ROWS; i++) {
@@ -31,7 +31,7 @@ static void copy_panel_of_a(char *panel, int64_t count, int64_t k_bytes, const c
   }
 }
 
-// One panel of `count` lines with any steps: packed as b is, a few blocks at a time, and transposed.
+// Packs one panel of `count` lines with any strides: packed as b is, a few blocks at a time, and then transposed.
 static void turn_panel_of_a(char *panel, int64_t count, int64_t k, const char *from, int64_t line_step, int64_t k_step,
                             int64_t element) {
   enum { BLOCKS_AT_ONCE = 8 };
@@ -89,7 +89,7 @@ typedef struct tile_config {
   uint8_t rows[16];
 } tile_config;
 
-// Constant, since compilers believe that _tile_loadconfig reads the first bytes alone, and leave out stores to the others.
+// A constant, because compilers assume that _tile_loadconfig reads only the first bytes, and would omit stores to the others.
 static const tile_config all_registers = {
     .palette = 1,
     .row_bytes = {TILE_BYTES, TILE_BYTES, TILE_BYTES, TILE_BYTES, TILE_BYTES, TILE_BYTES, TILE_BYTES, TILE_BYTES},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Grouped products by AVX-512: vdpbf16ps for bf16, vpdpbusd for bytes. Functions name their instructions, as a processor with AVX-512 may lack them.
+// Grouped products by AVX-512: vdpbf16ps for bf16, vpdpbusd for bytes. Functions have target attributes for their instructions, as a processor with AVX-512 may
+// lack these.
 #include "backends/cpu/product/groups.h"
 
 #if TSRI_HAS_GROUPS
@@ -36,7 +37,7 @@ INLINE TARGET_AVX512 __m512i whole_across(const char *from, int64_t row_bytes, i
   return _mm512_shuffle_epi8(_mm512_permutexvar_epi32(fours, rows), lines);
 }
 
-// Groups of GROUP_LANES lines that lie side by side, `count` of them there: elements of one k are a row of memory.
+// Loads groups of GROUP_LANES lines whose elements of the same k are contiguous, with `count` lines present.
 INLINE TARGET_AVX512 __m512i across(const char *from, int64_t k_left, int64_t k_step, int64_t element, int count) {
   __m512i groups = _mm512_setzero_si512();
   __mmask16 mask = (__mmask16)((1u << count) - 1);
@@ -103,7 +104,7 @@ INLINE TARGET_AVX512 void turn(__m512i x[GROUP_LANES]) {
     y[i + 3] = _mm512_unpackhi_epi64(b, d);
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; i++) {  // the squares of 4 x 4 themselves
+  for (int i = 0; i < 4; i++) {  // transposes each square of 4 x 4
     __m512i a = _mm512_shuffle_i32x4(y[i], y[i + 4], 0x88), b = _mm512_shuffle_i32x4(y[i], y[i + 4], 0xdd);
     __m512i c = _mm512_shuffle_i32x4(y[i + 8], y[i + 12], 0x88), d = _mm512_shuffle_i32x4(y[i + 8], y[i + 12], 0xdd);
     x[i] = _mm512_shuffle_i32x4(a, c, 0x88);
@@ -113,7 +114,7 @@ INLINE TARGET_AVX512 void turn(__m512i x[GROUP_LANES]) {
   }
 }
 
-// Up to GROUP_LANES lines with neighbouring elements along k, `bytes` bytes of each, as `groups` groups; those beyond `bytes` are zeros.
+// Packs up to GROUP_LANES lines that are contiguous along k, with `bytes` bytes each, as `groups` groups; bytes beyond that are zeros.
 TARGET_AVX512 static void turn_lines(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t bytes,
                                      const char *from, int64_t line_bytes) {
   enum { TOGETHER = GROUP_LANES * GROUP_BYTES };
@@ -133,7 +134,7 @@ TARGET_AVX512 static void turn_lines(uint32_t *panel, int width, int64_t groups,
   }
 }
 
-// One panel of `count` lines.
+// Packs one panel of `count` lines.
 static void pack_lines(uint32_t *panel, int width, int64_t groups, int64_t count, int64_t k, const char *from,
                        int64_t line_step, int64_t k_step, int64_t element) {
   for (int first = 0; k_step == 1 && first < width; first += GROUP_LANES) {
@@ -148,11 +149,11 @@ static void pack_lines(uint32_t *panel, int width, int64_t groups, int64_t count
   }
 }
 
-// Elements that lie side by side neither along k nor across lines are gathered first, along the direction in which they are closer.
-enum { STAGE_BYTES = 512 };  // of a line along k: a multiple of GROUP_LANES groups
+// If elements are contiguous neither along k nor across lines, they are gathered first, along the direction with the smaller stride.
+enum { STAGE_BYTES = 512 };  // bytes of a line along k: a multiple of GROUP_LANES groups
 enum { STAGE_LINES = 1024 };
 
-// Gathers across lines, all that one group of k needs, and in the order of memory.
+// Gathers across lines all elements for one group of k, in the order of memory.
 static void gather_rows(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k, const char *from,
                         int64_t line_step, int64_t k_step, int64_t element) {
   char stage[GROUP_BYTES * STAGE_LINES];
@@ -171,7 +172,7 @@ static void gather_rows(uint32_t *panels, int width, int64_t groups, int64_t lin
   }
 }
 
-// Gathers along k, a part of each line of a panel that stays in the first-level cache.
+// Gathers along k: a part of each line of a panel, which stays in the first-level cache.
 static void gather_lines(uint32_t *panels, int width, int64_t groups, int64_t lines, int64_t k, const char *from,
                          int64_t line_step, int64_t k_step, int64_t element) {
   char stage[2 * GROUP_LANES * STAGE_BYTES];
@@ -219,7 +220,7 @@ TARGET_AVX512 void tsri_copy_padded(char *to, const char *from, int64_t bytes) {
   _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8((UINT64_C(1) << bytes) - 1, from));
 }
 
-// One less than a magnitude, without a sign, is larger than any other if it is 0.
+// Compares magnitudes after subtracting 1, as unsigned numbers: so 0 becomes the largest and is ignored.
 INLINE TARGET_AVX512 __m512i smaller(__m512i least, __m512i x) {
   __m512i magnitude = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
   return _mm512_min_epu16(least, _mm512_sub_epi16(magnitude, _mm512_set1_epi16(1)));
@@ -245,7 +246,7 @@ TARGET_AVX512 uint32_t tsri_least_bf16(const void *at, int64_t rows, size_t byte
 
 enum { EXACT_ROWS = 4 };
 
-// The second of a pair as f32, and the first one.
+// second: the second number of each pair as f32. The next function: the first one.
 INLINE TARGET_AVX512 __m512 second(__m512i pairs) {
   return _mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000u)));
 }
@@ -293,7 +294,7 @@ static void exact_tile(const tsri_group_tile *t) {
 
 // --- Tiles ----------------------------------------------------------------------------------------------------------------
 
-// Inlined with `rows` known, so that sums stay in registers, and a_row where a is packed.
+// Inlined with constant `rows`, so that sums stay in registers, and with constant a_row if a is packed.
 INLINE TARGET_BF16 void rows_of_bf16(int rows, int vectors, const tsri_group_tile *t, int64_t a_row) {
   __m512 sum[ROWS][2] = {{{0}}};
   const char *a = t->a;
@@ -317,7 +318,7 @@ INLINE TARGET_BF16 void rows_of_bf16(int rows, int vectors, const tsri_group_til
   }
 }
 
-// Elements of a count as unsigned and those of b as signed: low bytes of sums, which are what a product of bytes keeps, are the same for all of them.
+// Elements of a are treated as unsigned and those of b as signed: a product of bytes keeps only the low bytes of sums, which do not depend on that.
 INLINE TARGET_VNNI void rows_of_bytes(int rows, int vectors, const tsri_group_tile *t, int64_t a_row) {
   __m512i sum[ROWS][2] = {{{0}}};
   const char *a = t->a;
@@ -341,7 +342,7 @@ INLINE TARGET_VNNI void rows_of_bytes(int rows, int vectors, const tsri_group_ti
   }
 }
 
-// Few rows of a panel, all rows of one, and all rows where they lie, of one vector of columns or of two.
+// Instantiates the tiles: few rows of a panel, all rows of a panel, and all rows in place; with one vector of columns or two.
 #define TILE(rows_of)                                                                \
   do {                                                                               \
     bool is_packed = t->a_row == GROUP_BYTES, is_half = t->columns <= GROUP_LANES;   \

@@ -21,7 +21,7 @@ enum { REGISTER_BYTES = 1024, PART_BYTES = 2 * REGISTER_BYTES, ROW_BYTES = 64 };
 
 typedef enum parts { PARTS_OF_F16 = 2, PARTS_OF_F32 = 3 } parts;
 
-// Bytes of 32 lines and 32 elements along k in a panel.
+// Bytes of a panel's block of 32 lines and 32 elements along k.
 #define BLOCK_BYTES(parts) ((parts)*PART_BYTES)
 
 // --- Packing --------------------------------------------------------------------------------------------------------------
@@ -29,7 +29,8 @@ typedef enum parts { PARTS_OF_F16 = 2, PARTS_OF_F32 = 3 } parts;
 // A panel of 32 lines has, for each 32 elements along k, the first parts, then the second ones and so on, each as two registers: lines 0 to 15, and 16 to 31. Rows of a register of a are lines
 // with 32 elements along k. Rows of a register of b are pairs of neighbours along k, one pair of each of 16 lines.
 
-// 16 lines with 32 elements along k as f32, in one of two orders. By lines: vectors 2 i and 2 i + 1 are the first and the second half of line i. By k: vector i is element i of all lines.
+// 16 lines with 32 elements along k as f32, in one of two orders. By lines: vectors 2 i and 2 i + 1 are the first and the second half of line i. By k: vector i
+// has element i of all lines.
 typedef __m512i square[UNIT];
 
 // Rounds to bf16, halves away from 0.
@@ -37,7 +38,7 @@ INLINE TARGET_AVX512 __m512i rounded(__m512i bits) {
   return _mm512_and_si512(_mm512_add_epi32(bits, _mm512_set1_epi32(0x8000)), _mm512_set1_epi32((int)0xFFFF0000u));
 }
 
-// The parts of x, each in the high half of a word. A subnormal x has the smallest x1, so that `least` finds it, instead of one that may be 0.
+// Splits x into its parts, each in the high half of a word. If x is subnormal, x1 becomes the smallest number instead of possibly 0, so that `least` finds it.
 INLINE TARGET_AVX512 void split(parts count, __m512i bits, __m512i *to) {
   enum { SUBNORMAL = 0x20 };
   __m512 x = _mm512_castsi512_ps(bits);
@@ -51,7 +52,7 @@ INLINE TARGET_AVX512 void split(parts count, __m512i bits, __m512i *to) {
   to[2] = _mm512_castps_si512(_mm512_sub_ps(rest, _mm512_castsi512_ps(to[1])));
 }
 
-// The elements of a vector that `mask` has, as f32; the others are 0.
+// Loads the elements of a vector for which `mask` is set, as f32; the others are 0.
 INLINE TARGET_AVX512 __m512i load(parts count, uint32_t mask, const char *from) {
   if (count == PARTS_OF_F32) return _mm512_maskz_loadu_epi32((__mmask16)mask, from);
   return _mm512_castps_si512(_mm512_cvtph_ps(_mm256_maskz_loadu_epi16((__mmask16)mask, from)));
@@ -59,7 +60,7 @@ INLINE TARGET_AVX512 __m512i load(parts count, uint32_t mask, const char *from) 
 
 INLINE int64_t element_of(parts count) { return count == PARTS_OF_F32 ? 4 : 2; }
 
-// Reads lines that are contiguous along k; steps are in bytes.
+// Loads lines that are contiguous along k; steps are in bytes.
 INLINE TARGET_AVX512 void read_lines(parts count, square x, const char *from, int64_t line_step, int64_t lines,
                                      int64_t k) {
   uint32_t there = k >= UNIT ? UINT32_MAX : (1u << k) - 1;
@@ -71,14 +72,14 @@ INLINE TARGET_AVX512 void read_lines(parts count, square x, const char *from, in
   }
 }
 
-// Reads lines that lie side by side.
+// Loads lines whose elements of the same k are contiguous.
 INLINE TARGET_AVX512 void read_by_k(parts count, square x, const char *from, int64_t k_step, int64_t lines, int64_t k) {
   uint32_t there = lines >= SIDE ? UINT16_MAX : (1u << lines) - 1;
 #pragma GCC unroll 32
   for (int i = 0; i < UNIT; i++) x[i] = load(count, i < k ? there : 0, from + i * k_step);
 }
 
-// Change the order of a square: 16 x 16 elements at a time.
+// Converts a square from the order by lines to that by k: transposes 16 x 16 elements at a time. The next function does the reverse.
 static void turn_lines_to_k(square x) {
   square y;
   tsri_turn_groups((char *)y, ROW_BYTES, (const uint32_t *)x, 2 * SIDE);
@@ -92,7 +93,7 @@ static void turn_k_to_lines(square x) {
   memcpy(x, y, sizeof y);
 }
 
-// One register of each part from a square by lines, for a.
+// Stores one register of each part, from a square by lines, for a.
 INLINE TARGET_AVX512 void write_lines(parts count, char *to, const square x) {
   const __m512i high_halves = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
                                                27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
@@ -106,7 +107,7 @@ INLINE TARGET_AVX512 void write_lines(parts count, char *to, const square x) {
   }
 }
 
-// One register of each part from a square by k, for b.
+// Stores one register of each part, from a square by k, for b.
 INLINE TARGET_AVX512 void write_pairs(parts count, char *to, const square x) {
   const __mmask32 odd_halves = 0xAAAAAAAA;
   for (int i = 0; i < SIDE; i++, to += ROW_BYTES) {
@@ -120,7 +121,7 @@ INLINE TARGET_AVX512 void write_pairs(parts count, char *to, const square x) {
   }
 }
 
-// One register of each part: `lines` lines (at most SIDE, perhaps none) and `k` elements of each, at most UNIT. Steps are in bytes.
+// Packs one register of each part: `lines` lines (at most SIDE, maybe 0) with `k` elements (at most UNIT) each. Steps are in bytes.
 INLINE TARGET_AVX512 void pack_register(parts count, bool is_a, char *to, int64_t lines, int64_t k, const char *from,
                                         int64_t line_step, int64_t k_step) {
   square x;
@@ -179,8 +180,8 @@ TARGET_AVX512 static void pack_b_f16(void *panels, int64_t lines, int64_t k, con
   pack(PARTS_OF_F16, false, panels, lines, k, from, line_step, k_step);
 }
 
-// The smallest magnitude of x1 other than 0, or 0 if an element is outside of the range where all parts of all elements are normal numbers and no sum of products overflows: from 2^-102 (the last
-// of the 24 bits of an x whose x1 is that large is at least 2^-126) to 2^48.
+// The smallest magnitude of x1 other than 0; or 0 if an element is outside of the range in which all parts of all elements are normal numbers and no sum of
+// products overflows: from 2^-102 (then the last of the 24 bits of x is at least 2^-126) to 2^48.
 INLINE TARGET_AVX512 uint32_t least_of(parts count, const char *panel, size_t bytes) {
   enum { LEAST_GOOD = (127 - 102) << 7, MOST_GOOD = (127 + 48) << 7 };
   const __m512i sign = _mm512_set1_epi16((short)0x8000), one = _mm512_set1_epi16(1);
@@ -203,7 +204,7 @@ INLINE TARGET_AVX512 uint32_t least_of(parts count, const char *panel, size_t by
   return found;
 }
 
-// A panel is one piece, so there are no rows.
+// As least_of; a panel is contiguous, so `rows` and `step` are not used.
 TARGET_AVX512 static uint32_t least_f32(const void *panel, int64_t rows, size_t bytes, int64_t step) {
   (void)rows, (void)step;
   return least_of(PARTS_OF_F32, panel, bytes);
@@ -215,7 +216,7 @@ TARGET_AVX512 static uint32_t least_f16(const void *panel, int64_t rows, size_t 
 
 // --- Tiles ----------------------------------------------------------------------------------------------------------------
 
-// Registers 0 to 3 are the result, 0 and 1 its upper half; 4 and 5 are a part of a, 6 and 7 one of b. They are named by literals, hence macros.
+// Tile registers 0 to 3 are the result (0 and 1 its upper half), 4 and 5 a part of a, 6 and 7 a part of b. The instructions need literals, hence macros.
 #define LOAD(upper, lower, panel, part)                       \
   _tile_loadd(upper, (panel) + (part)*PART_BYTES, ROW_BYTES); \
   _tile_loadd(lower, (panel) + (part)*PART_BYTES + REGISTER_BYTES, ROW_BYTES)
@@ -241,7 +242,7 @@ TARGET_AMX static void store_sums(char *c, size_t step) {
   _tile_stored(3, c + SIDE * step + ROW_BYTES, step);
 }
 
-// Adds the products of `blocks` times 32 elements along k to the sums. From one product of parts to the next only one side changes.
+// Adds the products of `blocks` * 32 elements along k to the sums. From one product of parts to the next, only one side is loaded again.
 TARGET_AMX static void add_f32(const char *a, const char *b, int64_t blocks) {
   for (int64_t i = 0; i < blocks; i++, a += BLOCK_BYTES(PARTS_OF_F32), b += BLOCK_BYTES(PARTS_OF_F32)) {
     LOAD_A(0);
@@ -274,7 +275,7 @@ TARGET_AMX static void add_f16(const char *a, const char *b, int64_t blocks) {
   }
 }
 
-// As add_f32 and add_f16, with the same sums, for a tile without a lower or a right half.
+// As add_f32 and add_f16, with the same sums, for a tile without a lower or right half.
 TARGET_AMX static void add_few(parts count, const char *a, const char *b, int64_t blocks, bool has_lower,
                                bool has_right) {
   static const uint8_t of_f32[][2] = {{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}};
@@ -292,7 +293,7 @@ TARGET_AMX static void add_few(parts count, const char *a, const char *b, int64_
   }
 }
 
-// Each block of k is summed from 0 and then added to the blocks before it, as by other tiles of f32: deep.c relies on it.
+// Each block of k is summed starting from 0, and then added to the blocks before, as in other tiles of f32: deep.c relies on that.
 INLINE TARGET_AVX512 void tile(parts count, const tsri_group_tile *t) {
   float sums[LINES * LINES], *c = t->c;
   bool has_lower = t->rows > SIDE, has_right = t->columns > SIDE, is_apart = t->adds || !has_lower || !has_right;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The inner loops of matrix products at one SIMD level, for f32 and f64. Compiled once per level (cmake/isa.cmake).
 //
-// A register tile has as many rows of two vectors as leave registers for a row of b and an element of a. Where the level has fused
-// multiply-add the kernels use it; elsewhere they multiply and add.
+// A register tile has rows of two vectors: as many as leave registers for a row of b and an element of a. The kernels use fused multiply-add if the level has
+// it; otherwise they multiply and add.
 #include <assert.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ enum { TILE_VECTORS = 2, DOT_ROWS = 4, ROWS_ACROSS = 256 };
 typedef float f32_vec ISA_IN_VECTORS;
 typedef double f64_vec ISA_IN_VECTORS;
 
-// Elements of two vectors of four by number.
+// Selects elements of two vectors of four, by their indices.
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
 #define ISA_SHUFFLE __builtin_shufflevector
 typedef float quad_f32 __attribute__((vector_size(4 * sizeof(float))));
@@ -70,7 +70,8 @@ static inline f64_vec muladd_f64(f64_vec x, f64_vec y, f64_vec z) {
 #endif
 }
 
-// Begins to read the cache line at an address, which may be outside of any object. What may follow the address: whether it will be written, and into which cache.
+// Prefetches the cache line at an address, which may be outside of any object. The macro's further arguments say whether it will be written, and into which
+// cache.
 #if defined(__GNUC__)
 #define ISA_FETCH(...) __builtin_prefetch(__VA_ARGS__)
 #else
@@ -96,7 +97,7 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
   }
 }
 
-// Tiles for direct.c, and rows of quantised weights, which a web page does without: its module has to stay small.
+// Tiles for direct.c, and quantised weights, which are not part of the browser module.
 #if defined(__wasm__)
 #define HAS_DIRECT 0
 #else
@@ -104,7 +105,7 @@ static void gather(char *to, int64_t line_bytes, int64_t lines, const char *from
 #endif
 
 #if HAS_DIRECT
-// Ones in the last `bytes` bytes of a vector.
+// A mask with ones in the last `bytes` bytes of a vector.
 static inline word_vec last_lanes(size_t bytes) {
   enum { WORDS = sizeof(word_vec) / sizeof(uint32_t) };
   uint32_t words[2 * WORDS] = {0};
@@ -122,7 +123,7 @@ static void fetch(const char *at, int64_t rows, int64_t bytes, int64_t step) {
 }
 #endif
 
-// TURN_LINES packs lines that lie along k, or is false where pack_panel has to.
+// TURN_LINES packs lines that are contiguous along k by transposing; it is false if pack_panel must do that.
 #if defined(__AVX512F__) && TSRI_HAS_GROUPS
 static bool turn_lines_f32(float *to, int width, int64_t lines, int64_t k, const void *from, int64_t line_step) {
   if (width > GROUP_LANES && width != 2 * GROUP_LANES) return false;
@@ -134,7 +135,7 @@ static bool turn_lines_f32(float *to, int width, int64_t lines, int64_t k, const
 #define TURN_LINES(to, width, lines, k, from, line_step) false
 #endif
 
-enum { STRETCH = 256 };  // elements to which an activation is applied at a time
+enum { STRETCH = 256 };  // elements for which an activation is computed at a time
 
 // log2 of the upper tail of the normal distribution, as log2_normal_tail of kernels/fn_activation.tk. `a` is from 0 to 40.
 static inline f32_vec log2_normal_tail(f32_vec a) {
@@ -167,7 +168,7 @@ static void gelu_f32(float *x, uint32_t count, const tsri_lane_math *math) {
   for (uint32_t i = 0; i < count; i++) x[i] = (x[i] > 0 ? x[i] : 0) - size[i] * tail[i];
 }
 
-// In f64 by erf. Below -40 gelu is 0: -infinity * 0 would be NaN.
+// gelu in f64, by erf. Below -40 it is 0: -infinity * 0 would be NaN.
 static void gelu_f64(double *x, uint32_t count, const tsri_lane_math *math) {
   double inner[STRETCH];
   for (uint32_t i = 0; i < count; i++) inner[i] = x[i] * 0.7071067811865476;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Products of f32, f64, f16, bf16 and bytes: batches, and where their scratch memory comes from.
+// Products of f32, f64, f16, bf16 and bytes as operators: batches, and scratch memory.
 #include "backends/cpu/product/product.h"
 #include "core/error.h"
 #include "platform/parallel.h"
 
-// Multiplications and additions that are worth a thread: some 15 microseconds of work. Reading or writing an element counts as ELEMENT_WORK of
-// them. Fewer than LEAST_COLUMNS columns count as that many, because a tile computes whole vectors. Bytes in groups are BYTES_FASTER times as fast: with eight
-// threads of a Xeon 100 x 200 x 300 of i8 took 48 us as work for eight threads, and takes 23 on one.
+// WORTH_A_THREAD: multiplications and additions that are worth a thread, some 15 microseconds of work. Reading or writing an element counts as ELEMENT_WORK of
+// them. Fewer than LEAST_COLUMNS columns count as that many, because a tile computes whole vectors. Bytes in groups are BYTES_FASTER times as fast: 100 x 200 x
+// 300 of i8 took 48 us when divided among eight threads of a Xeon, and takes 23 on one.
 enum { WORTH_A_THREAD = 1500000, ELEMENT_WORK = 16, LEAST_COLUMNS = 16, BYTES_FASTER = 6 };
 
 // --- The end of a product -------------------------------------------------------------------------------------------------------
@@ -18,7 +18,7 @@ const void *tsri_product_widen(const tsri_product *p, const char *row, int64_t a
   return wide;
 }
 
-// sums = alpha sums + beta addend, for elements of the result from number `at` on. They lie in one row, or in the only column.
+// sums = alpha * sums + beta * addend, for `n` elements of the result from element `at` on. They are in one row, or in the only column.
 static void scale(const tsri_product *p, char *sums, int64_t at, int64_t n) {
   union {
     float f32[TSRI_PRODUCT_STRETCH];
@@ -66,7 +66,7 @@ void tsri_product_finish_columns(const tsri_product *p, char *sums, int64_t step
 
 typedef struct product_batch {
   const tsri_product_op *op;
-  tsri_product like;  // all but the places of the matrices
+  tsri_product like;  // the product without the addresses of the matrices
   int64_t count;
   int parts;
   bool has_vector, has_few_columns, is_outer, is_direct, has_few_rows, has_few_dots, has_few_groups, is_deep,
@@ -74,7 +74,7 @@ typedef struct product_batch {
   size_t scratch_bytes;  // of each part
 } product_batch;
 
-// Matrix number `index` of the batch.
+// Matrix `index` of the batch.
 static tsri_product_matrix matrix_of(const product_batch *batch, const tsri_matrix *matrix, int64_t index) {
   const tsri_product_op *op = batch->op;
   int64_t at = 0;
@@ -147,8 +147,8 @@ static tsri_product product_of(cpu_device *device, const tsri_native_op *op) {
   };
 }
 
-// Merges the last batch axis with the rows of a, if all its matrices are multiplied by the same b and all rows have the same stride: one large product is faster than many
-// small ones.
+// Merges the last batch axis with the rows of a, if all its matrices are multiplied by the same b and all rows have the same stride: one large product is
+// faster than many small ones.
 static tsri_product_op with_batch_as_rows(const tsri_product_op *given) {
   tsri_product_op op = *given;
   tsri_matrix *by_rows[2] = {&op.a, &op.c};
@@ -164,7 +164,7 @@ static tsri_product_op with_batch_as_rows(const tsri_product_op *given) {
   return op;
 }
 
-// Whether threads take whole products, rather than all of them each product in turn.
+// Whether each thread takes whole products of the batch; otherwise all threads share each product.
 static bool is_split_by_batch(const product_batch *batch, int threads) {
   const tsri_product *p = &batch->like;
   return threads > 1 && batch->count >= 2 * threads && (double)p->m * (double)p->n * (double)p->k < 256.0 * 256 * 256;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What matrix products ask of a SIMD level: loops over register tiles, made by kernels_isa.c for f32 and f64.
+// Matrix products: the functions of a SIMD level (loops over register tiles, implemented in kernels_isa.c for f32 and f64), and what the files of this folder
+// share.
 #ifndef TSRI_CPU_PRODUCT_H
 #define TSRI_CPU_PRODUCT_H
 
@@ -13,102 +14,104 @@
 #include "backends/cpu/lanes/isa.h"
 #include "backends/cpu/math/math.h"
 
-// `bytes` bytes from offset `from` of the source to offset `to` of a line.
+// A copy of `bytes` bytes from offset `from` of the source to offset `to` of a line.
 typedef struct tsri_product_copy {
   int64_t from, to, bytes;
 } tsri_product_copy;
 
-// Rows of weights in one format. `first`, `count` and `n` are multiples of 32.
+// Functions on rows of quantised weights in one format. `first`, `count` and `n` are multiples of 32.
 typedef struct tsri_quant_rows {
   int block, bytes;  // elements of a block, and its bytes
-  // Elements `first` to before `first` + `count` of a row.
+  // Decodes the elements `first` to `first` + `count` - 1 of a row.
   void (*decode)(const uint8_t *row, int64_t first, int64_t count, float *to);
-  // The sum of the products of a row and x, both of n elements.
+  // The dot product of a row and x, both with n elements.
   float (*dot)(const uint8_t *row, const float *x, int64_t n);
 } tsri_quant_rows;
 
-// For rows.c: adds to a strip of sums, `rows` (at least half of tile_rows, or all there are) rows and tile_columns columns, the products of `k` rows of b as they lie, b_row elements apart, and a panel of
-// a with `rows` lines. With `continues` it begins with the sums that are there, else with 0. Begins to read the rows of b that are `ahead` rows further on; 0: none. With `wide` it stores b
-// there as sums, tile_columns of them for each row.
+// For rows.c: adds to a strip of sums, with `rows` rows (at least half of tile_rows, or all that exist) and tile_columns columns, the products of a panel of a
+// with `rows` lines and `k` rows of b that are read in place, b_row elements apart. continues: starts from the sums that are there, else from 0. Prefetches the
+// rows of b that are `ahead` rows further on; 0: none. wide: if not NULL, b is also stored there in the type of sums, with tile_columns elements for each row.
 typedef void tsri_product_strip(int rows, int64_t k, const void *a, const void *b, int64_t b_row, int64_t ahead,
                                 void *wide, void *sums, int64_t sums_step, bool continues);
 
-// For dots.c: out[r * out_step + j] is the sum of the products of line r of a and line j of b, for `rows` lines of a (at most dots_rows) and four of b, all of n contiguous elements, at least a vector. Lines are a_step and
-// b_step elements apart.
+// For dots.c: out[r * out_step + j] = the dot product of line r of a and line j of b, for `rows` lines of a (at most dots_rows) and four lines of b. Lines have
+// n contiguous elements, at least a vector, and are a_step and b_step elements apart.
 typedef void tsri_product_dots(int rows, const void *a, int64_t a_step, const void *b, int64_t b_step, int64_t n,
                                void *out, int64_t out_step);
 
-// A panel is the input of a register tile: for each k, `width` elements side by side, where `width` is tile_rows (panels of a) or
-// tile_columns (panels of b). Steps are in elements.
+// The functions of one SIMD level. A panel is the input of a register tile: for each k, `width` contiguous elements, where `width` is tile_rows (panels of a)
+// or tile_columns (panels of b). Steps are in elements.
 typedef struct tsri_product_kernels {
   int tile_rows, tile_columns;
 
-  // c = a b, or c += a b with `adds`, for one tile and `k` steps of the sum, from a panel of each input.
-  // Only the first `rows` rows are asked for; the others may be left alone or written, too.
+  // c = a b, or if `adds` c += a b, for one tile and `k` steps of the sum, from a panel of each input. Only the first `rows` rows are required; the others may
+  // be written or not.
   void (*tile)(int rows, int64_t k, const void *a, const void *b, void *c, int64_t c_step, bool adds);
 
-  // For conv/columns.c, NULL where direct.c is left out. As tile, but row p of b begins at b + places[p], in bytes.
+  // For conv/columns.c; NULL in the browser module. As tile, but row p of b begins at b + places[p] bytes.
   void (*tile_at)(int rows, int64_t k, const void *a, const void *b, const int64_t *places, void *c, int64_t c_step,
                   bool adds);
 
-  // For direct.c, NULL where that is left out. As tile, from inputs as they lie: row i of a begins at a[i * a_row] and goes on in steps of a_column, a row of b has `vectors` (1 or 2) vectors of
-  // tile_columns / 2 elements side by side, and rows of b are b_row apart. Returns how many of the rows it did, 1 or more: ask again for the others.
+  // For direct.c; NULL in the browser module. As tile, but reads both inputs in place: element (i, p) of a is a[i * a_row + p * a_column]; a row of b has
+  // `vectors` (1 or 2) contiguous vectors of tile_columns / 2 elements, and rows of b are b_row apart. Returns how many of the rows it has computed, at least
+  // 1: call again for the others.
   int (*direct)(int rows, int vectors, int64_t k, const void *a, int64_t a_row, int64_t a_column, const void *b,
                 int64_t b_row, void *c, int64_t c_step, bool adds);
 
-  // NULL where rows.c is left out. In the table of f32 also for b of bf16 and f16 (NULL where the level does not convert it).
+  // For rows.c; NULL in the browser module. The table of f32 also has them for b of bf16 and f16 (NULL if the level has no conversion).
   tsri_product_strip *rows, *rows_of_bf16, *rows_of_f16;
 
-  // The same for dots.c.
+  // For dots.c; otherwise as above.
   tsri_product_dots *few_dots, *few_dots_bf16, *few_dots_f16;
   int dots_rows;
 
-  // NULL where direct.c is left out. Begins to read `rows` rows of `bytes` bytes, `step` bytes apart, into the second-level cache. Any address is allowed.
+  // Prefetches `rows` rows of `bytes` bytes, `step` bytes apart, into the second-level cache. Any address is allowed. NULL in the browser module.
   void (*fetch)(const char *at, int64_t rows, int64_t bytes, int64_t step);
 
-  // For columns.c, NULL where the level has no such kernel: c = a b for `rows` rows, which lie along k, and n columns, 2 to 8. A vector of b has `group` elements of each column, side by
-  // side, where `group` is the lanes of a vector by the columns, 2, 4 or 8; what columns and k lack is 0. Rows of c are n apart.
+  // For columns.c; NULL if the level has no such kernel. c = a b for `rows` rows that are contiguous along k, and n columns, 2 to 8. A vector of b has `group`
+  // elements of each column, where `group` is 2, 4 or 8, the lanes of a vector divided by the columns; missing columns and elements along k are 0. Rows of c
+  // are n apart.
   void (*few_columns)(const float *a, int64_t a_row, int64_t rows, int64_t k, const float *b, int64_t n, float *c);
 
-  // Makes panels of `lines` lines, one after the other; lines that the last panel lacks become 0. Element k of line i is
-  // from[i * line_step + k * k_step].
+  // Packs `lines` lines into panels, one after the other; lines that the last panel lacks become 0. Element k of line i is from[i * line_step + k * k_step].
   void (*pack)(void *panels, int width, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
 
-  // Makes `lines` lines of `line_bytes` bytes, one after the other, each by the same `count` copies, which follow each other in the line: line i from from + places[i]. Whole
-  // vectors are copied: up to TSRI_PRODUCT_COPY_SLACK bytes beyond a copy are read, and beyond the last line written.
+  // Writes `lines` contiguous lines of `line_bytes` bytes. Each consists of the same `count` copies, which are contiguous in the line; line i copies from
+  // `from` + places[i]. Whole vectors are copied: up to TSRI_PRODUCT_COPY_SLACK bytes beyond a copy are read, and beyond the last line written.
   void (*gather)(char *to, int64_t line_bytes, int64_t lines, const char *from, const int64_t *places,
                  const tsri_product_copy *copies, int count);
 
-  // For outer.c, NULL where that is left out: rows of `n` products, one after the other, of an element of a, `a_step` apart, and each element of b. Whole vectors are read and written:
-  // up to a vector beyond the end of b, and of the last row.
+  // For outer.c; NULL in the browser module. Writes `rows` contiguous rows of `n` products of an element of a (`a_step` apart) and each element of b. Whole
+  // vectors are read and written: up to a vector beyond the end of b, and of the last row.
   void (*outer)(void *to, int64_t rows, int64_t n, const void *a, int64_t a_step, const void *b);
 
-  // The sum of x[i] * y[i] over `n` elements, for each of `count` rows x, `step` apart.
+  // Dot products of y with each of `count` rows of `n` elements, which are `step` apart.
   void (*dots)(const void *rows, int64_t step, int64_t count, const void *y, int64_t n, void *out);
 
   // y[j] += sum over i of x[i] * rows[i * step + j], for `count` rows.
   void (*add_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
 
-  // As add_rows, for rows of fewer elements than a vector has and a positive `step`: the sums stay in registers. Reads nothing behind the last row. NULL where direct.c is left out.
+  // As add_rows, for rows with fewer elements than a vector and a positive `step`: the sums stay in registers. Reads nothing after the last row. NULL in the
+  // browser module.
   void (*add_short_rows)(void *y, int64_t n, const void *x, const void *rows, int64_t step, int64_t count);
 
-  // In the table of f32 only: as dots and add_rows, for rows of bf16. NULL where direct.c is left out.
+  // Only in the table of f32: as dots and add_rows, for rows of bf16. NULL in the browser module.
   void (*dots_bf16)(const uint16_t *rows, int64_t step, int64_t count, const float *y, int64_t n, float *out);
   void (*add_rows_bf16)(float *y, int64_t n, const float *x, const uint16_t *rows, int64_t step, int64_t count);
 
-  // In the table of f32 only: indexed by tsr_quant_format, with i8 last. NULL where quantised weights are left out.
+  // Only in the table of f32: indexed by tsr_quant_format, with i8 last. NULL in the browser module.
   const tsri_quant_rows *quant;
 
-  // row = activation(row + addend) on `n` elements; the addend may be NULL.
+  // row = activation(row + addend) for `n` elements; the addend may be NULL.
   void (*finish)(void *row, const void *addend, int64_t n, tsri_activation activation, const tsri_lane_math *math);
 } tsri_product_kernels;
 
-// `sums` is TSR_F32 or TSR_F64; `simd_level` as tsri_cpu_simd_level has it.
+// Returns the functions. `sums` is TSR_F32 or TSR_F64; `simd_level` a result of tsri_cpu_simd_level.
 const tsri_product_kernels *tsri_product_kernels_for(const char *simd_level, tsr_dtype sums);
 
-// A tile of tsri_product_groups.
+// The arguments of a tile of tsri_product_groups.
 typedef struct tsri_group_tile {
-  int rows, columns;  // those asked for; the others may be left alone or written, too
+  int rows, columns;  // those required; the others may be written or not
   int64_t k;
   const void *a, *b;
   int64_t a_row, a_step;
@@ -117,47 +120,49 @@ typedef struct tsri_group_tile {
   bool adds;
 } tsri_group_tile;
 
-// Tiles of instructions that multiply neighbours along k, four bytes of each input, and add the products to one sum: vdpbf16ps for bf16,
-// vpdpbusd for bytes, and the tiles of AMX for both. Sums are f32 or i32. Panels hold elements as they are, without converting them;
-// along k they are padded by zeros to a multiple of `unit`. For f32 and f16 (AMX) each element is split into parts of bf16 (groups_split.c).
+// Tiles by instructions that multiply groups (four bytes of neighbouring elements along k, of each input) and add the products to one sum: vdpbf16ps for bf16,
+// vpdpbusd for bytes, and AMX for both. Sums are f32 or i32. Panels hold elements unconverted, padded along k with zeros to a multiple of `unit`. For f32 and
+// f16 (AMX) each element is split into parts of bf16 (groups_split.c).
 typedef struct tsri_product_groups {
   int tile_rows, tile_columns;
-  int unit;         // elements
-  int64_t k_block;  // elements that are summed before the sums go to memory; a multiple of `unit`
+  int unit;         // in elements
+  int64_t k_block;  // elements along k per block, after which sums go to memory; a multiple of `unit`
 
-  // Before and after the tiles of a part, on its thread; NULL: nothing to do.
+  // Called before and after the tiles of a part, on its thread; NULL: nothing to do.
   void (*begin)(void);
   void (*end)(void);
 
-  // Packs `lines` lines into panels of tile_rows (a) or tile_columns (b), one after the other. Element k of line i is from[i * line_step + k * k_step].
+  // Packs `lines` lines into panels of tile_rows lines (pack_a) or tile_columns lines (pack_b), one after the other. Element k of line i is from[i * line_step
+  // + k * k_step].
   void (*pack_a)(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
   void (*pack_b)(void *panels, int64_t lines, int64_t k, const void *from, int64_t line_step, int64_t k_step);
 
-  int64_t packed_bytes;  // of an element in a panel, whose layout only the table knows; 0: those of the dtype
+  int64_t packed_bytes;  // bytes of an element in a panel whose layout only these functions know; 0: those of the dtype
 
-  // As tsri_product_kernels.tile; k is a multiple of `unit`. Of a, `unit` elements of row i begin at a + i * a_row, and the next ones a_step further on,
-  // in bytes: packed_row and packed_step for a panel. All rows of the tile are read.
+  // As tsri_product_kernels.tile; k is a multiple of `unit`. In a, the first `unit` elements of row i are at a + i * a_row, and the next ones a_step bytes
+  // further on; for a panel these are packed_row and packed_step. All rows of the tile are read.
   int64_t packed_row, packed_step;
   void (*tile)(const tsri_group_tile *tile);
 
-  // NULL for bytes. The instructions for bf16 take subnormal numbers for 0 and flush subnormal sums, which the CPU promises not to do. So panels are looked
-  // at: the smallest magnitude of elements that are not 0, as bits, in `rows` rows of `bytes`, `step` bytes apart, tells which tiles have to be made of
-  // multiplications and additions of f32 (tsri_product_may_flush). For split elements exact_tile is NULL, and tsri_product_split_tile makes such tiles.
+  // NULL for bytes. The instructions for bf16 treat subnormal numbers as 0 and flush subnormal sums, which the CPU backend promises not to do. So `least` finds
+  // the smallest magnitude (as bits) of elements other than 0 in a panel of `rows` rows of `bytes` bytes, `step` bytes apart. Tiles for which
+  // tsri_product_may_flush is true are computed by exact_tile, with multiplications and additions of f32. For split elements exact_tile is NULL, and
+  // tsri_product_split_tile computes such tiles.
   uint32_t (*least)(const void *at, int64_t rows, size_t bytes, int64_t step);
   void (*exact_tile)(const tsri_group_tile *tile);
 } tsri_product_groups;
 
-enum { TSRI_PRODUCT_NO_LEAST = 0x10000 };  // of a panel of zeros
+enum { TSRI_PRODUCT_NO_LEAST = 0x10000 };  // `least` of a panel of zeros
 
-// Whether a sum of products of bf16, or an element, may be subnormal. A product of elements with the exponents x and y (as stored, with a bias of 127) is a multiple of
-// 2^(x + y - 2 * (127 + 7)), and so is any sum of such products; so a sum that is not 0 is at least that large.
+// Whether an element, or a sum of products of bf16, may be subnormal. A product of elements with the exponents x and y (as stored, with a bias of 127) is a
+// multiple of 2^(x + y - 2 * (127 + 7)), and so is any sum of such products; so a sum that is not 0 is at least that large.
 static inline bool tsri_product_may_flush(uint32_t least_a, uint32_t least_b) {
   enum { FRACTION_BITS = 7, BIAS = 127, LEAST_NORMAL = -126 };
   int x = (int)(least_a >> FRACTION_BITS), y = (int)(least_b >> FRACTION_BITS);
   return x == 0 || y == 0 || x + y - 2 * (BIAS + FRACTION_BITS) < LEAST_NORMAL;
 }
 
-// The tiles for `dtype` among those that `units` (cpu.h) allows; NULL: none. Then products of f16 and bf16 are computed in f32.
+// Returns the tiles for `dtype` among those that `units` (cpu.h) allows; NULL: none. Then products of f16 and bf16 are computed in f32.
 const tsri_product_groups *tsri_product_groups_for(uint32_t units, tsr_dtype dtype, int64_t k);
 
 // A matrix of the inputs. Steps are in elements.
@@ -166,24 +171,24 @@ typedef struct tsri_product_matrix {
   int64_t row, column;
 } tsri_product_matrix;
 
-// c = activation(alpha a b + beta addend + bias) + residual for one pair of matrices, c and residual being row-major without gaps.
+// c = activation(alpha a b + beta addend + bias) + residual for one pair of matrices. c and residual are row-major without gaps.
 typedef struct tsri_product {
   const tsri_product_kernels *kernels;
-  const tsri_product_groups *groups;  // NULL: tiles are those of `kernels`
-  const tsri_quant_rows *quant;  // NULL: b is a matrix. Else its columns are rows of such blocks, one after the other
-  const tsri_lane_storage *storage;  // of `dtype`
+  const tsri_product_groups *groups;  // NULL: use the tiles of `kernels`
+  const tsri_quant_rows
+      *quant;  // NULL: b is a matrix. Else its columns are rows of quantised blocks, which are contiguous
+  const tsri_lane_storage *storage;  // conversions of `dtype`
   const tsri_lane_math *math;
   bool is_bf16;
-  bool is_narrow;     // f16, bf16, bytes: sums have memory of their own, and are converted when a row is finished
-  bool has_integers;  // bytes: sums are i32, and nothing is done to them but keeping their low bytes
+  bool is_narrow;             // f16, bf16, bytes: sums are in separate memory, and are converted when a row is finished
+  bool has_integers;          // bytes: sums are i32, whose low bytes are kept
   size_t element, sum_bytes;  // bytes of an element and of a sum
   int64_t m, n, k;
-  int64_t k_ahead;  // columns of a and rows of b that follow those of this product, which the caller multiplies next
+  int64_t k_ahead;  // columns of a and rows of b after those of this product, which the caller multiplies next
   tsri_product_matrix a, b;
   char *c;
   const char *bias, *residual;  // NULL: none
-  bool
-      is_scaled;  // the sums are multiplied by alpha, and beta times an element of `addend` is added where beta is not 0
+  bool is_scaled;               // sums are multiplied by alpha, and if beta is not 0, beta * addend is added
   double alpha, beta;
   tsri_product_matrix addend;
   tsri_activation activation;
@@ -194,31 +199,31 @@ typedef struct tsri_product {
 // Bytes of a row of quantised weights.
 static inline int64_t tsri_product_row_bytes(const tsri_product *p) { return p->k / p->quant->block * p->quant->bytes; }
 
-// Whether nothing but products of floats goes into the result.
+// Whether the result is just products of floats, without bias, activation and so on.
 static inline bool tsri_product_is_bare(const tsri_product *p) {
   return !p->bias && !p->residual && !p->is_scaled && p->activation == TSRI_ACTIVATION_NONE && !p->has_integers &&
          !p->quant;
 }
 
-// Whether sums are already what c has to hold.
+// Whether sums can be stored in c as they are.
 static inline bool tsri_product_is_plain(const tsri_product *p) {
   return !p->is_narrow && !p->is_scaled && !p->bias && !p->residual && p->activation == TSRI_ACTIVATION_NONE;
 }
 
-// `n` elements from element `at` of `row` on as sums, in `wide` if they are not: a piece of a bias or of a residual, at most
-// TSRI_PRODUCT_STRETCH long. NULL: there is no row.
+// Gives `n` elements of `row` (a bias or a residual) from element `at` on, in the type of sums: in place, or converted into `wide`. At most
+// TSRI_PRODUCT_STRETCH elements. NULL: there is no row.
 enum { TSRI_PRODUCT_STRETCH = 2048 };
 const void *tsri_product_widen(const tsri_product *p, const char *row, int64_t at, int64_t n, float *wide);
 
-// What is left to do with `n` sums, the first of which is for element `at` of c: bias (widened) and activation, the residual, and the dtype of
-// the result.
+// Finishes `n` sums, the first of which is for element `at` of c: adds the bias (converted), applies the activation, adds the residual, and stores the result's
+// dtype.
 void tsri_product_finish(const tsri_product *p, char *sums, const void *bias, int64_t at, int64_t n);
 
-// The same for columns `first` to before `last` of all rows, whose sums begin at `sums` and are `step` apart from row to row.
+// As tsri_product_finish, for columns `first` to `last` - 1 of all rows. Their sums begin at `sums`, with rows `step` apart.
 void tsri_product_finish_columns(const tsri_product *p, char *sums, int64_t step, int64_t first, int64_t last);
 
-// Copies `rows` x `columns` of a tile that was computed into memory of its own, with rows tile_columns apart, to `sums`; with `adds`, adds them. The tile's contents are
-// undefined afterwards.
+// Copies `rows` x `columns` elements of a tile that was computed in separate memory (with rows tile_columns apart) to `sums`, or adds them if `adds`. The
+// tile's contents are undefined afterwards.
 void tsri_product_take_tile(const tsri_product *p, void *tile, char *sums, int64_t sums_step, int64_t rows,
                             int64_t columns, bool adds);
 
@@ -227,11 +232,11 @@ void tsri_product_add_sums(const tsri_product *p, char *to, const char *from, in
 
 enum { TSRI_PRODUCT_COPY_SLACK = 64 };
 
-// MOST_WIDTH: lines of the widest panel of f32, which are rows or columns of a register tile. MOST_TILE: elements of the largest tile.
+// MOST_WIDTH: lines of the widest panel of f32, that is, rows or columns of a register tile. MOST_TILE: elements of the largest tile.
 enum { TSRI_PRODUCT_K_BLOCK = 256, TSRI_PRODUCT_MOST_WIDTH = 32, TSRI_PRODUCT_MOST_TILE = 16 * 32 };
 
-// A tile from panels that are split: rows from `row` and columns from `column` of the result, `depth` elements from `k` on along k, and the smallest magnitudes of both panels
-// (tsri_product_groups.least).
+// A tile of split elements: rows from `row` and columns from `column` on of the result, `depth` elements from `k` on along k, and the smallest magnitudes of
+// both panels (tsri_product_groups.least).
 typedef struct tsri_split_tile {
   int64_t row, column, k, depth;
   uint32_t least_a, least_b;
@@ -240,18 +245,18 @@ typedef struct tsri_split_tile {
 // Bytes of scratch memory that tsri_product_run needs.
 size_t tsri_product_scratch_bytes(const tsri_product *p);
 
-// The sum over k is made of blocks of TSRI_PRODUCT_K_BLOCK, each summed from 0 and added to those before it: the same bits on
-// any number of threads.
+// Computes the product. The sum over k is divided into blocks of TSRI_PRODUCT_K_BLOCK, each of which is summed starting from 0 and added to the blocks before:
+// the same bits on any number of threads.
 void tsri_product_run(const tsri_product *p);
 
-// Whether tiles can read rows of a in place: elements are contiguous along k, and the rows of a tile do not fall into the same few sets of the first-level cache.
-// (Addresses 4 KiB apart are in the same set, which holds eight lines or more.)
+// Whether tiles can read rows of a in place: elements are contiguous along k, and the rows of a tile are not in the same few sets of the first-level cache.
+// (Addresses with a distance of 4 KiB are in the same set, which has room for eight lines or more.)
 static inline bool tsri_product_lies_along_k(const tsri_product *p) {
   enum { MEETING_BYTES = 4096 };
   return p->a.column == 1 && p->a.row * (int64_t)p->element % MEETING_BYTES != 0;
 }
 
-// Whether the product is one with a vector, which vector.c does at the memory's speed: m or n is 1.
+// Whether vector.c computes the product, as a matrix-vector product at the speed of memory: m or n is 1.
 bool tsri_product_has_vector(const tsri_product *p);
 size_t tsri_product_vector_scratch_bytes(const tsri_product *p);
 void tsri_product_run_vector(const tsri_product *p);
@@ -259,34 +264,34 @@ void tsri_product_run_vector(const tsri_product *p);
 #if defined(__wasm__)
 #include "backends/cpu/product/ways_wasm.inc"
 #else
-// The tiles that split f32 or f16 into bf16, if `units` allows them and they are faster for a packed product of this size; else NULL.
+// Returns the tiles that split f32 or f16 into bf16, if `units` allows them and they are faster for a packed product of this size; else NULL.
 const tsri_product_groups *tsri_product_split_for(uint32_t units, const tsri_product *p);
 
-// Whether the product has such tiles.
+// Whether the product uses such tiles.
 static inline bool tsri_product_is_split(const tsri_product *p) { return p->groups && p->groups->packed_bytes; }
 
-// Computes a tile of such a product, by multiply-adds of f32 where the instructions would lose something.
+// Computes a tile of such a product. Where the instructions would lose precision, it is computed by multiply-adds of f32.
 void tsri_product_split_tile(const tsri_product *p, const tsri_group_tile *tile, const tsri_split_tile *at);
 
-// Whether the product is one that direct.c does best, without packing: few rows, or a small matrix b.
+// Whether direct.c is best for the product, without packing: few rows, or a small matrix b.
 bool tsri_product_is_direct(const tsri_product *p);
 size_t tsri_product_direct_scratch_bytes(const tsri_product *p);
 void tsri_product_run_direct(const tsri_product *p);
 
-// Whether the product is one with few rows and many columns, for rows.c, which reads b once in the order of memory.
+// Whether rows.c computes the product: few rows and many columns; it reads b once in the order of memory.
 bool tsri_product_has_few_rows(const tsri_product *p);
 size_t tsri_product_rows_scratch_bytes(const tsri_product *p);
 void tsri_product_run_rows(const tsri_product *p);
 
-// Whether the product is one with few rows and a matrix b whose columns are contiguous, for dots.c.
+// Whether dots.c computes the product: few rows, and a matrix b whose columns are contiguous.
 bool tsri_product_has_few_dots(const tsri_product *p);
 size_t tsri_product_dots_scratch_bytes(const tsri_product *p);
 void tsri_product_run_dots(const tsri_product *p);
 
-// With fewer rows of bf16 than these, reading b in place (rows.c) is faster than packing it for tiles of groups: 9 for AMX and 6 for vdpbf16ps.
+// Least rows of bf16 for which tiles of groups, which need packing, are faster than reading b in place (rows.c): 9 for AMX and 6 for vdpbf16ps.
 static inline int64_t tsri_product_least_group_rows(const tsri_product *p) { return 4 + p->groups->tile_rows / 6; }
 
-// Whether the product is one of bf16 or bytes with few rows, for group_rows.c (rows of b are contiguous) or group_lines.c (its columns are).
+// Whether group_rows.c (rows of b are contiguous) or group_lines.c (its columns are) computes the product: bf16 or bytes with few rows.
 bool tsri_product_has_few_groups(const tsri_product *p);
 size_t tsri_product_few_groups_scratch_bytes(const tsri_product *p);
 void tsri_product_run_few_groups(const tsri_product *p);
@@ -294,23 +299,23 @@ bool tsri_product_has_group_lines(const tsri_product *p);
 size_t tsri_product_group_lines_scratch_bytes(const tsri_product *p);
 void tsri_product_run_group_lines(const tsri_product *p);
 
-// Whether the product is one that deep.c does best on `threads` threads: few sums, and many blocks of k, which threads take instead of parts of the result. Sums are added up in the same
-// order as by tsri_product_run.
+// Whether deep.c is best for the product on `threads` threads: few sums, and many blocks of k, which threads take instead of parts of the result. Sums are
+// added in the same order as by tsri_product_run.
 bool tsri_product_is_deep(const tsri_product *p, int threads);
 size_t tsri_product_deep_scratch_bytes(const tsri_product *p);
 void tsri_product_run_deep(const tsri_product *p);
 
-// Whether the product is one with a few columns, which columns.c does as products with vectors.
+// Whether columns.c computes the product: a few columns.
 bool tsri_product_has_few_columns(const tsri_product *p);
 size_t tsri_product_columns_scratch_bytes(const tsri_product *p);
 void tsri_product_run_columns(const tsri_product *p);
 
-// Whether the product is one of few rows of a with quantised weights, for quant_rows.c: weights are decoded into registers or the first-level cache.
+// Whether quant_rows.c computes the product: few rows of a and quantised weights, which are decoded into registers or the first-level cache.
 bool tsri_product_has_quant_rows(const tsri_product *p);
 size_t tsri_product_quant_scratch_bytes(const tsri_product *p);
 void tsri_product_run_quant_rows(const tsri_product *p);
 
-// Whether the product is one that outer.c does best: k is 1, and nothing but the products goes into the result.
+// Whether outer.c is best for the product: k is 1, and the result is just products.
 bool tsri_product_is_outer(const tsri_product *p);
 size_t tsri_product_outer_scratch_bytes(const tsri_product *p);
 void tsri_product_run_outer(const tsri_product *p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of few rows with quantised weights: each row of weights is read once, at the memory's speed. One row of a is multiplied while weights are decoded;
-// for more, a stretch of decoded weights stays in the first-level cache. Each result is made by one thread.
+// Products of few rows with quantised weights: each row of weights is read once, at the speed of memory. One row of a is multiplied as weights are decoded; for
+// more rows, a stretch of decoded weights stays in the first-level cache. Each result is computed by one thread.
 #include "backends/cpu/product/product.h"
 #include "platform/parallel.h"
 
@@ -20,7 +20,7 @@ size_t tsri_product_quant_scratch_bytes(const tsri_product *p) {
   return (size_t)(p->m * (p->k + p->n)) * sizeof(float);
 }
 
-// Column j of the result, of which the others are n apart.
+// Computes column j of the result for all rows of a; its elements are n apart.
 static void multiply_rows(const quant_product *q, const uint8_t *row, float *sums) {
   const tsri_product *p = q->p;
   float line[STRETCH], parts[FEW_ROWS];

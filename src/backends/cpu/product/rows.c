@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of floats with few rows and many columns. Reading b takes most of their time, as each of its elements is used once for each row. So b is not packed but read once, some
-// rows at a time from the first column to the last, which is the order in which processors read ahead. The sums are few, and stay in the cache meanwhile.
+// Products of floats with few rows and many columns. Each element of b is used only once for each row, so reading b takes most of the time. b is not packed but
+// read once, some rows at a time from the first column to the last, which is an order that processors prefetch. The sums are few, and stay in the cache
+// meanwhile.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -8,31 +9,31 @@
 
 enum {
   K_BLOCK = TSRI_PRODUCT_K_BLOCK,
-  DEPTH = 64,  // rows of b that are read side by side, and fetched ahead
+  DEPTH = 64,  // rows of b that are read together, and prefetched
   LEAST_DEPTH = 128,
   LEAST_COLUMNS = 256,
-  MOST_COLUMNS = 2048,  // whose sums are kept at once
+  MOST_COLUMNS = 2048,  // columns whose sums are kept at a time
   MOST_PASSES = 5,      // of tiles over the same rows of b
-  LEAST_OF_A_TILE = 4   // rows
+  LEAST_OF_A_TILE = 4   // least rows of a tile
 };
 
 typedef struct rows_product {
   const tsri_product *p;
   tsri_product_strip *strip;
   int passes;
-  int64_t panels;   // of tile_columns columns
-  int64_t columns;  // of a part, at most, whose sums are kept at once
+  int64_t panels;   // panels of tile_columns columns
+  int64_t columns;  // most columns of a part, whose sums are kept at a time
   int parts;
   size_t part_bytes;
 } rows_product;
 
-// Columns `first` to before `last`, and a block of k.
+// Columns `first` to `last` - 1, and a block of k.
 typedef struct rows_block {
   const rows_product *d;
   int64_t first, last, k, depth;
-  char *a;       // packed, one pass after the other
-  char *sums;    // of the block of k, `step` of them in a row: whole panels
-  char *totals;  // of all blocks of k so far, `totals_step` of them in a row: c, if its elements are sums
+  char *a;       // packed, for one pass after the other
+  char *sums;    // of the block of k; rows are `step` apart and have whole panels
+  char *totals;  // of all blocks of k so far; rows are `totals_step` apart. c, if it has the type of sums
   int64_t step, totals_step;
 } rows_block;
 
@@ -49,7 +50,7 @@ static int64_t most_rows(const tsri_product *p) {
   return p->groups ? tsri_product_least_group_rows(p) - 1 : MOST_PASSES * p->kernels->tile_rows;
 }
 
-// Whether direct.c, which reads b as it lies for one tile of rows, is as fast. It has no tile for the fewest rows.
+// Whether there is only one tile of rows, for which direct.c, which reads b in place, is as fast. It has no tile for the fewest rows.
 static bool is_one_tile(const tsri_product *p) {
   return !p->is_narrow && p->m >= LEAST_OF_A_TILE && p->m <= p->kernels->tile_rows;
 }
@@ -59,7 +60,7 @@ bool tsri_product_has_few_rows(const tsri_product *p) {
          p->k >= LEAST_DEPTH && p->m > 1 && p->m <= most_rows(p) && !is_one_tile(p);
 }
 
-// First row of a pass. All passes have about as many rows.
+// The first row of a pass. All passes have about equally many rows.
 static int64_t row_of_pass(const rows_product *d, int pass) { return d->p->m * pass / d->passes; }
 
 static rows_product look_at(const tsri_product *p) {
@@ -78,7 +79,7 @@ size_t tsri_product_rows_scratch_bytes(const tsri_product *p) {
   return d.part_bytes * (size_t)d.parts;
 }
 
-// Lines of elements that are not sums, as sums.
+// Packs rows of 16-bit elements, converted to the type of sums.
 static void pack_narrow(const tsri_product *p, char *to, int64_t rows, int64_t depth, const char *from) {
   float wide[TSRI_PRODUCT_MOST_WIDTH * K_BLOCK];
   for (int64_t i = 0; i < rows; i++) {
@@ -113,7 +114,7 @@ static void add_panel(const rows_block *block, int64_t column, int64_t at, int64
     b = edge;
     b_row = width;
   }
-  // The first of several passes keeps what it has widened for the others.
+  // The first of several passes stores the converted elements for the others.
   bool is_kept = p->is_narrow && d->passes > 1;
   float wide[DEPTH * TSRI_PRODUCT_MOST_WIDTH];
   tsri_product_strip *strip = d->strip;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products whose elements are split for AMX (groups_split.c): which products these are, which of their tiles may lose something, and how those are computed.
+// Products of split elements by AMX (groups_split.c): which products these are, which of their tiles may lose precision, and how those are computed.
 #include <math.h>
 
 #include "backends/cpu/product/groups.h"
@@ -10,15 +10,16 @@ static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
 // --- Tiles ----------------------------------------------------------------------------------------------------------------
 
-// Whether a sum of products of parts may be subnormal. An element whose first part has the exponent x (as stored, with a bias of 127) is a multiple of 2^(x - 127 - 24), as the part may have been
-// rounded up to the next exponent. So products of parts, and their sums, are multiples of 2^(x + y - 2 * (127 + 24)).
+// Whether a sum of products of parts may be subnormal. An element whose first part has the exponent x (as stored, with a bias of 127) is a multiple of 2^(x -
+// 127 - 24), as the part may have been rounded up to the next exponent. So products of parts, and their sums, are multiples of 2^(x + y - 2 * (127 + 24)).
 static bool may_flush(uint32_t least_a, uint32_t least_b) {
   enum { FRACTION_BITS = 7, LAST_BIT = 24, BIAS = 127, LEAST_NORMAL = -126 };
   int x = (int)(least_a >> FRACTION_BITS), y = (int)(least_b >> FRACTION_BITS);
   return x + y - 2 * (BIAS + LAST_BIT) < LEAST_NORMAL;
 }
 
-// Whether flushed numbers do not matter to these sums. Each of less than 2^13 additions for a sum loses less than 2^-126, in all less than 2^-33 of the sums that are let pass.
+// Whether flushed numbers do not matter to these sums: each of less than 2^13 additions for a sum loses less than 2^-126, in all less than 2^-33 of the sums
+// that are accepted.
 static bool hides_flushed(const tsri_group_tile *t) {
   const float least = 0x1p-80f;
   bool hides = true;
@@ -31,7 +32,7 @@ static bool hides_flushed(const tsri_group_tile *t) {
 
 enum { DEPTH = 64 };  // elements along k of a panel of f32
 
-// A panel of f32 for the kernels' tile: `count` lines with `depth` elements along k.
+// Packs a panel of f32 for the kernels' tile: `count` lines with `depth` elements along k.
 static void pack_f32(const tsri_product *p, float *panel, int width, int64_t count, int64_t depth, const char *from,
                      int64_t line_step, int64_t k_step) {
   float lines[LINES * DEPTH];
@@ -41,7 +42,7 @@ static void pack_f32(const tsri_product *p, float *panel, int width, int64_t cou
   p->kernels->pack(panel, width, count, depth, lines, DEPTH, 1);
 }
 
-// Columns `first` to before `first` + `columns` of the tile's sums by multiply-adds of f32. `sums` has rows of tile_columns.
+// Computes the columns `first` to `first` + `columns` - 1 of the tile's sums by multiply-adds of f32. The rows of `sums` have tile_columns elements.
 static void multiply_add(const tsri_product *p, const tsri_split_tile *at, int64_t rows, int64_t first, int64_t columns,
                          float *sums) {
   int height = p->kernels->tile_rows, width = p->kernels->tile_columns;
@@ -78,7 +79,8 @@ static void run_exact_tile(const tsri_product *p, const tsri_group_tile *t, cons
   }
 }
 
-// Tiles with an element that is too large or too small are computed by multiply-adds. If elements are so small that sums may be flushed, those of the block are computed apart and looked at.
+// Tiles with an element that is too large or too small are computed by multiply-adds. If elements are so small that sums may be flushed, the sums of this block
+// are computed separately and checked.
 void tsri_product_split_tile(const tsri_product *p, const tsri_group_tile *tile, const tsri_split_tile *at) {
   float sums[LINES * LINES];
   bool has_parts = at->least_a != 0 && at->least_b != 0;
@@ -100,8 +102,8 @@ void tsri_product_split_tile(const tsri_product *p, const tsri_group_tile *tile,
 #if TSRI_HAS_GROUPS
 static int64_t whole(int64_t x, int64_t piece) { return (x + piece - 1) / piece * piece; }
 
-// Compares both ways, in units of 1/32 of a multiply-add of f32 by AVX-512: `split_work` for a multiplication of split elements, and `packing_work` for each element that is split. Sums by AMX are made of
-// whole registers, 16 lines with 32 elements along k.
+// Compares the estimated time with and without splitting, in units of 1/32 of a multiply-add of f32 by AVX-512: `split_work` for a multiplication of split
+// elements, and `packing_work` for splitting an element. AMX multiplies whole registers, 16 lines with 32 elements along k.
 static bool is_worth_splitting(const tsri_product *p, double split_work, double packing_work) {
   enum { WORK = 32, SIDE = 16, UNIT = 32 };
   double lines = (double)(p->m + p->n), m = (double)p->m, n = (double)whole(p->n, SIDE), k = (double)p->k;
@@ -110,8 +112,9 @@ static bool is_worth_splitting(const tsri_product *p, double split_work, double 
 }
 #endif
 
-// For f32 the numbers are larger than those of AMX at its full speed (15 and 300), and only large products are split: those that are not slower on sixteen threads of a Xeon that halves the speed of AMX most of the time. On one
-// thread smaller ones would be faster, too, if AMX is (1000^3 8.9 ms for 13.3), but not on eight (3.1 for 2.9). The choice does not depend on the number of threads, so that bits do not.
+// For f32 the numbers are larger than those of AMX at full speed (15 and 300), so that only large products are split: those that are not slower on sixteen
+// threads of a Xeon that halves the speed of AMX most of the time. On one thread smaller products would be faster, too (1000^3 takes 8.9 ms instead of 13.3),
+// but not on eight (3.1 instead of 2.9). The choice must not depend on the number of threads, so that bits do not.
 const tsri_product_groups *tsri_product_split_for(uint32_t units, const tsri_product *p) {
 #if TSRI_HAS_GROUPS
   enum { LEAST_F32_DEPTH = 256 };

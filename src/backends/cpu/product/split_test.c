@@ -166,7 +166,8 @@ static double error_of(const trial *t, const float *got) {
   return worst;
 }
 
-// Errors of both ways on the same numbers. Mostly the split ones are half as large; where one product is nearly all of a sum, they are as large.
+// Compares the errors of split products and of plain multiply-adds on the same numbers. Those of split products are mostly half as large; as large only if one
+// product is nearly the whole sum.
 static void check_errors(bool with_amx) {
   static const struct {
     int exponent, spread;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Products of a matrix and a vector, which read every element of the matrix once: at the memory's speed, without packing it.
+// Matrix-vector products, which read every element of the matrix once, at the speed of memory and without packing.
 //
-// If the matrix is contiguous along k, each output is a dot product. If it is contiguous along the outputs, rows of the matrix are added to a stretch of outputs that stays in
-// the first-level cache. Otherwise elements are gathered, a stretch at a time, along the axis with the smaller stride. Each output is computed by one thread; if there are
-// few long dot products, they are divided into blocks of k, which depend on the shape alone.
+// If the matrix is contiguous along k, each output is a dot product. If it is contiguous along the outputs, rows of the matrix are added to a stretch of
+// outputs that stays in the first-level cache. Otherwise elements are gathered, a stretch at a time, along the axis with the smaller stride. Each output is
+// computed by one thread; a few long dot products are divided into blocks of k, which depend only on the shape.
 #include <string.h>
 
 #include "backends/cpu/product/product.h"
@@ -13,11 +13,11 @@
 enum {
   STRETCH = TSRI_PRODUCT_STRETCH,
   ROWS_AT_ONCE = 16
-};  // elements of a row that are converted, or added to, at once
+};  // elements of a row that are converted, or added to, at a time
 
 enum { FEW_OUTPUTS = 16, BLOCK_K = 1 << 15 };
 
-// Elements of a row of bf16 that is multiplied as it lies; several shorter ones are converted together.
+// Least elements of a row of bf16 that is multiplied without conversion; several shorter rows are converted together.
 enum { LEAST_BF16 = 64 };
 
 typedef struct vector_product {
@@ -25,16 +25,16 @@ typedef struct vector_product {
   const char *matrix;
   int64_t outputs, output_step, k_step;  // steps in the matrix
   bool is_dots;                          // outputs are dot products, not sums of rows
-  int64_t blocks;                        // of k
-  const char *x;                         // the vector as sums, contiguous
+  int64_t blocks;                        // blocks of k
+  const char *x;                         // the vector in the type of sums, contiguous
   char *sums;
-  char *block_sums;  // of each block of each output, if there are several
+  char *block_sums;  // sums of each block of each output, if there are several blocks
   int parts;
 } vector_product;
 
 static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
 
-// m or n is 1; the matrix is the input that has the other.
+// Describes the product; m or n is 1, and the matrix is the other input.
 static vector_product look_at(const tsri_product *p) {
   vector_product v = {.p = p, .blocks = 1};
   bool is_column = p->n == 1;
@@ -54,7 +54,7 @@ bool tsri_product_has_vector(const tsri_product *p) { return p->m == 1 || p->n =
 
 static size_t to_line(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// The vector, the sums, and the blocks' sums.
+// Scratch memory: the vector, the sums, and the blocks' sums.
 size_t tsri_product_vector_scratch_bytes(const tsri_product *p) {
   vector_product v = look_at(p);
   size_t blocks = v.blocks > 1 ? (size_t)(v.outputs * v.blocks) : 0;
@@ -70,7 +70,8 @@ typedef union dot_lines {
   double f64[STRETCH];
 } dot_lines;
 
-// Copies `count` elements (at most STRETCH, if the step is not 1) that are `step` apart to `to`, one after the other. Elements of 16 bits are converted to the type of sums.
+// Copies `count` elements that are `step` apart (at most STRETCH elements, unless the step is 1) to `to`, which is contiguous. 16-bit elements are converted to
+// the type of sums.
 static void load_elements(const vector_product *v, const char *from, int64_t step, int64_t count, char *to) {
   const tsri_product *p = v->p;
   uint16_t narrow[STRETCH];
@@ -82,7 +83,7 @@ static void load_elements(const vector_product *v, const char *from, int64_t ste
   if (p->is_narrow) p->storage->load(to, from, 1, (uint32_t)count);
 }
 
-// Elements k to k + count of a row.
+// Loads the elements k to k + count - 1 of a row.
 static void load_line(const vector_product *v, int64_t output, int64_t k, int64_t count, char *to) {
   load_elements(v, matrix_at(v, output, k), v->k_step, count, to);
 }
@@ -92,7 +93,7 @@ static void add_sum(const tsri_product *p, const dot_lines *part, char *sum) {
   else *(float *)(void *)sum += part->f32[0];
 }
 
-// The dot product of elements k_first to before k_last of a row, a stretch at a time.
+// The dot product of the elements k_first to k_last - 1 of a row, a stretch at a time.
 static void dot_long_row(const vector_product *v, int64_t output, int64_t k_first, int64_t k_last, char *sum) {
   const tsri_product *p = v->p;
   dot_lines line, part;
@@ -105,13 +106,13 @@ static void dot_long_row(const vector_product *v, int64_t output, int64_t k_firs
   }
 }
 
-// As many rows as fill a stretch are converted or gathered, then multiplied.
+// As many rows as fit in a stretch are converted or gathered, and then multiplied.
 static void dot_loaded_rows(const vector_product *v, int64_t first, int64_t last, int64_t k_first, int64_t k_last,
                             char *sums) {
   const tsri_product *p = v->p;
   dot_lines lines;
   int64_t k_count = k_last - k_first, at_once = STRETCH / k_count;
-  bool are_together = v->output_step == k_count * v->k_step;  // rows that continue each other are loaded together
+  bool are_together = v->output_step == k_count * v->k_step;  // rows that are contiguous are loaded together
   for (int64_t i = first; i < last && at_once == 0; i++) {
     dot_long_row(v, i, k_first, k_last, sums + (size_t)(i - first) * p->sum_bytes);
   }
@@ -132,7 +133,7 @@ static void dot_bf16_rows(const vector_product *v, int64_t first, int64_t last, 
                            (const float *)(const void *)v->x + k_first, k_last - k_first, (float *)(void *)sums);
 }
 
-// Elements k_first to before k_last of the dot products of outputs `first` to before `last`.
+// Dot products over the elements k_first to k_last - 1, for outputs `first` to `last` - 1.
 static void dot_rows(const vector_product *v, int64_t first, int64_t last, int64_t k_first, int64_t k_last,
                      char *sums) {
   const tsri_product *p = v->p;
@@ -145,7 +146,7 @@ static void dot_rows(const vector_product *v, int64_t first, int64_t last, int64
                      k_last - k_first, sums);
 }
 
-// Adds rows to `count` sums. Whether rows are short depends on all outputs, so that each sum has the same bits on any number of threads.
+// Adds rows to `count` sums. Whether rows count as short depends on all outputs, so that each sum has the same bits on any number of threads.
 static void add_loaded_rows(const vector_product *v, char *sums, int64_t count, int64_t k, const void *rows,
                             int64_t step, int64_t row_count) {
   const tsri_product_kernels *kernels = v->p->kernels;
@@ -154,7 +155,7 @@ static void add_loaded_rows(const vector_product *v, char *sums, int64_t count, 
   (is_short ? kernels->add_short_rows : kernels->add_rows)(sums, count, x, rows, step, row_count);
 }
 
-// Outputs `first` to `first` + `count`, a stretch.
+// Computes a stretch of outputs, `first` to `first` + `count` - 1.
 static void add_rows(const vector_product *v, int64_t first, int64_t count) {
   const tsri_product *p = v->p;
   char *sums = v->sums + (size_t)first * p->sum_bytes;
@@ -169,7 +170,7 @@ static void add_rows(const vector_product *v, int64_t first, int64_t count) {
     return;
   }
   dot_lines rows[ROWS_AT_ONCE / 2];
-  // Rows that continue each other are loaded together: a multiple of the four that are added at once.
+  // Rows that are contiguous are loaded together: a multiple of the four rows that are added at a time.
   bool are_together = v->k_step == count * v->output_step && count <= STRETCH / 4;
   int64_t step = are_together ? count : STRETCH, room = (int64_t)(sizeof rows / p->sum_bytes);
   if (are_together && v->output_step != 1) room = STRETCH;
@@ -196,8 +197,8 @@ static void finish_outputs(const vector_product *v, int64_t first, int64_t count
   }
 }
 
-// The first output of a part. For sums of rows it is a multiple of a vector's lanes: outputs that do not fill a vector are rounded differently, so only the last outputs of all may be such,
-// however the work is divided.
+// The first output of a part. For sums of rows it is a multiple of a vector's lanes: outputs that do not fill a vector are rounded differently, so only the
+// last outputs of all may be such, however the work is divided.
 static int64_t part_start(const vector_product *v, int part) {
   enum { WHOLE_VECTORS = 64 };
   int64_t first = v->outputs * part / v->parts;
@@ -215,7 +216,7 @@ static void run_part(void *user, int part) {
   finish_outputs(v, first, last - first);
 }
 
-// All outputs of a block, then those of the next: the part of the vector that they share is in the cache.
+// Computes all outputs of a block, then those of the next block: the part of the vector that they share stays in the cache.
 static void run_block_part(void *user, int part) {
   const vector_product *v = user;
   int64_t all = v->outputs * v->blocks, last = all * (part + 1) / v->parts;
@@ -240,7 +241,7 @@ static void run_blocks(vector_product *v) {
 }
 
 void tsri_product_run_vector(const tsri_product *p) {
-  enum { LEAST_OUTPUTS = 256 };  // side by side: whole lines, and enough of them to read ahead
+  enum { LEAST_OUTPUTS = 256 };  // contiguous: whole cache lines, and enough of them for prefetching
   vector_product v = look_at(p);
   bool is_column = p->n == 1;
   const tsri_product_matrix *vector = is_column ? &p->b : &p->a;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gather: if all elements of a row of the result have the same index, the row is copied as a whole, else element by element. Threads take rows of the result, or parts of
-// rows if there are few.
+// gather: if all elements of a row of the result have the same index, the row is copied as a whole, else element by element. Threads take rows of the result,
+// or parts of rows if there are few.
 #include <string.h>
 
 #include "backends/cpu/rows/index_planes.h"
@@ -17,7 +17,7 @@ typedef struct gathering {
   int parts;
 } gathering;
 
-// Elements of a row with one index.
+// Gathers the elements of a row that share one index.
 static void gather_row(const tsri_index_plane *plane, int64_t place, const char *x, char *y, size_t element) {
   const char *from = x + place * (int64_t)element;
   size_t bytes = (size_t)plane->columns * element;
@@ -26,7 +26,7 @@ static void gather_row(const tsri_index_plane *plane, int64_t place, const char 
   else tsri_gather_line(y, plane->column * (int64_t)element, from, plane->columns, element);
 }
 
-// Begins to read the row that `index` leads to, which may be nowhere: rows at random places wait for memory, several at once.
+// Prefetches the row that `index` selects, which may not exist: random rows wait for memory, so several should wait at the same time.
 static inline void fetch_row(const tsri_index_plane *plane, int64_t index, const void *x, size_t element) {
 #if defined(__GNUC__) && !defined(__wasm__)
   __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)(index * plane->step) * element));
@@ -41,8 +41,8 @@ enum { BLOCK = 64 };  // indices that are checked together
 
 // --- Short rows with one index each ---------------------------------------------------------------------------------------------
 
-#if !defined(__wasm__)  // modules have to stay small
-// Copies BLOCK rows of `bytes`, at most TSRI_FEW_BYTES: row r from x + offsets[r]. The moves are those of tsri_copy_few, but their size is chosen once.
+#if !defined(__wasm__)  // the browser module must stay small
+// Copies BLOCK rows of `bytes` bytes, at most TSRI_FEW_BYTES: row r from x + offsets[r]. Uses the moves of tsri_copy_few, but their size is chosen only once.
 static void copy_short_rows(char *y, const char *x, const int64_t *offsets, size_t bytes) {
 #define COPY_ROWS(size)                         \
   for (int r = 0; r < BLOCK; r++, y += bytes) { \
@@ -62,8 +62,8 @@ static void copy_short_rows(char *y, const char *x, const int64_t *offsets, size
 #undef COPY_ROWS
 }
 
-// find_rows_: the offsets of BLOCK rows in bytes, which it begins to read: rows at random places wait for memory, several at once. False if an index is negative or too large.
-// gather_short_rows_: gathers blocks of rows, from the first one on, until a block has such an index, and returns the number of rows. While a block is copied, the next one is read.
+// find_rows_: computes the offsets of BLOCK rows in bytes, and prefetches the rows. False if an index is negative or too large. gather_short_rows_: gathers
+// blocks of rows until a block has such an index, and returns the number of rows gathered. While a block is copied, the next one is prefetched.
 #define DEFINE_SHORT_ROWS(name, index_type)                                                                          \
   static bool find_rows_##name(const tsri_index_plane *plane, const index_type *indices, int64_t row, const char *x, \
                                size_t element, int64_t *offsets) {                                                   \
@@ -182,7 +182,7 @@ static tsri_index_plane_fn gather_for(tsr_dtype index_dtype, size_t element) {
   return table[index_dtype][element == 8 ? 3 : element == 4 ? 2 : element == 2 ? 1 : 0];
 }
 
-// Pieces are stretches of rows, as many of each row as there are column blocks; a part takes neighbours.
+// Tasks are stretches of rows: for each row, one per column block. A part takes neighbouring tasks.
 static void gather_part(void *user, int part) {
   const gathering *g = user;
   const tsri_index_plane all = {.high = g->by->size};

@@ -9,7 +9,7 @@ int64_t tsri_index_rows(const tsri_indexing *by) {
   return rows;
 }
 
-// The plane's first row, and how many of the next to last axis are left from there.
+// Sets *plane to begin at `row`, and returns how many rows of the next to last axis remain from there.
 static int64_t start_plane(const tsri_indexing *by, int64_t row, int64_t column, tsri_index_plane *plane) {
   int last = by->rank - 1;
   int64_t index_at = 0, left = 1, rest = row;

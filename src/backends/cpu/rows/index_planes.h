@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Iterates over the indices of a gather or scatter by planes, the last two axes, so that the inner loops are simple.
+// Iterates over the indices of a gather or scatter by planes (the last two axes), so that the inner loops are simple.
 #ifndef TSRI_CPU_INDEX_PLANES_H
 #define TSRI_CPU_INDEX_PLANES_H
 
@@ -7,22 +7,22 @@
 
 typedef struct tsri_index_plane {
   int64_t rows, columns;
-  const char *indices;              // the first one
+  const char *indices;              // address of the first index
   int64_t index_row, index_column;  // strides of the indices
-  int64_t base, row, column;  // where the first element lies in what is indexed, but for its index, and strides there
-  int64_t first, row_length;  // number of the first element in row-major order; from row to row
+  int64_t base, row, column;  // offset of the first element in the indexed tensor, without its index; strides there
+  int64_t first, row_length;  // row-major number of the first element; distance from row to row
   int64_t size, step;         // of the indexed axis
-  int64_t low, high;          // only indices from low to before high count; 0 and `size` for all
+  int64_t low, high;          // only indices from low to high - 1 are used; 0 and `size` for all
 } tsri_index_plane;
 
 typedef void (*tsri_index_plane_fn)(const void *user, const tsri_index_plane *plane);
 
-// Rows of the last axis, counted in row-major order.
+// Number of rows (all axes except the last).
 int64_t tsri_index_rows(const tsri_indexing *by);
 int64_t tsri_index_columns(const tsri_indexing *by);
 
-// Calls `run` for planes that make up the elements from `first_row` to before `last_row` and `first_column` to before `last_column`.
-// `like` has low and high.
+// Calls `run` for planes that together cover the rows `first_row` to `last_row` - 1 and the columns `first_column` to `last_column` - 1. `like` supplies low
+// and high.
 void tsri_index_planes(const tsri_indexing *by, const tsri_index_plane *like, int64_t first_row, int64_t last_row,
                        int64_t first_column, int64_t last_column, tsri_index_plane_fn run, const void *user);
 

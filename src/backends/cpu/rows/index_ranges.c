@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT
-// A stable partition of the additions by ranges of the result, a block of them at a time. Threads take chunks of the block, write down the place of each addition and count
-// them by range; from the counts follows where each chunk's additions to each range go; then they are moved there, and threads take ranges. Both chunks and ranges are in the
-// order of the indices, so each element is added to in that order.
+// A stable partition of the additions by ranges of the result, a block of additions at a time. First, threads take chunks of the block, compute the place of
+// each addition, and count the places in each range. From the counts follows where each chunk's additions for each range go. Then threads move them there, and
+// finally threads take ranges. Chunks and the additions of a range keep the order of the indices, so additions to an element are made in that order.
 #include "backends/cpu/rows/index_ranges.h"
 
 #include "backends/cpu/rows/index_planes.h"
 #include "platform/parallel.h"
 
 enum {
-  BLOCK = 1 << 21,  // additions that are moved at a time, which limits the scratch memory
+  BLOCK = 1 << 21,  // additions that are moved at a time; limits the scratch memory
   LEAST_ADDITIONS = 1 << 17,
-  LEAST_THREADS = 4,      // moving an addition takes about twice as long as making it
+  LEAST_THREADS = 4,      // moving an addition takes about twice as long as executing it
   LEAST_RANGE = 1 << 10,  // elements
   MOST_RANGES = 255,
   RANGES_PER_THREAD = 2,
   MOST_CHUNKS = 256
 };
 
-static const uint32_t NOWHERE = UINT32_MAX;  // place of an index that is out of range
+static const uint32_t NOWHERE = UINT32_MAX;  // place for an index that is out of range
 
 typedef struct grouping {
   const tsri_range_work *w;
-  int64_t first, count;  // additions of this block
-  int shift, ranges;     // place >> shift is the number of its range; range number `ranges` is that of NOWHERE
+  int64_t first, count;  // additions in this block
+  int shift, ranges;     // place >> shift is the range's number; NOWHERE has the number `ranges`
   int chunks;
   uint32_t *places, *moved_places;
   char *moved_values;
-  uint32_t (*starts)[MOST_RANGES + 1];  // by chunk and range: number of additions, then where the next one goes
+  uint32_t (*starts)[MOST_RANGES + 1];  // [chunk][range]: number of additions, then position of the next one
 } grouping;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
@@ -62,7 +62,7 @@ static const tsri_index_plane_fn places_of[TSR_DTYPE_COUNT] = {
     [TSR_I32] = places_i32, [TSR_U32] = places_u32, [TSR_I64] = places_i64,
 };
 
-// Writes the places of additions `first` to before `last`, counted in row-major order: the end of a row, whole rows, the beginning of a row.
+// Computes the places of the additions `first` to `last` - 1, in row-major order: the end of a row, complete rows, the beginning of a row.
 static void find_places(const grouping *g, int64_t first, int64_t last) {
   const tsri_indexing *by = g->w->by;
   const tsri_index_plane all = {.high = by->size};
@@ -92,7 +92,7 @@ static void count_chunk(void *user, int chunk) {
 
 // --- Moving and adding ----------------------------------------------------------------------------------------------------------
 
-// Replaces the counts by the number of additions before: all of the ranges before, and those of the chunks before to the same range.
+// Replaces each count by the number of additions before: those of all lower ranges, and those of earlier chunks in the same range.
 static void find_starts(const grouping *g) {
   uint32_t before = 0;
   for (int k = 0; k <= g->ranges; k++) {
@@ -156,7 +156,7 @@ size_t tsri_index_ranges_bytes(const tsri_range_work *w) {
          (size_t)chunk_count(w) * sizeof(uint32_t[MOST_RANGES + 1]);
 }
 
-// Ranges of 2^shift elements each, a few for each thread.
+// Divides the result into ranges of 2^shift elements, a few for each thread.
 static void cut_ranges(grouping *g) {
   int64_t wanted = at_most((int64_t)RANGES_PER_THREAD * g->w->threads, MOST_RANGES), last = g->w->count - 1;
   while ((int64_t)1 << g->shift < LEAST_RANGE || last >> g->shift >= wanted) g->shift++;

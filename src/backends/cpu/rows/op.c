@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The native operators of this folder, as the core describes them.
+// The native operators of this folder: dispatch by kind.
 #include <string.h>
 
 #include "backends/cpu/rows/index.h"

@@ -5,10 +5,10 @@
 
 #include "backends/cpu/cpu.h"
 
-// Whether the operator is one that is done here.
+// Whether tsri_cpu_pool computes the operator.
 bool tsri_cpu_has_pool(const tsri_pool_op *op);
 
-// f16 and bf16 are computed in f32. Errors: TSR_ERR_OUT_OF_MEMORY.
+// Computes the operator; f16 and bf16 in f32. Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_cpu_pool(cpu_device *device, tsr_dtype dtype, const tsri_pool_op *op);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Windows of pooling at one SIMD level. Compiled once per level (cmake/isa.cmake).
+// Pooling windows at one SIMD level. Compiled once per level (cmake/isa.cmake).
 #include <string.h>
 
 #include "backends/cpu/lanes/isa_parts.h"
 #include "backends/cpu/rows/pool_lines.h"
 
-// Loops over windows two elements wide, in vectors of any level that compilers make of vectors of 32 bytes. EVEN and ODD take every second element of two vectors, LOW and HIGH put the
-// elements of two vectors side by side.
+// Loops over windows two elements wide use vectors of 32 bytes, which compilers translate for any level. EVEN and ODD take every second element of two vectors;
+// LOW and HIGH interleave two vectors.
 #if !defined(__wasm__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
 #define HAS_PAIRS   1
 #define PAIRS_BYTES 32

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reductions over any axes. A line is a sequence of elements along the last reduced axis or along the last kept axis, whichever has the smaller stride. Lines whose
-// elements are not contiguous are gathered into the first-level cache, several at a time.
+// Reductions over any axes. A line is a sequence of elements along the last reduced axis or along the last kept axis, whichever has the smaller stride. Lines
+// whose elements are not contiguous are gathered into the first-level cache, several at a time.
 //
 // Results are accumulated in blocks of the last kept axis. If there are few results for many elements, the first reduced axis is divided into parts, whose
-// results are combined in order. Blocks and parts depend on the shape alone, so results have the same bits on any number of threads.
+// results are combined in order. Blocks and parts depend only on the shape, so results have the same bits on any number of threads.
 #include "backends/cpu/rows/reduce.h"
 
 #include <stdlib.h>
@@ -26,8 +26,8 @@ enum {
 
 enum {
   GATHERED_BYTES = 1 << 13,
-  LONG_LINE = 32,          // elements of a line that is worth a call of tsri_gather_line
-  GATHERED_STRETCH = 256,  // lines of columns that are summed before the sum is added to those before it
+  LONG_LINE = 32,          // least elements of a line for a call of tsri_gather_line
+  GATHERED_STRETCH = 256,  // lines of columns that are summed before their sum is added to the total
 };
 
 typedef struct reducing {
@@ -36,20 +36,20 @@ typedef struct reducing {
   const char *from;
   char *to;
   size_t element, result;  // bytes
-  bool is_wide;            // results are accumulators
-  bool is_rows;            // lines are along the last reduced axis; else along the last kept one
-  bool is_few;             // a few contiguous lines, which need no accumulators in memory if there is one part
-  int64_t line_step;       // of the elements of a line
-  int64_t kept, width;     // results; size of the last kept axis
-  int64_t block, blocks;   // results of a block, blocks of the last kept axis
-  int64_t parts;           // of the first reduced axis
+  bool is_wide;            // results have the accumulators' dtype
+  bool is_rows;            // lines are along the last reduced axis; else along the last kept axis
+  bool is_few;             // few contiguous lines; with one part, these need no accumulators in memory
+  int64_t line_step;       // stride of the elements of a line
+  int64_t kept, width;     // number of results; size of the last kept axis
+  int64_t block, blocks;   // results in a block, blocks of the last kept axis
+  int64_t parts;           // parts of the first reduced axis
   char *sums;              // accumulators of all parts; NULL: there is one part
   int tasks;
 } reducing;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
-static const int64_t no_axis = INT64_MAX;  // the stride of an axis that is not there
+static const int64_t no_axis = INT64_MAX;  // stride of an axis that does not exist
 
 static int64_t last_stride(int rank, const int64_t *strides) { return rank ? strides[rank - 1] : no_axis; }
 
@@ -63,7 +63,7 @@ static bool lines_are_rows(const tsri_reduce_op *op, int64_t *out_step) {
   return are_rows;
 }
 
-// `count` lines of `n` elements each, `step` elements apart, to `to` without gaps.
+// Copies `count` lines of `n` elements, which are `step` apart, to `to` without gaps.
 static void gather_lines(const reducing *w, const char *x, int64_t step, int64_t count, int64_t n, char *to) {
   int64_t element = (int64_t)w->element, line_bytes = w->line_step * element;
   if (step == n * w->line_step) {
@@ -75,7 +75,7 @@ static void gather_lines(const reducing *w, const char *x, int64_t step, int64_t
   }
 }
 
-// As lines->rows, for lines with any step between their elements.
+// As lines->rows, for lines with any stride.
 static void reduce_rows(const reducing *w, const char *x, int64_t step, int64_t count, int64_t n, char *sums) {
   if (w->line_step == 1) {
     w->lines->rows(x, step, count, n, sums);
@@ -93,7 +93,7 @@ static void reduce_rows(const reducing *w, const char *x, int64_t step, int64_t 
   }
 }
 
-// `n` lines of `count` elements, `step` elements apart, joined to the sums of columns.
+// Gathers `n` lines of `count` elements, which are `step` apart, and joins them to the sums of columns.
 static void reduce_gathered_columns(const reducing *w, const char *x, int64_t step, int64_t n, int64_t count,
                                     char *sums) {
   _Alignas(64) char gathered[GATHERED_BYTES];
@@ -111,7 +111,7 @@ static void reduce_gathered_columns(const reducing *w, const char *x, int64_t st
   }
 }
 
-// As lines->columns, for lines with any stride. A few lines are read at the same time, some columns at a time, so that their waits for memory overlap.
+// As lines->columns, for lines with any stride. A few lines are read at the same time, some columns at a time, so that their cache misses overlap.
 static void reduce_columns(const reducing *w, const char *x, int64_t step, int64_t n, int64_t count, char *sums) {
   enum { FEW_LINES = 16, SOME_COLUMNS = 128 };
   if (w->line_step == 1) {
@@ -125,7 +125,7 @@ static void reduce_columns(const reducing *w, const char *x, int64_t step, int64
   }
 }
 
-// Accumulates one block of results over indices `first` to before `last` of the first reduced axis. `x`: its first element.
+// Accumulates one block of results over the indices `first` to `last` - 1 of the first reduced axis. `x`: address of its first element.
 static void reduce_block(const reducing *w, const char *x, int64_t count, int64_t first, int64_t last, void *sums) {
   const tsri_reduce_op *op = w->op;
   int inner = op->reduced_rank - 1;
@@ -155,7 +155,7 @@ static void reduce_block(const reducing *w, const char *x, int64_t count, int64_
   }
 }
 
-// The elements from which result `row` * width + `column` is made begin here.
+// Address of the first element for result `row` * width + `column`.
 static const char *block_start(const reducing *w, int64_t row, int64_t column) {
   const tsri_reduce_op *op = w->op;
   int64_t at = op->kept_rank ? column * op->kept_strides[op->kept_rank - 1] : 0;
@@ -171,7 +171,7 @@ static void finish(const reducing *w, const void *sums, int64_t count, char *to)
   else w->lines->finish(sums, count, to);
 }
 
-// Pieces are blocks of results, all of one part before those of the next.
+// Task numbers: blocks of results; all blocks of one part come before those of the next part.
 static void reduce_task(void *user, int task) {
   const reducing *w = user;
   double sums[TSRI_REDUCE_BLOCK];
@@ -193,7 +193,7 @@ static void reduce_task(void *user, int task) {
   }
 }
 
-// Divides the work into enough pieces for many threads: into blocks of results and, if these are too few, also into parts of the reduced axis.
+// Divides the work into enough tasks for many threads: into blocks of results and, if these are too few, also into parts of the reduced axis.
 static void cut(reducing *w, int64_t count) {
   int64_t rows = w->kept / w->width, least = LEAST_COLUMNS, most = w->is_few ? MOST_COLUMNS : TSRI_REDUCE_BLOCK;
   if (w->is_rows) least = at_most(LEAST_BLOCK / (w->op->reduced_dims[w->op->reduced_rank - 1] + 1), TSRI_REDUCE_BLOCK);
@@ -202,7 +202,7 @@ static void cut(reducing *w, int64_t count) {
   if (least < 1) least = 1;
   if (w->block < least) w->block = least;
   w->blocks = (w->width + w->block - 1) / w->block;
-  // A part of a row is a line of its own, which is not to be short.
+  // If rows are divided into parts, each part is a line, which must not be short.
   int64_t least_line = w->is_rows && w->op->reduced_rank == 1 ? LEAST_COLUMNS : 1;
   w->parts = w->op->reduced_rank ? at_most(at_most(count / LEAST_PART, PIECES / (rows * w->blocks)),
                                            w->op->reduced_dims[0] / least_line)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Sums, largest and smallest over any axes.
+// Sums, maxima and minima over any axes.
 #ifndef TSRI_CPU_REDUCE_H
 #define TSRI_CPU_REDUCE_H
 
 #include "backends/cpu/cpu.h"
 
-// Whether the strides are ones that tsri_cpu_reduce takes.
+// Whether tsri_cpu_reduce supports the operator's strides.
 bool tsri_cpu_has_reduce(const tsri_native_op *op);
 
 // Errors: TSR_ERR_OUT_OF_MEMORY.

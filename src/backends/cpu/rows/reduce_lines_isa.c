@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Sums, largest and smallest of rows and columns at one SIMD level. Compiled once per level (cmake/isa.cmake).
+// Sums, maxima and minima of rows and columns at one SIMD level. Compiled once per level (cmake/isa.cmake).
 #include <math.h>
 
 #include "backends/cpu/lanes/most_isa.h"
 #include "backends/cpu/rows/reduce_lines.h"
 #include "core/lines.h"
 
-// SHORT_ROW: rows and columns of fewer elements are accumulated in order, as kernels do it.
+// SHORT_ROW: rows and columns with fewer elements are accumulated in order, as kernels do.
 enum { SHORT_ROW = 32, ROWS_ACROSS = 256, STRETCH = 4096, COLUMN_STRETCH = 256, FEW_COLUMNS = 64, MOST_STREAMS = 8 };
 
 typedef uint32_t u32_vec ISA_IN_VECTORS;
@@ -80,7 +80,7 @@ typedef uint32_t u32_vec ISA_IN_VECTORS;
 #undef PLUS
 #undef PLUS_VECTORS
 
-// Sums wrap.
+// Integer sums wrap.
 #define DTYPE(x)           x##_i32
 #define T                  int32_t
 #define A                  int32_t

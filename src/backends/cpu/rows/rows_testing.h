@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of this folder share: a CPU device with a number of threads, and numbers that look random.
+// Shared by the tests of this folder: a CPU device with a number of threads, and pseudo-random numbers.
 #ifndef TSRI_CPU_ROWS_TESTING_H
 #define TSRI_CPU_ROWS_TESTING_H
 
@@ -23,7 +23,7 @@ static uint32_t random_word(uint32_t *state) {
   return *state >> 8;
 }
 
-// Whole numbers of which many are equal; among floats NaN, -0 and infinities, too.
+// Fills memory with integers of which many are equal; for floats also with NaN, -0 and infinities.
 static inline void fill_with_ties_and_specials(tsr_dtype dtype, void *memory, int count) {
   uint32_t state = 9;
   bool is_float = tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT, is_unsigned = tsr_dtype_kind_of(dtype) == TSR_KIND_UINT;

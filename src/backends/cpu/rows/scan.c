@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Each addition of a running sum depends on the one before it, so several independent sums are computed at the same time: those of the columns of a block or, if there is
-// one column, those of several segments of a row. The totals of the segments are computed first, while the block is in the first-level cache.
+// Running sums and products. Each addition of a running sum depends on the one before it, so several independent sums are computed at the same time: those of
+// the columns of a block or, if there is only one column, those of several segments of a row. The totals of the segments are computed first, while the block is
+// in the first-level cache.
 //
-// Threads take blocks of columns or whole rows. A long row is computed by all threads: first the totals of its blocks, then the running sums. Blocks and segments depend on
-// the shape alone, so results have the same bits on any number of threads. Running products are computed one factor after the other, because the product of a segment may
-// be infinite or 0 where the running product is not.
+// Threads take blocks of columns or whole rows. A long row is computed by all threads: first the totals of its blocks, then the running sums. Blocks and
+// segments depend only on the shape, so results have the same bits on any number of threads. Running products are computed one factor after the other, because
+// the product of a segment may be infinite or 0 even if the running product is not.
 #include "backends/cpu/rows/scan.h"
 
 #include "backends/cpu/later.h"
@@ -24,12 +25,12 @@ typedef struct scanning {
   const tsri_scan *s;
   const tsri_scan_lines *lines;
   size_t element;                  // bytes
-  int64_t columns, column_blocks;  // columns of a block, and blocks of one outer index
+  int64_t columns, column_blocks;  // columns in a block, and blocks for one outer index
   int threads, parts;
-  // One long row.
+  // For one long row: its index, and the elements of a block.
   int64_t row, block;  // elements of a block
   int blocks;
-  tsri_scan_sum sums[MOST_BLOCKS];  // of each block, then of all before it
+  tsri_scan_sum sums[MOST_BLOCKS];  // the sum of each block, then the sum of all blocks before it
 } scanning;
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
@@ -77,7 +78,8 @@ static void scan_block(void *user, int block) {
   w->lines->sum_row(x, y, n, w->sums[block]);
 }
 
-// One thread takes each block twice while it is in the cache. The sum before a block is made of the totals of those before it as on several threads.
+// On one thread: processes each block twice while it is in the cache. The sum before a block is made of block totals, as on several threads, so that the bits
+// are the same.
 static void scan_long_row(scanning *w) {
   bool is_alone = w->threads == 1;
   if (!is_alone) tsri_parallel(w->threads, w->blocks, total_block, w);
@@ -92,7 +94,7 @@ static void scan_long_row(scanning *w) {
   if (!is_alone) tsri_parallel(w->threads, w->blocks, scan_block, w);
 }
 
-// Blocks of MOST_COLUMNS, or smaller ones where that leaves a thread without work. A column's sums have the same bits in a block of any size.
+// Chooses blocks of MOST_COLUMNS columns, or smaller ones if a thread would be idle. The sums of a column have the same bits in a block of any size.
 static void cut_columns(scanning *w) {
   const tsri_scan *s = w->s;
   int64_t share = (s->outer * s->inner + w->threads - 1) / w->threads;

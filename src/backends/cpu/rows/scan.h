@@ -5,7 +5,7 @@
 
 #include "backends/cpu/cpu.h"
 
-// y[o, i, j] = x[o, 0, j] + … + x[o, i, j], or the product of these, for o below `outer`, i below `n` and j below `inner`; row-major.
+// y[o, i, j] = x[o, 0, j] + … + x[o, i, j], or the product, for o < outer, i < n and j < inner; row-major.
 typedef struct tsri_scan {
   const char *x;
   char *y;  // does not overlap x

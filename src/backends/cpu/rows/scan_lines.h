@@ -8,7 +8,7 @@
 
 #include <tessera/dtype.h>
 
-// A sum, in what the dtype is accumulated in.
+// A sum in the type in which a dtype is accumulated.
 typedef union tsri_scan_sum {
   float f32;
   double f64;
@@ -22,11 +22,11 @@ typedef struct tsri_scan_lines {
   void (*sum_row)(const void *x, void *y, int64_t n, tsri_scan_sum before);
   // Running sums of each of `rows` contiguous rows of n elements.
   void (*sum_rows)(const void *x, void *y, int64_t rows, int64_t n);
-  // Running sums or products of `columns` columns side by side, at most 512, whose elements are `step` elements apart.
+  // Running sums or products of `columns` columns (at most 512), whose elements are contiguous across columns; rows are `step` elements apart.
   void (*columns)(const void *x, void *y, int64_t n, int64_t step, int64_t columns, bool is_product);
 } tsri_scan_lines;
 
-// NULL: narrower integers are summed in i32. `simd` as tsri_cpu_simd_level has it.
+// Returns the functions, or NULL: narrower integers are summed in i32. `simd`: a result of tsri_cpu_simd_level.
 const tsri_scan_lines *tsri_scan_lines_for(const char *simd, tsr_dtype dtype);
 
 #endif

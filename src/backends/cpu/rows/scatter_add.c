@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// scatter_add in a fixed order: all additions to one element are made by one thread, in the row-major order of the indices.
+// scatter_add in a fixed order: all additions to an element are made by one thread, in the row-major order of the indices.
 //
-// If the result has another axis than the indexed one, threads take parts of that axis. If that axis is the first one, a part owns a stretch of the result: it copies x there, adds, and rounds while the stretch is in the
-// cache of its core. If there is no such axis, or a short one, additions are grouped by ranges of the result first (index_ranges.h), or few threads do all.
-// Without grouping, threads with a range each would go through all indices, of which they take some at random, and wrong predictions of that take longer than the additions.
+// If the result has an axis other than the indexed one, threads take parts of that axis. If that axis is the first one, a part owns a stretch of the result: it
+// copies x there, adds, and rounds while the stretch is in the cache of its core. If there is no such axis, or only a short one, additions are first grouped by
+// ranges of the result (index_ranges.h), or few threads do all the work. Without grouping, each thread with a range would go through all indices and select its
+// own, and the branch mispredictions of that take longer than the additions.
 #include <string.h>
 
 #include "backends/cpu/lanes/convert_lane.h"
@@ -16,26 +17,26 @@
 typedef struct adding {
   const tsri_indexing *by;
   const char *source, *x;
-  char *y, *sums;                    // sums: what is added to, y or f32 of their own
+  char *y, *sums;                    // sums: what is added to; y, or separate memory of f32
   int64_t count;                     // elements of x and y
   size_t element;                    // bytes of an element of x and y
-  const tsri_lane_storage *storage;  // of f16 or bf16; NULL: sums are y
+  const tsri_lane_storage *storage;  // conversions of f16 or bf16; NULL: sums are y
   tsri_index_plane_fn run;
-  tsri_index_plane_fn run_places;  // for indices that are the places of elements, u32
-  int axis;                        // that threads cut, or -1: one thread adds all
-  int64_t owned;                   // elements of the result for each index of that axis, if they are neighbours; else 0
+  tsri_index_plane_fn run_places;  // for indices that are places of elements, u32
+  int axis;                        // axis that is divided among threads; -1: one thread adds all
+  int64_t owned;                   // elements of the result for each index of that axis, if they are contiguous; else 0
   int parts;
 } adding;
 
-// Indices that are checked together, by vector instructions; additions by indices of which none is negative or too large need no check each. Web pages check each index,
-// as their module has to stay small.
+// Indices are checked in blocks, by vector instructions; if none in a block is negative or too large, its additions need no further checks. The browser module
+// checks each index, as it must stay small.
 #if defined(__wasm__)
 enum { BLOCK = 0 };
 #else
 enum { BLOCK = 64 };
 #endif
 
-enum { AT_ONCE = 4 };  // additions whose indices and values are read before the first of them is made
+enum { AT_ONCE = 4 };  // additions whose indices and values are loaded before the first is made
 #define UNROLL _Pragma("GCC unroll 4")
 
 #define DEFINE_CHECK(name, index_type)                                                      \
@@ -52,7 +53,8 @@ DEFINE_CHECK(i32, int32_t)
 DEFINE_CHECK(u32, uint32_t)
 DEFINE_CHECK(i64, int64_t)
 
-// add_some_: additions by `count` indices. add_block_: by BLOCK indices that are inside. is_plain: the indexed axis is the last one and contiguous, so an index is the place itself.
+// add_some_: additions by `count` indices. add_block_: by BLOCK indices that are in range. is_plain: the indexed axis is the last one and contiguous, so an
+// index is also the place.
 #define DEFINE_ADD(name, type, sum_type, wide, index_name, index_type)                                                \
   static inline void add_some_##name##_##index_name(const tsri_index_plane *plane, bool is_plain, int64_t column,     \
                                                     int64_t count, const index_type *indices, const type *source,     \
@@ -133,7 +135,7 @@ enum { NARROW_STRETCH = 1 << 12 };  // elements that are converted at a time
 
 static int64_t at_most(int64_t x, int64_t most) { return x < most ? x : most; }
 
-// y = x, and the sums of its own, for elements `first` to before `last`.
+// y = x for the elements `first` to `last` - 1; also copies them to separate sums if there are any.
 static void begin_stretch(const adding *a, int64_t first, int64_t last) {
   memcpy(a->y + (size_t)first * a->element, a->x + (size_t)first * a->element, (size_t)(last - first) * a->element);
   for (int64_t i = first; a->storage && i < last; i += NARROW_STRETCH) {
@@ -179,7 +181,7 @@ static void end_part(void *user, int part) {
 
 // --- Adding ---------------------------------------------------------------------------------------------------------------------
 
-// All indices from `first` to before `last` along the cut axis: a stretch of columns, or of rows for each index of the axes before.
+// Makes the additions for the indices `first` to `last` - 1 along the divided axis: a stretch of columns, or of rows for each index of the axes before.
 static void add_range(const adding *a, int64_t first, int64_t last) {
   const tsri_indexing *by = a->by;
   int64_t columns = tsri_index_columns(by), rows = tsri_index_rows(by), inner = 1;
@@ -212,7 +214,7 @@ static int cut_axis(const tsri_indexing *by) {
   return longest >= 0 && by->dims[longest] > 1 ? longest : -1;
 }
 
-// Elements of the result for each index of the cut axis, if it is the first axis of the result and has indices for all of it; else 0.
+// Number of elements of the result for each index of the divided axis, if that is the result's first axis and has indices for all of it; else 0.
 static int64_t owned_elements(const adding *a) {
   const tsri_indexing *by = a->by;
   if (a->axis < 0 || by->strides[a->axis] * by->dims[a->axis] != a->count) return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Elements are converted to items, which are sorted and converted back (sort_keys.h, sort_items.h). If there are many rows, threads take whole rows; a long row is
-// divided into blocks, which threads sort and then merge. The result of a stable sort is unique, so it does not depend on the division.
+// Elements are converted to items, which are sorted and converted back (sort_keys.h, sort_items.h). If there are many rows, threads take whole rows. A long row
+// is divided into blocks, which threads sort and then merge. The result of a stable sort is unique, so it does not depend on the division.
 #include "backends/cpu/rows/sort.h"
 
 #include <string.h>
@@ -15,13 +15,13 @@ enum { WORTH_A_THREAD = 1 << 13, LEAST_BLOCK = 1 << 15, MOST_BLOCKS = 64, MOST_S
 typedef struct sorting {
   const tsri_row_sort *s;
   const tsri_sort_keys *keys;
-  tsri_sort_items sort;  // of the keys' sorter
+  tsri_sort_items sort;  // sorts items
   int threads, parts;
   char *scratch;
-  size_t item, element, result;  // bytes
-  bool is_in_place;              // items lie where the result will
+  size_t item, element, result;  // bytes of an item, an element and a result
+  bool is_in_place;              // items are in the memory of the result
   size_t row_scratch;            // bytes of scratch memory for a row
-  // One long row: its items, and where they are merged to.
+  // For one long row: its index, its items, and where they are merged to. width: number of blocks in a sorted run.
   int64_t row, width;  // width: blocks in a sorted run
   int blocks;
   char *items, *spare;
@@ -60,7 +60,7 @@ static void sort_block(void *user, int block) {
   if (sorted != items) memcpy(items, sorted, (size_t)n * w->item);
 }
 
-// Parts are those of all pairs of runs, as many in each pair.
+// Part numbers count through all pairs of runs, with equally many parts for each pair.
 static void merge_part(void *user, int part) {
   const sorting *w = user;
   int64_t pairs = w->blocks / (2 * w->width), in_pair = w->parts / pairs, pair = part / in_pair, at = part % in_pair;
@@ -88,7 +88,7 @@ static void sort_long_row(sorting *w) {
 
 // --- The operator ---------------------------------------------------------------------------------------------------------------
 
-// A power of two, so that runs are merged in pairs; a few for each thread, which evens them out.
+// Number of blocks of a long row: a power of two, so that runs are merged in pairs; a few for each thread, to balance the load.
 static int blocks_for(int threads, int64_t n) {
   int blocks = 1;
   if (threads == 1) return blocks;

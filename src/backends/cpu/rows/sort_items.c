@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Sorting by insertion (a few items), by merging (some), and by digits (many).
+// Sorts by insertion (a few items), by merging (some), and by radix (many).
 #include "backends/cpu/rows/sort_items.h"
 
 #include <string.h>
 
-// Items that are sorted by insertion; items for each digit from which sorting by digits is faster than merging.
+// RUN: items that are sorted by insertion. LEAST_FOR_A_DIGIT: items per digit from which radix sort is faster than merging.
 enum { RUN = 24, LEAST_FOR_A_DIGIT = 96 };
 
 #define NAME(x)     x##_u32

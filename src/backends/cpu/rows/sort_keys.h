@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements as unsigned keys whose order is that of sorting: NaN last in both directions, -0 equal to 0.
+// Converts elements to unsigned keys whose order is that of sorting: NaN last in both directions, -0 equal to 0.
 #ifndef TSRI_CPU_SORT_KEYS_H
 #define TSRI_CPU_SORT_KEYS_H
 
@@ -10,17 +10,18 @@
 
 #include "backends/cpu/rows/sort_items.h"
 
-// How elements of a dtype become items.
+// The functions that convert elements of a dtype to items and back.
 typedef struct tsri_sort_keys {
   const tsri_item_sorter *sorter;
   int first_digit, digits;
-  // Makes items of the elements x[0] to x[n - 1]; the first one's index is `index`.
+  // Converts the elements x[0] to x[n - 1] to items; the index of the first one is `index`.
   void (*make)(const void *x, int64_t n, int64_t index, bool is_descending, void *items);
-  // The elements in their order: `items` sorted, `x` what they were made of, all of it. `out` may be `items` where an element has as many bytes.
+  // Converts sorted items back to elements. `x`: all elements that the items were made of. `out` may be `items` if both have the same size.
   void (*take)(const void *items, int64_t n, const void *x, bool is_descending, void *out);
 } tsri_sort_keys;
 
-// `wants_order`: `take` writes indices (int32_t) in place of elements. NULL: `dtype` is not a number. `simd_level` as tsri_cpu_simd_level has it.
+// Returns the functions. wants_order: `take` writes indices (int32_t) instead of elements. NULL: `dtype` is not a number. `simd`: a result of
+// tsri_cpu_simd_level.
 const tsri_sort_keys *tsri_sort_keys_for(const char *simd, tsr_dtype dtype, bool wants_order);
 
 #endif

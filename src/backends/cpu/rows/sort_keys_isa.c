@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A float's bits, read as an unsigned number, are in order but for the sign: negative ones are inverted, the others moved above them. Signed
-// integers are moved by half of their range. Compiled once per SIMD level (cmake/isa.cmake).
+// The bits of floats, read as unsigned numbers, are ordered except for the sign: all bits of negative numbers are inverted, and others get the sign bit. Signed
+// integers are shifted by half of their range. Compiled once per SIMD level (cmake/isa.cmake).
 #include "backends/cpu/rows/sort_keys.h"
 
 #include <stddef.h>
 
 #include "backends/cpu/lanes/isa_parts.h"
 
-// Keys of up to 32 bits.
+// Keys of up to 32 bits follow.
 #define ITEM          uint32_t
 #define ORDERED       uint64_t
 #define ORDER(key, i) ((uint64_t)(key) << 32 | (i))
@@ -71,7 +71,7 @@
 #define HAS_TWINS  1
 #define IS_NAN(b)  (((b) & (BITS)~SIGN) > INFINITE)
 #define IS_ZERO(b) (((b) & (BITS)~SIGN) == 0)
-// All bits of a negative number are inverted, and the sign of the others: without jumps, as signs are hard to predict.
+// Inverts all bits of a negative number, and the sign bit of the others; without branches, as signs are hard to predict.
 #define SIGN_AT  (8 * sizeof(BITS) - 1)
 #define KEY(b)   (IS_ZERO(b) ? (BITS)SIGN : (BITS)((b) ^ ((BITS)(0 - ((b) >> SIGN_AT)) | SIGN)))
 #define VALUE(k) ((BITS)((k) ^ ((BITS)(((k) >> SIGN_AT) - 1) | SIGN)))
@@ -133,7 +133,7 @@
 #define VALUE(k)      ((k) ^ SIGN)
 #include "sort_keys.inc"
 
-// Without an index the digits are all of the item; with one, the key lies above it.
+// Without an index, the digits are those of the whole item; with an index, those above it.
 #define ROW(name, digits)                                                 \
   {                                                                       \
     {&tsri_sorter_u32, 0, digits, make_##name, take_##name}, {            \

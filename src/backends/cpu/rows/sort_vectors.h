@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Sorting items by vectors of AVX-512.
+// Sorts items by AVX-512 vectors.
 #ifndef TSRI_CPU_SORT_VECTORS_H
 #define TSRI_CPU_SORT_VECTORS_H
 
 #include "backends/cpu/rows/sort_items.h"
 
-// The function that sorts this sorter's items fastest at a SIMD level (cpu.h): one by vectors, or sorter->sort. Parameters and result are those of tsri_item_sorter.sort.
+// Returns the fastest function for this sorter's items at a SIMD level (cpu.h): one by vectors, or sorter->sort. Parameters and result are those of
+// tsri_item_sorter.sort.
 typedef void *(*tsri_sort_items)(void *items, void *spare, int64_t n, int first_digit, int digits);
 tsri_sort_items tsri_sort_items_for(const char *simd_level, const tsri_item_sorter *sorter);
 
-// Whether rows of this many items of 4 bytes are sorted by vectors, faster than many of them at a time (lines/sort_short.c).
+// Whether rows of this many 4-byte items are sorted by vectors, which is faster than sorting many rows at a time (lines/sort_short.c).
 bool tsri_sort_has_vectors(const char *simd_level, int64_t n);
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The C-family emitters: OpenCL C, CUDA C++, HIP C++, Metal and plain C from one walk over the checked form.
+// The C-family emitters: OpenCL C, CUDA C++, HIP C++, Metal and plain C, from one walk over the checked form.
 //
-// The body is written first, which tells what it uses; then the whole is put together: prelude, helpers, the parameter
-// struct, the function's head with its declarations, the body. Plain C is a function
+// The body is written first, which shows what it uses. Then the text is put together: prelude, helpers, the parameter struct, the function's head with its
+// declarations, the body. In plain C the kernel is a function
 //
-//   int tsrk_name(const tsr_launch *launch, uint64_t first, uint64_t last)
+// int tsrk_name(const tsr_launch *launch, uint64_t first, uint64_t last)
 //
-// that runs groups [first, last) of a launch (tsr_launch has the layout of tsri_host_launch) and returns 0, or 1 if
-// there was no memory.
+// that runs groups [first, last) of a launch (tsr_launch has the layout of tsri_host_launch). It returns 0, or 1 if memory ran out.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +112,7 @@ static void put_ids(tsri_c_emitter *e, tsri_builder *out) {
 
 // --- The function on a device ---------------------------------------------------------------------------------------
 
-// "const f32 *restrict x_b0", with the space's word before it or, in plain C, without.
+// "const f32 *restrict x_b0", preceded by the word for the address space (except in plain C).
 static void put_buffer(const tsri_c_emitter *e, tsri_builder *out, uint32_t index) {
   const tsri_ir_array *buffer = &e->kernel->buffers[index];
   tsri_builder_add(out, "%s%s%s *%s", e->spell->space[TSRI_SPACE_BUFFER], buffer->is_stored ? "" : "const ",
@@ -237,7 +236,7 @@ static void put_build_options(const tsri_c_emitter *e, tsri_emitted *out) {
            e->options->exact_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
 }
 
-// Marks statements. False: no memory.
+// Analyses the kernel and marks its statements. False: no memory.
 static bool analyse(tsri_c_emitter *e) {
   e->stmt_flags = tsri_calloc(e->kernel->stmt_count + 1, 1);
   e->vars_used = tsri_calloc(e->kernel->var_count + 1, 1);
@@ -306,8 +305,7 @@ EMITTER(hip, tsri_c_hip)
 EMITTER(metal, tsri_c_metal)
 EMITTER(c, tsri_c_plain)
 
-// Subgroups: a warp on CUDA, a wavefront of the data-centre chips on HIP, a SIMD group on Apple's. OpenCL devices need
-// not have them.
+// Subgroups are warps in CUDA, wavefronts of the data-centre GPUs in HIP, and SIMD groups in Metal. OpenCL devices may lack them.
 const tsri_emit_options tsri_emit_defaults_opencl = {
     .f64 = true, .exact_divide = true, .flat_barriers = true, .subgroup_size = 8};
 const tsri_emit_options tsri_emit_defaults_cuda = {

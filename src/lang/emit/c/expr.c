@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Expressions of the C family.
 //
-// A tree is printed where it is used. It is not too high for compilers, nor for the recursion here (lower/heights.h).
+// An expression is written as a tree, in place. Its height is limited, for compilers and for the recursion here (lower/heights.h).
 #include <inttypes.h>
 
 #include "lang/emit/c/c.h"
@@ -9,7 +9,7 @@
 
 // --- Constants ------------------------------------------------------------------------------------------------------
 
-// A float. NaN and infinity are made of their bits: no dialect has a literal for them.
+// Writes a float. NaN and infinity are written by their bits: no dialect has literals for them.
 static void put_float(tsri_c_emitter *e, tsri_builder *out, tsr_dtype dtype, uint64_t bits) {
   const uint64_t f32_infinity = 0x7F800000u, f64_infinity = UINT64_C(0x7FF0000000000000);
   uint64_t infinity = dtype == TSR_F32 ? f32_infinity : f64_infinity;
@@ -24,7 +24,7 @@ static void put_float(tsri_c_emitter *e, tsri_builder *out, tsr_dtype dtype, uin
   }
 }
 
-// A signed integer. The smallest of its type has no literal.
+// Writes a signed integer. The smallest of each type has no literal.
 static void put_signed(tsri_builder *out, int64_t value, int64_t smallest, const char *suffix) {
   if (value == smallest) tsri_builder_add(out, "(%" PRId64 "%s - 1)", value + 1, suffix);
   else tsri_builder_add(out, value < 0 ? "(%" PRId64 "%s)" : "%" PRId64 "%s", value, suffix);
@@ -41,7 +41,7 @@ void tsri_c_put_const(void *emitter, tsri_builder *out, tsr_dtype dtype, uint64_
 
 // --- Printing -------------------------------------------------------------------------------------------------------
 
-// Does the first bracket of a template close at its end?
+// Whether the first bracket of a template closes at its end.
 static bool is_bracketed(const char *text, size_t bytes) {
   int depth = 0;
   if (bytes < 2 || text[0] != '(') return false;
@@ -52,7 +52,7 @@ static bool is_bracketed(const char *text, size_t bytes) {
   return false;
 }
 
-// Is the operand at text[i] the whole argument of a call? Then brackets around it say nothing.
+// Whether the operand at text[i] is a whole argument of a call, which needs no brackets.
 static bool is_whole_argument(const char *text, size_t i) {
   bool is_first = i > 0 && text[i - 1] == '(', is_later = i > 1 && text[i - 1] == ' ' && text[i - 2] == ',';
   return (is_first || is_later) && (text[i + 2] == ')' || text[i + 2] == ',');
@@ -100,7 +100,7 @@ tsri_c_name tsri_c_type(tsri_c_emitter *e, tsri_ir_type type) {
   return tsri_c_need(e, tsri_c_named("tsr_%s", tsri_ir_type_name(type)));
 }
 
-// The type that selects an operation's template: of SELECT that of the selected value, else that of the first operand.
+// The type that selects an operation's template: for SELECT that of the selected value, else that of the first operand.
 static tsri_ir_type operand_type(const tsri_c_emitter *e, const tsri_ir_expr *x) {
   bool is_select = x->kind == TSRI_EXPR_OP && x->op == TSRI_OP_SELECT;
   return e->kernel->exprs[is_select ? x->b : x->a].type;
@@ -118,7 +118,7 @@ static tsri_c_name lanewise_name(const tsri_c_emitter *e, const tsri_ir_expr *x)
   return name;
 }
 
-// Writes the helper that does an operation lane by lane.
+// Writes the helper that applies an operation lane by lane.
 static void define_lanewise(tsri_c_emitter *e, const char *name, const tsri_ir_expr *x, tsri_c_pattern pattern) {
   static const char *const operands[4][3] = {
       {"a.x", "b.x", "c.x"}, {"a.y", "b.y", "c.y"}, {"a.z", "b.z", "c.z"}, {"a.w", "b.w", "c.w"}};
@@ -147,7 +147,7 @@ static void put_scalar(tsri_c_emitter *e, uint32_t param) {
   tsri_c_put_name(&e->body, e->kernel->params[param].name, "p", param);
 }
 
-// Plain C writes the id where it is used; on a device it is a constant of the function.
+// In plain C an id is written in place; on a device it is a constant of the function.
 static void put_id(tsri_c_emitter *e, const tsri_ir_expr *x) {
   tsri_ir_id id = (tsri_ir_id)x->op;
   uint32_t axis = x->lane, size = e->options->subgroup_size;
@@ -165,7 +165,7 @@ static void put_id(tsri_c_emitter *e, const tsri_ir_expr *x) {
   }
 }
 
-// OP, CONVERT and BITCAST.
+// Writes OP, CONVERT or BITCAST.
 static void put_operation(tsri_c_emitter *e, const tsri_ir_expr *x, bool is_bare) {
   tsri_ir_type operand = operand_type(e, x);
   tsri_c_pattern pattern = tsri_c_pattern_of(e, x, (tsr_dtype)operand.dtype, false);
@@ -186,7 +186,7 @@ static void put_lazy(tsri_c_emitter *e, const tsri_ir_expr *x, bool is_bare) {
   if (!is_bare) tsri_c_put(e, ")");
 }
 
-// SPLAT, VECTOR and INSERT.
+// Writes SPLAT, VECTOR or INSERT.
 static void put_made(tsri_c_emitter *e, const tsri_ir_expr *x) {
   static const char *const inserts[] = {"with_x", "with_y", "with_z", "with_w"};
   const char *what = x->kind == TSRI_EXPR_SPLAT ? "splat" : x->kind == TSRI_EXPR_VECTOR ? "make" : inserts[x->lane & 3];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fragments: declarations and statements, as calls of the helpers that a dialect defines (fragment.h).
+// Fragments: declarations and statements, which call the helpers that a dialect defines (fragment.h).
 #include "lang/emit/c/fragment.h"
 
 // --- What can be written --------------------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ bool tsri_emit_fragments_cuda(const tsri_kernel *kernel, const tsri_emit_options
   return options->subgroups && options->subgroup_size == 32 && can_write(kernel, options, &tsri_c_fragments_cuda);
 }
 
-// NVIDIA's OpenCL has no functions of subgroups; the instructions need none.
+// NVIDIA's OpenCL has no functions for subgroups, but the PTX instructions need none.
 bool tsri_emit_fragments_opencl(const tsri_kernel *kernel, const tsri_emit_options *options) {
   return options->subgroup_size == 32 && can_write(kernel, options, &tsri_c_fragments_cuda);
 }
@@ -108,7 +108,7 @@ static void put_multiply(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
              tsri_c_fragment_name(e, stmt->fragments[1]).text, tsri_c_fragment_name(e, stmt->fragments[2]).text);
 }
 
-// A factor of 16 bits has two elements in a word.
+// Fills a fragment. In a factor of 16-bit elements, a word holds two elements.
 static void put_fill(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   const tsri_ir_fragment *f = &e->kernel->fragments[stmt->fragments[0]];
   const tsri_c_name name = tsri_c_fragment_name(e, stmt->fragments[0]);

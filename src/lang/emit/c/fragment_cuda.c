@@ -21,7 +21,7 @@
 const char tsri_c_cuda_lane[] =
     "TSR_FN u32 tsr_fragment_lane() {\n  u32 x;\n  asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x));\n  return x;\n}\n";
 
-// Loads the four 8 x 8 matrices of a factor. Each item passes the address of one of their rows.
+// Loads the four 8 x 8 matrices of a factor from shared memory. Each item passes the address of one of their rows.
 static const char shared_text[] =
     "TSR_FN void $name(u32 *f, $space const void *base, u32 at, u32 stride) {\n"
     "  const u32 lane = tsr_fragment_lane();\n"
@@ -30,7 +30,7 @@ static const char shared_text[] =
     "               : \"=r\"(f[0]), \"=r\"(f[1]), \"=r\"(f[2]), \"=r\"(f[3])\n"
     "               : \"r\"((u32)$address(line)) : \"memory\");\n}\n";
 
-// `outer` and `inner` of the pair that a register holds: inner runs along k. Two elements stand in one word, or apart.
+// `outer` and `inner`: position of the pair that a register holds; inner is along k. The two elements are in one word, or apart in memory.
 static const char buffer_text[] =
     "TSR_FN void $name(u32 *f, $space const void *base, u32 at, u32 stride) {\n"
     "  $space const u16 *p = ($space const u16 *)base + at;\n"
@@ -53,7 +53,7 @@ const char tsri_c_cuda_split[] =
     "  asm(\"{ .reg .b32 t; add.u32 t, %2, 4096; and.b32 %0, t, 0xffffe000; sub.rn.f32 %1, %2, %0; }\"\n"
     "      : \"=&r\"(f[i]), \"=r\"(f[i + 8u]) : \"r\"(bits));\n}\n";
 
-// Four matrices of 8 x 4 elements, twice.
+// As above for f32: twice four matrices of 8 x 4 elements.
 static const char wide_shared_text[] =
     "TSR_FN void $name(u32 *f, $space const void *base, u32 at, u32 stride) {\n"
     "  const u32 lane = tsr_fragment_lane();\n"
@@ -73,7 +73,7 @@ static const char wide_text[] =
     "    const u32 outer = lane / 4u + 8u * ($outer), inner = lane % 4u + 4u * ($inner);\n"
     "    tsr_fragment_split(f, i, $element);\n  }\n}\n";
 
-// Multiplies factor `l` by factor `r` for k from j * 2 to j * 2 + 7 and adds the product to one half of the columns.
+// Multiplies factor `l` by factor `r` for k from j * 2 to j * 2 + 7, and adds the product to one half of the columns.
 #define WIDE_MMA(l, r)                                                                                               \
   "      asm volatile(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 \"\n"                                     \
   "                   \"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\"\n"                         \
@@ -90,8 +90,8 @@ static const char wide_multiply_text[] =
     "    for (u32 j = 0; j < 8u; j += 4u) {\n" WIDE_MMA("l", "high") "    }\n"
     "    for (u32 j = 0; j < 4u; j++) s[4u * i + j] += t[j];\n  }\n}\n";
 
-// Left by rows and right by columns have k along their lines, as the registers do. Out of shared memory whole matrices are loaded, those
-// of 16 bits also transposed; otherwise each item loads its own elements.
+// A left factor by rows and a right factor by columns have k along their lines, as the registers do. From shared memory whole matrices are loaded, those of
+// 16-bit elements also transposed; otherwise each item loads its own elements.
 static void define_load(tsri_c_emitter *e, const char *name, tsr_dtype dtype, bool is_left, bool by_columns,
                         bool is_shared) {
   bool along_k = is_left != by_columns, is_wide = dtype == TSR_F32, has_spaces = tsri_c_is(e, TSRI_C_OPENCL);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Fragments in HIP C++, by the matrix units of three families of GPUs. Which one it is, macros of the compiler tell.
+// Fragments in HIP C++, by the matrix units of three families of GPUs, which macros of the compiler distinguish.
 //
-// Registers of the item `lane` in a product of 16 x 16 x 16. A factor's line is a row of the left one, a column of the right
-// one; each item holds elements of line lane % 16 that follow each other along k. A sum's column is lane % 16.
+// Registers of item `lane` in a product of 16 x 16 x 16. A line of a factor is a row of the left one, a column of the right one; each item holds consecutive
+// elements along k of line lane % 16. The column of a sum is lane % 16.
 //
-//                                    elements of a factor     sums   row of sum i
-//   MFMA (gfx9, wavefronts of 64)    4 from 4 * (lane / 16)   4      4 * (lane / 16) + i
-//   WMMA of gfx11 (of 32)            all 16                   8      2 * i + lane / 16
-//   WMMA of gfx12 (of 32)            8 from 8 * (lane / 16)   8      8 * (lane / 16) + i
+// elements of a factor     sums   row of sum i
+// MFMA (gfx9, wavefronts of 64)    4 from 4 * (lane / 16)   4      4 * (lane / 16) + i
+// WMMA of gfx11 (of 32)            all 16                   8      2 * i + lane / 16
+// WMMA of gfx12 (of 32)            8 from 8 * (lane / 16)   8      8 * (lane / 16) + i
 #include "lang/emit/c/fragment.h"
 
 const char tsri_c_hip_lane[] =
@@ -29,7 +29,7 @@ const char tsri_c_hip_lane[] =
     "#endif\n"
     "#define tsr_fragment_lane() ((u32)__lane_id())\n";
 
-// Along k, an item's elements are one aligned load: offsets and strides are multiples of 16 bytes.
+// If lines are along k, an item's elements are one aligned load: offsets and strides are multiples of 16 bytes.
 static const char along_text[] =
     "TSR_FN void $name(u32 *f, const void *base, u32 at, u32 stride) {\n"
     "  const u32 lane = tsr_fragment_lane();\n"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fragments in Metal: simdgroup_matrix of 8 x 8 elements, which its own functions load, store and multiply. Factors of f16 and bf16 are
-// added up in f32.
+// Fragments in Metal: simdgroup_matrix of 8 x 8 elements, which Metal's functions load, store and multiply. Factors of f16 and bf16 are accumulated in f32.
 #include "lang/emit/c/fragment.h"
 
 bool tsri_emit_fragments_metal(const tsri_kernel *kernel, const tsri_emit_options *options) {
@@ -22,7 +21,7 @@ void tsri_c_put_metal_fragment(const tsri_ir_fragment *f, tsri_builder *out, con
   tsri_builder_add(out, "  simdgroup_matrix<%s, 8, 8> %s;\n", element_of(f), name);
 }
 
-// simdgroup_load(f, (const device half *)x + at, stride, ulong2(0), is_transposed): a matrix by columns is a transposed one by rows.
+// simdgroup_load(f, (const device half *)x + at, stride, ulong2(0), is_transposed): a matrix by columns is a transposed matrix by rows.
 static void put_memory(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   bool is_load = stmt->kind == TSRI_STMT_FRAGMENT_LOAD;
   tsri_c_put(e, "simdgroup_%s(%s, (%s%s%s *)%a + %e, %e, ulong2(0), %s);\n", is_load ? "load" : "store",

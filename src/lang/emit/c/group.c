@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What a group does together: collectives of subgroups on devices that have them (lower/collectives.h makes the others of
-// statements), and in plain C whole groups with their barriers.
+// Statements that a whole group executes together: collectives of subgroups on devices that have them (lower/collectives.h has turned the others into
+// statements), and in plain C the whole body of kernels with barriers.
 //
-// Plain C has no items that run side by side. There a group is cut at its barriers: what lies between two of them is a
-// loop over the items, whose variables live in an array. Control flow around a barrier is the same for all items, so it
-// is decided once, for item 0.
+// Plain C has no items that run at the same time. So a group is divided at its barriers: the code between two of them is a loop over the items, whose variables
+// are in an array. Control flow around a barrier is the same for all items, so it is decided once, for item 0.
 #include "lang/emit/c/c.h"
 #include "lang/lower/collective.h"
 

@@ -22,9 +22,9 @@
 #define OPENCL_PTX 64u
 
 typedef struct helper {
-  uint32_t dialects;  // tsri_c_dialect_bit
+  uint32_t dialects;  // a set of tsri_c_dialect_bit
   const char *name;
-  // For which types: i i32 i64, w i32 only, u u32, f f32 f64, s f32 only, b bool, v vectors; "": there is no type.
+  // The types for which it exists: i i32 i64, w i32 only, u u32, f f32 f64, s f32 only, b bool, v vectors; "": it has no type.
   const char *classes;
   const char *text;
 } helper;
@@ -56,13 +56,13 @@ typedef struct helper {
   ".b32 b, b, %2, 31, 0xffffffff; mov.b64 %0, {a, b}; }\"\n    : \"=" letter "\"(r) : \"" letter \
   "\"(v), \"r\"(m));\n  return r;\n}\n"
 
-// Before compute capability 8.0.
+// For compute capabilities below 8.0.
 #define F32_TO_BF16                                                         \
   "TSR_FN u16 tsr_f32_to_bf16(f32 x) {\n  u32 u = tsr_bits_f32(x);\n"       \
   "  if ((u & 0x7fffffffu) > 0x7f800000u) return (u16)(u >> 16 | 0x40u);\n" \
   "  return (u16)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);\n}\n"
 
-// The first that fits is taken.
+// The first entry that matches is taken.
 static const helper helpers[] = {
     // Bits of floats.
     {TSRI_C_OPENCL, "bits", "s", "#define tsr_bits_f32(x) as_uint(x)\n"},
@@ -80,7 +80,7 @@ static const helper helpers[] = {
     {TSRI_C_PLAIN, "from", "f",
      "TSR_FN $t tsr_from_$t($u x) {\n  union { $t f; $u u; } v;\n  v.u = x;\n  return v.f;\n}\n"},
 
-    // Integers: no overflow is undefined.
+    // Integers: overflow must not be undefined.
     {TSRI_C_ALL, "neg", "i", FN1("neg", "return ($t)(($u)0 - ($u)a);")},
     // ptxas 13.0 for sm_90, sm_100 and sm_103 makes one instruction of min(min(a, -b), -c), likewise of max, and there forgets to negate
     // b. It does not recognise ~x + 1, which NVRTC would turn into 0 - x if it saw the ~, nor x taken from a 0 that only the
@@ -152,7 +152,7 @@ static const helper helpers[] = {
      "template <int N, class T> TSR_FN typename tsr_once<T, N>::lanes tsr_read_once(const T *p) {\n"
      "  return __builtin_nontemporal_load((const typename tsr_once<T, N>::lanes *)p);\n}\n"},
 
-    // A step of a butterfly over the subgroup, and the value of any lane.
+    // One step of a butterfly over the subgroup; and the value of a given lane.
     {TSRI_C_CUDA, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor_sync(0xffffffffu, v, (int)(m))\n"},
     {TSRI_C_HIP, "swap", "iuf", "#define tsr_swap_$t(v, m) __shfl_xor(v, (int)(m))\n"},
     {TSRI_C_METAL, "swap", "ius", "#define tsr_swap_$t(v, m) simd_shuffle_xor(v, (ushort)(m))\n"},
@@ -170,7 +170,7 @@ static const helper helpers[] = {
     {OPENCL_PTX, "lane", "f", PTX_WIDE_SHUFFLE("lane", "idx", "d")},
     {TSRI_C_OPENCL, "lane", "iuf", "#define tsr_lane_$t(v, l) sub_group_shuffle(v, (u32)(l))\n"},
 
-    // Over a subgroup. OpenCL's min and max drop NaN.
+    // Reductions over a subgroup. OpenCL's min and max drop NaN.
     {TSRI_C_METAL, "subgroup_add", "ius", SUBGROUP("add", " return simd_sum(v); ")},
     {OPENCL_PTX, "subgroup_add", "iuf", SUBGROUP("add", BUTTERFLY("add"))},
     {OPENCL_PTX, "subgroup_min", "iuf", SUBGROUP("min", BUTTERFLY("min"))},
@@ -233,8 +233,8 @@ static bool has_class(const char *classes, tsri_ir_type type) {
   return strchr(classes, letters[type.dtype]) || strchr(classes, narrow);
 }
 
-// Takes the type off the end of a helper's name, without tsr_: "add" and i32 of "add_i32", "" of a type alone. The result has
-// no lanes if there is none.
+// Removes the type from the end of a helper's name (without tsr_): "add" and i32 from "add_i32", "" from a type alone. If there is no type, the result has 0
+// lanes.
 static tsri_ir_type take_type(tsri_c_name *name) {
   static const tsr_dtype dtypes[] = {TSR_BOOL, TSR_I32, TSR_U32, TSR_I64, TSR_F32, TSR_F64};
   char *last = strrchr(name->text, '_'), *end = last ? last + 1 : name->text;
@@ -247,8 +247,7 @@ static tsri_ir_type take_type(tsri_c_name *name) {
   return (tsri_ir_type){TSR_F32, 0};
 }
 
-// Returns NULL for helpers that are not in the list: those made on demand, which have been written already, and
-// expansions.
+// Returns NULL for helpers that are not in the list: those made on demand, which have already been written, and expansions.
 static const helper *find_helper(const tsri_c_emitter *e, const char *name, tsri_ir_type *out_type) {
   uint32_t bits = e->spell->bit;
   if (tsri_c_is(e, TSRI_C_OPENCL)) bits |= (e->options->f16 ? OPENCL_F16 : 0) | (e->options->ptx ? OPENCL_PTX : 0);
@@ -313,7 +312,7 @@ void tsri_c_expand(tsri_c_emitter *e, tsri_builder *out, const char *pattern, ts
                               {NULL, NULL}};
   tsri_hole holes[MOST_HOLES];
   size_t count = 0, start = out->bytes;
-  for (; more && more->word; more++) holes[count++] = *more;  // first, since their words are longer
+  for (; more && more->word; more++) holes[count++] = *more;  // first, because their words are longer
   memcpy(holes + count, always, sizeof always);
   tsri_template_put(out, pattern, holes, type.lanes);
   if (out->bytes > start) need_all(e, out->text + start);

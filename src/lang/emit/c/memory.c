@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory: loads, stores and atomics. An access of several elements is a call of a helper made on demand, which uses the
-// dialect's own vectors where the elements are aligned.
+// Memory: loads, stores and atomics. An access to several elements is a call of a helper made on demand, which uses the dialect's own vectors if the elements
+// are aligned.
 #include <stdio.h>
 #include <string.h>
 
@@ -13,9 +13,9 @@ static bool is_half_pointer(const tsri_c_emitter *e, tsr_dtype storage) {
 
 // --- Ways to access several elements --------------------------------------------------------------------------------
 
-// Templates. $e$s is the dialect's vector of $s elements, $k the number of its first element, $S the space of the pointer p.
+// Templates of an access. $e$s: the dialect's vector of $s elements; $k: the number of its first element; $S: the address space of the pointer p.
 typedef struct access_way {
-  const char *load, *store;  // of v$k; or of one element: its value, and a statement that stores $a
+  const char *load, *store;  // of v$k; or, for one element, its value, and a statement that stores $a
 } access_way;
 
 static const access_way one_by_one = {"p[i + $k]", "  p[i + $k] = $a;\n"};
@@ -25,12 +25,12 @@ static const access_way aligned = {"  $e$s v$k = *(const $S$e$s *)(p + i + $k);\
                                    "  *($S$e$s *)(p + i + $k) = v$k;\n"};
 static const access_way aligned_halves = {"  float$s v$k = vloada_half$s(0, (const $Shalf *)(p + i + $k));\n",
                                           "  vstorea_half$s_rte(v$k, 0, ($Shalf *)(p + i + $k));\n"};
-// OpenCL's vload takes any element's alignment, and some compilers then read elements one by one.
+// OpenCL's vload accepts the alignment of an element, but then some compilers read elements one by one.
 static const access_way unaligned = {"  $e$s v$k = vload$s(0, p + i + $k);\n", "  vstore$s(v$k, 0, p + i + $k);\n"};
 static const access_way unaligned_halves = {"  float$s v$k = vload_half$s(0, (const $Shalf *)(p + i + $k));\n",
                                             "  vstore_half$s_rte(v$k, 0, ($Shalf *)(p + i + $k));\n"};
-// For elements that are read once. CUDA: past the first-level cache; GPUs and compilers without the instruction read as usual. TSR_READ_ONCE is in
-// the prelude. $b and $c are the size and the kind of a register. HIP: as data that the caches need not keep.
+// For elements that are read only once. CUDA: bypasses the first-level cache; GPUs and compilers without the instruction read as usual. TSR_READ_ONCE is in the
+// prelude. $b and $c are the size and the kind of a register. HIP: marked as data that the caches need not keep.
 static const access_way once_on_cuda = {
     "  $e$s v$k;\n#ifdef TSR_READ_ONCE\n"
     "  asm volatile(TSR_READ_ONCE \".v$s.$b {%0, %1$more}, [%$s];\" : $[, $:\"=$c\"(v$k.$l)$] : \"l\"(p + i + $k));\n"
@@ -63,8 +63,8 @@ static c_access access_of(const tsri_c_emitter *e, tsri_ir_space space, uint32_t
   return a;
 }
 
-// The way to read elements that are read only once; NULL: the usual one. The kernel must not write them, and CUDA's
-// instruction also requires that no other buffer overlaps them.
+// The templates for elements that are read only once; NULL: use the usual ones. The kernel must not write the buffer, and CUDA's instruction also requires that
+// no other buffer overlaps it.
 static const access_way *way_once(const tsri_c_emitter *e, const c_access *a, const tsri_ir_expr *load) {
   bool is_once = load->op == TSRI_LOAD_ONCE && !tsri_ir_array_of(e->kernel, a->space, load->object)->is_stored;
   if (!is_once || tsr_dtype_bytes(a->storage) == 1 || a->step == 1 || a->space != TSRI_SPACE_BUFFER) return NULL;
@@ -72,7 +72,7 @@ static const access_way *way_once(const tsri_c_emitter *e, const c_access *a, co
   return tsri_c_is(e, TSRI_C_CUDA) && e->options->no_alias ? &once_on_cuda : NULL;
 }
 
-// Writes a template of an access_way for the elements from number `k` on; `value` stands for $a.
+// Writes a template of an access for the elements from number `k` on; `value` stands for $a.
 static void put_way(tsri_c_emitter *e, tsri_builder *out, const c_access *a, const char *pattern, uint32_t k,
                     const char *value) {
   static const char *const sizes[] = {"b16", "b32", "b64"}, *const words[] = {"h", "r", "l"},
@@ -100,7 +100,7 @@ static tsri_c_name access_name(const char *what, tsri_ir_space space, tsr_dtype 
   return tsri_c_named("tsr_%s_%c_%s_by%u", what, "bsl"[space], tsr_dtype_name(storage), (unsigned)lanes);
 }
 
-// Names a lane's element in memory: a component of a native vector, or a variable.
+// A lane's element in memory: a component of a native vector, or a variable.
 static tsri_builder element_text(tsri_c_emitter *e, const c_access *a, uint32_t lane) {
   tsri_builder text = {0};
   if (a->step == 1) put_way(e, &text, a, a->way->load, lane, "");
@@ -108,7 +108,7 @@ static tsri_builder element_text(tsri_c_emitter *e, const c_access *a, uint32_t 
   return text;
 }
 
-// Writes an element decoded or encoded by `pattern`. Halves need no pattern where the device converts them.
+// Writes an element decoded or encoded by `pattern`. If the device converts f16 in memory, no pattern is needed.
 static void put_coded(tsri_c_emitter *e, tsri_builder *out, const c_access *a, const char *pattern, tsr_dtype dtype,
                       const char *element) {
   tsri_c_pattern coded = {a->is_half ? "$a" : pattern, dtype, NULL, NULL};
@@ -177,7 +177,7 @@ void tsri_c_put_load(tsri_c_emitter *e, const tsri_ir_expr *x) {
   } else if (a.is_half) {
     tsri_c_put(e, "vload_half(%b, (const %shalf *)%a)", x->a, e->spell->space[space], space, x->object);
   } else {
-    // The template holds the operand once: what stands before it, the element, what stands after it.
+    // The template contains the operand once; the text before it, the element, and the text after it are written in turn.
     tsri_builder expanded = {0};
     tsri_c_expand(e, &expanded, tsri_c_elements[a.storage].decode, (tsri_ir_type){TSR_F32, 1}, NULL);
     e->body.has_failed |= expanded.has_failed;
@@ -227,7 +227,7 @@ static const char atomic_call[] = ATOMIC("  return $op(p + i, $args);\n");
 static const char plain_atomic[] = ATOMIC("  $t old = p[i];\n  p[i] = ($t)($op);\n  return old;\n");
 static const char metal_atomic[] =
     ATOMIC("  return $op_explicit(($Satomic_$int *)(p + i), a, memory_order_relaxed);\n");
-// The weak form may fail for no reason: only another value in memory ends the loop.
+// The weak form may fail spuriously: only another value in memory ends the loop.
 static const char metal_exchange[] = ATOMIC(
     "  $t old = c;\n  while (!atomic_compare_exchange_weak_explicit(($Satomic_$int *)(p + i), &old, a,\n"
     "             memory_order_relaxed, memory_order_relaxed)) {\n    if (old != c) break;\n  }\n"

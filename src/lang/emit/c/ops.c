@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Templates for one lane of each operation and conversion; emit/c/helpers.c explains the holes. $a, $b, $c are the
-// operands. A template that is an operator has brackets around it. An operation that the dialect lacks (lower/lacks.h) is a
-// call of the function made of its expansion.
+// Templates for one lane of each operation and conversion; emit/c/helpers.c explains the holes. $a, $b, $c are the operands. A template that is an operator is
+// in brackets. An operation that the dialect lacks (lower/lacks.h) is a call of the function made of its expansion.
 #include <string.h>
 
 #include "lang/emit/c/c.h"
@@ -13,7 +12,7 @@ static bool is_signed(tsr_dtype dtype) { return dtype == TSR_I32 || dtype == TSR
 
 // --- Operations: $o is the language's own spelling, $n the helper's name --------------------------------------------
 
-// By type of the operand. NULL: as the language writes it.
+// By type of the operand. NULL: the operator or function of plain_pattern.
 typedef struct op_patterns {
   const char *f;  // f32, f64
   const char *i;  // i32, i64
@@ -21,8 +20,7 @@ typedef struct op_patterns {
   const char *b;  // bool
 } op_patterns;
 
-// Operations that are exact in every dialect (rounding to whole numbers, dropping the sign): Metal needs no precise::
-// before them.
+// Operations that are exact in every dialect (rounding to integers, dropping the sign): Metal needs no precise:: for them.
 #define EXACT "$o$f($a)"
 // Signed integers wrap around.
 #define WRAPS(name) \
@@ -51,7 +49,7 @@ static const op_patterns patterns[TSRI_OP_COUNT] = {
     [TSRI_OP_MULHI] = {.u = "(u32)(((u64)$a * (u64)$b) >> 32)"},
 };
 
-// As the language writes it: an operator, or a function of mathematics.
+// The language's own operator, or a mathematical function.
 static const char *plain_pattern(tsri_ir_op op) {
   bool has_two = tsri_ir_op_infos[op].arity == 2;
   if (op == TSRI_OP_SELECT) return "tsr_select_$t($a, $b, $c)";
@@ -61,7 +59,7 @@ static const char *plain_pattern(tsri_ir_op op) {
 
 static const char *op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype dtype, bool is_loose) {
   if (!is_loose && tsri_lacks_op(&e->lacks, op, dtype)) return tsri_expand_call(op, dtype);
-  // NVIDIA's assembler must not see it: helpers.c.
+  // NVIDIA's assembler must not see this negation: see helpers.c.
   bool is_seen = !is_loose && tsri_c_is(e, TSRI_C_CUDA | TSRI_C_OPENCL);
   if (op == TSRI_OP_NEG && dtype == TSR_I32 && is_seen) return "tsr_negate($a)";
   if (is_loose && (op == TSRI_OP_SHR || (op == TSRI_OP_SHL && dtype == TSR_U32))) return plain_pattern(op);
@@ -72,8 +70,8 @@ static const char *op_pattern(const tsri_c_emitter *e, tsri_ir_op op, tsr_dtype 
 
 // --- Conversions: $t is the type converted from, $o the one converted to, $r its value type -------------------------
 
-// Rounds by converting to the narrow type and back. NVIDIA's hardware does that for f64 as well if the target is f16.
-// NULL where the conversion does not round to nearest even.
+// Rounds by converting to the narrow type and back. NVIDIA's hardware also does that for f64 if the target is f16. NULL if the conversion does not round to
+// nearest even.
 static const char *rounding_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dtype from) {
   if (e->lacks.rounding >> to & 1) return NULL;
   if (from == TSR_F64) return to == TSR_F16 && tsri_c_is(e, TSRI_C_CUDA) ? "tsr_f16_to_f32(tsr_f64_to_f16($a))" : NULL;
@@ -91,7 +89,7 @@ static const char *convert_pattern(const tsri_c_emitter *e, tsr_dtype to, tsr_dt
   return to == tsri_ir_compute_dtype(to) ? "($r)$a" : "($r)($o)$a";
 }
 
-// $t is the float type, where there is one. Integers are converted, which keeps their bits.
+// $t is the float type, if one is involved. Conversions between integers keep their bits.
 static const char *bitcast_pattern(tsr_dtype to, tsr_dtype from) {
   if (to == from) return "$a";
   if (is_float(to)) return "tsr_from_$t(($u)$a)";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How each dialect of the C family spells things. A new one is an entry here and one in emit/c/c.c.
+// How each dialect of the C family spells things. A new dialect needs an entry here and one in emit/c/c.c.
 #include "lang/emit/c/c.h"
 
 // Several kernels may be in one program, so every definition that could occur twice is guarded.
@@ -38,10 +38,10 @@ const tsri_c_spelling tsri_c_opencl = {
   "typedef unsigned int u32;\ntypedef int i32;\ntypedef unsigned long long u64;\ntypedef long long i64;\n" \
   "typedef float f32;\ntypedef double f64;\n#define TSR_FN static __device__ __forceinline__\n"
 
-// With the option -DTSR_WAITS, a kernel for compute capability 9.0 or later begins by waiting for the kernels that it depends on: the driver may
-// start it before they have ended (backends/cuda/start.c). Then no pointer is __restrict__ and no read is "nc" (of constant memory), because
-// compilers may move such reads to before the wait. Kernels with loops do not wait: without __restrict__, a read stays behind the stores of the
-// round before (on an H200, running sums over the first axis of 10,000 x 10,000 took 3.9 ms for 1.3). TSR_READ_ONCE is the instruction that reads past the first-level cache.
+// With the option -DTSR_WAITS, a kernel for compute capability 9.0 or later begins by waiting for the kernels that it depends on, because the driver may start
+// it earlier (backends/cuda/start.c). Then no pointer is __restrict__ and no read is "nc" (of constant memory), since compilers may move such reads before the
+// wait. Kernels with loops do not wait: without __restrict__, reads would have to stay after the stores of the round before (on an H200, running sums over the
+// first axis of 10,000 x 10,000 took 3.9 ms instead of 1.3). TSR_READ_ONCE is the instruction that reads past the first-level cache.
 #define CUDA_WAIT                                                            \
   "#if defined(TSR_WAITS) && __CUDA_ARCH__ >= 900\n"                         \
   "#define TSR_WAIT asm volatile(\"griddepcontrol.wait;\" ::: \"memory\")\n" \
@@ -55,7 +55,7 @@ const tsri_c_spelling tsri_c_opencl = {
   "#endif\n"                                                                 \
   "#endif\n"
 
-// What CUDA and HIP share; `word` stands before an id.
+// Shared by CUDA and HIP; `word` is put before an id.
 #define CUDA_WORDS(word)                                                                                            \
   .head = "extern \"C\" __global__ void __launch_bounds__($n) ", .params = "$entry_params tsr_p",                   \
   .space = {"", "", ""}, .shared = "__shared__ __align__(16) ", .barrier = "__syncthreads()",                       \
@@ -84,7 +84,7 @@ const tsri_c_spelling tsri_c_hip = {
     .fragments = &tsri_c_fragments_hip,
 };
 
-// Both pragmas: older compilers know the second only. The driver must also switch fast math off.
+// Two pragmas, since older compilers know only the second. The driver must also switch fast math off.
 const tsri_c_spelling tsri_c_metal = {
     .bit = TSRI_C_METAL,
     .prelude =

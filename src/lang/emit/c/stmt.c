@@ -3,7 +3,7 @@
 #include "lang/emit/c/c.h"
 
 static void put_expr(void *emitter, tsri_builder *out, uint32_t expr, bool is_bare) {
-  (void)out;  // expressions stand in the body alone
+  (void)out;  // expressions are only in the body
   tsri_c_put_expr(emitter, expr, is_bare);
 }
 
@@ -29,7 +29,7 @@ static void put_if(tsri_c_emitter *e, const tsri_ir_stmt *stmt) {
   tsri_c_put(e, "%i}\n");
 }
 
-// Can the step stand in the head of a for?
+// Whether the loop's step can be written in the head of a for.
 static bool is_simple_step(const tsri_c_emitter *e, uint32_t first) {
   uint32_t count = 0;
   for (uint32_t i = first; i; i = e->kernel->stmts[i].next) {
@@ -47,8 +47,8 @@ static void put_loop_head(tsri_c_emitter *e, const tsri_ir_stmt *stmt, bool has_
   tsri_c_put(e, ") {\n");
 }
 
-// A step that is more than assignments follows the body. A CONTINUE must still reach it: then the body stands in a
-// do … while (false), where `continue` goes to its end and a BREAK leaves a flag.
+// If the step is more than assignments, it is written after the body. A CONTINUE must still reach it: then the body is in a do … while (false), where
+// `continue` jumps to its end, and a BREAK sets a flag.
 static void put_loop(tsri_c_emitter *e, uint32_t index) {
   const tsri_ir_stmt *stmt = &e->kernel->stmts[index];
   bool is_simple = is_simple_step(e, stmt->other);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Integers that depend on the lane only as a sum of multiples of local ids: kept as scalars as long as possible.
+// Affine values: integers that depend on the lane only as a sum of multiples of local ids. They are kept as scalars as long as possible.
 //
-// Arithmetic wraps around, so every identity used here holds without a look at the values.
+// Arithmetic wraps, so every identity used here holds for all values.
 #include "lang/emit/lanes/build.h"
 
 static lane_value scalar(uint32_t word, uint8_t dtype) {
@@ -14,7 +14,7 @@ static lane_value constant(lane_builder *b, uint64_t bits, uint8_t dtype) {
   return scalar(lane_const(b, trim(bits, dtype)), dtype);
 }
 
-// The result if constants give it without an instruction.
+// Computes the result at compile time if the operands are constants, or makes an instruction unnecessary.
 static bool fold(lane_builder *b, tsri_ir_op op, lane_value x, lane_value y, lane_value *out) {
   uint64_t p = 0, q = 0;
   bool x_known = lane_is_const(b, x.word, &p), y_known = lane_is_const(b, y.word, &q);
@@ -37,7 +37,7 @@ static bool fold(lane_builder *b, tsri_ir_op op, lane_value x, lane_value y, lan
   return true;
 }
 
-// Does not release its operands.
+// Emits a scalar operation. Does not release its operands.
 static uint32_t combine(lane_builder *b, tsri_ir_op op, uint8_t dtype, uint32_t x, uint32_t y) {
   lane_value left = scalar(x, dtype), right = scalar(y, dtype), out;
   if (fold(b, op, left, right, &out)) return out.word;
@@ -77,7 +77,7 @@ static lane_value multiply(lane_builder *b, const lane_value *x, uint32_t factor
   return out;
 }
 
-// An affine value whose steps are all 0 becomes a scalar.
+// Turns an affine value whose steps are all 0 into a scalar.
 static lane_value settle(lane_builder *b, lane_value x) {
   for (int i = 0; i < 3; i++) {
     uint64_t bits;
@@ -109,7 +109,7 @@ bool lane_affine_op(lane_builder *b, tsri_ir_op op, lane_value x, lane_value y, 
 
 static uint32_t place(uint32_t number) { return TSRI_LANE_OPERAND(TSRI_LANE_PLACE, number); }
 
-// An id along an axis on which a group has one item is the same for the whole group.
+// An id along an axis with only one item per group is the same for the whole group.
 lane_value lane_id(lane_builder *b, tsri_ir_id id, uint32_t axis) {
   const uint32_t *size = b->kernel->group_size;
   bool is_line = size[axis] == 1 && !(axis == 0 && b->plan.is_merged);
@@ -134,7 +134,7 @@ lane_value lane_id(lane_builder *b, tsri_ir_id id, uint32_t axis) {
     case TSRI_ID_COUNT:
       break;
   }
-  // Number in the group, x fastest, modulo the subgroup's size.
+  // The item's number in the group (x fastest), modulo the subgroup's size.
   out.word = lane_const(b, 0);
   out.step[0] = lane_const(b, 1);
   out.step[1] = lane_const(b, size[0]);

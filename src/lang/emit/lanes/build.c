@@ -60,7 +60,7 @@ void lane_patch(lane_builder *b, uint32_t chain) {
 // --- Constants ----------------------------------------------------------------------------------------------------------
 
 uint32_t lane_const(lane_builder *b, uint64_t bits) {
-  enum { LOOK_BACK = 64 };  // a constant may be there twice in a large kernel
+  enum { LOOK_BACK = 64 };  // a constant may occur twice in a large kernel
   for (uint32_t i = b->const_count; i > 0 && i + LOOK_BACK > b->const_count; i--) {
     if (b->consts[i - 1] == bits) return TSRI_LANE_OPERAND(TSRI_LANE_CONST, i - 1);
   }

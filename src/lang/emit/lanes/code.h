@@ -22,12 +22,12 @@
 #define TSRI_LANE_INSN_WORDS 8
 #define TSRI_LANE_SUBGROUP   32  // items in a full subgroup
 
-// Limits that a program must keep.
+// Limits of a program.
 #define TSRI_LANE_MAX_REGS  (1u << 14)  // of each kind
 #define TSRI_LANE_MAX_INSNS (1u << 21)
 #define TSRI_LANE_MAX_SAVES 1024u
 
-// name, meaning; one word each, in this order from word 0.
+// X(name, meaning): the words of the header, in this order from word 0.
 #define TSRI_LANE_HEADER(X)                                                             \
   X(MAGIC, "TSRI_LANE_MAGIC")                                                           \
   X(VERSION, "TSRI_LANE_VERSION")                                                       \
@@ -68,17 +68,19 @@ enum {
 #define TSRI_LANE_CHECKED 1u  // every index is checked
 #define TSRI_LANE_MERGED  2u  // items of several groups may run as one block; asks for global.x only
 
-// Words of a parameter: byte offset in the block, size (4 or 8).
+// A parameter has these words: byte offset in the block, size (4 or 8).
 #define TSRI_LANE_PARAM_WORDS 2
 
-// Words of an array: storage dtype | flags << 8 | dimensions << 16; elements (0 for a buffer); name; size of each dimension.
+// An array has these words: storage dtype
+// flags << 8
+// dimensions << 16; elements (0 for a buffer); name; size of each dimension.
 #define TSRI_LANE_ARRAY_WORDS  (3 + TSRI_IR_MAX_DIMS)
 #define TSRI_LANE_ARRAY_LOADED 1u
 #define TSRI_LANE_ARRAY_STORED 2u
 
 // --- Operands ---
 //
-// Kind in the upper four bits, number below; 0: there is none. Scalars hold 8 bytes; values of 4 bytes use the first four.
+// The kind is in the upper four bits, the number below; 0: no operand. Scalars hold 8 bytes; 4-byte values use the first four.
 #define TSRI_LANE_KIND(word)            ((word) >> 28)
 #define TSRI_LANE_NUMBER(word)          ((word)&0x0fffffffu)
 #define TSRI_LANE_OPERAND(kind, number) ((uint32_t)(kind) << 28 | (uint32_t)(number))
@@ -102,19 +104,18 @@ enum {
 };
 
 // --- Flags and forms of an instruction ---
-#define TSRI_LANE_MERGE                       1u  // lanes outside the set keep what dst held
-#define TSRI_LANE_ALIAS                       2u  // LOAD_*: dst may be made to point at the array's memory
+#define TSRI_LANE_MERGE                       1u  // lanes outside the set keep their value in dst
+#define TSRI_LANE_ALIAS                       2u  // LOAD_*: dst may refer to the array's memory
 #define TSRI_LANE_INVERT                      4u  // NARROW_*
 #define TSRI_LANE_OR_EQUAL                    8u  // NARROW_AFFINE: <= instead of <
 #define TSRI_LANE_ROWS                        4u  // LOAD_AFFINE, MULADD_F32, FMA_F32: see below
 #define TSRI_LANE_LAST                        8u  // STORE_*: the value is not read again
-#define TSRI_LANE_WIDE_OF(flags)              (1u << ((flags) >> 4 & 3u))  // memory: elements of one access: 1, 2 or 4
-#define TSRI_LANE_PART_OF(flags)              ((flags) >> 6 & 3u)          // memory: which of them
+#define TSRI_LANE_WIDE_OF(flags)              (1u << ((flags) >> 4 & 3u))  // memory: elements of one access, 1, 2 or 4
+#define TSRI_LANE_PART_OF(flags)              ((flags) >> 6 & 3u)          // memory: which of them this is
 #define TSRI_LANE_WIDE_FLAGS(log2_wide, part) ((uint32_t)(log2_wide) << 4 | (uint32_t)(part) << 6)
 
-// ALIAS: only loads with this flag write the register. ROWS: a LOAD_AFFINE with ALIAS may make dst refer to rows in
-// memory that repeat or are not contiguous. Such a register is read only by one MULADD_F32 or FMA_F32 with the ROWS
-// flag, whose a and b are both of this kind.
+// ALIAS: only loads with this flag write the register. ROWS: a LOAD_AFFINE with ALIAS may make dst refer to rows in memory that repeat or are not contiguous.
+// Only one MULADD_F32 or FMA_F32 with the ROWS flag reads such a register; its a and b are both of this kind.
 
 // `form` of memory instructions and NARROW_AFFINE: how an index is held.
 enum { TSRI_LANE_INDEX_U32, TSRI_LANE_INDEX_I32, TSRI_LANE_INDEX_I64, TSRI_LANE_INDEX_KINDS };

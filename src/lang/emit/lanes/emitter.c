@@ -9,7 +9,7 @@
 const tsri_emit_options tsri_emit_defaults_lanes = {
     .f64 = true, .f16 = true, .i64 = true, .exact_divide = true, .exact_fma = true, .subgroup_size = 32};
 
-// The interpreter knows its buffers' sizes and reports an index out of range by itself: no report, no counts.
+// The interpreter knows the sizes of its buffers and reports an index out of range itself, so no report and no element counts are passed.
 tsr_status tsri_emit_lanes(const tsri_emitter *emitter, const tsri_kernel *kernel, const tsri_emit_options *options,
                            tsri_emitted *out) {
   (void)emitter;

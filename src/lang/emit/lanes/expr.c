@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Expressions to lane bytecode.
+// Translates expressions to lane bytecode.
 //
-// Values that are the same in all lanes are computed once, as scalars. Integers stay in affine form (emit/lanes/affine.c)
-// until something needs one value per lane. A product that is added to at once becomes one instruction, with the two
-// roundings of the two operations.
+// Values that are the same in all lanes are computed once, as scalars. Integers stay affine (emit/lanes/affine.c) until one value per lane is needed. A product
+// that is immediately added to becomes one instruction, with the two roundings of the two operations.
 #include "lang/emit/lanes/build.h"
 
 static const lane_value no_value = {0};
@@ -30,7 +29,7 @@ static const lane_value no_value = {0};
     [TSR_F32] = OP(op##_F32), [TSR_F64] = OP(op##_F64)                                                       \
   }
 
-// By operation and dtype of the first operand; 0: none, or more than one instruction.
+// The instruction, by operation and dtype of the first operand; 0: none, or more than one instruction.
 static const uint16_t instructions[TSRI_OP_COUNT][TSR_DTYPE_COUNT] = {
     [TSRI_OP_NEG] = ON_SIGNED(NEG),
     [TSRI_OP_BIT_NOT] = {[TSR_I32] = OP(BIT_NOT_I32), [TSR_U32] = OP(BIT_NOT_I32), [TSR_I64] = OP(BIT_NOT_I64)},
@@ -69,7 +68,7 @@ static const uint16_t instructions[TSRI_OP_COUNT][TSR_DTYPE_COUNT] = {
     [TSRI_OP_MULHI] = {[TSR_U32] = OP(MULHI_U32)},
 };
 
-// Conversions by source and target; 0: the bits stay as they are.
+// The instruction for a conversion, by source and target; 0: the bits stay the same.
 static const uint16_t conversions[TSR_DTYPE_COUNT][TSR_DTYPE_COUNT] = {
     [TSR_BOOL] = {[TSR_I64] = OP(U32_I64), [TSR_F32] = OP(I32_F32), [TSR_F64] = OP(I32_F64), [TSR_BF16] = OP(I32_BF16)},
     [TSR_I32] = {[TSR_BOOL] = OP(U32_BOOL),
@@ -184,7 +183,8 @@ lane_value lane_apply(lane_builder *b, uint32_t op, tsr_dtype result, const lane
   y = lane_no_affine(b, y);
   z = lane_no_affine(b, z);
   bool is_scalar = x.kind == LANE_VALUE_SCALAR && y.kind != LANE_VALUE_LANES && z.kind != LANE_VALUE_LANES;
-  if (!is_scalar && z.kind != LANE_VALUE_NONE) x = lane_to_lanes(b, x);  // the first of three cannot be a scalar
+  if (!is_scalar && z.kind != LANE_VALUE_NONE)
+    x = lane_to_lanes(b, x);  // of three operands, the first cannot be a scalar
   bool has_rows = may_take_rows(op) && z.kind == LANE_VALUE_LANES && lane_mark_rows(b, &x, &y);
   lane_value_release(b, &x);
   lane_value_release(b, &y);
@@ -237,7 +237,7 @@ static bool is_comparison(tsri_ir_op op) { return op >= TSRI_OP_EQ && op <= TSRI
 
 static bool is_integer_sum(tsri_ir_op op) { return op == TSRI_OP_ADD || op == TSRI_OP_SUB || op == TSRI_OP_MUL; }
 
-// One lane of an operation; x, y, z are released.
+// Applies an operation to one lane, and releases x, y and z.
 static lane_value operate(lane_builder *b, const tsri_ir_expr *e, const lane_dest *dest, lane_value x, lane_value y,
                           lane_value z) {
   tsri_ir_op op = (tsri_ir_op)e->op;
@@ -253,7 +253,7 @@ static lane_value operate(lane_builder *b, const tsri_ir_expr *e, const lane_des
     return lane_apply(b, instructions[straight][x.dtype], TSR_BOOL, dest, is_turned ? y : x, is_turned ? x : y,
                       no_value);
   }
-  if (op == TSRI_OP_FMA && x.kind == LANE_VALUE_SCALAR) {  // the first operand is to be lanes
+  if (op == TSRI_OP_FMA && x.kind == LANE_VALUE_SCALAR) {  // the first operand must be lanes
     lane_value factor = x;
     x = y;
     y = factor;
@@ -265,7 +265,7 @@ static lane_value operate(lane_builder *b, const tsri_ir_expr *e, const lane_des
   return lane_apply(b, instruction, type, dest, x, y, z);
 }
 
-// a * b + c as one instruction: the sum's operand that is a product, or 0.
+// For a * b + c as one instruction: the index of the operand that is a product, or 0.
 static uint32_t product_in(const lane_builder *b, const tsri_ir_expr *e) {
   if (e->op != TSRI_OP_ADD || (e->type.dtype != TSR_F32 && e->type.dtype != TSR_F64)) return 0;
   for (int i = 0; i < 2; i++) {
@@ -287,13 +287,13 @@ static void eval_muladd(lane_builder *b, const tsri_ir_expr *e, uint32_t product
   uint32_t op = e->type.dtype == TSR_F32 ? TSRI_LANE_MULADD_F32 : TSRI_LANE_MULADD_F64;
   out->count = e->type.lanes;
   for (uint32_t i = 0; i < out->count; i++) {
-    bool turn = x.part[i].kind == LANE_VALUE_SCALAR;  // the first operand is to be lanes
+    bool turn = x.part[i].kind == LANE_VALUE_SCALAR;  // the first operand must be lanes
     out->part[i] = lane_apply(b, op, (tsr_dtype)e->type.dtype, dest, turn ? y.part[i] : x.part[i],
                               turn ? x.part[i] : y.part[i], z.part[i]);
   }
 }
 
-// any and all: the lanes of a vector folded into one.
+// any and all: combines the lanes of a vector.
 static void eval_lanes_fold(lane_builder *b, const tsri_ir_expr *e, lane_values *out) {
   lane_values x;
   lane_eval(b, e->a, NULL, &x);
@@ -349,7 +349,7 @@ static void move_parts(lane_builder *b, const lane_values *to, uint32_t expr, bo
   }
 }
 
-// New registers for a value of which each lane takes one of two.
+// Allocates registers for a value that is selected per lane.
 static void take_parts(lane_builder *b, const tsri_ir_expr *e, lane_values *out) {
   out->count = e->type.lanes;
   for (uint32_t i = 0; i < out->count; i++) {
@@ -358,7 +358,7 @@ static void take_parts(lane_builder *b, const tsri_ir_expr *e, lane_values *out)
   }
 }
 
-// A condition that is the same for all lanes: a jump around what is not wanted.
+// If the condition is the same for all lanes, jumps over the value that is not needed.
 static void branch_scalar(lane_builder *b, const tsri_ir_expr *e, lane_value condition, lane_values *out) {
   uint32_t to_no = LANE_NO_PATCH, to_end = LANE_NO_PATCH;
   lane_emit_jump(b, TSRI_LANE_JUMP_UNLESS, condition.word, &to_no);
@@ -371,8 +371,7 @@ static void branch_scalar(lane_builder *b, const tsri_ir_expr *e, lane_value con
   lane_patch(b, to_end);
 }
 
-// One of the two values has no loads: it is computed for all lanes, then the other one for the lanes that need it.
-// `flip`: the other one is c.
+// If one of the two values has no loads, it is computed for all lanes, and then the other one for the lanes that need it. `flip`: the other one is c.
 static void branch_over(lane_builder *b, const tsri_ir_expr *e, bool flip, lane_values *out) {
   uint32_t to_end = LANE_NO_PATCH;
   take_parts(b, e, out);
@@ -433,7 +432,7 @@ static void eval_cond(lane_builder *b, const tsri_ir_expr *e, const lane_dest *d
   }
 }
 
-// a && b, a || b: where a does not decide, the result is b.
+// a && b, a || b: in lanes that a does not decide, the result is b.
 static void eval_short(lane_builder *b, const tsri_ir_expr *e, const lane_dest *dest, lane_values *out) {
   bool is_and = e->kind == TSRI_EXPR_AND_THEN;
   lane_value x = lane_eval_one(b, e->a, NULL);
@@ -470,7 +469,7 @@ static void eval_short(lane_builder *b, const tsri_ir_expr *e, const lane_dest *
 // --- All kinds --------------------------------------------------------------------------------------------------------
 
 static void eval_var(lane_builder *b, uint32_t var, lane_values *out) {
-  lane_reserve_var(b, var);  // does nothing: it was assigned
+  lane_reserve_var(b, var);  // does nothing if the variable was assigned
   *out = b->vars[var].values;
   for (uint32_t i = 0; i < out->count; i++) lane_value_retain(b, &out->part[i]);
 }
@@ -480,7 +479,7 @@ static void eval_each(lane_builder *b, const tsri_ir_expr *e, const lane_dest *d
   for (uint32_t i = 0; i < out->count; i++) {
     if (e->kind == TSRI_EXPR_CONVERT) {
       out->part[i] = lane_convert(b, out->part[i], (tsr_dtype)e->dtype, dest);
-    } else {  // BITCAST; an affine form is one of integers
+    } else {  // BITCAST; an affine value is an integer
       bool is_float = e->type.dtype == TSR_F32 || e->type.dtype == TSR_F64;
       if (is_float) out->part[i] = lane_no_affine(b, out->part[i]);
       out->part[i].dtype = e->type.dtype;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Conditions and loops to lane bytecode.
+// Translates conditions and loops to lane bytecode.
 //
-// A condition that is the same for all lanes becomes a jump. Otherwise the set of active lanes is saved, narrowed, and
-// restored afterwards. Lanes that leave a loop early are marked in a register, and removed from the set wherever it is
-// restored before the loop's end.
+// A condition that is the same for all lanes becomes a jump. Otherwise the set of active lanes is saved, narrowed, and restored afterwards. Lanes that leave a
+// loop early are marked in a register, and are removed from the set wherever it is restored before the loop's end.
 #include "lang/emit/lanes/build.h"
 
 // --- Sets of lanes ----------------------------------------------------------------------------------------------------
@@ -27,15 +26,14 @@ static bool is_order(const tsri_ir_expr *e) {
   return e->kind == TSRI_EXPR_OP && e->op >= TSRI_OP_LT && e->op <= TSRI_OP_GE;
 }
 
-// The first item of a group: x == 0, both unsigned, which is x < 1.
+// Whether the condition selects the first item of a group: x == 0, which is x < 1 for unsigned numbers.
 static bool is_first(const lane_builder *b, const tsri_ir_expr *e) {
   const tsri_ir_expr *y = &b->kernel->exprs[e->b];
   return e->kind == TSRI_EXPR_OP && e->op == TSRI_OP_EQ && y->kind == TSRI_EXPR_CONST && y->bits == 0 &&
          y->type.dtype == TSR_U32;
 }
 
-// Narrows the set by comparing x with y, one of them affine and one scalar: the result usually follows without looking
-// at the lanes.
+// Narrows the set by comparing x with y, of which one is affine and one is scalar: the result mostly follows without looking at the lanes.
 static void narrow_affine(lane_builder *b, tsri_ir_op op, lane_value x, lane_value y, bool flip, uint32_t mask,
                           uint32_t *chain) {
   static const tsri_ir_op turned[] = {
@@ -73,7 +71,7 @@ void lane_narrow(lane_builder *b, uint32_t expr, bool flip, uint32_t mask, uint3
   bool is_plain = e->kind == TSRI_EXPR_OP && e->type.lanes == 1 && !e->is_uniform;
   bool is_both = e->kind == TSRI_EXPR_AND_THEN || (is_plain && e->op == TSRI_OP_AND);
   bool is_either = e->kind == TSRI_EXPR_OR_ELSE || (is_plain && e->op == TSRI_OP_OR);
-  if ((is_both && !flip) || (is_either && flip)) {  // not (a or b): neither a nor b
+  if ((is_both && !flip) || (is_either && flip)) {  // !(a || b) is !a && !b
     lane_narrow(b, e->a, flip, mask, chain);
     lane_narrow(b, e->b, flip, mask, chain);
   } else if (is_plain && e->op == TSRI_OP_NOT) {
@@ -106,7 +104,7 @@ static void if_scalar(lane_builder *b, const tsri_ir_stmt *s) {
   lane_patch(b, to_end);
 }
 
-// An `if` with one branch: the condition need not be kept.
+// An `if` with only one branch: the condition need not be kept.
 static void if_one(lane_builder *b, const tsri_ir_stmt *s) {
   uint32_t to_end = LANE_NO_PATCH, mask = lane_take_mask(b), slot = lane_save(b);
   lane_narrow(b, s->value, s->body == 0, mask, &to_end);
@@ -122,7 +120,7 @@ static void if_one(lane_builder *b, const tsri_ir_stmt *s) {
 static void if_both(lane_builder *b, const tsri_ir_stmt *s) {
   uint32_t to_other = LANE_NO_PATCH, to_end = LANE_NO_PATCH, mask = lane_take_mask(b);
   lane_value condition = lane_to_lanes(b, lane_eval_one(b, s->value, NULL));
-  // A variable as the condition may change in the first branch.
+  // If the condition is a variable, it may change in the first branch, so copy it.
   if (lane_is_shared(b, condition.word)) {
     lane_value copy = condition;
     copy.word = lane_take_mask(b);
@@ -179,7 +177,7 @@ void lane_drop(lane_builder *b, const tsri_ir_stmt *stmt, uint32_t *mask, uint32
 
 void lane_leave(lane_builder *b, bool is_break) {
   lane_loop_state *loop = b->loop;
-  if (!loop) return;  // the front end lets none through
+  if (!loop) return;  // the front end does not allow this
   if (!loop->plan->is_divergent) {
     lane_emit_jump(b, TSRI_LANE_JUMP, 0, is_break ? &loop->break_patch : &loop->continue_patch);
     return;
@@ -208,8 +206,7 @@ static void clear_marks(lane_builder *b, uint32_t marks) {
   lane_emit(b, TSRI_LANE_MOVE_32, 0, 0, (lane_words){.dst = marks, .a = lane_const(b, 0)});
 }
 
-// After the body: lanes that continued become active again, lanes that broke out do not. Without continue and break the
-// set has not changed.
+// After the body: lanes that continued become active again; lanes that broke out do not. Without continue and break the set has not changed.
 static void rejoin(lane_builder *b, lane_loop_state *loop, uint32_t round_slot, uint32_t mask, uint32_t *to_exit) {
   if (loop->continue_marks != TSRI_LANE_ABSENT) lane_restore(b, round_slot);
   if (loop->break_marks == TSRI_LANE_ABSENT) return;
@@ -244,7 +241,7 @@ static void divergent_loop(lane_builder *b, const tsri_ir_stmt *s, lane_loop_sta
 }
 
 void lane_loop_stmt(lane_builder *b, const tsri_ir_stmt *stmt, uint32_t loop) {
-  enum { ROUNDS = 16, MOST_WEIGHT = 1 << 20 };  // a guess at how often a loop goes round
+  enum { ROUNDS = 16, MOST_WEIGHT = 1 << 20 };  // estimate of the rounds of a loop
   lane_loop_state state = {
       .outer = b->loop, .plan = &b->plan.loops[loop], .break_patch = LANE_NO_PATCH, .continue_patch = LANE_NO_PATCH};
   uint32_t weight = b->weight, hoisted = lane_hoist(b, stmt, loop);

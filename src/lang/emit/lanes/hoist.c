@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Arithmetic in a loop whose operands do not change there is done once, before the loop.
+// Moves arithmetic whose operands do not change in a loop to before the loop.
 //
-// This is also right for lanes that would never have computed it, because arithmetic of the language cannot fail. Loads
-// are not moved.
+// This is also correct for lanes that would not have executed it, because arithmetic of the language cannot fail. Loads are not moved.
 #include "lang/emit/lanes/build.h"
 
 typedef struct lane_hoister {
@@ -16,7 +15,7 @@ bool lane_is_hoisted(const lane_builder *b, uint32_t expr, lane_value *out) {
   return true;
 }
 
-// Assigned to nowhere in the loop? Of variables with many assignments only the first two are known.
+// Whether the variable is not assigned in the loop. Of variables with many assignments, only the first two are known.
 static bool is_fixed(const lane_hoister *h, uint32_t var) {
   const lane_var_plan *v = &h->b->plan.vars[var];
   if (v->assign_count > 2) return false;
@@ -36,7 +35,7 @@ static void hoist(lane_hoister *h, uint32_t expr) {
   b->hoisted_at[expr] = (uint8_t)b->hoisted_count;
 }
 
-// Does the expression stay the same? If not, its operands that do are hoisted.
+// Whether the expression stays the same in the loop. If it does not, its operands that do are hoisted.
 static bool visit_expr(lane_hoister *h, uint32_t expr) {
   const tsri_ir_expr *e = &h->b->kernel->exprs[expr];
   switch ((tsri_ir_expr_kind)e->kind) {

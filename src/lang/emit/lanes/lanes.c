@@ -11,7 +11,7 @@
 // --- Putting the parts together ---------------------------------------------------------------------------------------
 
 typedef struct code_layout {
-  uint32_t *words;  // NULL: only sizes are found
+  uint32_t *words;  // NULL: only computes sizes
   uint32_t at;      // next free word
   uint32_t text_at, text_bytes;
 } code_layout;
@@ -60,7 +60,7 @@ static void place_consts(code_layout *l, const lane_builder *b) {
   }
 }
 
-// Fills the program, or with `words` NULL finds how long it is. The text stands at the end.
+// Fills the program, or with `words` NULL computes its length. The text is at the end.
 static void place_all(code_layout *l, const lane_builder *b, uint32_t text_at) {
   const tsri_kernel *kernel = b->kernel;
   uint32_t h[TSRI_LANE_HEADER_WORDS] = {0};

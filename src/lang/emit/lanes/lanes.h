@@ -18,7 +18,7 @@
 //            `*out_words` is NULL.
 tsr_status tsri_lanes_compile(const tsri_kernel *kernel, uint32_t **out_words, size_t *out_bytes);
 
-// Bytecode as text, one instruction a line, for people and tests. NULL: no memory, or not even a header.
+// Bytecode as text, one instruction per line, for people and tests. NULL: no memory, or `words` is too short for a header.
 //
 // Ownership: caller releases it with tsri_free.
 char *tsri_lanes_print(const uint32_t *words, size_t bytes);

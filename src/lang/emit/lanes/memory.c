@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loads, stores and atomics to lane bytecode: which instruction depends on how the index varies over the lanes.
+// Translates loads, stores and atomics to lane bytecode. The instruction depends on how the index varies over the lanes.
 #include "lang/emit/lanes/build.h"
 
 uint32_t lane_array_number(const tsri_kernel *kernel, tsri_ir_space space, uint32_t object) {
@@ -24,7 +24,7 @@ static bool is_native(tsr_dtype storage) { return tsri_ir_compute_dtype(storage)
 
 // --- Loads ------------------------------------------------------------------------------------------------------------
 
-// One element per lane. Releases the index.
+// Loads one element per lane. Releases the index.
 static lane_value load_part(lane_builder *b, const tsri_ir_expr *e, uint32_t part, lane_value index,
                             const lane_dest *dest, uint32_t alias) {
   tsr_dtype type = (tsr_dtype)e->type.dtype;
@@ -71,7 +71,7 @@ void lane_load(lane_builder *b, const tsri_ir_expr *expr, const lane_dest *dest,
   }
 }
 
-// The load that the value comes from and nobody else uses, or NULL.
+// The load from which the value comes, if nothing else uses it; else NULL.
 static uint32_t *row_load(lane_builder *b, const lane_value *x) {
   enum { LOOK_BACK = 48 };
   if (x->kind != LANE_VALUE_LANES || x->dtype != TSR_F32 || !lane_is_alias(b, x->word) || lane_is_shared(b, x->word)) {
@@ -96,7 +96,7 @@ bool lane_mark_rows(lane_builder *b, const lane_value *x, const lane_value *y) {
 
 // --- Stores -----------------------------------------------------------------------------------------------------------
 
-// Releases index and value.
+// Stores one element per lane. Releases index and value.
 static void store_part(lane_builder *b, const tsri_ir_stmt *s, uint32_t lanes, uint32_t part, lane_value index,
                        lane_value value) {
   const tsri_ir_array *array = tsri_ir_array_of(b->kernel, (tsri_ir_space)s->space, s->object);
@@ -110,7 +110,8 @@ static void store_part(lane_builder *b, const tsri_ir_stmt *s, uint32_t lanes, u
                       .a = lane_array_number(b->kernel, (tsri_ir_space)s->space, s->object),
                       .b = index.word,
                       .f = s->pos};
-  if (op == TSRI_LANE_STORE_SCALAR && value.kind != LANE_VALUE_SCALAR) {  // all lanes to one place: the last one wins
+  if (op == TSRI_LANE_STORE_SCALAR &&
+      value.kind != LANE_VALUE_SCALAR) {  // all lanes store to the same element: the last lane wins
     op = TSRI_LANE_STORE_AFFINE;
     words.c = words.d = words.e = lane_const(b, 0);
   } else if (op == TSRI_LANE_STORE_AFFINE) {

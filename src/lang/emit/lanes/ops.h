@@ -12,7 +12,7 @@
 // of ir_ops.h; `>` and `>=` are `<` and `<=` with operands exchanged. An operand is a lane register or a scalar; if the
 // result is a scalar, all operands are.
 
-// With lanes from a scalar operand: the only unary ones that mix them.
+// These make lanes from a scalar operand; no other unary instruction does.
 #define TSRI_LANE_MOVES(X) X(MOVE_32, u32, u32) X(MOVE_64, i64, i64)
 
 // clang-format off

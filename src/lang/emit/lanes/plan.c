@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A first walk over the kernel: where variables live, which loops lanes leave one by one, whether groups may be merged.
+// Analyses a kernel before it is translated: lifetimes of variables, loops that lanes leave at different times, and whether groups may be merged.
 #include <string.h>
 
 #include "core/alloc.h"
@@ -66,7 +66,7 @@ static void walk_expr(walk *w, uint32_t expr) {
 
 static void walk_block(walk *w, uint32_t stmt);
 
-// What a loop's own breaks and continues say about it; nested loops have their own.
+// Whether the loop's own breaks and continues differ between lanes; nested loops have their own.
 static void find_exits(const tsri_kernel *kernel, uint32_t stmt, bool varies, lane_loop *loop) {
   for (; stmt != 0; stmt = kernel->stmts[stmt].next) {
     const tsri_ir_stmt *s = &kernel->stmts[stmt];
@@ -215,7 +215,7 @@ static bool asks_for_group(const tsri_kernel *kernel, uint32_t expr) {
   return is_id(kernel, expr, TSRI_ID_GROUP) || is_id(kernel, expr, TSRI_ID_LOCAL);
 }
 
-// Nothing in the kernel may tell which group an item is in, but through global.x.
+// Whether groups may be merged: the kernel must not depend on which group an item is in, except through global.x.
 static bool may_merge(const tsri_kernel *kernel, uint8_t *is_part) {
   const uint32_t together = TSRI_NEEDS_BARRIER | TSRI_NEEDS_GROUP_OPS | TSRI_NEEDS_SUBGROUPS;
   if (kernel->group_size[1] != 1 || kernel->group_size[2] != 1) return false;

@@ -13,7 +13,7 @@ static const char *const op_names[] = {
 #undef TSRI_X
 };
 
-// Which words are registers, and which plain numbers (n) or nothing to print (a blank), as dst a b c d e f.
+// Per word (dst a b c d e f): register, number (n), or nothing to print (a blank).
 static const char *shape_of(uint32_t op) {
   switch (op) {
     case TSRI_LANE_JUMP:

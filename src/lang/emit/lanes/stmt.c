@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Statements to lane bytecode, but for conditions and loops (emit/lanes/flow.c): assignments, collectives, variables.
+// Translates statements to lane bytecode, except conditions and loops (emit/lanes/flow.c): assignments, collectives, variables.
 #include "lang/emit/lanes/build.h"
 
 // --- Variables --------------------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ void lane_assign_var(lane_builder *b, uint32_t var, lane_values *values) {
   lane_reserve_var(b, var);
   const lane_values *lanes = &b->vars[var].values;
   bool is_merge = lane_var_merges(b, var);
-  // Parts that are other parts of the same variable (a swap) are copied out of the way first.
+  // If parts are other parts of the same variable (a swap), they are copied first.
   for (uint32_t i = 0; values->count > 1 && i < values->count; i++) {
     lane_value *value = &values->part[i];
     if (!is_own_register(b, var, value) || value->word == lanes->part[i].word) continue;
@@ -64,8 +64,7 @@ void lane_assign_var(lane_builder *b, uint32_t var, lane_values *values) {
   }
 }
 
-// A scalar register that belongs to the variable alone. Needs no copy if the scalar never changes or nobody else uses
-// it.
+// Returns a scalar register that only the variable uses. No copy is needed if the scalar never changes, or nothing else uses it.
 static uint32_t own_scalar(lane_builder *b, uint32_t word, uint8_t dtype, bool will_change) {
   uint32_t kind = TSRI_LANE_KIND(word);
   bool is_fixed = kind == TSRI_LANE_CONST || kind == TSRI_LANE_PARAM || kind == TSRI_LANE_PLACE;
@@ -75,11 +74,11 @@ static uint32_t own_scalar(lane_builder *b, uint32_t word, uint8_t dtype, bool w
   }
   uint32_t dst = lane_take(b, (tsr_dtype)dtype, true, false);
   lane_move(b, &(lane_dest){.word = dst}, (lane_value){.kind = LANE_VALUE_SCALAR, .dtype = dtype, .word = word});
-  lane_retain(b, word);  // lane_move released it, the caller will
+  lane_retain(b, word);  // lane_move has released it, and the caller will again
   return dst;
 }
 
-// Binds the variable to this affine value. Of a counter only the base changes later, not the steps.
+// Binds the variable to this affine value. For a counter only the base changes later, not the steps.
 static void bind_affine(lane_builder *b, uint32_t var, lane_value value, bool is_counter) {
   lane_value lane = value;
   lane.word = own_scalar(b, value.word, value.dtype, is_counter);
@@ -88,8 +87,7 @@ static void bind_affine(lane_builder *b, uint32_t var, lane_value value, bool is
   b->vars[var] = (lane_var_state){.values = {.count = 1, .part = {lane}}, .is_bound = true};
 }
 
-// A counter's step: the new base has just been computed, if possible by the last instruction, which then writes the
-// counter's register directly.
+// The step of a counter. The new base has just been computed; if the last instruction did that, it is changed to write the counter's register directly.
 static void rebind(lane_builder *b, uint32_t var, lane_value value) {
   uint32_t uint32 = b->vars[var].values.part[0].word;
   uint32_t *last = b->insns + ((size_t)b->insn_count - 1) * TSRI_LANE_INSN_WORDS;
@@ -103,7 +101,7 @@ static void rebind(lane_builder *b, uint32_t var, lane_value value) {
   lane_value_release(b, &value);
 }
 
-// A variable that only ever holds elements of an `in` buffer can stand for that memory.
+// Whether the variable only ever holds elements of an `in` buffer, so that it can refer to that memory.
 static bool is_view(const lane_builder *b, uint32_t var, const tsri_ir_expr *e) {
   if (e->kind != TSRI_EXPR_LOAD || e->space != TSRI_SPACE_BUFFER || e->type.lanes != 1 || e->is_uniform) return false;
   const tsri_ir_array *array = &b->kernel->buffers[e->object];
@@ -121,7 +119,7 @@ static bool bind_view(lane_builder *b, uint32_t var, const tsri_ir_expr *e, lane
   return true;
 }
 
-// A variable without registers takes over the registers of its first value if nothing else uses them.
+// Lets a variable without registers take over the registers of its first value, if nothing else uses them.
 static bool adopt(lane_builder *b, uint32_t var, const lane_values *values) {
   const tsri_ir_var *v = &b->kernel->vars[var];
   uint8_t kind = v->is_uniform ? LANE_VALUE_SCALAR : LANE_VALUE_LANES;
@@ -137,7 +135,7 @@ static bool adopt(lane_builder *b, uint32_t var, const lane_values *values) {
   return true;
 }
 
-// A variable that is always a copy of another one, which does not change meanwhile, uses the same registers.
+// Lets a variable that is always a copy of another variable, which does not change meanwhile, use the same registers.
 static bool bind_copy(lane_builder *b, uint32_t var, const tsri_ir_expr *e) {
   if (e->kind != TSRI_EXPR_VAR) return false;
   const tsri_ir_var *v = &b->kernel->vars[var], *from = &b->kernel->vars[e->object];
@@ -235,11 +233,11 @@ static void statement(lane_builder *b, uint32_t stmt) {
     case TSRI_STMT_COLLECTIVE:
       collective(b, s);
       break;
-    case TSRI_STMT_FRAGMENT_FILL:  // made into loops before
+    case TSRI_STMT_FRAGMENT_FILL:  // lowered to loops before
     case TSRI_STMT_FRAGMENT_LOAD:
     case TSRI_STMT_FRAGMENT_STORE:
     case TSRI_STMT_FRAGMENT_MULTIPLY_ADD:
-    case TSRI_STMT_BARRIER:  // the lanes of a group are never apart
+    case TSRI_STMT_BARRIER:  // not needed: all lanes of a group execute each instruction together
     case TSRI_STMT_NONE:
       break;
   }
@@ -251,7 +249,7 @@ void lane_block(lane_builder *b, uint32_t stmt) {
     const tsri_ir_stmt *s = &b->kernel->stmts[stmt];
     advance(b, b->plan.stmt_pos[stmt]);
     statement(b, stmt);
-    if (s->kind == TSRI_STMT_BREAK || s->kind == TSRI_STMT_CONTINUE) break;  // nothing comes here after it
+    if (s->kind == TSRI_STMT_BREAK || s->kind == TSRI_STMT_CONTINUE) break;  // the rest of the block is unreachable
     if (s->kind == TSRI_STMT_IF) lane_drop(b, s, &drop_mask, &to_end);
   }
   lane_patch(b, to_end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Conversions: between value types, and to and from the bits of storage types. Those that no instruction does as
-// tsr_convert would are expansions.
+// Conversions between value types, and to and from the bits of storage types. If no instruction gives the same result as tsr_convert, the conversion is
+// expanded.
 #include "lang/emit/spirv/spirv.h"
 
 #define U(op, a, b) SPV_OP(s, SPV_OP_##op, words, (a), (b))
@@ -12,7 +12,7 @@ static bool is_float(tsr_dtype dtype) { return dtype == TSR_F32 || dtype == TSR_
 
 static bool is_half(tsr_dtype dtype) { return dtype == TSR_F16 || dtype == TSR_BF16; }
 
-// An integer of at most 32 bits, cut to the size of `to` and extended again.
+// Truncates an integer of at most 32 bits to the size of `to`, and extends it again.
 static tsri_spv_id narrowed(tsri_spv *s, tsr_dtype to, tsri_spv_type words, tsri_spv_id a) {
   if (to == TSR_U8) return U(BITWISE_AND, a, WORD(0xff));
   if (to != TSR_I8 && to != TSR_I16) return a;
@@ -24,13 +24,13 @@ static tsri_spv_id not_zero(tsri_spv *s, tsri_spv_type type, tsri_spv_id a) {
   return SPV_OP(s, SPV_OP_I_NOT_EQUAL, tsri_spv_bool_type(type), a, tsri_spv_const(s, type, 0));
 }
 
-// Comparisons of f32 are right for NaN if the driver keeps the promise of the execution mode for it.
+// Comparisons of f32 are right for NaN if the driver supports the execution mode for that.
 static tsri_expand_options options_of(const tsri_spv *s) {
   return (tsri_expand_options){.trusts_nan = (s->options->keeps_nan & 2) != 0 && !s->options->quirks,
                                .by_products = s->options->exact_products};
 }
 
-// The bits of a value as a storage type, in a word; and back.
+// tsri_spv_encode: the bits of a value as a storage type, in a word. tsri_spv_decode: the reverse.
 tsri_spv_id tsri_spv_encode(tsri_spv *s, tsr_dtype storage, uint32_t lanes, tsri_spv_id value) {
   tsri_spv_type words = tsri_spv_make_type(SPV_U32, lanes);
   size_t bytes = tsr_dtype_bytes(storage);
@@ -136,7 +136,7 @@ tsri_spv_id tsri_spv_convert(tsri_spv *s, tsr_dtype to, tsri_ir_type from, tsri_
     bool is_unsigned = to == TSR_U8 || to == TSR_U32;
     return SPV_OP(s, is_unsigned ? SPV_OP_CONVERT_F_TO_U : SPV_OP_CONVERT_F_TO_S, result, a);
   }
-  // f16 too is rounded by bits, since NVIDIA's compiler takes an OpFConvert to it and back away.
+  // f16 is rounded by its bits, too, since NVIDIA's compiler removes an OpFConvert to f16 and back.
   if (tsri_expand_has_convert(to, dtype)) return expanded(s, to, from, a);
   if (to == TSR_BOOL) return not_zero(s, type, a);
   return int_to_int(s, to, dtype, from.lanes, a);

@@ -74,7 +74,7 @@ static tsri_spv_id compose(tsri_spv *s, const tsri_ir_expr *x, bool is_splat) {
   return tsri_spv_compose(s, tsri_spv_value_type(x->type), lanes);
 }
 
-// Bit 31 of an item's number is always 0, which the compiler does not know.
+// Bit 31 of an item's number is always 0, which the driver's compiler does not know.
 tsri_spv_id tsri_spv_hidden_zero(tsri_spv *s) {
   tsri_spv_type word = tsri_spv_make_type(SPV_U32, 1);
   tsri_spv_id count = tsri_spv_u32(s, 31);
@@ -96,7 +96,7 @@ static tsri_spv_id constant(tsri_spv *s, tsri_spv_type type, uint64_t bits) {
   return is_hidden ? hidden_float_zero(s, type, bits == sign) : tsri_spv_const(s, type, bits);
 }
 
-// Between f32 and the bits of f16 or bf16, or the bits of a value as another type.
+// Converts between f32 and the bits of f16 or bf16, or reinterprets the bits of a value as another type.
 static tsri_spv_id bitcast(tsri_spv *s, const tsri_ir_expr *x) {
   tsri_spv_type type = tsri_spv_value_type(x->type), from = tsri_spv_value_type(s->kernel->exprs[x->a].type);
   tsr_dtype storage = (tsr_dtype)x->dtype;
@@ -111,7 +111,7 @@ static tsri_spv_id node(tsri_spv *s, const tsri_ir_expr *x) {
   if (kind == TSRI_EXPR_VAR) return tsri_spv_load(s, type, tsri_spv_var(s, x->object));
   if (kind == TSRI_EXPR_SCALAR) return tsri_spv_param(s, x->type, s->kernel->params[x->object].offset);
   if (kind == TSRI_EXPR_ID) return tsri_spv_ir_id(s, (tsri_ir_id)x->op, x->lane);
-  // From here on there are operands.
+  // The remaining kinds have operands.
   tsri_ir_type operand = s->kernel->exprs[x->a].type;
   tsri_spv_id a = s->ids[x->a];
   if (kind == TSRI_EXPR_OP) return operation(s, x);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Fragments as cooperative matrices (SPV_KHR_cooperative_matrix), each in a variable of its own.
+// Fragments as cooperative matrices (SPV_KHR_cooperative_matrix), each in a variable.
 //
-// They need Vulkan's memory model, under which an item sees what others wrote only if both sides say so: memory.c and group.c
-// do for every access of shared memory, and so do loads and stores here.
+// They need Vulkan's memory model, in which an item sees the writes of others only if both accesses are marked: memory.c and group.c mark every access to
+// shared memory, and so do loads and stores here.
 #include "lang/emit/spirv/spirv.h"
 
 static const tsri_spv_type f32_type = {SPV_F32, 1}, u32_type = {SPV_U32, 1};
 
 // --- What can be written --------------------------------------------------------------------------------------------
 
-// Whether the instructions can access the fragment's memory: elements are stored in their own type, and rows begin at
-// multiples of 16 bytes.
+// Whether the instructions can access the fragment's memory: elements have their own storage type, and rows begin at multiples of 16 bytes.
 static bool takes_memory(const tsri_kernel *kernel, const tsri_emit_options *options, const tsri_ir_stmt *stmt) {
   const tsri_ir_array *array = tsri_ir_array_of(kernel, (tsri_ir_space)stmt->space, stmt->object);
   bool is_half = array->storage == TSR_F16 || array->storage == TSR_BF16;
@@ -19,7 +18,7 @@ static bool takes_memory(const tsri_kernel *kernel, const tsri_emit_options *opt
 }
 
 bool tsri_emit_fragments_spirv(const tsri_kernel *kernel, const tsri_emit_options *options) {
-  // Atomics, which small elements take on devices without such storage, too, have another form in Vulkan's memory model.
+  // Atomics have another form in Vulkan's memory model; small elements also need them on devices without such storage.
   bool has_plain_memory = options->storage16 && (options->storage8 || !(kernel->needs & TSRI_NEEDS_INT8)) &&
                           !(kernel->needs & TSRI_NEEDS_ATOMICS);
   bool ok = options->subgroups && options->subgroup_shuffle && has_plain_memory;
@@ -27,7 +26,7 @@ bool tsri_emit_fragments_spirv(const tsri_kernel *kernel, const tsri_emit_option
     const tsri_ir_stmt *stmt = &kernel->stmts[i];
     bool is_memory = stmt->kind == TSRI_STMT_FRAGMENT_LOAD || stmt->kind == TSRI_STMT_FRAGMENT_STORE;
     if (is_memory) ok = takes_memory(kernel, options, stmt);
-    if (stmt->kind == TSRI_STMT_FRAGMENT_FILL) {  // its value is rounded by our own instructions, to 16 bits
+    if (stmt->kind == TSRI_STMT_FRAGMENT_FILL) {  // our own instructions round its value to 16 bits
       ok = kernel->fragments[stmt->fragments[0]].dtype == TSR_F32 || options->i16;
     }
   }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Collectives of subgroups, in hardware. All others are statements by now (lower/collectives.h).
+// Collectives of subgroups in hardware. All others have been lowered to statements (lower/collectives.h).
 //
-// Values travel as bits: one word, or two for i64 and f64. Sums of words use the device's own reduction; smallest and
-// largest go by shuffles and our own min and max, which keep NaN.
+// Values are exchanged as bits: one word, or two for i64 and f64. Sums of words use the device's own reduction; minimum and maximum use shuffles and our own
+// min and max, which keep NaN.
 #include "lang/emit/spirv/spirv.h"
 #include "lang/lower/collective.h"
 
 static tsri_spv_type word_type(void) { return (tsri_spv_type){SPV_U32, 1}; }
 
-// How a value travels: u32, or two of them.
+// The type in which a value is exchanged: u32, or two of them.
 static tsri_spv_type carrier(tsri_spv_type type) { return tsri_spv_make_type(SPV_U32, tsri_spv_is_64(type) ? 2 : 1); }
 
 static tsri_spv_id to_carrier(tsri_spv *s, tsri_spv_type type, tsri_spv_id value) {
@@ -52,7 +52,7 @@ static tsri_spv_id native_ballot(tsri_spv *s, tsri_spv_id value) {
   return SPV_OP(s, SPV_OP_COMPOSITE_EXTRACT, word_type(), words, 0);
 }
 
-// The result over the subgroup, in each of its items.
+// Reduces a value over the subgroup; each item gets the result.
 static tsri_spv_id subgroup_reduce(tsri_spv *s, tsri_ir_op op, tsri_ir_type ir_type, tsri_spv_id value) {
   tsri_spv_type type = tsri_spv_value_type(ir_type);
   if (type.kind == SPV_BOOL) return native_vote(s, op, value);
@@ -62,7 +62,7 @@ static tsri_spv_id subgroup_reduce(tsri_spv *s, tsri_ir_op op, tsri_ir_type ir_t
     value = combine(s, op, ir_type, value, other);
   }
   if (op == TSRI_OP_ADD || !tsri_spv_is_float(type)) return value;
-  // Of -0 and 0 two lanes may have kept one each: all take the first's.
+  // If one lane has kept -0 and another 0, all take the value of the first lane.
   return shuffle(s, SPV_OP_GROUP_NON_UNIFORM_SHUFFLE, type, value, tsri_spv_u32(s, 0));
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Memory: how arrays are held, loads, stores, atomics, and parameters.
+// Memory: declarations of arrays, loads, stores, atomics, and parameters.
 //
-// Small elements are as the device holds them: lower/storage.h has put others into words or values. A buffer or shared array
-// that is accessed several elements at a time is declared as an array of vectors, and single elements are components of
-// those.
+// Small elements are in a form that the device supports: lower/storage.h has turned others into words or values. A buffer or shared array that is accessed
+// several elements at a time is declared as an array of vectors, whose components are single elements.
 #include "lang/emit/spirv/spirv.h"
 
 // --- How arrays are held --------------------------------------------------------------------------------------------
@@ -54,7 +53,7 @@ static tsri_spv_id and_bits(tsri_spv *s, tsri_spv_id a, uint32_t mask) { return 
 
 static uint32_t log2_of(uint32_t n) { return n == 4 ? 2 : n == 2 ? 1 : 0; }
 
-// The index as u32, at a multiple of the lanes.
+// The index as u32; it is a multiple of the lanes.
 static tsri_spv_id first_index(tsri_spv *s, const tsri_spv_place *place) {
   tsri_spv_id index = place->index;
   if (place->index_type.dtype == TSR_I64) {
@@ -63,7 +62,7 @@ static tsri_spv_id first_index(tsri_spv *s, const tsri_spv_place *place) {
   return place->lanes > 1 ? and_bits(s, index, ~(place->lanes - 1)) : index;
 }
 
-// Pointer to what stands at `index` of the declared array; with `component` not 0 to that component of it.
+// Pointer to entry `index` of the declared array, or if `component` is not 0 to that component of it.
 static tsri_spv_id pointer_to(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type type, tsri_spv_id index,
                               tsri_spv_id component) {
   static const uint32_t classes[] = {[TSRI_SPACE_BUFFER] = SPV_CLASS_STORAGE_BUFFER,
@@ -100,7 +99,7 @@ static tsri_spv_id next_index(tsri_spv *s, tsri_spv_id index, uint32_t lane) {
 
 // --- Elements as they lie in memory ---------------------------------------------------------------------------------
 
-// The type in which small elements are worked on: they may be loaded, stored and converted, and nothing else.
+// The type in which small elements are processed: they can only be loaded, stored and converted themselves.
 static tsri_spv_type widened_type(tsri_spv_kind kind, uint32_t lanes) {
   if (kind == SPV_F16) return tsri_spv_make_type(SPV_F32, lanes);
   return tsri_spv_make_type(kind == SPV_U8 || kind == SPV_U16 ? SPV_U32 : kind, lanes);
@@ -122,12 +121,12 @@ static tsri_spv_id load_at(tsri_spv *s, const tsri_spv_place *place, tsri_spv_ty
   return SPV_OP(s, wide.kind == SPV_F32 ? SPV_OP_F_CONVERT : SPV_OP_U_CONVERT, wide, raw);
 }
 
-// Whether values are stored as tsri_spv_bf16_halves gives them.
+// Whether values are stored in the form that tsri_spv_bf16_halves gives.
 static bool stores_halves(const tsri_spv *s, const tsri_spv_place *place) {
   return place->storage == TSR_BF16 && place->array->kind == SPV_U16 && s->options->i16;
 }
 
-// The type of values before they are stored.
+// The type of values before they are encoded for storing.
 static tsri_spv_type given_type(const tsri_spv *s, const tsri_spv_place *place, tsri_spv_kind kind, uint32_t lanes) {
   return stores_halves(s, place) ? tsri_spv_make_type(kind, lanes) : widened_type(kind, lanes);
 }
@@ -144,7 +143,7 @@ static void store_at(tsri_spv *s, const tsri_spv_place *place, tsri_spv_type typ
   tsri_spv_put_op(&s->code, SPV_OP_STORE, operands, is_common ? 4 : 2);
 }
 
-// The place as one vector, where the array is declared so; 0 if it is not.
+// Pointer to the access as one vector, if the array is declared so; else 0.
 static tsri_spv_id vector_pointer(tsri_spv *s, const tsri_spv_place *place, tsri_spv_id index) {
   const tsri_spv_array *array = place->array;
   if (array->lanes != place->lanes || place->lanes == 1) return 0;
@@ -193,7 +192,7 @@ void tsri_spv_store_place(tsri_spv *s, tsri_spv_place place, tsri_spv_id value) 
 tsri_spv_id tsri_spv_atomic_place(tsri_spv *s, tsri_spv_place place, tsri_ir_atomic op, tsri_spv_id value,
                                   tsri_spv_id compare) {
   static const uint32_t codes[TSRI_ATOMIC_COUNT][2] = {
-      // unsigned, signed
+      // The instructions for unsigned and signed integers.
       [TSRI_ATOMIC_ADD] = {SPV_OP_ATOMIC_I_ADD, SPV_OP_ATOMIC_I_ADD},
       [TSRI_ATOMIC_SUB] = {SPV_OP_ATOMIC_I_SUB, SPV_OP_ATOMIC_I_SUB},
       [TSRI_ATOMIC_MIN] = {SPV_OP_ATOMIC_U_MIN, SPV_OP_ATOMIC_S_MIN},

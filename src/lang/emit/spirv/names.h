@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The numbers of SPIR-V 1.3 that the emitter uses, by their names in the specification.
+// The numbers of SPIR-V 1.3 that the emitter uses, with the specification's names.
 #ifndef TSRI_LANG_EMIT_SPIRV_NAMES_H
 #define TSRI_LANG_EMIT_SPIRV_NAMES_H
 
@@ -157,14 +157,14 @@ enum {
   SPV_SCOPE_SUBGROUP = 3,
 
   SPV_SEMANTICS_NONE = 0,
-  SPV_SEMANTICS_BARRIER = 0x8 | 0x40 | 0x100,  // acquire and release, of buffers and of shared memory
-  SPV_SEMANTICS_SHARED = 0x8 | 0x100,          // the same, of shared memory alone
+  SPV_SEMANTICS_BARRIER = 0x8 | 0x40 | 0x100,  // acquire and release, for buffers and shared memory
+  SPV_SEMANTICS_SHARED = 0x8 | 0x100,          // the same, for shared memory alone
 
   SPV_MEMORY_MAKE_AVAILABLE = 0x8,
   SPV_MEMORY_MAKE_VISIBLE = 0x10,
   SPV_MEMORY_NON_PRIVATE = 0x20,
 
-  SPV_MATRIX_ROWS = 0,  // layout: rows stand one after the other; else columns do
+  SPV_MATRIX_ROWS = 0,  // layout: rows are contiguous; otherwise columns are
   SPV_MATRIX_COLUMNS = 1,
   SPV_MATRIX_A = 0,  // use
   SPV_MATRIX_B = 1,
@@ -190,7 +190,7 @@ enum {
   SPV_GLSL_FIND_U_MSB = 75
 };
 
-// Capabilities a module may ask for: ours, their number, the extension that brings them or "".
+// Capabilities that a module may declare: our name, number, and the required extension or "".
 #define TSRI_SPV_CAPABILITIES(X)                                  \
   X(SHADER, 1, "")                                                \
   X(FLOAT16, 9, "")                                               \
@@ -220,7 +220,7 @@ typedef enum tsri_spv_capability {
       SPV_CAPABILITY_COUNT
 } tsri_spv_capability;
 
-// What an item asks the device: ours, SPIR-V's number, is it a vector of three.
+// Built-in values: our name, SPIR-V's number, whether it is a vector of three.
 #define TSRI_SPV_BUILTINS(X) \
   X(GROUP_COUNT, 24, true)   \
   X(GROUP, 26, true)         \

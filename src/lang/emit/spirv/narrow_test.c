@@ -20,7 +20,7 @@ static int count_with(const tsri_emitted *code, uint32_t op, size_t at, uint32_t
   return count;
 }
 
-// How many of the device's own exp2 a kernel with this body has. Its input is x, its result goes to y[i].
+// Counts the native Exp2 instructions in the SPIR-V of a kernel with this body, which reads x and stores to y[i].
 static int count_own_exp2(const char *body, const char *dtype) {
   char text[512], args[16];
   snprintf(text, sizeof text,

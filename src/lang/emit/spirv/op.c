@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operations on values as SPIR-V instructions, or as their expansions where it lacks them (lower/lacks.h). All work on vectors
-// as on scalars.
+// Operations on values as SPIR-V instructions, or as their expansions if SPIR-V lacks them (lower/lacks.h). All work on scalars and vectors.
 #include <string.h>
 
 #include "lang/emit/spirv/spirv.h"
@@ -8,7 +7,7 @@
 // --- Instructions that mean what the language means -----------------------------------------------------------------
 
 typedef struct op_codes {
-  uint16_t f, i, u, b;  // for floats, signed, unsigned, bool; 0: none or not so simple
+  uint16_t f, i, u, b;  // instruction for floats, signed, unsigned, bool; 0: none, or not a single instruction
   uint16_t glsl;        // for floats, a function of GLSL.std.450
 } op_codes;
 
@@ -68,7 +67,7 @@ static tsri_spv_id shift(tsri_spv *s, uint32_t code, tsri_spv_type type, tsri_sp
 }
 
 static tsri_spv_id count_zeros(tsri_spv *s, tsri_ir_op op, tsri_spv_type type, tsri_spv_id a) {
-  if (op == TSRI_OP_CLZ) {  // 31 less the place of the highest 1, which is -1 for 0
+  if (op == TSRI_OP_CLZ) {  // 31 minus the position of the highest 1, which is -1 for 0
     tsri_spv_id place = SPV_GLSL(s, SPV_GLSL_FIND_U_MSB, type, a);
     return SPV_OP(s, SPV_OP_I_SUB, type, tsri_spv_const(s, type, 31), place);
   }
@@ -125,7 +124,7 @@ static tsri_spv_id put_function(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, c
                                  .f64 = s->options->f64 && s->options->i64,
                                  .narrow = s->is_narrow && !is_far,
                                  .far = is_far};
-  s->is_narrow = false;  // not the operations of which the expansion is made
+  s->is_narrow = false;  // does not apply to the operations of which the expansion consists
   tsri_expand(op, type, options, &x);
   return tsri_spv_put_expansion(s, &x, args);
 }
@@ -136,8 +135,8 @@ static tsri_spv_id put_is_far(tsri_spv *s, tsri_ir_op op, tsri_ir_type type, con
   return tsri_spv_put_expansion(s, &x, args);
 }
 
-// The function that has the expansion for far operands, which is long: of a quotient some 200 instructions. A kernel that divides
-// in many places has it once, so that its code stays in the instruction cache.
+// Returns the function with the expansion for far operands, which is long: some 200 instructions for a quotient. A kernel that divides in many places contains
+// it only once, so that its code fits in the instruction cache.
 static tsri_spv_id far_function(tsri_spv *s, tsri_ir_op op, tsri_ir_type type) {
   tsri_spv_id *known = &s->far_functions[op][type.dtype == TSR_F64][type.lanes / 2];
   if (*known) return *known;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The SPIR-V emitter: what the kernel uses, the declarations that follow from it, and the module around its body.
+// The SPIR-V emitter: analyses what the kernel uses, declares it, and puts the module together around the body.
 #include "lang/emit/spirv/spirv.h"
 #include "lang/lower/narrow.h"
 
@@ -12,8 +12,7 @@
 
 // --- What the kernel uses -------------------------------------------------------------------------------------------
 
-// Elements in a vector of a shared array's declaration: as many as accesses have, if there are any, unless the last vector
-// would reach past the array's end.
+// Elements per vector in the declaration of a shared array: as many as accesses have, if any, unless the last vector would reach past the array's end.
 static uint32_t shared_lanes(const tsri_kernel *k, uint32_t object) {
   uint32_t most = k->shared[object].is_wide ? tsri_ir_access_lanes(k, TSRI_SPACE_SHARED, object) : 0;
   return most > 0 && k->shared[object].count % most == 0 ? most : 1;
@@ -36,7 +35,7 @@ static tsri_spv_id array_type(tsri_spv *s, tsri_spv_id element, uint32_t count) 
   return id;
 }
 
-// struct { T words[…]; } as a block; `array` gets its stride here.
+// Declares struct { T words[…]; } as a block, and decorates `array` with its stride.
 static tsri_spv_id block_type(tsri_spv *s, tsri_spv_id array, uint32_t stride) {
   tsri_spv_id id = tsri_spv_new_id(s);
   SPV_DECORATE(s, array, SPV_DECORATION_ARRAY_STRIDE, stride);
@@ -64,7 +63,7 @@ static tsri_spv_id declare_buffer(tsri_spv *s, uint32_t binding, tsri_spv_kind k
   return id;
 }
 
-// Items of a group see each other's stores after a barrier only if the buffer is coherent.
+// A buffer must be coherent for the items of a group to see each other's stores after a barrier.
 static void declare_buffers(tsri_spv *s) {
   const tsri_kernel *k = s->kernel;
   for (uint32_t i = 0; i < k->buffer_count; i++) {
@@ -151,7 +150,7 @@ static void put_entry_point(const tsri_spv *s, tsri_builder *out, tsri_spv_id ma
   tsri_spv_put_op(out, SPV_OP_ENTRY_POINT, words, count);
 }
 
-// Modes that a device can promise, for floats of 16, 32 and 64 bits.
+// Float behaviour that a device can promise, for floats of 16, 32 and 64 bits.
 typedef struct promise {
   uint32_t mode;
   tsri_spv_capability capability;
@@ -275,5 +274,5 @@ tsr_status tsri_emit_spirv(const tsri_emitter *emitter, const tsri_kernel *kerne
   return status == TSR_OK && s.missing ? lacks(kernel, s.missing) : status;
 }
 
-// What every Vulkan 1.1 device has: no small or 64-bit types, no promises about floats beyond IEEE's + - *.
+// Valid for every Vulkan 1.1 device: no small or 64-bit types, no promises about floats beyond IEEE's + - *.
 const tsri_emit_options tsri_emit_defaults_spirv = {.subgroup_size = 32, .exact_fma = true};

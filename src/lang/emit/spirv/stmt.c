@@ -3,13 +3,13 @@
 // body, a block to continue at and a merge block.
 #include "lang/emit/spirv/spirv.h"
 
-// Writes the index before the other operands.
+// Describes the access of a statement. Emits the index before the other operands.
 static tsri_spv_place place_of(tsri_spv *s, const tsri_ir_stmt *stmt, uint32_t lanes) {
   (void)tsri_spv_expr(s, stmt->index);
   return tsri_spv_place_of(s, stmt->space, stmt->object, stmt->index, lanes);
 }
 
-// Nothing if there is no variable.
+// Assigns a variable; does nothing if there is none.
 static void assign(tsri_spv *s, uint32_t var, tsri_spv_id value) {
   if (var) tsri_spv_store(s, tsri_spv_var(s, var), value);
 }
@@ -59,7 +59,7 @@ static void branch(tsri_spv *s, const tsri_ir_stmt *stmt) {
   bool no_ends = s->is_ended;
   tsri_spv_branch(s, merge);
   tsri_spv_begin_block(s, merge);
-  if (yes_ends && no_ends) {  // nobody comes here
+  if (yes_ends && no_ends) {  // the merge block is unreachable
     tsri_spv_put_op(&s->code, SPV_OP_UNREACHABLE, NULL, 0);
     s->is_ended = true;
   }
@@ -107,7 +107,7 @@ static void statement(tsri_spv *s, const tsri_ir_stmt *stmt) {
   else if (kind >= TSRI_STMT_FRAGMENT_FIRST) tsri_spv_fragment_stmt(s, stmt);
 }
 
-// What follows a BREAK or CONTINUE in its block is never reached, and left out.
+// Statements after a BREAK or CONTINUE in a block are unreachable, and left out.
 void tsri_spv_stmts(tsri_spv *s, uint32_t first) {
   s->is_too_deep |= ++s->depth > TSRI_SPV_MAX_DEPTH;
   for (uint32_t i = first; i && !s->is_ended && !s->is_too_deep; i = s->kernel->stmts[i].next) {

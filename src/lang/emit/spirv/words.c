@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Words of a SPIR-V module: growing lists of them, types and constants made once, instructions and blocks.
+// Words of a SPIR-V module: growing lists of them, types and constants that are declared once, instructions and blocks.
 #include <string.h>
 
 #include "core/alloc.h"
@@ -17,7 +17,7 @@ void tsri_spv_put_op(tsri_builder *list, uint32_t op, const uint32_t *operands, 
   if (count > 0) tsri_spv_put(list, operands, count);
 }
 
-// Four characters stand in a word, the first lowest, with at least one 0 at the end.
+// A word holds four characters, the first in its lowest byte, with at least one 0 at the end.
 size_t tsri_spv_pack_text(const char *text, uint32_t *words, size_t most_words) {
   size_t bytes = strlen(text);
   if (bytes > most_words * 4 - 1) bytes = most_words * 4 - 1;
@@ -43,7 +43,7 @@ static bool is_same(const tsri_spv_known *a, const tsri_spv_known *b) {
          memcmp(a->operands, b->operands, a->count * sizeof *a->operands) == 0;
 }
 
-// The slot of the key, or the free slot where it belongs.
+// The slot of the key in the hash table, or the free slot where it belongs.
 static tsri_spv_known *find_slot(tsri_spv_known *table, uint32_t capacity, const tsri_spv_known *key) {
   for (uint64_t i = hash_of(key);; i++) {
     tsri_spv_known *slot = &table[i & (capacity - 1)];
@@ -72,13 +72,13 @@ tsri_spv_id tsri_spv_global(tsri_spv *s, uint32_t op, const uint32_t *operands, 
   bool is_constant = op >= SPV_OP_CONSTANT_TRUE && op <= SPV_OP_CONSTANT_NULL;
   tsri_spv_known key = {.op = op, .count = (uint32_t)count};
   if (count > 0) memcpy(key.operands, operands, count * sizeof *operands);
-  if (!grow_known(s)) return 1;  // the module is thrown away
+  if (!grow_known(s)) return 1;  // the module is discarded
   tsri_spv_known *slot = find_slot(s->known, s->known_capacity, &key);
   if (slot->op) return slot->id;
   *slot = key;
   slot->id = tsri_spv_new_id(s);
   s->known_count++;
-  // The id stands first or, in constants, after the type.
+  // The result id comes first, or in constants after the type.
   uint32_t words[1 + sizeof key.operands / sizeof *key.operands] = {key.operands[0], slot->id};
   memcpy(words + 1 + is_constant, key.operands + is_constant, (count - is_constant) * sizeof *words);
   words[is_constant] = slot->id;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Expressions: every expression that is not a leaf becomes a let, operands first.
+// Expressions: every expression except leaves becomes a let, operands first.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ void tsri_wgsl_put_value(tsri_wgsl *w, tsri_builder *out, uint32_t expr) {
 
 static const char *const lane_suffixes[] = {".x", ".y", ".z", ".w"};
 
-// A pattern on each lane: "vec4<f32>(f(a.x), f(a.y), f(a.z), f(a.w))".
+// Applies a pattern to each lane: "vec4<f32>(f(a.x), f(a.y), f(a.z), f(a.w))".
 static void put_lanes(tsri_wgsl *w, const char *pattern, tsri_ir_type result, const tsri_wgsl_operands *operands) {
   if (result.lanes == 1) {
     tsri_wgsl_put_pattern(w, &w->body, pattern, operands, "");

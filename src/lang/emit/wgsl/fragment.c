@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Fragments as Dawn's subgroup matrices (chromium_experimental_subgroup_matrix), each in a variable of its own.
+// Fragments as Dawn's subgroup matrices (chromium_experimental_subgroup_matrix), each in a variable.
 //
-// Its functions read and write arrays of the matrix's own components. So a kernel's array of words from which it loads factors of
-// f16 is declared as an array of f16 (tsri_wgsl_array.has_halves), and memory.c takes its words apart and together.
+// Dawn's functions load and store arrays of the matrix's component type. So if the kernel loads factors of f16 from an array of words, that array is declared
+// as an array of f16 (tsri_wgsl_array.has_halves), and memory.c splits and joins its words.
 #include "lang/emit/wgsl/wgsl.h"
 
 // --- What can be written --------------------------------------------------------------------------------------------
@@ -11,7 +11,7 @@ static bool is_memory(const tsri_ir_stmt *s) {
   return s->kind == TSRI_STMT_FRAGMENT_LOAD || s->kind == TSRI_STMT_FRAGMENT_STORE;
 }
 
-// Dawn wants rows of groups to be whole subgroups.
+// Dawn requires that rows of work-groups are whole subgroups.
 bool tsri_emit_fragments_wgsl(const tsri_kernel *kernel, const tsri_emit_options *options) {
   bool ok = options->f16 && options->subgroups && kernel->group_size[0] % options->subgroup_size == 0;
   for (uint32_t i = 0; i < kernel->fragment_count; i++) {
@@ -23,7 +23,7 @@ bool tsri_emit_fragments_wgsl(const tsri_kernel *kernel, const tsri_emit_options
     if (!is_memory(s)) continue;
     ok = !tsri_ir_array_of(kernel, (tsri_ir_space)s->space, s->object)->is_atomic;
     if (s->space == TSRI_SPACE_BUFFER && options->wide_unaligned)
-      ok = false;  // GPUs want rows at multiples of 16 bytes
+      ok = false;  // GPUs require rows at multiples of 16 bytes
   }
   return ok;
 }
@@ -63,7 +63,7 @@ void tsri_wgsl_put_fragments(tsri_wgsl *w, tsri_builder *out) {
   }
 }
 
-// Our own analysis says where all items of a subgroup arrive, with the same offset and stride.
+// Switches off WGSL's check of uniformity: our own analysis ensures that all items of a subgroup arrive, with the same offset and stride.
 void tsri_wgsl_put_fragment_directives(const tsri_wgsl *w, tsri_builder *out) {
   if (w->kernel->fragment_count == 0) return;
   tsri_builder_string(out,
@@ -79,7 +79,7 @@ static void put_load(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_wgsl_put(w, ">(&%a, %e, %s, %e);\n", s->space, s->object, s->index, s->op ? "true" : "false", s->value);
 }
 
-// The value has a name first: WGSL refuses the conversion of a constant that overflows.
+// The value gets a name first: WGSL refuses the conversion of a constant that overflows.
 static void put_fill(tsri_wgsl *w, const tsri_ir_stmt *s) {
   const tsri_ir_fragment *f = &w->kernel->fragments[s->fragments[0]];
   tsri_wgsl_put(w, "%i{\n%i  let value = %e;\n%i  ", s->value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of fragment.c in web pages, which have no subgroup matrices: kernels come here without fragments.
+// In place of fragment.c in the browser, which has no subgroup matrices: kernels arrive here without fragments.
 #include "lang/emit/wgsl/wgsl.h"
 
 void tsri_wgsl_plan_fragments(tsri_wgsl *w) { (void)w; }

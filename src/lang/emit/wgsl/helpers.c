@@ -18,12 +18,12 @@ static const tsri_wgsl_helper helpers[] = {
     FN2("rem", "i32", "return a % b;"),
     FN2("rem", "u32", "return a % b;"),
 
-    // The high word of a * c, if the sum of c's halves is below 2^16 - 1: then the sum of both middle products fits into a word.
+    // The high word of a * c, if the sum of c's halves is below 2^16 - 1: then the sum of the two middle products fits into a word.
     {"tsr_mulhi_small",
      "fn tsr_mulhi_small(a: u32, c: u32) -> u32 {\n"
      "  let l = a & 0xffffu; let h = a >> 16u; let x = c & 0xffffu; let y = c >> 16u;\n"
      "  return h * y + ((l * y + (h * x + ((l * x) >> 16u))) >> 16u);\n}\n"},
-    // The high word of a * (2^32 - c), which is a less that of a * c, rounded up.
+    // The high word of a * (2^32 - c): a minus the high word of a * c, rounded up.
     {"tsr_mulhi_rest",
      "fn tsr_mulhi_rest(a: u32, c: u32) -> u32 {\n"
      "  let l = a & 0xffffu; let h = a >> 16u; let x = c & 0xffffu; let y = c >> 16u;\n"
@@ -58,11 +58,11 @@ static bool define_hiding(tsri_wgsl *w, const char *name) {
   return true;
 }
 
-// "tsr_add4": a sum, difference or product by one fma with a number that the compiler does not know. It rounds as the operation itself does,
-// keeps the sign of 0 (hence -0 as the addend of a product), and is one instruction where the operation and tsr_keep are two.
+// "tsr_add4": a sum, difference or product as one fma with a number that the compiler does not know. It rounds in the same way as the operation, keeps the sign
+// of 0 (hence -0 as the addend of a product), and is one instruction where the operation and tsr_keep are two.
 static bool define_rounded(tsri_wgsl *w, const char *name) {
   static const struct {
-    const char *name, *before, *after;  // of the number
+    const char *name, *before, *after;  // the text before and after the number
     uint32_t word;
   } all[] = {{"tsr_add", "fma(a, ", ", b)", TSRI_WGSL_ONE},
              {"tsr_sub", "fma(b, ", ", a)", TSRI_WGSL_MINUS_ONE},
@@ -102,8 +102,8 @@ static size_t name_length(const char *text) {
   return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 }
 
-// Writes the helpers that the text names. Other names, such as variables of the module and the helper being defined,
-// are not in the list or have been asked for already.
+// Writes the helpers that the text names. Other names, such as variables of the module and the helper being defined, are not in the list or have been requested
+// already.
 void tsri_wgsl_use(tsri_wgsl *w, const char *text) {
   for (const char *p = strstr(text, "tsr_"); p; p = strstr(p, "tsr_")) {
     char name[TSRI_HELPER_NAME_BYTES];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Memory: how arrays are held, loads, stores, atomics.
+// Memory: declarations of arrays, loads, stores, atomics.
 //
-// Elements have 32 bits, or are WGSL's f16: lower/storage.h and lower/pairs.h have made words of the others. A buffer that is accessed
-// several elements at a time is declared as an array of vectors, and single elements are components of those.
+// Elements have 32 bits, or are WGSL's f16: lower/storage.h and lower/pairs.h have turned others into words. A buffer that is accessed several elements at a
+// time is declared as an array of vectors, whose components are single elements.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -39,7 +39,7 @@ tsri_wgsl_array tsri_wgsl_held(const tsri_wgsl *w, tsri_ir_space space, uint32_t
 
 // --- Places ---------------------------------------------------------------------------------------------------------
 
-// An access: `at<id>` is its first index as u32 in the text, a multiple of the lanes.
+// An access. In the text, `at<id>` is its first index as u32, a multiple of the lanes.
 typedef struct wgsl_place {
   tsri_ir_space space;
   uint32_t object, lanes, id;
@@ -59,7 +59,7 @@ static void put_index_let(tsri_wgsl *w, const wgsl_place *p, uint32_t index) {
 
 static uint32_t log2_of(uint32_t n) { return n == 4 ? 2 : n == 2 ? 1 : 0; }
 
-// "x_b0[at7 + 1u]", or the component of a vector.
+// Writes "x_b0[at7 + 1u]", or the component of a vector.
 static void put_element(tsri_wgsl *w, const wgsl_place *p, uint32_t lane) {
   char index[32];
   snprintf(index, sizeof index, lane ? "(at%" PRIu32 " + %" PRIu32 "u)" : "at%" PRIu32, p->id, lane);
@@ -71,14 +71,14 @@ static void put_element(tsri_wgsl *w, const wgsl_place *p, uint32_t lane) {
   }
 }
 
-// The vector that the array is declared of.
+// Writes the vector element of an array that is declared as vectors.
 static void put_vector_element(tsri_wgsl *w, const wgsl_place *p) {
   tsri_wgsl_put(w, "%a[at%u >> %uu]", p->space, p->object, p->id, log2_of(p->lanes));
 }
 
 // --- Loads ----------------------------------------------------------------------------------------------------------
 
-// The word at `lane`, of an array that holds its two halves.
+// Writes the word at `lane` of an array that is declared as halves: joins both halves.
 static void put_joined(tsri_wgsl *w, const wgsl_place *p, uint32_t lane) {
   tsri_wgsl_put(w, "bitcast<u32>(vec2<f16>(%a[(at%u << 1u) + %uu], ", p->space, p->object, p->id, 2 * lane);
   tsri_wgsl_put(w, "%a[(at%u << 1u) + %uu]))", p->space, p->object, p->id, 2 * lane + 1);
@@ -128,7 +128,7 @@ void tsri_wgsl_put_load(tsri_wgsl *w, uint32_t expr) {
 
 // --- Stores ---------------------------------------------------------------------------------------------------------
 
-// Stores the two halves of each word.
+// Stores words in an array that is declared as halves.
 static void put_split(tsri_wgsl *w, const wgsl_place *p, uint32_t value) {
   for (uint32_t lane = 0; lane < p->lanes; lane++) {
     tsri_wgsl_put(w, "%ilet h%u_%u = bitcast<vec2<f16>>(%e", p->id, lane, value);
@@ -187,7 +187,7 @@ static void put_atomic_call(tsri_wgsl *w, const tsri_ir_stmt *stmt, const wgsl_p
   tsri_wgsl_put(w, ", %e)", stmt->value);
 }
 
-// The exchange may fail although the values are equal: then it is tried again.
+// The weak exchange may fail although the values are equal: then it is repeated.
 static void put_compare_exchange(tsri_wgsl *w, const tsri_ir_stmt *stmt, const wgsl_place *p) {
   tsri_wgsl_put_line(w, "loop {\n");
   w->indent++;

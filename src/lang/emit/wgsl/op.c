@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operations and conversions as WGSL patterns for one lane, and functions written from their expansions. A pattern that
-// is an operator has brackets around it. $a, $b, $c are the operands. An operation that WGSL lacks (lower/lacks.h) is a call
-// of the function made of its expansion.
+// Operations and conversions as WGSL patterns for one lane, and functions written from their expansions. A pattern that is an operator is in brackets. $a, $b,
+// $c are the operands. An operation that WGSL lacks (lower/lacks.h) is a call of the function made of its expansion.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,10 +10,10 @@
 #include "lang/emit/wgsl/wgsl.h"
 #include "lang/lower/hide.h"
 
-// By the type of the operand: f32, i32, u32, bool.
+// Patterns by the type of the operand: f32, i32, u32, bool.
 typedef struct patterns_by_type {
   const char *f, *i, *u, *b;
-  const char *native;  // operations: of which types vectors may stand in for $a and so on, letters as above
+  const char *native;  // types (letters as above) for which the pattern also works on vectors
 } patterns_by_type;
 
 static const char *pattern_for(const patterns_by_type *p, tsr_dtype dtype) {
@@ -114,7 +113,7 @@ static const patterns_by_type conversions[TSR_DTYPE_COUNT] = {
     [TSR_I16] = {"tsr_to_i16_f32($a)", "(($a << 16u) >> 16u)", "(bitcast<i32>($a << 16u) >> 16u)", "i32($a)", NULL},
     [TSR_I32] = {"tsr_to_i32_f32($a)", "$a", "bitcast<i32>($a)", "i32($a)", NULL},
     [TSR_U32] = {"tsr_to_u32_f32($a)", "bitcast<u32>($a)", "$a", "u32($a)", NULL},
-    // Integers reach f16 through f32: the checked form says so.
+    // Integers are converted to f16 by way of f32, as the checked form says.
     [TSR_F16] = {.f = "tsr_to_f16_f32($a)"},
     [TSR_BF16] = {.f = "tsr_to_bf16_f32($a)", .i = "tsr_to_bf16_i32($a)", .u = "tsr_to_bf16_u32($a)"},
     [TSR_F32] = {"$a", "f32($a)", "tsr_to_f32_u32($a)", "f32($a)", NULL},
@@ -178,7 +177,7 @@ static const char *pattern_of(const tsri_wgsl *w, const tsri_ir_expr *n, tsr_dty
 }
 
 static void put_expansion_pattern(void *emitter, tsri_builder *out, const tsri_ir_expr *n, tsr_dtype from) {
-  // A rough quotient is hidden as well, because a compiler may simplify 1 / x times x.
+  // A relaxed quotient is hidden as well, because a compiler may simplify x times 1 / x.
   bool is_needed = n->kind == TSRI_EXPR_OP && (n->lane != 1 || n->op == TSRI_OP_DIV);
   bool is_kept = is_needed && tsri_hide_rounds((tsri_ir_op)n->op, from);
   const char *call = is_kept ? tsri_wgsl_rounded_call(emitter, (tsri_ir_op)n->op, n->type) : NULL;

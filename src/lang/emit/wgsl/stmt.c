@@ -12,7 +12,7 @@ static void put_array(void *emitter, tsri_builder *out, tsri_ir_space space, uin
 }
 
 static void put_expr(void *emitter, tsri_builder *out, uint32_t expr, bool is_bare) {
-  (void)is_bare;  // values are names
+  (void)is_bare;  // values are names, which need no brackets
   tsri_wgsl_put_value(emitter, out, expr);
 }
 
@@ -49,7 +49,7 @@ static void put_if(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_wgsl_put_line(w, "}\n");
 }
 
-// WGSL refuses a loop that has no way out. A loop without a condition therefore gets a break that is never taken.
+// WGSL refuses a loop without an exit. A loop without a condition therefore gets a break that is never taken.
 static void put_loop(tsri_wgsl *w, const tsri_ir_stmt *s) {
   tsri_wgsl_put_line(w, "loop {\n");
   w->indent++;
@@ -78,8 +78,8 @@ static void put_barrier(tsri_wgsl *w) {
   tsri_wgsl_put_line(w, "workgroupBarrier();\n");
 }
 
-// A shuffle or a ballot of the subgroup; there are no other collectives here (tsri_lacks.has_only_shuffles). WGSL's xor wants the same second
-// operand in all items.
+// Writes a shuffle or ballot of the subgroup; there are no other collectives here (tsri_lacks.has_only_shuffles). The second operand of WGSL's shuffle by xor
+// must be the same in all items.
 static void put_collective(tsri_wgsl *w, const tsri_ir_stmt *s) {
   bool is_xor = s->op == TSRI_COLLECTIVE_SUBGROUP_SHUFFLE_XOR;
   bool is_same = is_xor && w->kernel->exprs[s->compare].kind == TSRI_EXPR_CONST;
@@ -95,7 +95,7 @@ static void put_collective(tsri_wgsl *w, const tsri_ir_stmt *s) {
 // --- All of them ----------------------------------------------------------------------------------------------------
 
 static void put_stmt(tsri_wgsl *w, const tsri_ir_stmt *s) {
-  if (s->kind != TSRI_STMT_LOOP) {  // a loop's condition is evaluated each time
+  if (s->kind != TSRI_STMT_LOOP) {  // a loop's condition is evaluated in each round
     tsri_wgsl_put_lets(w, s->index);
     tsri_wgsl_put_lets(w, s->value);
     tsri_wgsl_put_lets(w, s->compare);
@@ -143,7 +143,8 @@ void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first) {
   for (uint32_t i = first; i && !w->is_too_deep; i = w->kernel->stmts[i].next) {
     put_stmt(w, &w->kernel->stmts[i]);
     uint8_t kind = w->kernel->stmts[i].kind;
-    if (kind == TSRI_STMT_BREAK || kind == TSRI_STMT_CONTINUE) break;  // nothing after them runs, and WGSL wants none
+    if (kind == TSRI_STMT_BREAK || kind == TSRI_STMT_CONTINUE)
+      break;  // statements after these are unreachable, and WGSL refuses them
   }
   w->indent--;
   w->depth--;

@@ -11,9 +11,9 @@
 
 // --- Names and types ------------------------------------------------------------------------------------------------
 
-#define MAX_NAME 40  // of a source name; the number behind it keeps longer ones apart
+#define MAX_NAME 40  // of a source name; longer ones are cut, and stay distinct by the number after them
 
-// WGSL takes no name that begins with two underscores.
+// Writes a name. WGSL does not allow names that begin with two underscores.
 void tsri_wgsl_put_name(tsri_builder *out, const char *name, const char *kind, uint32_t index) {
   tsri_builder_add(out, "%s%.*s_%s%" PRIu32, name[0] == '_' ? "u" : "", MAX_NAME, name, kind, index);
 }
@@ -82,7 +82,7 @@ static void put_head(const tsri_wgsl *w, tsri_builder *out, const char *entry) {
       out,
       "@builtin(workgroup_id) tsr_wid: vec3<u32>, @builtin(num_workgroups) tsr_nwg: vec3<u32>,\n    "
       "@builtin(local_invocation_id) tsr_local: vec3<u32>, @builtin(local_invocation_index) tsr_lid: u32) {\n");
-  // Work-groups beyond those of the launch return at once.
+  // Work-groups beyond those of the launch return at once (the dispatch may have more, see TSRI_WGSL_FOLD).
   tsri_builder_string(
       out,
       "  var tsr_group = tsr_wid;\n  if (tsr_p[0].w != 0u) {\n"
@@ -132,7 +132,7 @@ static void put_variables(tsri_wgsl *w, tsri_builder *out) {
   }
 }
 
-// Whether the text names f16.
+// Whether the text uses the type f16.
 static bool has_halves(const tsri_wgsl *w) {
   bool has = w->kernel->fragment_count > 0;
   for (uint32_t i = 0; i < w->kernel->buffer_count; i++) has = has || w->buffers[i].is_half;
@@ -146,7 +146,7 @@ static void assemble(tsri_wgsl *w, tsri_builder *out, const char *entry) {
   tsri_wgsl_put_block(w, w->kernel->body);
 
   if (has_halves(w)) tsri_builder_string(out, "enable f16;\n");
-  // Our own analysis says where all items of a subgroup arrive.
+  // Switches off WGSL's check of uniformity: our own analysis ensures that all items of a subgroup arrive.
   if (w->has_shuffles) tsri_builder_string(out, "enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n");
   tsri_wgsl_put_fragment_directives(w, out);
   put_buffers(w, &declarations);
@@ -198,5 +198,5 @@ tsr_status tsri_emit_wgsl(const tsri_emitter *emitter, const tsri_kernel *kernel
   return tsri_emit_finish(emitter, kernel, w.is_too_deep ? TSRI_WGSL_MAX_DEPTH : 0, &text, out);
 }
 
-// What every WebGPU device has.
+// Valid for every WebGPU device.
 const tsri_emit_options tsri_emit_defaults_wgsl = {.subgroup_size = 32};

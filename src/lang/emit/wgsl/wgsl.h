@@ -31,34 +31,34 @@
 #include "lang/emit/tree.h"
 #include "lang/lower/lacks.h"
 
-// The first words of the uniform buffer.
+// The first words of the uniform buffer, which the launcher fills in.
 enum {
-  TSRI_WGSL_GROUPS = 0,  // three: groups of the launch
+  TSRI_WGSL_GROUPS = 0,  // three words: groups of the launch along each axis
   TSRI_WGSL_FOLD = 3,    // a tsri_wgsl_fold
-  TSRI_WGSL_ZERO = 4,    // 0, which the compiler does not know
-  TSRI_WGSL_APART = 5,   // 0 as well, which it does not know to be equal to TSRI_WGSL_ZERO
-  // The bits of 1, -1 and -0 as f32, which it does not know either: one fma with them is a sum, a difference or a product.
+  TSRI_WGSL_ZERO = 4,    // 0; the compiler does not know that
+  TSRI_WGSL_APART = 5,   // 0 as well; the compiler does not know that it equals TSRI_WGSL_ZERO
+  // The bits of 1, -1 and -0 as f32, which the compiler does not know either: an fma with one of them is a sum, a difference or a product.
   TSRI_WGSL_ONE = 6,
   TSRI_WGSL_MINUS_ONE = 7,
   TSRI_WGSL_MINUS_ZERO = 8,
   TSRI_WGSL_SYSTEM_WORDS = 12
 };
 
-// How the groups of the launch lie in those of the dispatch.
+// How the groups of the launch are arranged in the dispatch.
 typedef enum tsri_wgsl_fold {
   TSRI_WGSL_AS_THEY_ARE,
-  TSRI_WGSL_ROW,  // the launch has one row; the dispatch at least as many groups, in any shape
-  TSRI_WGSL_ANY   // the same for any launch, by divisions, which cost as much as a small kernel
+  TSRI_WGSL_ROW,  // the launch has one row; the dispatch has at least as many groups, in any shape
+  TSRI_WGSL_ANY   // as TSRI_WGSL_ROW for any launch, by divisions, which cost as much as a small kernel
 } tsri_wgsl_fold;
 
 #define TSRI_WGSL_MAX_DEPTH 250  // of nested blocks; compilers of WGSL refuse more
 
-// How an array of the kernel lies in memory.
+// How an array of the kernel is stored in memory.
 typedef struct tsri_wgsl_array {
   uint8_t lanes;  // elements in a vector of the declaration
   bool is_atomic;
-  bool is_half;     // elements are WGSL's f16, which the device converts as we would
-  bool has_halves;  // elements are words, each of which is declared as two f16, the lower half first
+  bool is_half;     // elements are WGSL's f16, whose conversions were found to be the same as ours
+  bool has_halves;  // elements are words, each declared as two f16, lower half first
 } tsri_wgsl_array;
 
 typedef struct tsri_wgsl {
@@ -67,12 +67,12 @@ typedef struct tsri_wgsl {
   bool has_shuffles;
   tsri_lacks lacks;
 
-  tsri_builder helpers;  // each after what it uses
+  tsri_builder helpers;  // each after those that it uses
   tsri_builder body;
-  tsri_helper_names names;  // of the helpers written so far
+  tsri_helper_names names;  // names of the helpers written so far
 
   tsri_wgsl_array *buffers, *shared;
-  bool *is_rounded;  // by expression: + - or * of f32 that is written as a call of tsri_wgsl_rounded_call
+  bool *is_rounded;  // by expression: + - or * of f32 that is written as tsri_wgsl_rounded_call
   tsri_tree tree;
 
   int indent;
@@ -95,35 +95,35 @@ typedef struct tsri_wgsl_helper {
   const char *text;
 } tsri_wgsl_helper;
 
-// True the first time a helper of this name is asked for: the caller then writes it to `helpers`.
+// True if a helper of this name is requested for the first time: the caller then writes it to `helpers`.
 bool tsri_wgsl_want(tsri_wgsl *w, const char *name);
-// Writes every helper that the text names, unless it is there.
+// Writes every helper that the text names, unless it exists.
 void tsri_wgsl_use(tsri_wgsl *w, const char *text);
 
 // --- Operations: $a, $b, $c stand for the operands ------------------------------------------------------------------
 
-// One lane; `dtype` is that of the first operand, or of the value selected. `is_loose`: with the freedom that
-// an expansion may give (expand.h).
+// The pattern for one lane; `dtype` is that of the first operand, or of the selected value. is_loose: the result may be as inexact as for a relaxed operation
+// (expand.h).
 const char *tsri_wgsl_op_pattern(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype, bool is_loose);
-// The call of a helper that computes + - or * of f32 by one fma, "tsr_add4($a, $b)", so that the compiler can neither fuse nor cancel it;
-// NULL: other operations, and devices whose fma may round twice.
+// The call of a helper that computes + - or * of f32 by one fma, "tsr_add4($a, $b)", so that the compiler can neither fuse nor cancel it. NULL: another
+// operation, or a device whose fma may round twice.
 const char *tsri_wgsl_rounded_call(const tsri_wgsl *w, tsri_ir_op op, tsri_ir_type type);
-// The helper for the high word of a product with a constant factor, by fewer operations than mulhi of any two words; NULL: there is none. It is called
-// with the other word and `*out_factor`.
+// The helper for the high word of a product with a constant factor, which is faster than mulhi of any two words; call it with the other word and `*out_factor`.
+// NULL: there is none for this factor.
 const char *tsri_wgsl_mulhi_call(uint32_t factor, uint32_t *out_factor);
 // Whether the pattern can be applied to whole vectors.
 bool tsri_wgsl_op_is_native(const tsri_wgsl *w, tsri_ir_op op, tsr_dtype dtype);
 const char *tsri_wgsl_convert_pattern(tsr_dtype to, tsr_dtype from, bool is_loose);
-// `as`: f16 or bf16 for the bits of such an element (TSRI_EXPR_BITCAST).
+// `as`: f16 or bf16 if the bits are those of such an element (TSRI_EXPR_BITCAST).
 const char *tsri_wgsl_bitcast_pattern(tsr_dtype as, tsr_dtype to, tsr_dtype from);
 // The name of an operand in a pattern.
 typedef struct tsri_wgsl_operands {
   const char *text[3];
 } tsri_wgsl_operands;
-// Writes a pattern with its operands in place, each followed by `suffix` (".x").
+// Writes a pattern with its operands, each followed by `suffix` (".x").
 void tsri_wgsl_put_pattern(tsri_wgsl *w, tsri_builder *out, const char *pattern, const tsri_wgsl_operands *operands,
                            const char *suffix);
-// Writes the function tsr_<op>_f32 from its expansion, if there is one and it is not there yet.
+// Writes the function tsr_<op>_f32 from its expansion, if there is one and it does not exist yet.
 bool tsri_wgsl_define_expansion(tsri_wgsl *w, const char *name);
 
 // --- Memory ---------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ void tsri_wgsl_put_atomic(tsri_wgsl *w, const tsri_ir_stmt *stmt);
 
 // --- Fragments ------------------------------------------------------------------------------------------------------
 
-// Changes how the arrays that fragments are loaded from and stored to are held.
+// Adapts the declarations of the arrays that fragments are loaded from and stored to.
 void tsri_wgsl_plan_fragments(tsri_wgsl *w);
 void tsri_wgsl_put_fragment_directives(const tsri_wgsl *w, tsri_builder *out);
 void tsri_wgsl_put_fragments(tsri_wgsl *w, tsri_builder *out);
@@ -145,9 +145,9 @@ void tsri_wgsl_put_fragment_stmt(tsri_wgsl *w, const tsri_ir_stmt *s);
 // --- Expressions and statements -------------------------------------------------------------------------------------
 
 void tsri_wgsl_put(tsri_wgsl *w, const char *format, ...);  // to the body; emit/phrase.h has the letters
-void tsri_wgsl_put_line(tsri_wgsl *w, const char *text);    // the same for an indented text without letters
+void tsri_wgsl_put_line(tsri_wgsl *w, const char *text);    // as tsri_wgsl_put, for an indented text without letters
 void tsri_wgsl_plan_rounded(tsri_wgsl *w);                  // fills is_rounded
-// Writes the lets that `expr` (0: none) needs; then tsri_wgsl_put_value writes its name.
+// Writes the lets that `expr` (0: none) needs; afterwards tsri_wgsl_put_value writes its name.
 void tsri_wgsl_put_lets(tsri_wgsl *w, uint32_t expr);
 void tsri_wgsl_put_value(tsri_wgsl *w, tsri_builder *out, uint32_t expr);
 void tsri_wgsl_put_block(tsri_wgsl *w, uint32_t first);
