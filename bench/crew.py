@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processes that prepare work at the same time, each on a core of its own, and measure it one after the other: nothing else then runs on the GPU."""
+"""Runs processes that prepare work at the same time, each on its own core, and measure it one after the other, so that the GPU runs nothing else meanwhile."""
 import multiprocessing
 import threading
 import traceback

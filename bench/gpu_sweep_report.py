@@ -7,7 +7,7 @@ import statistics
 import heat_map
 from sweep_ops import OPERATORS
 
-# Classes of the time that a cell took in the run it is compared with. Below the last bound what the host takes for a launch counts.
+# Classes of cells by their time in the run that they are compared with. In the lower classes the host's time for a launch dominates.
 CLASSES_US = ((0, 10), (10, 20), (20, float("inf")))
 
 

@@ -6,7 +6,7 @@ Through Vulkan, OpenCL and WebGPU an H200 that works for less than some half of 
 """
 import time
 
-MOST_NS = 4e8  # of work at once: enough for a GPU that idled for seconds
+MOST_NS = 4e8  # most nanoseconds of work at once: enough for a GPU that was idle for seconds
 
 
 class Waker:

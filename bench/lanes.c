@@ -98,7 +98,7 @@ __attribute__((target("avx2"))) static void streaming_part(size_t first, size_t 
   _mm_sfence();
 }
 
-// As streaming_part, but it reads 256 bytes of one array, then 256 bytes of the next.
+// As streaming_part, but reads 256 bytes of one array, then 256 bytes of the next array, and so on.
 __attribute__((target("avx2"))) static void blocked_part(size_t first, size_t last) {
   for (size_t at = first; at < last; at += 64) {
     __m256 product[8];

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Sizes and strides without elements, with the names of PyTorch's functions: what the operators of bench/sweep_ops.py need to say how their inputs lie in memory.
+"""Tensors without elements: sizes and strides, with the names of PyTorch's functions. bench/sweep_ops.py describes the layouts of inputs by them.
 
-A run that compares with an earlier one needs no PyTorch: it takes seconds to load, and opens a CUDA context in a process that measures another interface.
+A run that compares with an earlier run does not load PyTorch, which takes seconds and opens a CUDA context even in a process that measures another interface.
 """
 import math
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Times factorisations of matrices and what is made of them, one matrix and batches. A case is left out where the smaller one before it took long.
+// Times factorisations of matrices and the operators built on them, for one matrix and for batches. A case is skipped if the smaller case before it took long.
 //
 //   build/release/bench/linalg [BACKEND [OPERATOR [f64]]]
 //   TESSERA_NATIVE=none build/release/bench/linalg cpu      without LAPACK

@@ -33,7 +33,7 @@ SPECIAL = {
     "linalg.norm": ("x", "m"), "linalg.det": ("s",), "linalg.inv": ("s",), "linalg.solve": ("s, x[:3]",), "linalg.cholesky": ("s",), "linalg.qr": ("s",), "linalg.eigh": ("s",), "linalg.svd": ("s",),
     "linalg.matrix_power": ("s, 3",),
 }
-# Beside functions: operators, methods, keys, numbers.
+# Statements that are not calls of functions: operators, methods, keys, numbers.
 EXPRESSIONS = (
     "x + y", "x - 1", "x * 2.0", "2.0 / x", "x ** 2", "x // y", "x % y", "-x", "abs(x)", "x > 0.5", "x == y", "b & b", "~b", "i << 1", "m @ m", "m @ x[:3]", "m + x[:3]", "x.sum()", "x.mean()",
     "x.max()", "x.min()", "x.std()", "x.var()", "x.prod()", "x.any()", "x.all()", "x.argmax()", "x.cumsum()", "m.sum(0)", "m.sum(axis=1)", "m.mean(axis=0)", "m.max(axis=1)", "x.dot(y)", "x.copy()",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What queues cost and gain: the time of each queue operation, of a small launch on the device's first queue and on others, of a kernel in a replayed capture;
-// and how much time copies take that run at the same time as kernels.
+// Measures the costs of queues: the time of each queue operation, of a small launch on the device's first queue and on others, and of a kernel in a replayed
+// capture. Measures their gain: the time of copies that run at the same time as kernels.
 //
 //   queues [BACKEND]
 #include <string.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the host spends on small work: a queued operator, a cached chain of operators, a small convolution; each without and with the profiler.
-// On CUDA beside the driver's own calls.
+// Measures the host's time for small work: a queued operator, a cached chain of operators, a small convolution; each without and with the profiler.
+// On CUDA, the driver's calls alone are measured for comparison.
 //
 //   small_work [BACKEND]
 //
-// Times are of the calling thread, per call, in bursts that the queue can hold; the wait after a burst is part of the second column only. The table
-// has medians of many bursts.
+// A time is that of the calling thread for one call, the mean over a burst of calls that fit in the queue. The first column is without the wait after a burst,
+// the second includes it. The table has medians of many bursts.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Times a training step of two transformers that predict the next token. Their blocks are those of GPT-2: attention to earlier tokens and two linear layers with
-// gelu between them, each after a layer norm and added to what came in. train.h has the command line.
+// Times a training step of two transformers that predict the next token. Their blocks are those of GPT-2: causal attention, then two linear layers with gelu
+// between them; each of the two parts has a layer norm before it and a residual connection. train.h describes the command line.
 //
 // characters: 4 layers 128 wide with 4 heads, 128 words, 32 x 128 tokens, f32.
 // gpt2:       12 layers 768 wide with 12 heads, 50257 words, 8 x 1024 tokens, bf16 by autocast.
@@ -64,7 +64,7 @@ static tsr_params *begin(tsr_device *device, const text_sizes *s, int64_t batch)
 
 // --- The network -----------------------------------------------------------------------------------------------------
 
-// [batch, length, 3 * width], of which part 0, 1 or 2 of the last axis is for queries, keys or values: [batch, heads, length, size of a head].
+// Selects the queries (part 0), keys (1) or values (2) of x, [batch, length, 3 * width]. Returns [batch, heads, length, width of a head].
 static tsr_tensor *by_heads(const text_sizes *s, tsr_tensor *x, int part) {
   tsr_tensor *piece = tsr_slice(x, 2, part * s->width, (part + 1) * s->width, 1);
   return tsr_transpose(tsr_reshape(piece, TSR_SHAPE(-1, s->length, s->heads, s->width / s->heads)), 1, 2);

@@ -81,7 +81,7 @@ def token_batch(batch, length, words):
     return tokens.view(batch, length), (tokens + 1) % words
 
 
-# name: network, batch of a size, whether products are bf16, the usual batch
+# name: (function that makes the network, function that makes a batch of n, whether products are bf16, default batch size)
 MODELS = {
     "digits": (digits, lambda n: image_batch(n, 1, 28, 10, False), False, 128),
     "resnet18": (resnet18, lambda n: image_batch(n, 3, 224, 1000, True), True, 64),

@@ -98,7 +98,7 @@ static tsr_params *begin_resnet(tsr_device *device, int64_t batch) {
   return params;
 }
 
-// x is [image, row, column, channel]. A norm of channels takes them as axis 1, so it sees all positions as rows.
+// x: [image, row, column, channel]. The norm expects channels as axis 1, so it is given all positions of all images as rows.
 static tsr_tensor *conv_norm(const tsr_params *params, int number, tsr_tensor *x) {
   const conv_layer *c = &layers[number];
   int64_t pad = c->size / 2;

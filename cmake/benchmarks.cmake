@@ -1,4 +1,4 @@
-# Each bench/*.c is a program; `make bench` runs them. Tests do not run them, so builds with a sanitizer leave them out.
+# Each bench/*.c is a program; `make bench` runs all of them. Tests do not, so builds with a sanitizer do not build them.
 if(TESSERA_SANITIZE)
   return()
 endif()

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-# Writes kernels/*.tk into a C file of the build tree: name and text of each (src/graph/embedded.h). It is written again when one of
-# them is changed, added or removed.
+# Writes the name and the text of each kernels/*.tk to a C file in the build tree (src/graph/embedded.h). The file is written again
+# when a kernel file is changed, added or removed.
 function(tessera_embed_kernels out)
   file(GLOB kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*.tk")
   set(strips OFF)
   if(TESSERA_IS_WASM)
-    # A page loads all of it, so it is kept small: no comments, and no kernels that operators do not launch there. WebGPU has no matrix units; scatter sorts its
-    # indices, concat copies its inputs one by one, long rows are summed in parts, all rows in tiles, and a quantised product of one row uses the general kernel.
+    # A page loads all kernel texts, so they are kept small: without comments, and without files that no operator needs in a page. op_product needs matrix
+    # units, which WebGPU lacks. The others have fallbacks: scatter sorts its indices, concat copies its inputs one by one, long rows are scanned in parts
+    # and all rows in tiles, and a quantised product of one row uses the general kernel.
     list(FILTER kernels INCLUDE REGEX "/(op|fn)_[a-z_]*\\.tk$")
     list(FILTER kernels EXCLUDE REGEX "/op_(product|scatter|join|scan_once|scan_quads|quant_row)\\.tk$")
     set(strips ON)

@@ -18,7 +18,7 @@ foreach(source ${TESSERA_EXAMPLE_SOURCES})
   list(APPEND TESSERA_EXAMPLES ${name})
 endforeach()
 
-# What the tests give to those that take long, or write a picture.
+# The arguments with which tests run the examples that take long or write a picture.
 set(pictures "${PROJECT_BINARY_DIR}/examples")
 set(TESSERA_EXAMPLE_ARGUMENTS_07_spirals 200 "${pictures}/spirals.png")
 set(TESSERA_EXAMPLE_ARGUMENTS_11_digits 0.2)

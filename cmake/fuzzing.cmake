@@ -7,8 +7,9 @@ if(NOT TESSERA_FUZZ)
 endif()
 enable_testing()
 
-# Files that no fuzz target runs are compiled for their warnings alone, in a tenth of the time: drivers of GPUs, the text that is emitted for them, with the passes before it (targets
-# emit lane bytecode, which needs lower/others.c alone), and loops of the SIMD levels that the CPU backend does not choose on this machine. lanes_fuzz.c runs lanes/, and with it math/, on all levels.
+# Files that no fuzz target runs are compiled for their warnings alone, in a tenth of the time: backends of GPUs; their emitters and the passes before them
+# (targets emit lane bytecode, which needs only lower/others.c); and loops for SIMD levels that the CPU backend does not choose on this machine. lanes_fuzz.c
+# runs lanes/ and math/ on all levels.
 set(unused "/src/backends/(cuda|metal|opencl|rocm|vulkan|webgpu)/|/src/lang/emit/(c|spirv|wgsl)/|/src/lang/lower/")
 get_target_property(unused_sources tessera_objects SOURCES)
 tessera_find_simd_level(simd_level)
@@ -20,8 +21,8 @@ list(FILTER unused_sources INCLUDE REGEX "${unused}")
 list(FILTER unused_sources EXCLUDE REGEX "/src/lang/lower/others\\.c$")
 set_property(SOURCE ${unused_sources} APPEND PROPERTY COMPILE_OPTIONS -O0 -g0 -fno-sanitize=all)
 
-# What targets run most of their time is optimised, the rest is checked only: optimising code with all those checks in it takes clang twice, with
-# vectors up to 20 times as long (25 s and 1.1 s for the product's AVX-512 kernels).
+# Only the files in which targets spend most of their time are optimised. Optimising code that is full of sanitizer checks takes clang twice as long, and up
+# to 20 times as long if the code has vectors (25 s instead of 1.1 s for the product's AVX-512 kernels).
 get_target_property(slow_sources tessera_objects SOURCES)
 list(FILTER slow_sources EXCLUDE REGEX "/src/(core|lang|saved|backends/cpu/lanes)/")
 list(REMOVE_ITEM slow_sources ${unused_sources})

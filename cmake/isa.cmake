@@ -10,8 +10,8 @@
 function(tessera_frame_flags out)
   set(${out} "" PARENT_SCOPE)
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND TESSERA_SANITIZE MATCHES "address")
-    # To find uses of a stack frame after its return, GCC 12 puts frames into memory of its own, where arrays do not have the alignment that it counts on for vectors of
-    # 64 bytes: storing one faults (GCC's bug 110027). The other checks stay.
+    # To find uses of a stack frame after its function has returned, GCC 12 puts frames into separate memory. There, arrays lack the alignment that it
+    # assumes for vectors of 64 bytes, and storing one faults (GCC bug 110027). So this one check is switched off.
     set(${out} --param=asan-use-after-return=0 PARENT_SCOPE)
   endif()
 endfunction()
@@ -44,7 +44,7 @@ function(tessera_isa_levels out)
   set(${out} ${levels} PARENT_SCOPE)
 endfunction()
 
-# The SIMD level that the CPU backend chooses on this machine; empty if it cannot be told.
+# Sets the SIMD level that the CPU backend chooses on this machine; empty if it cannot be determined.
 function(tessera_find_simd_level out)
   set(${out} "" PARENT_SCOPE)
   if(EXISTS /proc/cpuinfo AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")

@@ -54,7 +54,7 @@ function(add_line test program arguments)
   set(text "${text}" PARENT_SCOPE)
 endfunction()
 
-# Removes the links to this program that have the names of files that are no more, so that nobody runs them.
+# Removes links to this program that are named after test files that no longer exist, so that nobody runs them.
 function(remove_other_links)
   file(GLOB paths "${folder}/*_test")
   foreach(path ${paths})

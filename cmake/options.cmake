@@ -20,7 +20,7 @@ if(CMAKE_SYSTEM_NAME MATCHES "Linux|WASI")
   add_compile_definitions(_GNU_SOURCE)
 endif()
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
-  # Error places and test failures name files as they stand in the tree.
+  # Messages of errors and of failed tests name files by their path in the source tree.
   add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 endif()
 

@@ -48,7 +48,7 @@ target_include_directories(tessera_python SYSTEM PRIVATE "${python_include}")
 target_link_libraries(tessera_python PRIVATE tessera_shared)
 tessera_set_warnings(tessera_python)
 
-# The files in Python beside it.
+# The module's Python files, copied beside the extension.
 file(GLOB python_files CONFIGURE_DEPENDS LIST_DIRECTORIES false "${PROJECT_SOURCE_DIR}/bindings/python/tessera/*")
 file(GLOB python_lib_files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/python/tessera/lib/*.py")
 set(copied "${PROJECT_BINARY_DIR}/python/copied")

@@ -84,9 +84,11 @@ function(tessera_library_sources out)
   set(${out} ${found} ${embedded} ${report} ${cuda} PARENT_SCOPE)
 endfunction()
 
-# Leaves out optimisation for files of the library that take longer to be optimised than tests then win:
-#   in a debug build for another processor, whose tests run in an emulator, all that do not depend on the processor. Optimised are the CPU backend, the platform and the core;
-#   under the address sanitizer, all in which tests spend a hundredth of their time or less. Optimised are the core, the front end, and the CPU's compiler, interpreter and products.
+# Compiles files of the library with -O0 where optimising them takes longer than it saves in the tests:
+#   - In a debug build for another processor, whose tests run in an emulator: all files that do not depend on the processor. The CPU backend, the platform
+#     and the core stay optimised.
+#   - Under the address sanitizer: all files in which tests spend at most a hundredth of their time. The core, the front end, and the CPU's compiler,
+#     interpreter and products stay optimised.
 function(tessera_leave_unoptimised target)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" OR TESSERA_FUZZ)
     return()

@@ -6,7 +6,7 @@ set(standin_folder "${PROJECT_SOURCE_DIR}/tests/standins/kernels")
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
   add_library(standin_kernels STATIC
     "${standin_folder}/compiler.c" "${standin_folder}/fiber.c" "${standin_folder}/module.c" "${standin_folder}/run.c")
-  # Loaded into clang, so without a sanitizer.
+  # This library is loaded into clang, so it must be built without a sanitizer.
   add_library(standin_server MODULE "${standin_folder}/server.c")
   set_target_properties(standin_server PROPERTIES
     PREFIX "" OUTPUT_NAME compiler_server LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/standins")

@@ -18,7 +18,7 @@ if(NOT TESSERA_TESTS)
   return()
 endif()
 
-# cmocka runs the tests. Where they are built for another processor it is seldom there, and a runner of our own does.
+# cmocka runs the tests. If it is not installed for the processor that the tests are built for, tests/support/runner_plain.c does.
 if(CMAKE_CROSSCOMPILING)
   set(test_runner plain)
   set(CMOCKA_INCLUDE_DIR "")
@@ -68,18 +68,18 @@ set(test_environment
   "TSR_TEST_BAD_PLUGIN_DIR=${TESSERA_TEST_PLUGIN_DIR}"
   "TSR_TEST_FAKE_DIR=${PROJECT_BINARY_DIR}/tests/fakes"
   "TSR_TEST_STANDIN_DIR=${PROJECT_BINARY_DIR}/tests/standins"
-  # Compiling kernels is most of the time that software drivers take, even more so under a sanitizer: what they keep
-  # is shared by all builds.
+  # Software drivers spend most of their time compiling kernels, even more so under a sanitizer. So all builds share
+  # the folders in which the drivers cache compiled kernels.
   "TSR_STANDIN_CACHE=${PROJECT_SOURCE_DIR}/build/drivers/standins"
   "TSR_TEST_HIP_CACHE=${PROJECT_SOURCE_DIR}/build/drivers/hip"
   "POCL_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/pocl"
   "MESA_SHADER_CACHE_DIR=${PROJECT_SOURCE_DIR}/build/drivers/mesa"
-  # PoCL and lavapipe do not optimise kernels, which is a third of the time they take; they do for tests of drivers, emitters and the runtime (list_tests.cmake).
+  # PoCL and lavapipe do not optimise kernels, which saves a third of their time. In tests of drivers, emitters and the runtime they do (list_tests.cmake).
   "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable"
   "GALLIVM_PERF=nopt"
   ${pocl_with_few_declarations}
   "PYTHONDONTWRITEBYTECODE=1"
-  # Small tensors, too, shall run through the CPU's compiler.
+  # Machine code is used for small tensors, too, which the interpreter would run otherwise.
   "TESSERA_JIT=always"
   ${TESSERA_SANITIZER_ENVIRONMENT})
 file(MAKE_DIRECTORY "${PROJECT_SOURCE_DIR}/build/drivers/pocl" "${PROJECT_SOURCE_DIR}/build/drivers/mesa")
@@ -122,7 +122,7 @@ foreach(fake cuda lapack)
   tessera_set_warnings(fake_${fake})
 endforeach()
 if(TESSERA_SANITIZE MATCHES "thread")
-  # What they compute in place of a GPU is as invisible to the sanitizer as a GPU's work would be, and takes a tenth of the time.
+  # Compiled without sanitizers: their work replaces that of a GPU, which a sanitizer would not see either, and it takes a tenth of the time.
   tessera_glob(fake_work tests/fakes/cuda/blas.c tests/fakes/cuda/dnn*.c tests/fakes/cuda/solver.c)
   set_source_files_properties(${fake_work} PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
@@ -168,8 +168,8 @@ function(tessera_name_test_file out source)
   set(${out} "${path}" PARENT_SCOPE)
 endfunction()
 
-# The optimised build is about the library: test files compile in half the time with less, and with the address sanitizer with none. (With the thread
-# sanitizer, tests that compute what they compare with then take longer than is won.)
+# Optimisation of test files: they compile in half the time with -O1 in the optimised build, and with -O0 under the address sanitizer. (Not under the thread
+# sanitizer: there, tests that compute reference results would take longer than the compiler saves.)
 set(test_file_options "")
 if(TESSERA_SANITIZE MATCHES "address")
   set(test_file_options -O0)
@@ -177,7 +177,7 @@ elseif(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
   set(test_file_options "$<$<CONFIG:Release>:-O1>")
 endif()
 
-# The same for what else uses the library in these tests.
+# The program, the Python module and the test support library are compiled like test files.
 if(TESSERA_SANITIZE MATCHES "address")
   foreach(target tessera_program tessera_python tessera_test_support)
     if(TARGET ${target})
@@ -192,7 +192,7 @@ function(tessera_add_test_program program label)
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   target_link_libraries(${program} PRIVATE tessera_test_support)
   if(TESSERA_SANITIZE MATCHES "address" AND TESSERA_LINKER_IS_GNU_LIKE)
-    # This sanitizer's tables are megabytes of addresses. At a fixed place in memory a program starts in two thirds of the time.
+    # This sanitizer's tables have megabytes of addresses, which the loader would relocate. A program at a fixed address starts in two thirds of the time.
     target_link_options(${program} PRIVATE -no-pie)
   endif()
   tessera_set_warnings(${program})

@@ -3,7 +3,7 @@ function(tessera_set_warnings target)
   if(MSVC)
     target_compile_options(${target} PRIVATE /W4 $<$<BOOL:${TESSERA_WERROR}>:/WX>)
   else()
-    # An enum is how a whole number gets a name in C, also one that a float is multiplied by.
+    # Enum constants are our named integers, and some are operands of float arithmetic.
     target_compile_options(${target} PRIVATE
       -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes
       $<$<C_COMPILER_ID:Clang>:-Wno-enum-float-conversion> $<$<BOOL:${TESSERA_WERROR}>:-Werror>)

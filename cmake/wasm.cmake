@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What a web page loads: <build>/web, with the modules beside the files of web/.
 #
-# For programs in C of one's own there is lib/libtessera.a.
+# C programs that use the library in a page link lib/libtessera.a.
 #
 #   tessera.wasm           the library, for web/tessera.js
 #   tessera_program.wasm   the program, for web/program.js (`tessera check` in a page)
@@ -12,9 +12,9 @@ if(NOT TESSERA_WASM_OPT)
   message(STATUS "wasm-opt (Debian: binaryen) not found: no modules for engines without JSPI are built")
 endif()
 
-# Functions that call others through pointers, though none of those ever waits for the page: output of the C library, conversions of elements, emitters, and the CPU
-# backend. wasm-opt cannot know, and would make code that saves and restores the stack in each of them and in all that call them (a tenth of the module, compressed).
-# Names of functions that are not static, so that each is that of one function alone.
+# Functions that call others through pointers, but never one that waits for the page: output of the C library, conversions of elements, emitters, and the CPU
+# backend. wasm-opt cannot know this, and would add code that saves and restores the stack to each of them and to all their callers (a tenth of the module,
+# compressed). The list has names of functions that are not static, because such a name stands for one function only.
 set(functions_that_never_wait
   vfprintf fwrite __fwritex fread fflush fclose __toread __uflow qsort tsri_log tsr_convert
   tsri_hoist tsri_hoist_branch tsri_emit_kernel tsri_emit_lower tsri_expand tsri_expand_named tsri_expand_is_far tsri_function_define tsri_phrase_put tsri_tree_visit
@@ -30,7 +30,7 @@ function(tessera_optimise_module target name)
   add_custom_target(${target}_${name} ALL DEPENDS "${module}")
 endfunction()
 
-# A module has no main that is run at once: its functions are called from JavaScript, one by one. `level` is how much wasm-opt optimises it.
+# Adds a module without a main function: JavaScript calls its functions one by one. `level`: the optimisation level of wasm-opt.
 function(tessera_add_module target name level)
   add_executable(${target} ${ARGN} $<TARGET_OBJECTS:tessera_objects>)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${web_dir}")
@@ -49,8 +49,9 @@ function(tessera_add_module target name level)
     "--pass-arg=asyncify-removelist@${functions_that_never_wait}" -O1)
 endfunction()
 
-# Small rather than fast, since a page loads all of it: what records, plans and compiles runs once per operator or per kernel, not once per
-# element, and the CPU's operators for rows are there once for each dtype. The other loops over elements (core/ and the CPU backend) stay fast.
+# Optimised for size, because a page loads the whole module: code that records, plans and compiles, which runs once per operator or per kernel and not once per
+# element; and the CPU's operators on rows, which are compiled once for each dtype. The other loops over elements (core/ and the CPU backend) are optimised
+# for speed.
 tessera_glob(small_sources src/lang/*.c src/lang/*/*.c src/lang/*/*/*.c src/runtime/*.c src/graph/*.c src/ops/*.c src/grad/*.c src/train/*.c src/saved/*.c
   src/backends/cpu/rows/*.c src/backends/webgpu/*.c src/backends/cpu/lanes/prepare.c src/backends/cpu/lanes/shorten.c
   src/backends/cpu/lanes/run.c src/backends/cpu/conv/op.c src/backends/cpu/product/op.c src/backends/cpu/native.c src/backends/fault/*.c src/backends/common/*.c

@@ -54,7 +54,7 @@ void tsri_free(void *memory) { free(memory); }
 #define RECYCLES true
 #endif
 
-// Records are kept by size, in steps of CLASS_BYTES up to CLASS_COUNT - 1 of them.
+// Spare records are kept in classes: class i has records of i * CLASS_BYTES bytes, for i up to CLASS_COUNT - 1. Larger records are not kept.
 enum { CLASS_BYTES = 64, CLASS_COUNT = 17, MOST_KEPT_BYTES = 1 << 20 };
 
 typedef struct spare_record {
@@ -96,7 +96,8 @@ void *tsri_record_alloc(size_t bytes) {
   return record;
 }
 
-// Frees a record that is not kept: it is too large, or the thread keeps enough already, has not begun to keep records (it begins now), or is ending.
+// Frees a record that the thread does not keep: it is too large, or the thread has no room for it. A thread has no room before it frees its first record; this
+// function then gives it room for the next ones.
 static void free_or_start(spare_records *kept, void *memory) {
   if (RECYCLES && !kept->has_started) {
     kept->has_started = true;

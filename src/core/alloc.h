@@ -21,8 +21,8 @@ char *tsri_format_text(const char *format, ...)
 #endif
     ;
 
-// As tsri_malloc and tsri_free, for records of which a program creates and frees many, such as nodes and tensors. Each thread keeps some of what it
-// frees and gives it out again, which takes a third of the time of malloc and free. `bytes` is the same for both calls; any thread may free.
+// As tsri_malloc and tsri_free, for records of which a program creates and frees many, such as nodes and tensors. Each thread keeps up to 1 MiB of the records
+// that it frees and reuses them, which takes a third of the time of malloc and free. Pass the same `bytes` to both calls; any thread may free a record.
 void *tsri_record_alloc(size_t bytes);
 void tsri_record_free(void *memory, size_t bytes);  // takes NULL
 

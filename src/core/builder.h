@@ -18,8 +18,8 @@ typedef struct tsri_builder {
 } tsri_builder;
 
 void tsri_builder_put(tsri_builder *builder, const char *text, size_t bytes);
-void tsri_builder_string(tsri_builder *builder, const char *text);  // as it is
-// Adds another text, and remembers if that one ran out of memory or was cut.
+void tsri_builder_string(tsri_builder *builder, const char *text);  // appends `text` unchanged
+// Appends the text of `other`, and takes over its has_failed and is_full.
 void tsri_builder_append(tsri_builder *builder, const tsri_builder *other);
 void tsri_builder_repeat(tsri_builder *builder, char c, size_t count);
 void tsri_builder_add(tsri_builder *builder, const char *format, ...) TSRI_PRINTF(2, 3);

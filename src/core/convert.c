@@ -18,7 +18,7 @@
 typedef struct float_format {
   int fraction_bits;
   int exponent_bits;
-  bool is_finite;  // no infinity: the largest exponent is one of numbers, except for the one code that is NaN
+  bool is_finite;  // it has no infinity: codes with the largest exponent are numbers, except for one, which is NaN
 } float_format;
 
 static const float_format f16 = {10, 5, false}, bf16 = {7, 8, false}, f32 = {23, 8, false}, f64 = {52, 11, false},
@@ -376,7 +376,7 @@ static bool convert_directly(tsr_dtype dst_dtype, unsigned char *dst, tsr_dtype 
 
 // --- Packed integers ---------------------------------------------------------------------------------------------------
 
-// One byte each, with the sign of i4.
+// Unpacks elements of 4 bits to one byte each; i4 is sign-extended.
 static void unpack(tsr_dtype dtype, const unsigned char *src, size_t count, unsigned char *out) {
   for (size_t i = 0; i < count; i++) {
     unsigned half = (unsigned)src[i / 2] >> (i % 2 * 4) & 15u;
@@ -391,7 +391,7 @@ static void pack(const unsigned char *bytes, size_t count, unsigned char *dst) {
   }
 }
 
-// Elements as bytes of which the low 4 bits count: floats saturate to the range of `dtype`.
+// Converts elements to bytes whose low 4 bits are the packed element. Floats saturate to the range of `dtype`.
 static void to_bytes(tsr_dtype dtype, tsr_dtype src_dtype, const unsigned char *src, size_t count, unsigned char *out) {
   if (!ways[src_dtype].load_float) {
     convert_block(TSR_I8, out, src_dtype, src, count);

@@ -50,8 +50,8 @@ typedef struct tsri_error_record {
   char message[TSRI_ERROR_BYTES];
 } tsri_error_record;
 
-// A call that succeeds although something that it tried has failed must not change this thread's last error: it keeps the error at its
-// beginning, and puts it back at its end.
+// A call that succeeds must not change this thread's last error, even if a step that it tried has failed. Such a call stores the error when it begins, and
+// restores it when it ends.
 void tsri_error_keep(tsri_error_record *out_kept);
 void tsri_error_restore(const tsri_error_record *kept);
 

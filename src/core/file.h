@@ -20,7 +20,8 @@ tsr_status tsri_stream_read(FILE *stream, const char *path, size_t most, char **
 // Errors:    TSR_ERR_NOT_FOUND (no such file), TSR_ERR_IO, TSR_ERR_OUT_OF_MEMORY. Then `*out_data` is NULL. `caller` is for messages.
 tsr_status tsri_file_read(const char *caller, const char *path, void **out_data, size_t *out_bytes);
 
-// A temporary file beside `path`, which replaces the file at `path` when it is complete. So whoever opens `path` gets either all old bytes or all new ones.
+// A temporary file in the folder of `path`, which replaces the file at `path` when it is complete. So whoever opens `path` reads either all old bytes or all
+// new ones.
 typedef struct tsri_beside {
   const char *path;  // borrowed
   char *new_path;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Operands of f32 whose quotients and square roots lie as near to the middle of two floats as any: where a result that is nearly right is rounded
-// to the wrong side, if anywhere.
+// Test operands for f32 division and square root whose exact results are as near as possible to the midpoint of two floats. There an approximate result is most
+// likely to be rounded to the wrong side.
 #ifndef TSRI_CORE_HARD_NUMBERS_H
 #define TSRI_CORE_HARD_NUMBERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// A number from 1 to 4 whose root is y / 2^24 - k / (2 y 2^24), about, for an odd y of 25 bits; 0: there is none. `k` is 1 plus a multiple of 8, and
-// there are four y with y^2 = k modulo 2^25: `which` says which one.
+// Returns a number from 1 to 4 whose square root is about y / 2^24 - k / (2 y 2^24), for an odd y of 25 bits; 0 if there is none. `k` is 1 plus a multiple of
+// 8. There are four y with y^2 = k modulo 2^25; `which` selects one of them.
 static inline float tsri_hard_square(int32_t k, uint32_t which) {
   const uint64_t wanted = (uint64_t)(int64_t)k, one = 1;
   uint64_t y = 1;
@@ -22,8 +22,8 @@ static inline float tsri_hard_square(int32_t k, uint32_t which) {
   return is_float ? (float)((double)square * 0x1p-48) : 0;
 }
 
-// Whole numbers a and b of 24 bits with 2^24 a = b m + 1, or - 1 with `is_below`, for an odd m of 25 bits. `random` says which b. Where a has 25 bits,
-// it is 1 instead.
+// Sets `*out_a` and `*out_b` to integers a and b of 24 bits with 2^24 a = b m + 1 (is_below: b m - 1), for an odd m of 25 bits. `random` determines b. If a
+// would have 25 bits, it is set to 1.
 static inline void tsri_hard_quotient(uint32_t random, bool is_below, float *out_a, float *out_b) {
   const uint64_t places = UINT64_C(1) << 24;
   uint64_t b = places / 2 + (random % (places / 2) | 1), inverse = b;

@@ -250,7 +250,7 @@ tsr_status tsri_layout_slice(const tsri_layout *layout, int axis, int64_t start,
   return TSR_OK;
 }
 
-// Checks one item, which is about axis `axis` unless it makes a new one.
+// Checks one item of a key. It applies to axis `axis`, unless it creates a new axis.
 static tsr_status check_item(const tsri_layout *layout, int axis, const tsr_key *item) {
   if (item->kind == TSR_KEY_NEW) return TSR_OK;
   if (item->kind == TSR_KEY_RANGE) return item->step ? TSR_OK : fail_step("view");
@@ -262,7 +262,7 @@ static tsr_status check_item(const tsri_layout *layout, int axis, const tsr_key 
                    axis, (long long)size);
 }
 
-// Checks that a key has axes for its items, and room for new ones.
+// Checks that the layout has an axis for each item of the key, and that the view has at most TSR_MAX_RANK axes.
 static tsr_status check_key(const tsri_layout *layout, const tsr_key *items, int count) {
   int used = 0, made = 0, rank = layout->shape.rank;
   if (count < 0 || (count > 0 && !items)) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "view: no items, or %d", count);
@@ -281,14 +281,14 @@ static tsr_status check_key(const tsri_layout *layout, const tsr_key *items, int
   return TSR_OK;
 }
 
-// The stride of a new axis before `axis`: any would do, and this one keeps a contiguous layout contiguous for other libraries.
+// The stride of a new axis (of size 1) before `axis`. Any stride is correct; this one keeps a contiguous layout contiguous in the view of other libraries.
 static int64_t stride_before(const tsri_layout *layout, int axis) {
   if (axis >= layout->shape.rank) return 1;
   int64_t size = layout->shape.dims[axis];
   return layout->strides[axis] * (size > 1 ? size : 1);
 }
 
-// Applies a range or an index to axis `from` of `layout`, of which the view keeps axis `to`, or none.
+// Applies a range or an index to axis `from` of `layout`. A range becomes axis `to` of the view; an index removes the axis.
 static void take_item(const tsri_layout *layout, int from, const tsr_key *item, tsri_layout *view, int to) {
   int64_t size = layout->shape.dims[from], stride = layout->strides[from], first = item->start;
   if (item->kind == TSR_KEY_AT) {

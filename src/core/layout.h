@@ -58,7 +58,7 @@ tsr_status tsri_layout_permute(const tsri_layout *layout, const int *axes, int a
 tsr_status tsri_layout_transpose(const tsri_layout *layout, int axis_a, int axis_b, tsri_layout *out_view);
 tsr_status tsri_layout_slice(const tsri_layout *layout, int axis, int64_t start, int64_t stop, int64_t step,
                              tsri_layout *out_view);
-// By a key of tsr_view; `out_view` is another layout than `layout`.
+// The view that a key of tsr_view selects. `out_view` must not be `layout`.
 tsr_status tsri_layout_view(const tsri_layout *layout, const tsr_key *items, int count, tsri_layout *out_view);
 tsr_status tsri_layout_expand(const tsri_layout *layout, tsr_shape shape, tsri_layout *out_view);
 tsr_status tsri_layout_squeeze(const tsri_layout *layout, int axis, tsri_layout *out_view);

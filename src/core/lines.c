@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-// Vectors of 16 bytes, which every processor that we know has. Without them (another compiler) elements are copied one by one.
+// Vectors of 16 bytes, by compiler built-ins; all supported processors have them. With a compiler that lacks the built-ins, elements are copied one by one.
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_shufflevector)
 #define HAS_VECTORS 1
@@ -13,7 +13,7 @@
 
 enum { VECTOR_BYTES = 16 };
 
-// Whether columns of a tile that do not fill a vector are transposed by vectors, too. Web pages go without, as their module has to stay small.
+// Whether the last columns of a tile, which do not fill a vector, are transposed with vectors, too. Not in web pages, whose module has to stay small.
 #if defined(HAS_VECTORS) && !defined(__wasm__)
 #define HAS_PART_SQUARES 1
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Strided elements to contiguous memory, a vector at a time: the inner loops of strided copies and gathers.
+// Copies strided elements to contiguous memory with SIMD vectors: the inner loops of strided copies and gathers.
 #ifndef TSRI_LINES_H
 #define TSRI_LINES_H
 
@@ -7,15 +7,15 @@
 #include <stdint.h>
 #include <string.h>
 
-// Copies `count` elements of `element_bytes` (1, 2, 4 or 8), `stride` bytes apart in `from`, to contiguous memory. Reads
-// nothing but bytes between the first and the last element.
+// Copies `count` elements of `element_bytes` (1, 2, 4 or 8) bytes, which are `stride` bytes apart in `from`, to contiguous memory. Reads no byte outside the
+// range from the first to the last element.
 void tsri_gather_line(char *to, int64_t stride, const char *from, int64_t count, size_t element_bytes);
 
 // Writes the first elements of a and b, then the second ones, and so on, `count` of each, to contiguous memory. Elements have 1, 2, 4 or 8 bytes.
 void tsri_interleave(char *to, const char *a, const char *b, int64_t count, size_t element_bytes);
 
-// Copies up to TSRI_FEW_BYTES bytes by a few moves of known size, of which the last overlaps the one before: a call of memcpy takes longer. On web pages it is that call, as their
-// module has to stay small.
+// Copies up to TSRI_FEW_BYTES bytes by a few moves of constant size, the last of which overlaps the one before. This takes less time than a call of memcpy. In
+// web pages, whose module has to stay small, it calls memcpy.
 enum { TSRI_FEW_BYTES = 64 };
 
 static inline void tsri_copy_few(char *to, const char *from, size_t bytes) {

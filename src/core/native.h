@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// The names that the setting accepts, with their meaning. Backends ask for libraries by these names.
+// The names that the setting accepts, with their meaning. Backends pass these names to tsri_native_allows.
 #define TSRI_NATIVE_LIBRARIES(X)                                             \
   X(cublaslt, "NVIDIA's matrix products, on CUDA")                           \
   X(wgmma, "our products and attention for Hopper GPUs, on CUDA")            \

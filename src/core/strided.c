@@ -61,7 +61,7 @@ static void copy_run(char *dst, int64_t dst_stride, const char *src, int64_t src
 
 // --- Short runs -----------------------------------------------------------------------------------------------------
 //
-// Runs of a few elements: a call for each would take longer than copying it. Web pages do without, as their
+// Runs of a few elements, where a function call for each run would take longer than copying it. Not in web pages, whose
 // module has to stay small.
 
 #if defined(__wasm__)
@@ -81,7 +81,7 @@ enum { LONGEST_SHORT_RUN = 12 };
     }                                                               \
     break;
 
-// The runs of the last two axes, contiguous in the destination.
+// Copies the runs of the last two axes, which are contiguous in the destination.
 static void copy_short_runs(const copy_plan *plan, char *to, const char *from, int64_t element_bytes) {
   int inner = plan->rank - 1, row = plan->rank - 2;
   if (plan->src[inner] == element_bytes) {
@@ -111,14 +111,14 @@ static bool has_short_runs(const copy_plan *plan, int64_t element_bytes) {
 
 // --- Transposing ----------------------------------------------------------------------------------------------------
 //
-// Used if the destination is contiguous along one axis and the source nearly so along another. Copies squares, one cache line
-// wide and as many elements high, through a small array: so every cache line is read and written once, completely,
-// whatever the strides are. Squares are grouped into strips: below each other they continue the lines of memory that the source was read from, and side by side those that the
-// destination is written to.
+// Used if the destination is contiguous along one axis, and the source is contiguous along another or has a stride of at most two elements there. Copies
+// squares whose rows and columns have as many elements as a cache line, through an array on the stack: so every cache line is read and written once,
+// completely, whatever the strides are. Squares are grouped into strips of STRIP columns. The next square down continues the source's cache lines; the next
+// square to the right continues the destination's.
 
 enum { STRIP = 256 };  // columns
 
-// Begins to read the cache line at an address, which may be outside of any object: into the second-level cache, or to be written.
+// Prefetches the cache line at an address, which may be outside of any object. FETCH: into the second-level cache, for reading. FETCH_TO_WRITE: for writing.
 #if defined(__GNUC__) && !defined(__wasm__)
 #define FETCH(address)          __builtin_prefetch(address, 0, 2)
 #define FETCH_TO_WRITE(address) __builtin_prefetch(address, 1, 3)
@@ -143,7 +143,7 @@ static turned turned_at(const turned *t, int64_t row, int64_t col) {
   return moved;
 }
 
-// Rows and columns fit into a cache line.
+// Transposes one square. Its rows and columns have at most as many elements as a cache line.
 static void copy_square(const turned *t, int64_t rows, int64_t cols) {
   unsigned char square[TSRI_TILE_BYTES][TSRI_TILE_BYTES];
   size_t bytes = (size_t)rows * t->element_bytes;
@@ -160,8 +160,8 @@ static void copy_square(const turned *t, int64_t rows, int64_t cols) {
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// Begins to read the square below `t`, which is copied after a row of squares, and the lines that the square after the next one is written to: each line is on a page of its own,
-// and processors read ahead within a page only.
+// Prefetches the square below `t` in the source, which is copied after this row of squares, and the destination of the square after the next one. Each of its
+// cache lines is on a different page, and hardware prefetchers work within a page only.
 static void fetch_ahead(const turned *t, int64_t side) {
   enum { SQUARES_AHEAD = 2 };
   int64_t bytes = side * t->from_row;
@@ -173,7 +173,7 @@ static void fetch_ahead(const turned *t, int64_t side) {
 }
 
 static void copy_strip(const turned *t, int64_t rows, int64_t cols) {
-  enum { FEW_COLUMNS = 32 };  // that many lines of memory processors follow themselves
+  enum { FEW_COLUMNS = 32 };  // hardware prefetchers follow this many streams without help
   int64_t side = TSRI_TILE_BYTES / (int64_t)t->element_bytes;
   for (int64_t i = 0; i < rows; i += side) {
     for (int64_t j = 0; j < cols; j += side) {
@@ -236,7 +236,7 @@ static void avoid_short_runs(copy_plan *plan, int64_t element_bytes) {
 
 // --- Repeating ------------------------------------------------------------------------------------------------------
 
-// The first axis along which the source repeats a block of a few elements that are contiguous in the destination, block after block; -1: none.
+// The first axis along which the source repeats a small block (stride 0), and the copies of the block are contiguous in the destination; -1 if there is none.
 static int repeated_axis(const copy_plan *plan, int64_t element_bytes) {
   enum { MOST_BYTES = 4096, LEAST_TIMES = 4 };
   int found = -1;
@@ -249,9 +249,9 @@ static int repeated_axis(const copy_plan *plan, int64_t element_bytes) {
   return found;
 }
 
-// Repeats the block of `bytes` at `to`, so that there are `times` of it.
+// Copies the block of `bytes` at `to` behind itself, until there are `times` blocks.
 static void repeat_block(char *to, int64_t bytes, int64_t times) {
-  enum { NEAR_BYTES = 1 << 14 };  // what is copied stays in the first-level cache
+  enum { NEAR_BYTES = 1 << 14 };  // most bytes of one memcpy, so that its source stays in the first-level cache
   int64_t all = bytes * times, most = bytes > NEAR_BYTES ? bytes : NEAR_BYTES / bytes * bytes;
   for (int64_t done = bytes, now = 0; done < all; done += now) {
     now = smaller(smaller(done, most), all - done);
@@ -289,7 +289,7 @@ static void copy_planned(const copy_plan *given, char *to, const char *from, int
   } while (next_index(&plan, inner, row, index, &to, &from));
 }
 
-// Copies the first of the blocks that are repeated along `axis`, and then repeats them, for each index of the axes before it.
+// For each index of the axes before `axis`: copies the block that is repeated along `axis` once, then repeats it (repeat_block).
 static void copy_repeated(const copy_plan *plan, int axis, char *to, const char *from, int64_t element_bytes) {
   copy_plan block = {.rank = plan->rank - axis - 1};
   for (int i = 0; i < block.rank; i++) {

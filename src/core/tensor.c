@@ -60,7 +60,7 @@ static tsr_tensor *create(tsri_value *value, tsr_dtype dtype) {
     tsri_value_let_go(value);
     return NULL;
   }
-  // One by one: clearing the whole record first would take longer than all the rest.
+  // Members are set one by one: clearing the record first would take longer than the rest of this function.
   atomic_init(&tensor->object.refs, 1);
   tensor->object.type = TSRI_OBJECT_TENSOR;
   tensor->status = TSR_OK;
@@ -86,8 +86,8 @@ tsr_tensor *tsri_tensor_create(tsr_buffer *buffer, tsr_dtype dtype, const tsri_l
   return value ? tsri_tensor_of(value, dtype, layout) : fail_out_of_memory();
 }
 
-// Copies sizes and strides one by one, as far as there are axes, and sets the others to 0. A view's layout was just stored number by number, and wide loads of such
-// memory would stall.
+// Copies the sizes and strides of the layout's axes one by one, and sets those of the other axes to 0. A view's layout was just stored one number at a time,
+// and wide loads of such memory would stall (store forwarding).
 static void copy_layout(tsri_layout *to, const tsri_layout *from) {
   to->shape.rank = from->shape.rank;
   for (int i = 0; i < from->shape.rank; i++) {

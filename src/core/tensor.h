@@ -15,11 +15,11 @@
 struct tsr_tensor {
   tsri_object object;
   tsr_status status;  // TSR_OK, or why the tensor failed
-  // Of a failed tensor: the message, a 0, the place in the library where it failed, a 0. Owned.
+  // Failed tensors: the message, a 0, the source position where the tensor failed, a 0. Owned. NULL for other tensors.
   char *message;
   tsr_dtype dtype;
   tsri_layout layout;
-  int64_t packed_last;  // i4 and u4, whose layout is that of their bytes: elements along the last axis
+  int64_t packed_last;  // i4 and u4: number of elements along the last axis (the layout counts bytes)
   tsri_value *value;    // one reference; NULL in a failed tensor
   tsr_scope *scope;     // the scope that owns one reference, or NULL
   size_t scope_index;
@@ -67,7 +67,7 @@ static inline bool tsri_tensor_is_usable(const tsr_tensor *tensor) {
 bool tsri_scope_adopt(tsr_tensor *tensor);
 void tsri_scope_disown(tsr_tensor *tensor);
 
-// Has `at_end` called on the scope's thread when the scope ends, after its tensors were released. At most one function per scope.
+// Registers `at_end`, which is called on the scope's thread when the scope ends, after its tensors were released. At most one function per scope.
 struct tsr_scope;
 void tsri_scope_at_end(struct tsr_scope *scope, void (*at_end)(void *user), void *user);
 

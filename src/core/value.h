@@ -22,7 +22,7 @@ typedef struct tsri_value {
   _Atomic(struct tsri_value *) latest;
   // The next pending assignment, which overwrites these elements. Guarded by the graph's lock.
   struct tsri_value *successor;
-  // Of an assignment: the value that is written to; one reference. NULL for other values.
+  // Assignments: the value that is written to; one reference. NULL for all other values.
   struct tsri_value *storage;
 } tsri_value;
 

@@ -92,10 +92,10 @@ tsr_status tsri_assign_run_fused(tsri_graph_state *state, const tsri_plan *plan,
 
 // --- Recording ----------------------------------------------------------------------------------------------------------
 
-// Runs the pending assignments to the target if there are MOST_PENDING. Each of them keeps the inputs of its source in memory, and those to a tensor that nobody
-// reads, such as a running mean, would otherwise wait until a run of hundreds of them keeps the host busy for milliseconds. The source of the assignment that is
-// recorded next is not run: the caller still holds it, so that it could not be computed in place (is_used_up in plan.c). An error is dropped: the
-// next read tries again.
+// Runs the pending assignments to the target if there are MOST_PENDING of them. Each keeps the inputs of its source in memory; and if nobody reads the target,
+// as with a running mean, hundreds of assignments would pile up and then keep the host busy for milliseconds in one run. Call it before the next assignment is
+// recorded: the caller still holds the source of that one, so running it now would not compute it in place (is_used_up in plan.c). An error is dropped; the
+// next read retries.
 static void run_if_many(const tsr_tensor *target) {
   enum { MOST_PENDING = 15 };
   if (!tsri_value_is_assigned(target->value)) return;
@@ -129,9 +129,9 @@ static bool is_shared(const tsr_tensor *tensor) {
 }
 
 tsr_status tsri_record_assign(tsr_tensor *target, tsr_tensor *source) {
-  bool is_seen_outside = is_shared(target), is_own = source->value == target->value;
+  bool is_seen_outside = is_shared(target), is_self = source->value == target->value;
   tsr_tensor *copy = NULL;
-  if (is_own || (is_seen_outside && is_shared(source))) {
+  if (is_self || (is_seen_outside && is_shared(source))) {
     tsri_layout packed = tsri_packed_layout(&source->layout);
     copy = source = tsri_record_copy(source, &packed);
   }

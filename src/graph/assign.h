@@ -38,12 +38,13 @@ void tsri_assign_finish(tsri_node *node, tsri_garbage *garbage);
 // Call when the node is freed without having run.
 void tsri_assign_forget(const tsri_node *node);
 
-// Whether the fusion that computes input `index`, node `from`, may write directly into the target: the input is the
-// source and is read in order, the target's elements are contiguous, and no other buffer shares their memory. An operator that is not element-wise may have another shape.
+// Whether the fusion whose root is `from`, the node of input `index`, may write directly into the target of the assignment `node`: the input is the source and
+// is read in order, the target's elements are contiguous, and no other buffer shares their memory. If `from` is not element-wise, its shape may differ from the
+// target's.
 bool tsri_assign_takes(const tsri_node *node, uint32_t index, const tsri_node *from);
 
-// Whether an operator with a kernel of its own, or a reduction, may write directly into the target: its buffer has no other elements and may
-// be left half-written by an operator that fails between two launches.
+// Whether a reduction, or an operator with its own kernel, may write directly into the target. True if the target's buffer has no other elements, and may be
+// left half-written by an operator that fails between two launches.
 bool tsri_assign_takes_heavy(const tsri_node *node);
 
 // Where the assignment `node` writes. The caller releases the buffer.

@@ -16,7 +16,7 @@
 #include "runtime/native_op.h"
 #include "runtime/tape.h"
 
-// How long one kind of work may be tuned, and how long all together.
+// Time limits of tuning: for one kind of work (one_ns) and for all kinds together (all_ns). rounds: rounds of a contest.
 typedef struct limits {
   uint64_t one_ns, all_ns;
   int rounds;
@@ -26,15 +26,15 @@ static const limits by_mode[] = {
     [TSRI_TUNE_MODE_FULL] = {5000000000, UINT64_MAX, 5},
 };
 
-// The tuning that a launch used, stored by the hash of its fusion: the next launch like it neither writes the name of
-// its kind of work nor looks that up.
+// The tuning that a launch used, stored by the hash of its fusion. The next launch with that hash uses it without writing the name of its kind of work and
+// looking up that name.
 typedef struct known_way {
-  uint64_t version;  // of the choices when it was found
+  uint64_t version;  // version of the choices when this way was stored
   bool is_set, is_usual;
   tsri_tuning tuning;
 } known_way;
 
-// Ways by the hash of their fusions, whose lower bits choose one of the tables.
+// Known ways by the hash of their fusions. The lowest bits of the hash select the table.
 enum { KNOWN_TABLES = 4 };
 typedef struct known_table {
   tsri_ways ways;
@@ -110,7 +110,7 @@ static tsr_status launch(const tuned_work *w, const char *changes, uint64_t *out
 // Ways to do the work that are being timed.
 typedef struct trial {
   const tuned_work *work;
-  int times;        // launches per measurement, so that the wait for the device does not count
+  int times;        // launches per measurement: enough that the wait at the end hardly counts
   bool skips_plan;  // the usual way is launched without a plan
   int count;
   char changes[TSRI_MOST_CONTENDERS][TSRI_CHOICE_BYTES];
@@ -121,8 +121,8 @@ static void spin(uint64_t ns) {
   while (tsri_clock_ns() - start < ns) continue;
 }
 
-// Includes planning, since a program's launches are planned, too: without it, a way that takes more host time and less
-// device time would seem faster than it is.
+// Measures way `number` of the trial. The time includes planning, because launches of a program are planned, too: without planning, the device would wait for
+// the host less often, and a way that takes more host time but less device time would seem faster than it is.
 static double time_one(void *context, int number) {
   const trial *t = context;
   const char *changes = t->changes[number];
@@ -226,13 +226,14 @@ static bool is_right(const way_search *s) {
   return is_good;
 }
 
-// Whether the usual way is launched without a plan: single.h does that for a node that a native operator computes. Other ways are always planned.
+// Whether launches in the usual way skip planning: the launch cache of single.h does so for a single node that a native operator computes. Launches in other
+// ways are always planned.
 static bool skips_plan(const tuned_work *w) {
   uint64_t asked = 0;
   return w->plan->node_count == 1 && launch(w, "", &asked) == TSR_OK && (asked >> TSRI_ENTRY_native & 1u);
 }
 
-// The winner of many contests may owe it to noise, so it must win again, twice; else the usual way stays.
+// Compares the best way with the usual way twice more, since the fastest of many ways may have won by noise. Unless it wins both times, the usual way stays.
 static void confirm(way_search *s) {
   trial t = {.work = s->work, .times = s->times, .skips_plan = s->skips_plan, .count = 2};
   snprintf(t.changes[1], sizeof t.changes[1], "%s", s->best);
@@ -267,8 +268,7 @@ static void try_all(way_search *s) {
   }
 }
 
-// Tunes this kind of work. Afterwards the results are those of whichever way ran last, so the caller launches the
-// fusion once more.
+// Tunes this kind of work. Afterwards the output buffers hold the results of whichever way ran last, so the caller launches the fusion once more.
 static void tune(tsri_autotune *tuner, const tuned_work *w, const char *name) {
   enum { FAILED_WAYS = 3, MEASURED_NS = 1000000, MOST_TIMES = 64, SHORTEST_NS = 4000 };
   uint64_t start = tsri_clock_ns();
@@ -301,7 +301,7 @@ static bool may_tune(const tsri_autotune *tuner, const tsri_plan *plan, const ts
          tuner->spent_ns < by_mode[tuner->mode].all_ns;
 }
 
-// Whether the failure has nothing to do with the chosen way: the device is lost, memory is out, or the time is up.
+// Whether the failure would happen in any way: the device is lost, memory is out, or the run was told to stop.
 static bool is_the_devices(tsr_status status) {
   return status == TSR_ERR_DEVICE_LOST || status == TSR_ERR_OUT_OF_MEMORY || status == TSR_ERR_TIMEOUT;
 }

@@ -94,7 +94,7 @@ static void count_bad(void *context, const tsr_tuned *tuned) {
   *bad += tuned->is_bad;
 }
 
-// The stored choice has a group size that no device takes.
+// The stored choice has a work-group size that no device supports.
 TEST(a_stored_choice_that_fails_now_is_remembered_as_bad_and_the_usual_way_is_taken) {
   begin_tuning("quick");
   tsri_choice broken = {.choice = "fused_group=3000000", .usual_us = 1, .chosen_us = 1};

@@ -13,7 +13,7 @@ typedef struct name {
   size_t bytes, used;
 } name;
 
-// Written by hand, as the numbers below: every launch of a device with stored choices makes a name, and snprintf took 2 us of that.
+// Appends text to the name. This function and add_number do not call snprintf, which took 2 us for each launch on a device with stored choices.
 static void add(name *n, const char *text) {
   size_t length = strlen(text), room = n->bytes - n->used - 1;
   if (length > room) length = room;
@@ -42,7 +42,7 @@ static void add_shape(name *n, tsr_dtype dtype, const tsr_shape *shape) {
   }
 }
 
-// "b": some elements are read more than once, "s": they do not lie side by side.
+// Appends the dtype, the shape and a letter: "b" if the layout is broadcast along an axis, "s" if it is strided (not contiguous), none otherwise.
 static void add_layout(name *n, tsr_dtype dtype, const tsri_layout *layout) {
   bool is_broadcast = false;
   add_shape(n, dtype, &layout->shape);
@@ -88,7 +88,7 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 29;
 }
 
-// A member of the fusion has no buffer when the fusion is launched; everything else that it reads has one.
+// Adds an input to the hash. An input that a member of the fusion computes has no buffer when the fusion is launched; all other inputs have one (is_outside).
 static uint64_t mix_input(uint64_t hash, const tsri_input *input) {
   bool is_outside = tsri_value_buffer(input->value) != NULL;
   int rank = input->layout.shape.rank;
@@ -114,8 +114,7 @@ uint64_t tsri_autotune_hash(const tsri_plan *plan, const tsri_fusion *fusion) {
 
 // --- Results ------------------------------------------------------------------------------------------------------------
 
-// How much an element may differ, as a fraction of the largest element: sums of many elements in another order, and one
-// rounding.
+// How much an element may differ, as a fraction of the largest element. Allows for adding many elements in another order, and for one rounding to `dtype`.
 static double part_of(tsr_dtype dtype) {
   switch (dtype) {
     case TSR_F64:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a capture says about itself: the memory of its intermediate results, and the named inputs and outputs of one that was loaded.
+// Queries of a capture: the memory of its intermediate results, and the named inputs and outputs of a capture that was loaded from a file.
 #include <string.h>
 
 #include "core/alloc.h"

@@ -283,8 +283,8 @@ TEST(chains_that_run_by_themselves_are_captured_whole) {
 
 // --- Memory ---------------------------------------------------------------------------------------------------------------
 
-// Results of more than the 1 MiB of a small buffer (tsri_tape_take), and running sums down short columns, which an item computes alone: GPUs that are the CPU take
-// two to eight times as long for rows, where items work together.
+// Results have more than 1 MiB, so that they are not small buffers (tsri_tape_take). The kernels are running sums down short columns, each computed by one work
+// item: emulated GPUs take two to eight times as long for rows, where work items cooperate.
 enum { ROWS = 8, COLUMNS = 33280 };
 
 // How many kernels the chain has: more than the buffers that a capture of it may take.
@@ -329,8 +329,9 @@ static void read_chain(tsr_device *device, bool is_captured) {
     CHECK_OK(tsr_capture_begin(device));
     y = record_chain(device, x, &middle);
     CHECK_OK(tsr_capture_end(&y, 1, &step));
-    // Far fewer buffers than links: the middle, the end, and two that the chain works with. Where steps may run side by side, a buffer is reused 16 steps later
-    // (tsri_tape_take), which takes up to 16 more; and small ones, of scans and constants, are not reused, which is two more.
+    // Far fewer buffers than links: the middle result, the last result, and two that the chain alternates between. Where steps may run at the same time, a
+    // buffer is reused only 16 steps later (tsri_tape_take), which takes up to 16 more buffers; and small buffers, of scans and constants, are not reused: two
+    // more.
     uint64_t most = device->backend->graph_step ? 5 + 16 + 2 : 5;
     CHECK((in_use(device) - before) / (ROWS * COLUMNS * sizeof(float)) <= most);
   }

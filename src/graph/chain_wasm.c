@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of chain.c and paired.c: no backend of web pages has products with chains or sums of rows.
+// Replaces chain.c and paired.c in web pages, where no backend has products with chains or sums of rows.
 #include "graph/chain.h"
 #include "graph/paired.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernel text of fusions: form, parameters, key, values, and element-wise kernels. Reductions are in codegen_reduce.c.
+// Code generation for fusions: chooses the form, lists the parameters, makes the key, and writes the text of operators and of element-wise kernels.
+// codegen_reduce.c writes the text of reductions, codegen_wide.c that of kernels with several elements per work item.
 //
 // Names in the text: leaf0 … the buffers that are read, in0 … elements read from them, val0 … values computed by nodes,
 // num0 … scalars of nodes, at0 … the base of a leaf in its binding, y the result, p the parts of a reduction, t0_1 the
@@ -42,15 +43,16 @@ static bool reduces_last_axis(const tsri_node *heavy) {
 
 enum { LEAST_PARTS = 4 };
 
-// Items of a reduction by columns, which have four results each where they read four elements at a time.
+// Number of work items of a reduction by columns. Each has four neighbouring results if it reads four elements at a time, otherwise one.
 static int64_t column_items(const tsri_codegen *gen) {
   int64_t kept = gen->fused->kept.count;
   int64_t items = TSRI_TUNED(gen->tuning, reduce_wide) && kept % 4 == 0 ? kept / 4 : kept;
   return items > 0 ? items : 1;
 }
 
-// The parts of each result, or fewer, so that all groups are whole rounds: while the last groups run, in a round that is not nearly full, most of the device
-// waits. argmax of 25 million bf16 took 23.4 us on an H200, which runs 1,056 of these groups at once, with 1,525 parts and takes 20.8 with 1,024.
+// Reduces the number of parts per result so that the work-groups fill whole rounds: row_round of them run at once, and in a last round that is not nearly full
+// most of the device is idle. argmax of 25 million bf16 takes 23.4 us with 1,525 parts and 20.8 us with 1,024 on an H200, which runs 1,056 of these groups at
+// once.
 static int64_t in_whole_rounds(const tsri_codegen *gen, int64_t parts) {
   int64_t round = TSRI_TUNED(gen->tuning, row_round), kept = gen->fused->kept.count, groups = parts * kept;
   if (round == 0 || groups <= round || groups % round >= round * 3 / 4) return parts;
@@ -94,37 +96,38 @@ static bool can_have_slices(const tsri_codegen *gen) {
   return TSRI_TUNED(gen->tuning, reduce_wide) && dtype != TSR_BOOL && !reduces_last_axis(heavy);
 }
 
-// Whether a reduction by columns is so small that items of a group had better share its rows: with parts, a second launch that joins them would take as long as
-// the first. 528 x 128 in parts of 33 rows took 8.5 and 1.4 us on an H200, most of it waiting for one row after the other.
-static bool is_little(const tsri_codegen *gen) {
+// Whether a reduction by columns is so small that the items of a work-group should share its rows in slices. With parts, it would need a second launch to join
+// them. 528 x 128 in parts of 33 rows took 8.5 and 1.4 us for the two launches on an H200; most of it was waiting for one row after the other.
+static bool is_small_reduction(const tsri_codegen *gen) {
   enum { FEW_ROWS = 1024, FEW_ELEMENTS = 1 << 20 };
   int64_t reduced = gen->fused->reduced.count;
   return can_have_slices(gen) && reduced <= FEW_ROWS &&
          gen->fused->kept.count <= FEW_ELEMENTS / (reduced > 0 ? reduced : 1);
 }
 
-// Items of a group that share the rows of each result, where there are too few results to keep the device busy.
+// The number of slices: items of a work-group that share the rows of each result. More than 1 only if there are too few results to keep the device busy.
 static uint32_t choose_slices(const tsri_codegen *gen) {
-  enum { LEAST_ROWS = 16, MOST_SLICES = 8, LEAST_ROWS_OF_LITTLE = 8 };
+  enum { LEAST_ROWS = 16, MOST_SLICES = 8, LEAST_ROWS_OF_SMALL = 8 };
   if (!can_have_slices(gen)) return 1;
-  bool has_little = is_little(gen);
+  bool is_small = is_small_reduction(gen);
   int64_t items = column_items(gen), busy = TSRI_TUNED(gen->tuning, column_items), reduced = gen->fused->reduced.count;
-  int64_t most = has_little ? TSRI_TUNED(gen->tuning, column_group) / 2 : MOST_SLICES;
-  int64_t least = has_little ? LEAST_ROWS_OF_LITTLE : LEAST_ROWS, slices = 1;
+  int64_t most = is_small ? TSRI_TUNED(gen->tuning, column_group) / 2 : MOST_SLICES;
+  int64_t least = is_small ? LEAST_ROWS_OF_SMALL : LEAST_ROWS, slices = 1;
   while (2 * slices <= most && items * slices < busy && reduced / (2 * slices) >= least) slices *= 2;
   return (uint32_t)slices;
 }
 
-// Whether items sum over rows side by side, so that they read neighbouring elements. A work-group that goes down one column reads a part of each line of
-// memory, but takes one launch where the other way takes two, for parts of the rows and their sums: on an H200 that pays for up to 2^19 elements (16384 x 24
-// takes 8.8 us for 11.1). Where it needs two launches as well, three columns are enough for the other way (10^6 x 7: 11.9 us for 18.6), but for argmax and
-// argmin, whose parts are indices, 16 (10^6 x 12: 46.7 us for 56.1).
+// Whether to reduce by columns (TSRI_FORM_COLUMN), where neighbouring work items have neighbouring columns and so read neighbouring elements. The alternative
+// is a work-group for each column (TSRI_FORM_ROW), which uses only a part of each cache line. It is chosen where it takes one launch, while columns would take
+// two (one for parts of the rows, one to join them): on an H200 it is faster up to 2^19 elements (16384 x 24: 8.8 us instead of 11.1). Where it takes two
+// launches as well, columns are chosen from a third of column_results on (10^6 x 7: 11.9 us instead of 18.6). argmax and argmin, whose parts are indices, need
+// twice column_results (10^6 x 12: 46.7 us with a work-group for each column, 56.1 by columns).
 static bool goes_by_columns(const tsri_codegen *gen) {
   enum { FEW_RESULTS = 48, FEW_ELEMENTS = 1 << 19 };
   int64_t kept = gen->fused->kept.count, reduced = gen->fused->reduced.count;
   int64_t least = TSRI_TUNED(gen->tuning, column_results);
   if (reduces_last_axis(gen->fused->heavy)) return false;
-  if (!TSRI_TUNED(gen->tuning, reduce_wide) || is_little(gen)) return kept >= least;
+  if (!TSRI_TUNED(gen->tuning, reduce_wide) || is_small_reduction(gen)) return kept >= least;
   bool is_one_launch = reduced < (int64_t)TSRI_TUNED(gen->tuning, row_part_length) * LEAST_PARTS;
   if (is_one_launch && kept <= FEW_RESULTS && kept * reduced <= FEW_ELEMENTS) return false;
   if (is_arg(gen->fused->heavy)) return kept >= 2 * least;
@@ -137,12 +140,12 @@ static void choose_reduction(tsri_codegen *gen) {
   bool is_column = (fused->reduced.count < TSRI_SHORT_REDUCTION && gen->team == 0) || goes_by_columns(gen);
   gen->form = is_column ? TSRI_FORM_COLUMN : TSRI_FORM_ROW;
   bool has_parts = !is_arg(fused->heavy) || TSRI_TUNED(gen->tuning, reduce_wide);
-  if (has_parts && gen->team == 0 && !(is_column && is_little(gen))) choose_parts(gen, is_column);
+  if (has_parts && gen->team == 0 && !(is_column && is_small_reduction(gen))) choose_parts(gen, is_column);
   gen->slices = is_column && gen->stage == TSRI_STAGE_WHOLE ? choose_slices(gen) : 1;
 }
 
-// Adds up parts: a work-group for each result if there are few, or if items side by side would each read more than EACH parts one after the other: 65536 x 64
-// in 2048 parts takes 27.5 us on an H200 with items side by side, and 15.0 so.
+// The second stage reduces the parts of each result. A work-group reduces each result if there are few results, or if by columns each item would read more than
+// EACH parts one after the other: 65536 x 64 in 2048 parts takes 15.0 us on an H200 with work-groups, and 27.5 us by columns.
 void tsri_codegen_total(tsri_codegen *gen) {
   enum { FEW_RESULTS = 64, MANY_RESULTS = 1024, EACH = 16, MOST_SLICES = 16 };
   int64_t kept = gen->fused->kept.count;
@@ -199,7 +202,7 @@ void tsri_codegen_groups(const tsri_codegen *gen, uint64_t *out_x, uint64_t *out
     *out_y = (uint64_t)kept->count / items;
   }
   items = (items + gen->lanes - 1) / gen->lanes;
-  if (is_in_parts) {  // the items of all parts one after the other
+  if (is_in_parts) {  // work items are numbered through all parts
     items *= gen->parts;
     *out_y = 1;
   }
@@ -237,7 +240,7 @@ static bool add_scalars(tsri_codegen *gen) {
   return true;
 }
 
-// Adds the sizes of all axes but the first, which tsri_codegen_unravel divides by, and the strides other than 0 and 1.
+// Adds the sizes of all axes but the first, by which tsri_codegen_unravel divides, and all strides other than 0 and 1.
 static bool add_extent(tsri_codegen *gen, const tsri_extent *extent, tsri_space space, const char *size,
                        const char *step) {
   bool fits = true;
@@ -270,7 +273,7 @@ uint32_t tsri_codegen_axis_leaf(const tsri_codegen *gen, uint32_t leaf) {
   return leaf;
 }
 
-// For leaves that a hook indexes by one axis.
+// Adds the parameters inner<i> and size<i> of the leaves that a hook indexes by one axis (tsri_codegen_is_by_axis).
 static bool add_axes(tsri_codegen *gen) {
   bool fits = true;
   tsri_one_axis axis;
@@ -341,7 +344,8 @@ bool tsri_codegen_is_by_axis(const tsri_codegen *gen, uint32_t leaf, tsri_one_ax
   return is_after && tsri_is_by_axis(gen->fused->heavy, &read->layout, out_axis);
 }
 
-// How a leaf beside a heavy node is indexed: 0 a single number, 1 in order, 2 by column, 3 by one axis, 4 by one axis whose index four elements share.
+// How a leaf is indexed in a fusion with a heavy node. 0: it is a single element. 1: by the linear index. 2: by column. 3: by one axis. 4: by one axis, with
+// the same index for all four elements of a quad.
 static uint32_t order_class(const tsri_codegen *gen, uint32_t leaf) {
   const tsri_layout *layout = &gen->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
@@ -364,7 +368,7 @@ static tsr_status make_key(tsri_codegen *gen) {
   put_extent_key(gen, &fused->kept);
   if (fused->heavy) put_extent_key(gen, &fused->reduced);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
-    // Beside a heavy node, leaves are indexed by order_class, which the strides over the extents do not show.
+    // In a fusion with a heavy node, leaves are indexed as order_class says, which does not follow from their strides over the extents.
     uint32_t order = fused->heavy ? order_class(gen, i) : gen->is_carried && tsri_codegen_is_in_order(gen, i) ? 1u : 0;
     put_key(gen, (uint32_t)fused->leaves[i].dtype | (gen->has_base[i] ? 256u : 0) |
                      (uint32_t)fused->leaves[i].space << 9 | (gen->in_place_leaf == i ? 1u << 10 : 0) | order << 16 |
@@ -456,8 +460,8 @@ static bool needs_conversion(const tsri_node *node) {
   return is_small || node->inputs[0].as != node->dtype;
 }
 
-// Whether the node's result is f32 that is only stored, as f16 or bf16: the store rounds it, and rounding it before as well would take as many
-// instructions again.
+// Whether the node's result is computed in f32 and only stored as f16 or bf16. The store then rounds it, and rounding it before the store as well would take as
+// many instructions again.
 static bool is_rounded_by_store(const tsri_codegen *gen, uint32_t place, const tsri_node *node) {
   bool is_root = place == gen->fused->fusion->node_count - 1;
   return is_root && (node->dtype == TSR_F16 || node->dtype == TSR_BF16) &&
@@ -633,7 +637,7 @@ static void put_quads(const tsri_codegen *gen, tsri_builder *builder) {
       quads, output_name(gen, output), type);
 }
 
-// Several elements per work item. A work item whose quads do not all fit computes what is left one by one.
+// Several elements per work item. A work item whose quads are not all inside the result computes its elements one by one, up to element n.
 static void put_wide(const tsri_codegen *gen, tsri_builder *builder) {
   uint32_t quads = gen->lanes / 4;
   tsri_builder_add(builder,

@@ -27,15 +27,15 @@ typedef enum tsri_reduce_stage { TSRI_STAGE_WHOLE, TSRI_STAGE_PARTS, TSRI_STAGE_
 
 enum { TSRI_MAX_KERNEL_PARAMS = 60, TSRI_MAX_KEY_WORDS = 768, TSRI_MAX_LANES = 16 };
 
-// A scalar parameter of the kernel. They are in the order of the kernel's parameter list.
+// A scalar parameter of the kernel. tsri_codegen.params lists them in the order of the kernel's parameter list.
 typedef struct tsri_fused_param {
-  // The name is `stem`, `first` and `second`, such as "t0_1"; it is formatted only when text is written.
+  // The name consists of `stem`, `first` and `second`, such as "t0_1"; it is formatted only when text is written.
   const char *stem;
   int first, second;  // -1: not part of the name
   tsr_dtype dtype;
-  bool is_scalar;  // a scalar of a node; else a size, a stride or an offset, of dtype u32
-  uint32_t word;   // the value, if it is no scalar
-  double number;   // the scalar, which is converted to `dtype`
+  bool is_scalar;  // true: a scalar of a node. false: a size, a stride or an offset, of dtype u32
+  uint32_t word;   // the value if is_scalar is false
+  double number;   // the value if is_scalar is true; it is converted to `dtype`
 } tsri_fused_param;
 
 typedef struct tsri_codegen {
@@ -47,7 +47,8 @@ typedef struct tsri_codegen {
   uint32_t parts;
   // TSRI_FORM_ROW: work items that share a result, a part of a subgroup. 0: the whole work-group.
   uint32_t team;
-  // TSRI_FORM_COLUMN: work items of a group that share the rows of a result, one after the other. 1: one item has all.
+  // TSRI_FORM_COLUMN: into how many contiguous ranges (slices) the reduced rows of each result are divided; each is reduced by another item of the work-group.
+  // 1: one item reduces all rows of a result.
   uint32_t slices;
   // Leaf i begins at element base[i] of its binding; has_base[i] is false if that is 0.
   bool has_base[TSRI_MAX_LEAVES];
@@ -59,13 +60,15 @@ typedef struct tsri_codegen {
   // Elements per work item, in quads of 4 neighbours on the last axis (in TSRI_FORM_ROW: the last reduced axis);
   // consecutive quads of an item are 4 * WG elements apart. 1: scalar.
   uint32_t lanes;
-  // TSRI_FORM_ROW with lanes: rows begin at any element, so that up to three are read one by one before the first quad.
-  // wide_leaf is a leaf whose index says how many; all leaves that are read in quads begin at the same element of a quad.
+  // is_shifted: TSRI_FORM_ROW with lanes, where a row may begin at any element: up to three elements are read one by one before the first quad, so that quads
+  // are aligned. wide_leaf: the leaf from whose index the kernel computes how many these are. All leaves that are read in quads have the same alignment in
+  // each row.
   bool is_shifted;
   uint32_t wide_leaf;
-  // TSRI_FORM_COLUMN with four lanes: elements of a short row, if rows lie one after the other in memory, so that an item reads its four rows in quads. 0: otherwise.
+  // TSRI_FORM_COLUMN with four lanes: number of elements of a short row, if rows follow each other without gaps in memory, so that a work item reads its four
+  // rows in quads. 0: not such a kernel.
   uint32_t row_length;
-  // Element-wise with lanes: a quad is four neighbours of the result, which may belong to two rows.
+  // Element-wise with lanes: a quad is four neighbouring elements of the result and may continue in the next row.
   bool is_carried;
   int param_count;
   tsri_fused_param params[TSRI_MAX_KERNEL_PARAMS];
@@ -85,7 +88,7 @@ tsr_status tsri_codegen_prepare(tsri_codegen *gen);
 // Writes the kernel's text. builder->has_failed tells that host memory ran out.
 void tsri_codegen_text(const tsri_codegen *gen, tsri_builder *builder);
 
-// Stores the parameters' values in a kernel's parameter block. They are the kernel's parameters from number `first` on.
+// Stores the values of gen->params in `block`, the parameter block of `kernel`. gen->params[i] is parameter first + i of the kernel.
 void tsri_codegen_fill(const tsri_codegen *gen, const tsri_kernel *kernel, uint32_t first, uint64_t *block);
 
 // Converts a scalar of a node to the dtype of its parameter (tsri_ir_compute_dtype) and stores it at `out`.
@@ -138,15 +141,14 @@ bool tsri_codegen_is_wide(const tsri_codegen *codegen, uint32_t leaf);
 // Whether a leaf of an element-wise kernel has its elements in the order of the result, from a multiple of four on.
 bool tsri_codegen_is_in_order(const tsri_codegen *gen, uint32_t leaf);
 
-// As tsri_codegen_quad_leaves, if gen->is_carried, for element-wise kernels. Changes i0, i1, …
+// As tsri_codegen_quad_leaves, for element-wise kernels with gen->is_carried. The written text changes the index variables i0, i1, …
 void tsri_codegen_carried_leaves(const tsri_codegen *gen, const char *first, tsri_index_fn index, tsri_builder *builder,
                                  const char *indent);
 
 // Declares part0[lanes], part1[lanes], …, which hold the elements of the space's leaves.
 void tsri_codegen_parts(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent);
 
-// Reads four neighbouring elements of each leaf into part0[first …], part1[first …], …; `first` is a constant
-// expression.
+// Writes the reads of four neighbouring elements of each leaf into part0[first …], part1[first …], …; `first` is a constant expression.
 void tsri_codegen_quad_leaves(const tsri_codegen *gen, tsri_space space, const char *first, tsri_index_fn index,
                               tsri_builder *builder, const char *indent);
 
@@ -161,16 +163,17 @@ void tsri_codegen_param_name(const tsri_fused_param *param, tsri_builder *builde
 // Writes the helper functions that the fusion's operators call.
 void tsri_codegen_helpers(const tsri_codegen *gen, tsri_builder *builder);
 
-// Whether a store hook indexes the leaf by one axis (tsri_is_by_axis). inner0 and size0 are then parameters, with the number of the first leaf that has the same
-// axis: so that compilers see that the index is the same.
+// Whether a store hook indexes the leaf by one axis (tsri_is_by_axis). The kernel then has the parameters inner<i> and size<i>.
 bool tsri_codegen_is_by_axis(const tsri_codegen *gen, uint32_t leaf, tsri_one_axis *out_axis);
+
+// The leaf i whose parameters inner<i> and size<i> this leaf uses: the first leaf with the same axis, so that a compiler sees that both have the same index.
 uint32_t tsri_codegen_axis_leaf(const tsri_codegen *gen, uint32_t leaf);
 
-// Whether the reduction finds an index.
+// Whether the reduction is argmax or argmin, whose result is an index.
 bool tsri_codegen_is_arg(const tsri_codegen *codegen);
 
-// Turns `codegen` from the first stage of a two-stage reduction into the second: sets the form, and how items share the
-// parts.
+// Changes `codegen` from the first stage of a two-stage reduction (TSRI_STAGE_PARTS) to the second (TSRI_STAGE_TOTAL): sets the form, and how work items share
+// the parts of a result.
 void tsri_codegen_total(tsri_codegen *codegen);
 
 // Whether the kernel of this stage reads a leaf: TSRI_STAGE_WHOLE reads all, TSRI_STAGE_PARTS the inner ones (before

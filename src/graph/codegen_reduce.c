@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernel text of reductions: one work-group, a team of its items, or one work item per result, in one stage or two.
+// Kernel text of reductions. A result is computed by a work-group, by a team of items of a subgroup, or by one work item, in one stage or in two.
 #include "graph/codegen.h"
 #include "lang/lower/lacks.h"
 
@@ -85,13 +85,14 @@ static const char *identity(tsri_reduce reduce, tsr_dtype dtype) {
 
 // --- Indices --------------------------------------------------------------------------------------------------------
 
-// Inner leaves: c0 … is where the elements of this result begin; add the strides of the reduced axes.
+// Index of an element of an inner leaf (before the reduction). c0, c1, … are the indices at which the elements of this result begin, for each leaf; the offset
+// along the reduced axes is added.
 static void inner_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
   tsri_builder_add(builder, "c%u", leaf);
   tsri_codegen_steps(&gen->fused->reduced, leaf, 'r', builder);
 }
 
-// Leaves after the reduction are read in order, or are a single number.
+// Index of an element of an outer leaf (after the reduction): the index o of the result, or no index if the leaf is a single element.
 static void outer_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
   const tsri_layout *layout = &gen->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
@@ -122,15 +123,15 @@ static void put_input(const tsri_codegen *gen, tsri_builder *builder, const char
   tsri_builder_add(builder, ";\n");
 }
 
-// Parts of argmax and argmin are indices: the second stage reads the elements again that they name.
+// Whether this is the second stage of argmax or argmin. Its parts are indices, so it reads the elements at these indices again.
 static bool is_arg_total(const tsri_codegen *gen) { return gen->stage == TSRI_STAGE_TOTAL && is_arg(gen); }
 
-// The index of the element that put_value declares.
+// The variable that holds the index, along the reduced axes, of the element that put_value declares.
 static const char *value_index(const tsri_codegen *gen) { return is_arg_total(gen) ? "place" : "r"; }
 
 // Declares x, the value at index r of the reduced axes; in TSRI_STAGE_TOTAL, part r.
 static void put_value(const tsri_codegen *gen, tsri_builder *builder, const char *indent) {
-  if (is_arg_total(gen)) {  // -1 is what an empty part has; element 0 does no harm in its place
+  if (is_arg_total(gen)) {  // the index of a part without a result is -1; reading element 0 instead changes nothing
     tsri_builder_add(builder, "%su32 place = u32(max(p[r * n + o], 0));\n", indent);
   } else if (gen->stage == TSRI_STAGE_TOTAL) {
     tsri_builder_add(builder, "%s%s x = p[r * n + o];\n", indent, tsri_codegen_type(work_dtype(gen)));
@@ -141,9 +142,9 @@ static void put_value(const tsri_codegen *gen, tsri_builder *builder, const char
   put_input(gen, builder, indent);
 }
 
-// Whether argmax and argmin first compare numbers as if there were no NaN, and note if there is one in `has_nan`: then the elements are read again (put_wide_pass).
-// Where each comparison tests for NaN by itself (WGSL), that takes fewer instructions: argmax of 10^6 rows of 40 f32 takes 50.7 us on an H200, and 57.6 without; on Vulkan
-// it would take 51.1 for 48.6.
+// Whether argmax and argmin run a first pass that compares numbers as if there were no NaN, and sets `has_nan` if there is one; only then a second pass, which
+// respects NaN, reads the elements again (put_wide_pass). It takes fewer instructions where the dialect (WGSL) needs a test for NaN in each comparison: argmax
+// of 10^6 rows of 40 f32 takes 50.7 us with it on an H200 and 57.6 without. On Vulkan it would take 51.1 us instead of 48.6.
 static bool is_loose(const tsri_codegen *gen) {
   tsr_dtype dtype = work_dtype(gen);
   if (!is_arg(gen) || tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT) return false;
@@ -163,7 +164,8 @@ static void put_step(const tsri_codegen *gen, const char *r, tsri_builder *build
     tsri_builder_add(builder, "%s%s\n", indent, combinations[gen->fused->heavy->op->reduce].step);
     return;
   }
-  // !(x <= acc): x is larger, or one of them is NaN. The first NaN stays. Values that are no larger than the initial one leave no index (put_result).
+  // !(x <= acc): x is larger, or one of the two is NaN. The first NaN is kept. A value that is not larger than the initial one does not set `at`; put_operators
+  // handles results without an index.
   bool is_float = tsr_dtype_kind_of(work_dtype(gen)) == TSR_KIND_FLOAT;
   tsri_builder_add(builder, "%sif (!(x %s acc)%s) { acc = x; at = %s; }\n", indent,
                    gen->fused->heavy->op->reduce == TSRI_REDUCE_ARGMAX ? "<=" : ">=", is_float ? " && !isnan(acc)" : "",
@@ -183,8 +185,9 @@ static void put_start(const tsri_codegen *gen, tsri_builder *builder) {
   if (is_arg(gen)) tsri_builder_add(builder, "    u32 at = 0xffffffffu;\n");
 }
 
-// Writes the reduction's value and the operators after it. argmax and argmin without an index: all values are the initial one, such as -infinity, and
-// the first is the result; of a part that is -1. The result is then in `val` and the number of the last node.
+// Writes the declaration of the reduction's value and the operators after it; the final result is the variable val<number of the last member>. If argmax or
+// argmin found no index, all elements equal the initial value, such as -infinity, and the result is index 0. (In the first stage, put_result then stores the
+// index -1 for the part.)
 static void put_operators(const tsri_codegen *gen, const char *value, tsri_builder *builder, const char *indent) {
   const tsri_node *heavy = gen->fused->heavy;
   uint32_t place = tsri_fused_place(gen->fused, heavy->slot);
@@ -215,7 +218,7 @@ static tsr_dtype stored_dtype(const tsri_codegen *gen) {
   return gen->stage == TSRI_STAGE_PARTS ? tsri_codegen_part_dtype(gen) : gen->fused->root->dtype;
 }
 
-// Begins a loop over the four results from o on. put_quad_end stores them.
+// Begins a loop over the four results from index o on. put_quad_end ends the loop and stores the results.
 static void put_quad_start(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder,
                    "    u32 start = o;\n    %s done[4];\n    unroll for (u32 lane = 0; lane < 4; lane++) {\n"
@@ -240,7 +243,7 @@ static void put_quad_end(const tsri_codegen *gen, const char *value, tsri_builde
 
 static bool has_slices(const tsri_codegen *gen) { return gen->form == TSRI_FORM_COLUMN && gen->slices > 1; }
 
-// Declares first and last, the range of r that is reduced to one value: all of it, or one part, `slice`.
+// Declares first and last: the loop reduces r from first to last - 1 to one value. That is the whole range of r, or the part or slice number `slice` of it.
 static void put_range(const tsri_codegen *gen, tsri_builder *builder) {
   if (has_slices(gen)) tsri_builder_add(builder, "    u32 c = (m + %uu) / %uu;\n", gen->slices - 1, gen->slices);
   if (gen->stage == TSRI_STAGE_PARTS || has_slices(gen)) {
@@ -298,7 +301,8 @@ static void put_group_value(const tsri_codegen *gen, tsri_builder *builder) {
 
 // --- Four elements at a time -----------------------------------------------------------------------------------------
 
-// The accumulator of a lane. Teams have few elements for each item, so that joining the indices of lanes would take as long: their argmax and argmin have one for all.
+// The index in accs of a lane's accumulator. argmax and argmin of teams have one accumulator for all lanes: an item of a team has few elements, so joining the
+// lanes' indices would take about as long as comparing the elements.
 static const char *lane_of(const tsri_codegen *gen) { return is_arg(gen) && gen->team ? "0" : "lane"; }
 
 // Declares accs[4], one accumulator per lane, and ats[4], their indices, for argmax and argmin.
@@ -379,7 +383,8 @@ static void put_join_lanes(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n");
 }
 
-// Adds the elements before the first quad to the first lane, whose indices stay in order. Each of the first items has at most one.
+// Writes the code for the up to three elements before the first aligned quad (is_shifted). Each of the first items takes at most one of them into the
+// accumulator of lane 0, where they come first, so that the indices of lane 0 stay in ascending order.
 static void put_head(const tsri_codegen *gen, step_writer put_one, tsri_builder *builder) {
   tsri_builder_add(builder, "    if (member < begin - first) {\n      u32 r = first + member;\n");
   put_value(gen, builder, "      ");
@@ -424,8 +429,9 @@ static void put_wide_row(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n");
 }
 
-// Declares o, the result, and member and TEAM, the items that share it. `is_own` is an expression: the item has a result. Items of a team
-// that have none compute the last result as well, as all items must take part when a team joins its values.
+// Declares o, the index of the result; TEAM, the number of items that share it; and member, the item's index among these. Returns a condition in the kernel
+// language: the item stores the result. Teams beyond the last result compute the last result as well and store nothing, because all items of a subgroup must
+// take part when a team joins its values.
 static const char *put_row_start(const tsri_codegen *gen, tsri_builder *builder) {
   if (gen->team) {
     tsri_builder_add(builder,
@@ -440,7 +446,7 @@ static const char *put_row_start(const tsri_codegen *gen, tsri_builder *builder)
   return "member == 0u";
 }
 
-// As put_wide_loop, one element at a time: rows that begin at odd addresses.
+// Writes the loop over the values of an item one element at a time, for rows that cannot be read in quads (see put_wide_loop).
 static void put_narrow_loop(const tsri_codegen *gen, tsri_builder *builder) {
   int rounds = TSRI_TUNED(gen->tuning, reduce_unroll);
   tsri_builder_add(builder, "    u32 next = first + member;\n");
@@ -460,8 +466,8 @@ static void put_narrow_loop(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n");
 }
 
-// Whether two teams join their results, so that both are stored at once: 16-bit floats where a buffer has words only, in which one would be stored by reading and
-// changing its word. Sums of 10^6 rows of 40 bf16 take 27.4 us on an H200 through WebGPU, and 31.2 without.
+// Whether two neighbouring teams store their results together, as one 32-bit word: for 16-bit floats on devices without 16-bit storage, where storing a single
+// one would read and change its word. Sums of 10^6 rows of 40 bf16 take 27.4 us with it and 31.2 us without on an H200 through WebGPU.
 static bool joins_results(const tsri_codegen *gen) {
   const tsri_node *root = gen->fused->root;
   bool is_half = root->dtype == TSR_F16 || root->dtype == TSR_BF16;
@@ -469,7 +475,7 @@ static bool joins_results(const tsri_codegen *gen) {
          gen->team * 2 <= (uint32_t)TSRI_TUNED(gen->tuning, reduce_team);
 }
 
-// As put_result for teams. The even one of two neighbouring results is stored together with the next.
+// As put_result, for teams whose results are stored in pairs (joins_results). The team with the even result also stores the result after it.
 static void put_joined_results(const tsri_codegen *gen, tsri_builder *builder) {
   uint32_t last = gen->fused->fusion->node_count - 1;
   const char *type = tsr_dtype_name(gen->fused->root->dtype);
@@ -485,7 +491,7 @@ static void put_joined_results(const tsri_codegen *gen, tsri_builder *builder) {
 static void put_row(const tsri_codegen *gen, tsri_builder *builder) {
   bool is_product = gen->fused->heavy->op->reduce == TSRI_REDUCE_PROD && !gen->team;
   if (is_product) tsri_builder_add(builder, "  shared %s products[WG];\n", tsri_codegen_type(work_dtype(gen)));
-  const char *is_own = put_row_start(gen, builder);
+  const char *stores = put_row_start(gen, builder);
   if (gen->stage != TSRI_STAGE_TOTAL || is_arg(gen)) put_row_starts(gen, builder);
   put_range(gen, builder);
   if (gen->lanes > 1) {
@@ -500,13 +506,13 @@ static void put_row(const tsri_codegen *gen, tsri_builder *builder) {
     put_joined_results(gen, builder);
     return;
   }
-  tsri_builder_add(builder, "    if (%s) {\n", is_own);
+  tsri_builder_add(builder, "    if (%s) {\n", stores);
   put_result(gen, "whole", builder, "      ");
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
-// Slices: items that share a result are WG / slices apart. Those beyond the last result compute it as well, since all must reach the barrier before
-// slices are joined.
+// put_column_start for kernels with slices. Items that share a result are WG / slices apart in the work-group. Items beyond the last result compute the last
+// result as well and store nothing, because all items must reach the barrier before the slices are joined.
 static void put_sliced_start(const tsri_codegen *gen, tsri_builder *builder) {
   const char *type = tsri_codegen_type(work_dtype(gen));
   tsri_builder_add(builder, "  const u32 ACROSS = WG / %uu;\n  shared %s others[WG * %uu];\n", gen->slices, type,
@@ -518,8 +524,8 @@ static void put_sliced_start(const tsri_codegen *gen, tsri_builder *builder) {
                    gen->lanes, gen->lanes);
 }
 
-// Declares o, the first of the item's `lanes` results, and opens the block of items that have one. Items of all parts are numbered one after the
-// other, so that few results fill work-groups, too.
+// Declares o, the index of the first of the item's `lanes` results, and opens the block of items that have results. Items are numbered through all parts, so
+// that work-groups are full even if there are few results.
 static void put_column_start(const tsri_codegen *gen, tsri_builder *builder) {
   if (has_slices(gen)) {
     put_sliced_start(gen, builder);
@@ -536,9 +542,8 @@ static void put_column_start(const tsri_codegen *gen, tsri_builder *builder) {
   }
 }
 
-// Combines the values of the slices, in order. Item `slice` 0 of each result then has the combined value in the
-// variable `values` and, for argmax and argmin, its index in `places`; `lane` is the index of both, or empty. Opens the
-// block of those items.
+// Combines the values of the slices in ascending order. `values` and `places` name the variables with an item's value and, for argmax and argmin, its index.
+// With lanes they are arrays, indexed by `lane`. The item with slice 0 then has the combined value of its result in them. Opens the block of these items.
 static void put_join_slices(const tsri_codegen *gen, const char *values, const char *places, tsri_builder *builder) {
   const char *lane = gen->lanes > 1 ? "[lane]" : "", *type = tsri_codegen_type(work_dtype(gen));
   if (!has_slices(gen)) return;
@@ -622,7 +627,7 @@ static void put_row_quads(const tsri_codegen *gen, tsri_builder *builder) {
   }
 }
 
-// Four short rows per work item, which lie one after the other in memory.
+// Four short rows per work item, which follow each other without gaps in memory (tsri_codegen.row_length).
 static void put_packed_rows(const tsri_codegen *gen, tsri_builder *builder) {
   put_column_start(gen, builder);
   put_row_quads(gen, builder);
@@ -641,8 +646,8 @@ static void put_packed_rows(const tsri_codegen *gen, tsri_builder *builder) {
   put_column_end(gen, builder);
 }
 
-// Sums add up stretches of 64 elements and then the stretches' sums: so the rounding error grows with the length of a
-// stretch and the number of stretches, not with the length of the whole.
+// One result per work item. A sum is computed as the sum of partial sums of 64 elements each: so the rounding error grows with 64 plus the number of partial
+// sums, and not with the number of elements.
 static void put_column(const tsri_codegen *gen, tsri_builder *builder) {
   bool is_sum = gen->fused->heavy->op->reduce == TSRI_REDUCE_SUM;
   put_column_start(gen, builder);

@@ -7,10 +7,10 @@
 // leaf with a small stride (a slice with a step) is read element by element: its cache lines are read anyway, and
 // several loads are in flight together.
 //
-// If rows are no multiple of 4, lanes are neighbours in the result (carried): a quad may go on in the next row.
+// If the last axis of an element-wise kernel is not a multiple of 4, a quad may continue in the next row of the result (is_carried).
 #include "graph/codegen.h"
 
-// The axis along which lanes are neighbours (axis `axis` of `near`), and the extent with the other axes.
+// The axis along which lanes are neighbours, which is axis `axis` of the extent `near`. For reductions, `other` is the extent with the remaining axes.
 typedef struct lane_axis {
   const tsri_extent *near, *other;  // `other` NULL: none
   int axis;
@@ -94,9 +94,10 @@ bool tsri_codegen_is_in_order(const tsri_codegen *gen, uint32_t leaf) {
   return !gen->has_base[leaf] || gen->base[leaf] % 4 == 0;
 }
 
-// Lanes of an element-wise kernel whose rows are no multiple of four, or begin elsewhere: quads go on from one row to the next. Leaves that lie like the result are
-// read by load4, the others element by element. One element per item takes about twice as long: 10000 x 777 plus a row 35.5 us for 17.4 in f32 and 27.0 for 9.8 in
-// bf16 on an H200, 8 x 16 x 333 x 333 of f64 plus a row 83.6 for 62.5. 1: the kernel is none of these.
+// The number of lanes of an element-wise kernel whose rows are not multiples of four elements, or do not begin at multiples of four: quads continue from one
+// row to the next (is_carried). Leaves in the order of the result are read by load4, the others element by element. 1: the kernel cannot be of this kind. With
+// one element per item, kernels take up to twice as long: 10000 x 777 plus a row takes 17.4 us in f32 on an H200 (35.5 with one element) and 9.8 us in bf16
+// (27.0); 8 x 16 x 333 x 333 of f64 plus a row takes 62.5 us (83.6).
 static uint32_t carried_lanes(const tsri_codegen *gen) {
   enum { MOST_STEP = 4 };
   const tsri_fused *fused = gen->fused;
@@ -116,7 +117,7 @@ static uint32_t carried_lanes(const tsri_codegen *gen) {
   return elementwise_lanes(gen, least);
 }
 
-// Whether two leaves begin at the same element of a quad in each row.
+// Whether the element indices of two leaves are equal modulo 4 at the beginning of every row.
 static bool begin_alike(const tsri_codegen *gen, uint32_t a, uint32_t b) {
   const tsri_extent *kept = &gen->fused->kept;
   for (int i = 0; i < kept->rank; i++) {
@@ -125,7 +126,8 @@ static bool begin_alike(const tsri_codegen *gen, uint32_t a, uint32_t b) {
   return ((gen->has_base[a] ? gen->base[a] : 0) - (gen->has_base[b] ? gen->base[b] : 0)) % 4 == 0;
 }
 
-// Rows that do not begin at multiples of four elements: quads from the first such element on, for work-groups that share a long row.
+// Whether a reduction by work-groups, whose rows do not begin at multiples of four elements, can read quads from the first such multiple in each row on.
+// `*out_wide_leaf` is set to a leaf from whose index the kernel computes that position.
 static bool can_shift(const tsri_codegen *gen, uint32_t *out_wide_leaf) {
   const tsri_fused *fused = gen->fused;
   enum { NONE = TSRI_MAX_LEAVES, MOST_STEP = 4, FOR_PARTS = 2, NARROW_BYTES = 2 };
@@ -145,16 +147,17 @@ static bool can_shift(const tsri_codegen *gen, uint32_t *out_wide_leaf) {
   return gen->stage == TSRI_STAGE_WHOLE || is_narrow || wanted == FOR_PARTS;
 }
 
-// Whether a leaf has the rows' elements one after the other, from a multiple of four on, or is a single number.
+// Whether the rows of a leaf follow each other without gaps, from a multiple of four elements on; or the leaf is a single element.
 static bool leaf_is_packed(const tsri_codegen *gen, uint32_t leaf, int64_t length) {
   int64_t along = gen->fused->reduced.strides[leaf][0], across = gen->fused->kept.strides[leaf][0];
   if (along == 0 && across == 0) return true;
   return along == 1 && across == length && (!gen->has_base[leaf] || gen->base[leaf] % 4 == 0);
 }
 
-// The length of rows that an item reads four at a time, as many quads as a row has elements; 0: it does not. Single elements a row apart take four times as
-// many accesses: sums of 3 * 10^7 rows of 3 f32 take 114 us for 126 through Vulkan on an H200, of 2 * 10^7 rows of 4 bf16 51 for 96. With more than FEW_BYTES,
-// reads of neighbours have little in common: 10^7 rows of 7 f32 take 89 for 77.
+// tsri_codegen.row_length: an item that reduces four short packed rows reads them in quads, as many quads as a row has elements. 0: it reads single elements,
+// which takes four times as many accesses. Sums of 3 * 10^7 rows of 3 f32 take 114 us with quads and 126 without, through Vulkan on an H200; sums of 2 * 10^7
+// rows of 4 bf16 take 51 and 96. If four rows have more than FEW_BYTES, neighbouring items read different cache lines, and quads are slower: 10^7 rows of 7 f32
+// take 89 us with quads and 77 without.
 static uint32_t packed_row_length(const tsri_codegen *gen) {
   enum { FEW_BYTES = 64, MOST_QUADS = 8 };
   const tsri_fused *fused = gen->fused;
@@ -192,7 +195,7 @@ void tsri_codegen_parts(const tsri_codegen *gen, tsri_space space, tsri_builder 
   }
 }
 
-// Reads the four elements of a leaf that are a stride apart.
+// Writes reads of four single elements of a leaf, whose indices differ by its stride along the lanes' axis.
 static void put_apart(const tsri_codegen *gen, uint32_t leaf, const char *first, tsri_index_fn index,
                       tsri_builder *builder, const char *indent) {
   lane_axis lanes = axis_of(gen);
@@ -204,7 +207,8 @@ static void put_apart(const tsri_codegen *gen, uint32_t leaf, const char *first,
   }
 }
 
-// Stores quad0, …, the four elements that were read of a leaf or the one for all of them, in its part.
+// Writes the copy of the variable quad<leaf> to part<leaf>[first …]. is_wide: quad<leaf> is a vector of four elements; otherwise it is one element, which is
+// used for all four.
 static void put_quad(tsri_builder *builder, uint32_t leaf, const char *first, bool is_wide, const char *indent) {
   for (uint32_t j = 0; j < 4; j++) {
     tsri_builder_add(builder, "%spart%u[%s + %u] = quad%u", indent, leaf, first, j, leaf);
@@ -231,7 +235,7 @@ void tsri_codegen_quad_leaves(const tsri_codegen *gen, tsri_space space, const c
   }
 }
 
-// Makes i0, i1, … the indices of the next element of the result.
+// Writes the step of the index variables i0, i1, … to the next element of the result.
 static void put_next(const tsri_extent *extent, tsri_builder *builder, const char *indent) {
   int last = extent->rank - 1;
   tsri_builder_add(builder, "%si%d++;\n", indent, last);

@@ -7,15 +7,15 @@
 
 static void count_lost(tsri_graph_state *state, const tsri_plan *plan, tsri_value *value);
 
-// A pending node that is dead was computed inside of another node's kernel. Nobody may find and run it any more, so that its inputs are not needed for it.
-// Operators with several results and assignments are never computed in that way.
+// A dead node that is still pending was computed inside another node's kernel. Hides it, so that no search of the pending nodes finds and runs it, and counts
+// its references to its inputs as given up. Assignments and operators with several results are never computed inside another kernel.
 static void bury_pending(tsri_graph_state *state, const tsri_plan *plan, tsri_node *node) {
   if (node->results || node->op == &tsri_op_result || node->value.storage) return;
   tsri_node_hide(state, node);
   for (uint32_t i = 0; i < node->input_count; i++) count_lost(state, plan, node->inputs[i].value);
 }
 
-// Equal nodes that come later in the plan will read the memory of the first.
+// Whether nodes that are equal to this one (tsri_planned.same_as) still come in the plan. They will read this node's memory.
 static bool has_equals_to_come(const tsri_graph_state *state, const tsri_plan *plan, const tsri_node *node) {
   return node->mark == state->run_mark && plan->nodes[node->slot].equals_left > 0;
 }

@@ -9,9 +9,8 @@
 
 #include "graph/plan.h"
 
-// Finds values that are dead because of the references in `garbage` from number `from` on, and gives their memory back.
-// Only this plan may add to `garbage`. Returns the number of references in it, which is `from` of the next call. Call
-// with state->lock held.
+// Finds the values that became dead when garbage->values[from] and later references were added, and gives their memory back. Only this plan may add to
+// `garbage`. Returns the number of references in `garbage`; pass it as `from` of the next call. Call with state->lock held.
 size_t tsri_dead_find(tsri_graph_state *state, const tsri_plan *plan, const tsri_garbage *garbage, size_t from);
 
 #endif

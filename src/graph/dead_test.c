@@ -27,7 +27,7 @@ static tsr_tensor *link_to(tsr_tensor *x) {
   return y;
 }
 
-// LINKS kernels, each of which reads the result of the one before. `held` of them stays a tensor of the caller's; -1: none.
+// Records LINKS kernels, each of which reads the result of the one before. The result of kernel `held` stays a tensor, in `*out_held`; -1: none.
 static tsr_tensor *chain(tsr_tensor *x, int held, tsr_tensor **out_held) {
   tsr_tensor *y = tsr_retain(x);
   for (int i = 0; i < LINKS; i++) {

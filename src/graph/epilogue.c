@@ -9,7 +9,8 @@
 #include "graph/kernels.h"
 #include "graph/node.h"
 
-// Index of a leaf's element, from the hook's parameters `index` and `column`; `first` is the index of the first of the elements that the hook stores.
+// Writes the index of a leaf's element, computed from the hook's parameters `index` and `column`. `first` is the expression for the index of the first element
+// that the hook stores.
 static void put_leaf_index(const tsri_codegen *gen, uint32_t leaf, const char *first, tsri_builder *builder) {
   const tsri_layout *layout = &gen->fused->leaves[leaf].layout;
   int64_t low = 0, high = 0;
@@ -29,7 +30,7 @@ static void leaf_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *bui
   put_leaf_index(gen, leaf, "index", builder);
 }
 
-// The same in a loop over the four elements from `at` on, which is a multiple of four.
+// As leaf_index, inside store_quad's loop over four elements. The first one has the index `at`, a multiple of four.
 static void quad_leaf_index(const tsri_codegen *gen, uint32_t leaf, tsri_builder *builder) {
   put_leaf_index(gen, leaf, "at", builder);
 }
@@ -43,8 +44,7 @@ static bool has_space(const tsri_codegen *gen, tsri_space space) {
   return false;
 }
 
-// The parameters that the fillings add to the kernel. They are declared once, by the first filling; both fillings see
-// them.
+// The parameters that the `fill` declarations of the hooks add to the kernel. The first `fill` declares them, and both hooks can use them.
 static void put_params(const tsri_codegen *gen, tsri_builder *builder) {
   for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
     tsri_builder_add(builder, "%sin %s leaf%u[]", i ? ", " : "", tsr_dtype_name(gen->fused->leaves[i].dtype), i);
@@ -55,7 +55,7 @@ static void put_params(const tsri_codegen *gen, tsri_builder *builder) {
   }
 }
 
-// fill softmax.load(…) { …; return A(val1); }
+// Writes the operators before the heavy one: fill softmax.load(…) { …; return A(val1); }
 static void put_load(const tsri_codegen *gen, const char *kernel, bool has_params, tsri_builder *builder) {
   uint32_t input = tsri_plan_number(gen->fused->plan, gen->fused->heavy->inputs[0].value);
   tsri_builder_add(builder, "fill %s.load(", kernel);
@@ -66,7 +66,7 @@ static void put_load(const tsri_codegen *gen, const char *kernel, bool has_param
   tsri_builder_add(builder, "  return A(val%u);\n}\n", tsri_fused_place(gen->fused, input));
 }
 
-// f32 val0 = f32(value); … val3 = …: the operators after the heavy one, for one element of its result.
+// Writes the operators after the heavy one for one element of its result, which is `value`: f32 val0 = f32(value); … val3 = …
 static void put_outer(const tsri_codegen *gen, tsri_index_fn index, tsri_builder *builder, const char *indent) {
   const tsri_node *heavy = gen->fused->heavy;
   tsri_builder_add(builder, "%s%s val%u = %s(value);\n", indent, tsri_codegen_type(heavy->dtype),
@@ -75,7 +75,7 @@ static void put_outer(const tsri_codegen *gen, tsri_index_fn index, tsri_builder
   tsri_codegen_nodes(gen, TSRI_OUTER, builder, indent);
 }
 
-// fill matmul_long.store(…) { …; store(A(val3), index, column); }
+// Writes the operators after the heavy one in the store hook: fill matmul_long.store(…) { …; store(A(val3), index, column); }
 static void put_store(const tsri_codegen *gen, const char *kernel, bool has_params, tsri_builder *builder) {
   tsri_builder_add(builder, "fill %s.store(", kernel);
   if (has_params) put_params(gen, builder);
@@ -85,7 +85,7 @@ static void put_store(const tsri_codegen *gen, const char *kernel, bool has_para
                    tsri_fused_place(gen->fused, gen->fused->root->slot));
 }
 
-// The same for four elements side by side, `values`: the first is element `at` of the result, and element `from` of its row.
+// As put_store, for store_quad: `values` are four neighbouring elements of the result from index `at` on, in the columns from `from` on.
 static void put_store_quad(const tsri_codegen *gen, const char *kernel, bool has_params, tsri_builder *builder) {
   tsri_builder_add(builder, "fill %s.store_quad(", kernel);
   if (has_params) put_params(gen, builder);

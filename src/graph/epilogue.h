@@ -7,7 +7,8 @@
 //   hook A load(u32 index, u32 column)                 returns element `index` of the first input, in row-major order
 //   hook void store(A value, u32 index, u32 column)    stores `value` as element `index` of the result
 //
-// `column` is the index on the last axis. A kernel whose parameter WIDE_Y is 1 stores four elements at a time instead, at multiples of four:
+// `column` is the index on the last axis. A kernel whose parameter WIDE_Y is 1 stores four elements at a time and has this hook in place of `store`; `at` is a
+// multiple of 4:
 //
 //   hook void store_quad(Ax4 values, u32 at, u32 from)  stores elements `at` to `at` + 3, of columns `from` to `from` + 3
 #ifndef TSRI_EPILOGUE_H
@@ -29,7 +30,7 @@ tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, cons
 // Whether operators are fused into the kernel's loads, so that it must use its load hook.
 bool tsri_epilogue_loads(const tsri_kernel_run *run);
 
-// The dtype of what the run's kernel stores: that of the last operator of its epilogue, or the node's own.
+// The dtype that the run's kernel stores: the dtype of the last operator of its epilogue; without an epilogue, the node's dtype.
 tsr_dtype tsri_epilogue_dtype(const tsri_kernel_run *run);
 
 // Binds the buffers and scalars that the epilogue adds after the kernel's own parameters. Does nothing without an

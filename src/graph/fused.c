@@ -23,7 +23,7 @@ static tsri_leaf make_leaf(const tsri_fused *fused, const tsri_planned *planned,
   return leaf;
 }
 
-// Whether two leaves read the same memory: a value has the same buffer before and after each assignment to it.
+// Whether two leaves read the same memory. A value and all assignments to it have one buffer.
 static bool has_same_memory(const tsri_leaf *a, const tsri_leaf *b) {
   const tsr_buffer *buffer = tsri_value_buffer(a->value);
   return a->value == b->value || (buffer && buffer == tsri_value_buffer(b->value));

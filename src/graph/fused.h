@@ -26,14 +26,14 @@ typedef struct tsri_fused {
   const tsri_plan *plan;
   const tsri_fusion *fusion;
   const tsri_node *root;
-  const tsri_node *heavy;  // its reduction, or its kernel with hooks; NULL: neither
+  const tsri_node *heavy;  // the fusion's reduction, or its operator whose kernel has hooks; NULL: it has neither
   uint32_t leaf_count;
   tsri_leaf leaves[TSRI_MAX_LEAVES];
-  // leaf_of[place][input]: the leaf that this input of the fusion's member at `place` reads; UINT8_MAX: the fusion
-  // computes the input. See tsri_fused_leaf.
+  // leaf_of[place][input]: the leaf that input `input` of member `place` of the fusion reads. UINT8_MAX: another member computes that input. Read it by
+  // tsri_fused_leaf.
   uint8_t leaf_of[TSRI_MAX_FUSION_NODES][TSRI_MAX_LEAVES];
-  // Without a reduction, `kept` is the root's shape and `reduced` has no axes. With one, they are the kept and the reduced
-  // axes of its input, and have the strides of the inner leaves.
+  // Without a reduction, `kept` has the root's axes and `reduced` has none. With a reduction, they have the kept and the reduced axes of its input, and the
+  // strides of the leaves in TSRI_INNER.
   tsri_extent kept, reduced;
 } tsri_fused;
 
@@ -43,7 +43,7 @@ tsr_status tsri_fused_init(const tsri_plan *plan, const tsri_fusion *fusion, tsr
 // Recomputes the extents after the leaves' layouts have changed.
 void tsri_fused_measure(tsri_fused *fused);
 
-// The position among the fusion's members of the node with this number in the plan.
+// The index among the fusion's members of node `number` of the plan.
 uint32_t tsri_fused_place(const tsri_fused *fused, uint32_t number);
 
 // The leaf that input `index` of the member at `place` reads, or TSRI_NONE if the fusion computes that input.

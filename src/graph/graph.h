@@ -22,8 +22,7 @@ typedef enum tsri_op_kind {
   TSRI_OP_ELEMENTWISE,
   // Reduces over a set of axes. Element-wise operators before and after it are fused into its kernel.
   TSRI_OP_REDUCE,
-  // Launches a kernel of its own. Element-wise operators before and after it are fused into that kernel if it has
-  // hooks.
+  // Launches a kernel written for this operator (tsri_op.run). Element-wise operators before and after it are fused into that kernel if it has hooks.
   TSRI_OP_KERNEL
 } tsri_op_kind;
 
@@ -78,8 +77,8 @@ typedef struct tsri_op {
   // Expensive to compute (exp, erf, …): where its result is broadcast, it is computed once and stored instead of being
   // fused and computed again for each reader.
   bool is_costly;
-  // The role it can play after a matrix product in a device's native operator: the addition of a bias or a residual
-  // (is_addition), or an activation.
+  // The part of a device's native matrix product that this operator can become if it reads the product's result. is_addition: the addition of a bias or of a
+  // residual. activation: an activation function; TSRI_ACTIVATION_NONE if it is none.
   bool is_addition;
   tsri_activation activation;
   tsri_autocast_kind autocast;
@@ -87,28 +86,29 @@ typedef struct tsri_op {
   // TSRI_OP_REDUCE
   tsri_reduce reduce;
 
-  // Recorded only for devices that have a native operator for it, or are fast at it. Others may not be able to run it,
-  // so placement (place.h) leaves it on its device.
+  // The operator is recorded only for devices that have a native operator for it or compute it fast. Other devices may be unable to run it, so placement
+  // (place.h) leaves its graph on its device.
   bool is_for_device;
 
   // TSRI_OP_KERNEL: queues the work that fills run->outputs.
   tsr_status (*run)(const tsri_kernel_run *run);
   // The struct of parameters that its nodes carry: the number and the size of a set in ops/operators.h.
   uint32_t attribute_set, attribute_bytes;
-  // has_store_hook: the kernel's stores can compute element-wise operators that come after it. has_load_hook: its loads
-  // can compute those before its first input. The tensors such operators read must be in the order of the result, along
-  // its last axis (a bias), or a single number. The kernel must declare the hooks of graph/epilogue.h and be fetched by
-  // tsri_hooked_kernel.
+  // has_store_hook: the kernel's stores can compute the element-wise operators that read its result. has_load_hook: its loads can compute the element-wise
+  // operators that produce its first input. Every other tensor that these operators read must have one element for each element of the result, in the same
+  // order; or one element for each index on the result's last axis (a bias); or a single element. The kernel must declare the hooks of graph/epilogue.h and be
+  // fetched by tsri_hooked_kernel.
   bool has_store_hook, has_load_hook;
-  // has_wide_hook: as has_store_hook, but only on devices whose items take several elements (fused_bytes of tuning.def). The operators after it may end in any
-  // dtype (tsri_epilogue_dtype).
+  // has_wide_hook: as has_store_hook, but only on devices whose work items take several elements (fused_bytes of tuning.def). The result of the operators in
+  // the store may have any dtype (tsri_epilogue_dtype).
   bool has_wide_hook;
-  // has_axis_hook: operators in its stores may also read tensors along one axis that is not the last, such as a number for each channel. For devices that keep
-  // rows in registers (row_held of tuning.def): on others an operator of the device's own and a pass of its own are faster.
+  // has_axis_hook: operators in its stores may also read a tensor with one element for each index on an axis that is not the last, such as one for each
+  // channel. Used on devices that keep rows in registers (row_held of tuning.def); on others, the device's native operator followed by a separate kernel is
+  // faster.
   bool has_axis_hook;
-  // Describes the node as one of the device's native operators (tsri_backend.native_ops), without buffers. If the
-  // device takes it, the hooks above are not used: an element-wise operator that the native operator does not include
-  // gets a kernel of its own. Returns false if no native operator fits this node. NULL: none ever does.
+  // Describes the node as one of the device's native operators (tsri_backend.native_ops), without buffers. If the device takes that operator, the hooks above
+  // are not used: element-wise operators that the native operator does not include run in a separate kernel. Returns false if no native operator fits this
+  // node. NULL: no native operator fits any node of this operator.
   bool (*describe)(const tsri_node *node, tsri_native_op *out_op);
 } tsri_op;
 
@@ -193,12 +193,12 @@ tsr_status tsri_record_device(const char *caller, tsr_tensor *const *inputs, int
 // pending, and a later call tries again.
 tsr_status tsri_graph_run(tsr_tensor *tensor);
 
-// As tsri_graph_run, for several tensors of one device, as one plan: what they have in common is computed once.
+// As tsri_graph_run, for several tensors of one device, in one plan: nodes that several of the tensors need are computed once.
 //
 // Errors: also TSR_ERR_OUT_OF_MEMORY (host).
 tsr_status tsri_graph_run_all(tsr_tensor *const *tensors, int count);
 
-// As tsri_graph_run, for a value. The caller holds a reference to it.
+// As tsri_graph_run, for a value instead of a tensor. The caller holds a reference to the value.
 tsr_status tsri_graph_run_value(tsri_value *value);
 
 // Call before overwriting the tensor's elements. Runs the tensor itself (tsri_graph_run), then every pending node that

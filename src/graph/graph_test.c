@@ -152,8 +152,7 @@ TEST(what_stands_before_and_after_a_row_kernel_is_in_it) {
   for (int i = 0; i < 4; i++) sum += exp(0.5 * i);
   for (int i = 0; i < 12; i++) CHECK_NEAR(values[i], 10 * exp(0.5 * (i % 4)) / sum, 1e-5);
 
-  // A bias along the rows is read in the kernel; the other one cannot be indexed there and is added by a kernel before
-  // it.
+  // The kernel's hook reads a bias along the rows. It cannot index the other bias, which a kernel before it adds.
   tsr_tensor *bias = tsr_arange(device, TSR_F32, 0, 4, 1),
              *column = tsr_reshape(tsr_arange(device, TSR_F32, 0, 3, 1), TSR_SHAPE(3, 1));
   CHECK_OK(tsr_evaluate(bias));

@@ -5,7 +5,7 @@
 
 #include <tessera/status.h>
 
-// TSR_OK: go on. TSR_ERR_TIMEOUT: the thread's function wants the run to stop.
+// Asks the function that the calling thread has set (<tessera/interrupt.h>). TSR_OK: go on. TSR_ERR_TIMEOUT: the function wants the run to stop.
 tsr_status tsri_interrupt_check(void);
 
 #endif

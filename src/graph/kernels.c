@@ -22,7 +22,7 @@
 
 enum {
   KEPT_BUILDS = 1024,
-  // The LEAST_BUILDS most recent kernels stay however large they are: a program may need them again and again.
+  // Kernels that were used while the last LEAST_BUILDS were generated are kept however large they are: a program may need them again and again.
   LEAST_BUILDS = 32,
   KEPT_BYTES = 128 << 20
 };
@@ -44,9 +44,9 @@ struct tsri_kernel_cache {
   tsri_mutex lock;
   cache_entry **slots;  // slot_count is a power of two; at most half of them are used
   size_t slot_count, used;
-  size_t generated, most_generated;  // how many there are, and the number at which some are dropped
-  size_t bytes, most_bytes;          // host memory they take, and the amount at which some are dropped
-  uint64_t builds;                   // how many have ever been generated
+  size_t generated, most_generated;  // generated kernels in the cache, and the number at which some are dropped
+  size_t bytes, most_bytes;          // host memory that these take, and the amount at which some are dropped
+  uint64_t builds;                   // kernels generated since the cache was created
 };
 
 tsri_kernel_cache *tsri_kernel_cache_create(tsr_device *device) {
@@ -184,8 +184,8 @@ static uint64_t oldest_kept(const tsri_kernel_cache *cache) {
 
 static size_t next_limit(size_t now, size_t kept) { return (now > kept ? now : kept) + kept; }
 
-// Moves the entries to keep into a new table. The old table is returned, with the entries to drop at its beginning.
-// NULL when host memory is out; then nothing is dropped. Call with the cache's lock held.
+// Moves the entries to keep into a new table. Returns the old table, whose first `*out_count` slots are the entries to drop; NULL when host memory is out, and
+// then nothing is dropped. Call with the cache's lock held.
 static cache_entry **take_old(tsri_kernel_cache *cache, size_t *out_count) {
   *out_count = 0;
   cache_entry **slots = tsri_calloc(cache->slot_count, sizeof *slots), **old = cache->slots;
@@ -209,8 +209,8 @@ static cache_entry **take_old(tsri_kernel_cache *cache, size_t *out_count) {
   return old;
 }
 
-// Call with the graph's lock held. Kernels in the launch caches (repeat.h, single.h) are launched without a lookup, so they
-// count as used now.
+// Drops old generated kernels. Kernels in the launch caches (repeat.h, single.h) are launched without a lookup here, so they count as used now. Call with the
+// graph's lock held.
 static void drop_old(tsri_graph_state *state) {
   tsri_kernel_cache *cache = state->kernels;
   size_t count = 0;

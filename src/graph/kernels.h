@@ -25,8 +25,7 @@ typedef struct tsri_kernel_source {
   bool is_generated;  // may be dropped when it has not been used for long
 } tsri_kernel_source;
 
-// Writes the key of an embedded kernel (its file, name and parameters) and returns its length in words; 0 if that is
-// more than `most`.
+// Writes the key of an embedded kernel (its file, name and parameters) and returns its length in words; 0 if it has more than `most` words.
 size_t tsri_kernel_key(const tsri_kernel_source *source, uint32_t *key, size_t most);
 
 // The kernel with this key, or NULL. A key is a list of words; equal keys mean the same kernel. Any thread. For a

@@ -23,7 +23,7 @@ typedef struct fused_launch {
   tsri_fused fused;
   tsri_codegen codegen;
   tsri_argument leaves[TSRI_MAX_LEAVES];  // the buffers are borrowed
-  // Row-major copies, made because a kernel has too few parameters for the strides.
+  // Row-major copies of leaves (pack_leaf); NULL: the leaf is read where it is.
   tsr_buffer *packed[TSRI_MAX_LEAVES];
 } fused_launch;
 
@@ -36,7 +36,7 @@ static size_t binding_alignment(const fused_launch *launch) {
   return TSRI_TUNED(tsri_tuning_of(launch->device), fused_bytes) > 0 && alignment < WIDE_BYTES ? WIDE_BYTES : alignment;
 }
 
-// The input of a reduction over zero elements has no memory: bind a small buffer, which the kernel does not read.
+// Binds a small buffer in place of an input of a reduction over zero elements, which has no memory. The kernel does not read it.
 static tsr_status bind_filler(fused_launch *launch, uint32_t index) {
   enum { FILLER_BYTES = 256 };
   tsr_status status =
@@ -114,7 +114,8 @@ static tsr_status find_kernel(fused_launch *launch, const tsri_built **out_built
   return status;
 }
 
-// x beyond the device's limit continues in y. Forms that use y themselves either loop over it or have few groups there.
+// Folds the numbers of work-groups to the device's limits: if there are too many in x, the rest continues in y. Forms that use y themselves are not folded:
+// their kernels loop over y, or have few groups in y.
 static void fold_groups(const tsr_device *device, uint64_t x, uint64_t y, uint32_t groups[3]) {
   uint64_t most_x = device->limits.max_groups[0], most_y = device->limits.max_groups[1];
   if (x > most_x && y == 1) {
@@ -237,7 +238,7 @@ static tsri_layout span_layout(const tsri_fused *fused, uint32_t index, int64_t 
 // Limit for the elements of a leaf that one launch can reach: indices have 32 bits, and a binding has at most
 // max_binding_bytes.
 static int64_t most_elements(const fused_launch *launch, tsr_dtype dtype) {
-  enum { ALIGNMENT = 256 };  // a binding may begin up to this many bytes early
+  enum { ALIGNMENT = 256 };  // a binding may begin up to this many bytes before the first element
   uint64_t bytes = launch->device->limits.max_binding_bytes, element = tsr_dtype_bytes(dtype);
   uint64_t most = INT32_MAX - ALIGNMENT;
   if (bytes && (bytes - ALIGNMENT) / element < most) most = (bytes - ALIGNMENT) / element;
@@ -251,7 +252,7 @@ static int64_t span_of(const tsri_layout *layout) {
   return high - low + 1;
 }
 
-// For how many steps of the extent's first axis all leaves of the space are within reach of one launch; 0: for none.
+// The number of steps along the extent's first axis for which one launch can reach all leaves of the space; 0 if not even one step.
 static int64_t steps_in_reach(const fused_launch *launch, const tsri_extent *extent, tsri_space space) {
   int64_t steps = extent->dims[0];
   for (uint32_t i = 0; i < launch->fused.leaf_count; i++) {
@@ -302,8 +303,8 @@ static tsr_status launch_pieces(fused_launch *launch, tsr_buffer *output, int64_
   return status;
 }
 
-// Number of parts for each piece of a reduction: enough to keep the device busy, and such that every piece's parts
-// begin at a multiple of the binding alignment.
+// The number of parts into which each piece of a reduction is divided: enough to keep the device busy, and such that the output offset of every piece's parts
+// is a multiple of the binding alignment.
 static uint32_t parts_of_piece(const fused_launch *launch) {
   enum { BUSY = 256 };
   size_t alignment = binding_alignment(launch);
@@ -314,8 +315,8 @@ static uint32_t parts_of_piece(const fused_launch *launch) {
   return parts;
 }
 
-// Reduces more elements than one launch can reach: reduces `steps` of the first reduced axis at a time to a few parts,
-// then all parts to the results.
+// Reduces more elements than one launch can reach. Each launch reduces `steps` indices of the first reduced axis to a few parts; a last launch reduces all
+// parts to the results.
 static tsr_status launch_reduced_pieces(fused_launch *launch, tsr_buffer *output, int64_t steps) {
   int64_t all = launch->fused.reduced.dims[0], pieces = (all + steps - 1) / steps;
   uint64_t count = (uint64_t)launch->fused.kept.count, each = parts_of_piece(launch);
@@ -424,8 +425,8 @@ static tsr_status pack_leaves(fused_launch *launch) {
   return TSR_OK;
 }
 
-// Whether reading the leaf as it lies takes longer than packing it: neighbours along the last axis are in different cache lines, or
-// that axis is short and the leaf has to be indexed anew in each row, because its elements are not evenly spaced.
+// Whether packing the leaf (copying it to row-major order) is faster than reading it through its strides. It is if neighbours along the last axis are in
+// different cache lines; or if that axis is short and the strides are not those of one axis, so that each row computes its indices anew.
 static bool is_worth_packing(const fused_launch *launch, uint32_t index) {
   enum { LINE_BYTES = 64 };
   const tsri_extent *kept = &launch->fused.kept;
@@ -438,9 +439,9 @@ static bool is_worth_packing(const fused_launch *launch, uint32_t index) {
   return !is_even && kept->dims[last] < TSRI_TUNED(tsri_tuning_of(launch->device), fused_packed);
 }
 
-// Packs the leaves of an element-wise fusion for which that is worth it. One for which there is no memory stays as it is.
+// Packs the leaves of an element-wise fusion for which is_worth_packing is true. A leaf for whose copy there is no memory is read through its strides.
 static tsr_status pack_slow_leaves(fused_launch *launch) {
-  enum { FEW = 256 };  // elements: packing takes a launch
+  enum { FEW = 256 };  // results, for fewer of which the launch that packs takes longer than it saves
   const tsri_fused *fused = &launch->fused;
   bool is_on = TSRI_TUNED(tsri_tuning_of(launch->device), fused_packed) > 0;
   if (!is_on || fused->heavy || fused->kept.rank == 0 || fused->kept.count < FEW) return TSR_OK;
@@ -559,7 +560,7 @@ static bool is_only_copies(const tsri_fused *fused) {
 
 // A fusion of nothing but copies is one copy of bytes: the device's own copy, or the kernels of strided.c.
 static tsr_status run_copies(const tsri_fused *fused, tsr_buffer *output, int64_t first) {
-  if (fused->fusion->is_in_place) return TSR_OK;  // from each element to itself
+  if (fused->fusion->is_in_place) return TSR_OK;  // each element would be copied to itself
   const tsri_leaf *leaf = &fused->leaves[0];
   tsri_view from = {.buffer = tsri_value_buffer(leaf->value), .dtype = leaf->dtype, .layout = leaf->layout};
   tsri_view to = {.buffer = output, .dtype = leaf->dtype, .layout = tsri_packed_layout(&leaf->layout)};

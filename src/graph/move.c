@@ -187,8 +187,8 @@ static tsr_status run_move(const tsri_needed_move *move) {
   return status;
 }
 
-// Moves cannot be captured. A move recorded during a capture makes that capture fail, whichever thread runs the move. A
-// move recorded before a capture is one of its inputs and runs without a tape.
+// Runs a move on the tape on which it was recorded. Moves cannot be captured, so a move recorded during a capture makes that capture fail, whichever thread
+// runs the move. A move recorded before a capture is one of its inputs and runs without a tape.
 static tsr_status run_on_its_tape(const tsri_needed_move *move) {
   if (move->tape == tsri_tape_id()) return run_move(move);
   tsri_tape_refuses_on(move->tape, move->node->value.device, TSRI_TAPE_MOVING);

@@ -40,7 +40,7 @@ static bool match_addition(const tsri_plan *plan, const tsri_planned *planned, u
   if (!is_outside || !tsri_plan_input_layout(plan, planned, other, &layout)) return false;
   const tsri_value *value = value_of(plan, node->inputs[other].value);
   enum { PRODUCT_ALONE = TSRI_PRODUCT_SCALED | TSRI_PRODUCT_QUANTISED };
-  // The sum may see the product in another shape: a bias has an element for each column of the product itself.
+  // The addition may read the product through another shape (a reshape). A bias must have one element for each column of the product itself.
   bool can_be_bias = (out->op.parts & ~(uint32_t)PRODUCT_ALONE) == 0 && tsri_shape_equal(layout.shape, node->shape) &&
                      node->shape.rank > 0 && node->shape.dims[node->shape.rank - 1] == out->op.is.product.n;
   if (can_be_bias && tsri_is_along_last_axis(&layout)) {
@@ -134,9 +134,9 @@ static bool reduction_of(const tsri_node *node, tsr_dtype elements, tsri_native_
   return false;
 }
 
-// Whether the sum is one of TSRI_NATIVE_SUM's: f32 or f64 along the last axis. TSRI_NATIVE_REDUCE adds in another order, and the
-// sum of a row shall have the same bits whether the row is contiguous or packed first. (A generated kernel, into which
-// other operators are fused, has an order of its own.) Sums of few elements are sequential everywhere.
+// Whether the node is a sum that TSRI_NATIVE_SUM computes: f32 or f64 along the last axis. TSRI_NATIVE_REDUCE adds in another order, and the sum of a row must
+// have the same bits whether the row is contiguous or packed first. (A generated kernel, into which other operators are fused, uses yet another order.) Sums of
+// few elements are computed sequentially by all of them, so for these the choice is free.
 static bool has_order(const tsri_node *node, tsr_shape shape) {
   tsr_dtype elements = node->inputs[0].dtype;
   bool is_sum = node->op->reduce == TSRI_REDUCE_SUM && (elements == TSR_F32 || elements == TSR_F64);
@@ -168,8 +168,8 @@ static int by_distance(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-// Sets the operator's strides to those of its elements packed in memory order. `*out_layout` is where the elements are
-// now, from offset 0 on. False: several indices read the same element.
+// Sets the operator's strides to those that its elements will have once they are packed in memory order. `*out_layout` is their present layout, with offset 0.
+// False: several indices read the same element.
 static bool pack_strides(tsri_reduce_op *op, tsri_layout *out_layout) {
   packed_axis axes[2 * TSR_MAX_RANK];
   int rank = list_axes(op, axes);
@@ -289,9 +289,9 @@ tsr_status tsri_native_heavy(const tsri_plan *plan, const tsri_fusion *fusion, t
 
 // --- Reductions ---------------------------------------------------------------------------------------------------------------
 
-// Whether the native sum gathers strided rows: rows that are long, or few, or that continue each other with the same
-// step. Other short rows are packed together (reduce_packed). If neighbouring rows are closer in memory than the elements of a row, each cache line would be read
-// again for many rows; then all columns are summed at once (TSRI_NATIVE_REDUCE, or a generated kernel).
+// Whether the native sum (TSRI_NATIVE_SUM) reads strided rows in place. It does if rows are long, or few, or each continues the row before it with the same
+// step; other short rows are packed first (reduce_packed). It does not if neighbouring rows are closer in memory than neighbouring elements of a row: each
+// cache line would be read again for many rows, so all columns are summed at once (TSRI_NATIVE_REDUCE, or a generated kernel).
 static bool gathers_rows(const tsri_fused *fused) {
   enum { LONG_ROW = 256, FEW = 1 << 12 };
   int64_t stride = fused->reduced.strides[0][0], columns = fused->reduced.count;
@@ -337,8 +337,8 @@ static void take_extent(const tsri_extent *extent, int *out_rank, int64_t *out_d
 
 // --- Strided elements, packed first -------------------------------------------------------------------------------------
 
-// Reduces elements that do not lie side by side along any axis: copies them to memory where they do. `op` has its strides
-// and its place for the result; the elements begin at element `first` of `from`.
+// Reduces elements that are not contiguous along any axis: packs them first. `op` has the strides of the packed elements and the place of the result; the
+// elements begin at element `first` of `from`.
 static tsr_status reduce_packed(tsri_native_op *op, bool is_ordered, tsr_buffer *from, int64_t first,
                                 tsr_buffer *output) {
   tsri_view view = {.buffer = from, .dtype = op->dtype};
@@ -359,7 +359,7 @@ static tsr_status reduce_packed(tsri_native_op *op, bool is_ordered, tsr_buffer 
   return status;
 }
 
-// Reduces one element to one: copies the elements that begin at element `first` of `from`. Indices are 0.
+// Runs a reduction in which each result has one element: copies the elements from element `first` of `from` on. The results of argmax and argmin are then 0.
 static tsr_status copy_elements(const tsri_native_op *op, tsr_buffer *from, int64_t first, tsr_buffer *output) {
   const tsri_reduce_op *reduce = &op->is.reduce;
   tsri_view view = {.buffer = from, .dtype = op->dtype, .layout = {.offset = first, .count = 1}};

@@ -16,7 +16,7 @@
 #include "runtime/profile.h"
 #include "runtime/tape.h"
 
-// --- What a device keeps ------------------------------------------------------------------------------------------
+// --- The state of a device ------------------------------------------------------------------------------------------
 
 static void destroy_state(void *memory) {
   tsri_graph_state *state = memory;
@@ -176,7 +176,8 @@ void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *gar
 
 void tsri_node_become_move(tsri_graph_state *state, tsri_node *node, tsri_value *copy, tsri_garbage *garbage) {
   become(node, &tsri_op_move, copy, garbage);
-  node->result_count = 1;  // a result that is being freed still finds its place in node->results
+  // The array node->results stays, because the nodes of other results clear their entries in it when they are freed.
+  node->result_count = 1;
   node->depth = 1;
   state->move_count++;
 }

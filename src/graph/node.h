@@ -31,21 +31,21 @@ struct tsri_node {
   tsr_dtype dtype;
   tsr_shape shape;
   int64_t count;
-  // REDUCE: bit i is set if axis i of the input is reduced. tsri_op_result: the number of the result.
+  // REDUCE: bit i is set if axis i of the input is reduced. Nodes with the operator tsri_op_result: the index of the result.
   uint32_t axes;
-  uint32_t depth;                 // length of the longest chain of pending nodes that ends here
+  uint32_t depth;                 // number of nodes in the longest chain of pending nodes that ends in this node
   uint64_t tape;                  // tsri_tape_id() when the node was recorded
-  uint32_t traced;                // number of its result in the trace of that tape (trace.h); 0: none
-  uint64_t pass;                  // of a training step in which it was recorded (tsri_pool_set_pass); 0: none
+  uint32_t traced;                // number of the node's result in the trace of that tape (trace.h); 0: not traced
+  uint64_t pass;                  // the training pass in which it was recorded (tsri_pool_set_pass); 0: none
   tsri_node *previous, *next;     // links of the device's list of pending nodes
   tsri_node *dying_next;          // link of the thread's list of nodes to free (node.c)
   uint32_t mark, slot;            // planning: run_mark of the last run that visited it, and its number there
   uint32_t lost_mark, lost_refs;  // references that the run with the number lost_mark has given up (dead.h)
-  uint32_t label;                 // the profiler's, when the node was recorded; 0: none
+  uint32_t label;                 // the profiler's label when the node was recorded; 0: none
   bool is_hidden;                 // pending, but not in the device's list: see tsri_node_hide
-  uint8_t track;                  // of its device, on which it runs: that of the queue bound when it was recorded
-  uint32_t assignments;           // of an assignment: those to its value that were pending then, itself included
-  uint32_t first_reader;          // planning: list of an assignment's readers, see tsri_readers_first
+  uint8_t track;                  // the track it runs on: that of the queue bound when the node was recorded
+  uint32_t assignments;           // assignments: pending assignments to its value when it was linked, itself included
+  uint32_t first_reader;          // planning: an assignment's list of readers, see tsri_readers_first
   // ELEMENTWISE: tsri_scalars; KERNEL: the struct of the operator's attribute set. NULL: none. Allocated together with
   // the node.
   const void *attributes;
@@ -67,18 +67,19 @@ typedef struct tsri_graph_state {
   size_t move_count;       // pending moves: nodes whose input is on another device
   size_t assign_count;     // pending assignments
   uint32_t run_mark;       // number of the latest run; see tsri_node.mark
-  uint64_t pass;           // of the node that runs now; see tsri_node.pass
+  uint64_t pass;           // tsri_node.pass of the node that runs at present
   struct tsri_kernel_cache *kernels;
   struct tsri_chains *chains;            // see chain.h; NULL: none yet
   tsri_tuning tuning;                    // set when the state is created, then constant
   struct tsri_autotune *autotune;        // NULL: launches are not tuned; set when the state is created
   uint64_t plan_ns;                      // how long the latest plan took to make; only while launches are timed
-  struct tsri_known_texts *known_texts;  // of the profiler (profiled.c); NULL: none yet
+  struct tsri_known_texts *known_texts;  // the profiler's cache of descriptions (profiled.c); NULL: none yet
   tsri_repeats repeats;
   tsri_singles singles;
 } tsri_graph_state;
 
-// A chain of TSRI_MAX_DEPTH pending nodes, or TSRI_MAX_PENDING pending nodes on a device, or more than tsr_device.pending_bytes of them, runs without being read.
+// Pending nodes run without being read as soon as a chain has TSRI_MAX_DEPTH of them, or a device has TSRI_MAX_PENDING, or the nodes of a device take more than
+// tsr_device.pending_bytes of host memory.
 enum { TSRI_MAX_DEPTH = 512, TSRI_MAX_PENDING = 16384 };
 
 // The graph state of the device, or NULL if nothing has been recorded there yet.
@@ -89,10 +90,10 @@ static inline tsri_graph_state *tsri_graph_of(tsr_device *device) {
 // As tsri_graph_of, but creates a missing state. Errors: TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_graph_state_for(tsr_device *device, tsri_graph_state **out_state);
 
-// Whether the value is that of a node. Others are plain elements in a buffer.
+// Whether the value is the first member of a node (tsri_node.value). All other values are elements in a buffer that no recorded operator computes.
 bool tsri_value_is_node(const tsri_value *value);
 
-// Takes a pending node that nobody needs any more off the device's list, so that nobody finds it before it is freed. Call with the lock held.
+// Removes a pending node that nobody needs any more from the device's list, so that no search of the list finds it before it is freed. Call with the lock held.
 void tsri_node_hide(tsri_graph_state *state, tsri_node *node);
 
 // The node of a pending value; NULL if its elements have been computed. Call with the lock held.
@@ -135,10 +136,10 @@ void tsri_node_finish(tsri_graph_state *state, tsri_node *node, tsr_buffer *buff
 void tsri_node_become_copy(tsri_node *node, tsri_value *value, tsri_garbage *garbage);
 
 // Turns a pending node into the move of `copy`, a pending copy (move.h) of the same elements on another device, and takes over
-// the reference to it. References to the old inputs go to `garbage`, as above. Call with the lock held.
+// the reference to `copy`. References to the old inputs go to `garbage`, in which the caller has reserved room for them. Call with the lock held.
 void tsri_node_become_move(tsri_graph_state *state, tsri_node *node, tsri_value *copy, tsri_garbage *garbage);
 
-// Adds a node of the device to its list of pending nodes, without running anything, and unseen by captures and gradients.
+// Adds a node of the device to its list of pending nodes. Runs nothing; captures and gradients do not record the node.
 // `layout` is the row-major layout of its result. Call with the lock held.
 void tsri_node_link(tsri_graph_state *state, tsri_node *node, const tsri_layout *layout);
 
@@ -147,8 +148,8 @@ void tsri_node_link(tsri_graph_state *state, tsri_node *node, const tsri_layout 
 tsri_node *tsri_node_create(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,
                             const void *attributes);
 
-// As tsri_node_create, for the first result of an operator with several. The nodes of the other results have the
-// operator tsri_op_result, this node as their input, and in `axes` the number of the result.
+// As tsri_node_create, for the node of the first result of an operator with `result_count` results. The node of each other result has the operator
+// tsri_op_result, the first node as its only input, and the index of the result in `axes`.
 enum { TSRI_MAX_RESULTS = 8 };
 extern const tsri_op tsri_op_result;
 tsri_node *tsri_node_create_results(const tsri_op *op, tsr_device *device, tsr_dtype dtype, uint32_t input_count,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element-wise kernels of 16-bit numbers whose rows are no multiple of four: quads that go on in the next row.
+// Element-wise kernels of 16-bit numbers whose rows are not multiples of four elements, so that a quad may continue in the next row.
 #include <tessera/tessera.h>
 
 #include "support/devices.h"

@@ -12,7 +12,7 @@ static bool is_inside(const tsri_layout *layout, int a, int b) {
   return layout->shape.dims[a] > 1 && layout->shape.dims[b] > 1 && distance(layout, a) < distance(layout, b);
 }
 
-// Whether several indices read the same element (a broadcast axis). Such an input does not tell the order of axes.
+// Whether the layout is broadcast: several indices read the same element. The order of such an input's axes is not used.
 static bool repeats(const tsri_layout *layout) {
   bool found = false;
   for (int i = 0; i < layout->shape.rank && !found; i++) found = layout->shape.dims[i] > 1 && layout->strides[i] == 0;
@@ -28,7 +28,7 @@ static bool is_in_order(const tsri_layout *layout, const tsri_order *order) {
   return true;
 }
 
-// Moves each axis outwards past those inside of it.
+// Sorts the axes by the distance between their elements, the largest first (insertion sort).
 static void sort_axes(const tsri_layout *layout, tsri_order *order) {
   for (int i = 1; i < order->rank; i++) {
     int axis = order->axes[i], place = i;
@@ -40,8 +40,7 @@ static void sort_axes(const tsri_layout *layout, tsri_order *order) {
   }
 }
 
-// The order of axes that the inputs so far agree on. is_known: an input has told it; is_changed: it is not the order
-// that the operator has.
+// The order of axes on which the inputs so far agree. is_known: at least one input has determined it. is_changed: it is not the operator's own order.
 typedef struct found_order {
   tsri_order order;
   bool is_known, is_changed;
@@ -52,7 +51,7 @@ static void begin_order(int rank, found_order *out) {
   for (int i = 0; i < rank; i++) out->order.axes[i] = i;
 }
 
-// Adds what one input tells. False: it is in another order than the inputs before it.
+// Adds the order of one input. False if it differs from the order of the inputs before it.
 static bool join_order(const tsri_layout *layout, found_order *found) {
   if (repeats(layout)) return true;
   if (is_in_order(layout, &found->order)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The order of axes in which operators walk through memory. Inputs that are transposed views, or were computed from such,
-// are read fastest along the axis with the smallest stride. A node therefore has its axes in the inputs' order, and the
-// caller gets a view of its result with the axes in the expected order, as NumPy and PyTorch do it.
+// The order of axes in which operators walk through memory. An input that is a transposed view, or was computed from one, is read fastest along the axis with
+// the smallest stride. So a node has its axes in the order of its inputs' strides, and the caller gets a view of the node's result that has the axes in the
+// order of the operator. NumPy and PyTorch do the same.
 #ifndef TSRI_ORDER_H
 #define TSRI_ORDER_H
 
@@ -12,13 +12,13 @@ typedef struct tsri_order {
   int axes[TSR_MAX_RANK];  // the i-th axis of the node is axis axes[i] of the operator
 } tsri_order;
 
-// The order for a node whose inputs all have one shape. False: the axes stay as they are.
+// Finds the order for a node whose inputs all have the same shape. Returns false if the axes stay in the order of the operator.
 bool tsri_order_find(const tsri_node *node, tsri_order *out_order);
 
 // As tsri_order_find, for `count` > 0 tensors of one rank, whose sizes may differ.
 bool tsri_order_find_of(tsr_tensor *const *tensors, int count, tsri_order *out_order);
 
-// Puts the axes of the node's inputs in this order.
+// Permutes the axes of the layouts of the node's inputs into this order.
 void tsri_order_inputs(tsri_node *node, const tsri_order *order);
 
 // `layout` with axis order->axes[i] as its axis i.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element-wise kernels on short rows: inputs that repeat, or are transposed, are packed first on the CPU, and results are those of plain loops.
+// Element-wise kernels on short rows: inputs that are broadcast or transposed are packed first on the CPU. Results must equal those of plain C loops.
 #include <tessera/tessera.h>
 
 #include "runtime/device.h"

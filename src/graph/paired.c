@@ -6,7 +6,7 @@
 #include "graph/chain.h"
 #include "runtime/native_op.h"
 
-// The node at whose place in the order a fusion runs.
+// The number of the node at which a fusion runs (tsri_plan.fusions).
 static uint32_t due_of(const tsri_fusion *fusion) {
   return fusion->assignment != TSRI_NONE ? fusion->assignment : fusion->root;
 }
@@ -24,7 +24,7 @@ static bool match_chained(const tsri_plan *plan, const tsri_fusion *product, con
          !(out->op.parts & TSRI_PRODUCT_CHAIN) && tsri_chain_match(plan, chained, &root->value, out);
 }
 
-// Whether all that the fusion reads, but the result of `before`, is there when `before` runs.
+// Whether everything that the fusion reads, except the result of `before`, has been computed when `before` runs.
 static bool can_run_with(const tsri_plan *plan, const tsri_fusion *fusion, const tsri_fusion *before) {
   for (uint32_t i = 0; i < fusion->node_count; i++) {
     const tsri_planned *planned = &plan->nodes[plan->members[fusion->first + i]];
@@ -65,7 +65,7 @@ static void find_chained(tsri_plan *plan, uint32_t number) {
 
 // --- A product, and the sum of its rows ---------------------------------------------------------------------------------
 
-// Whether the node sums elements of f32 over all axes but the last, and these are contiguous: rows of p->m elements, p->k of them.
+// Whether the node sums contiguous f32 elements over all axes but the last: p->k rows of p->m elements.
 static bool sums_rows(const tsri_node *node, const tsri_product_op *p) {
   const tsri_input *input = &node->inputs[0];
   const tsri_layout *layout = &input->layout;
@@ -96,7 +96,7 @@ static bool match_sum(const tsri_plan *plan, const tsri_fusion *product, const t
 static void find_sum(tsri_plan *plan, uint32_t number) {
   const tsri_fusion *sum = &plan->fusions[number];
   if (sum->node_count != 1 || sum->root == 0) return;
-  // The sum comes directly after the product, so that running it with the product changes no order.
+  // The sum must come directly after the product in the plan: running it with the product then changes the order of no other node.
   const tsri_node *node = plan->nodes[sum->root].node, *before = plan->nodes[sum->root - 1].node;
   tsri_fusion *product = &plan->fusions[plan->nodes[sum->root - 1].fusion];
   bool is_next = due_of(product) == sum->root - 1 && due_of(sum) <= sum->root + 1;
@@ -110,7 +110,7 @@ static void find_sum(tsri_plan *plan, uint32_t number) {
 
 void tsri_paired_find(tsri_plan *plan) {
   const tsr_device *device = plan->node_count ? plan->nodes[0].node->value.device : NULL;
-  // A product in a pair may run by another kernel than alone, which adds in another order.
+  // The kernel that computes a product in a pair may differ from the one for the product alone, and add in another order.
   if (!device || device->is_deterministic) return;
   bool has_chains = tsri_native_offers(device, TSRI_PRODUCT_CHAIN);
   bool has_sums = tsri_native_offers(device, TSRI_PRODUCT_ROW_SUMS);
@@ -131,6 +131,6 @@ tsr_status tsri_paired_run(const tsri_plan *plan, const tsri_fusion *product, co
       is_chained ? match_chained(plan, product, paired, &match) : match_sum(plan, product, paired, &match);
   if (!is_matched) return TSR_ERR_UNSUPPORTED;
   tsri_log(TSR_LOG_PLAN, "a product, and %s in the same launch", plan->nodes[paired->root].node->op->name);
-  // What has a chain stores the product as its second result.
+  // The first result of a product with a chain is that of the chain; the product itself is its second result.
   return tsri_native_run(output->buffer->device, &match, is_chained ? other : output, is_chained ? output : other);
 }

@@ -11,37 +11,37 @@
 #include "runtime/placing.h"
 #include "runtime/tape.h"
 
-// An input that is in memory of the device, and its move to the CPU.
+// An input of the graph that is in the device's memory, and the nodes of its move to the CPU.
 typedef struct moved_leaf {
   const tsri_value *value;
   tsr_dtype dtype;
-  tsri_layout view;  // of the elements that are moved: axes of stride 0 have size 1
-  tsri_node *copy,
-      *move;  // on the device and on the CPU; the move has one reference of ours, and the copy is its input
+  tsri_layout view;  // the elements that are moved: broadcast axes (stride 0) have size 1
+  // copy: node on the device that copies the view; NULL if `value` is a pending move. move: node on the CPU that reads the copy. We hold one reference to each.
+  tsri_node *copy, *move;
 } moved_leaf;
 
-// The graph that is about to run, and what is made of it.
+// The graph that is about to run, and the nodes that replace it if it is moved to the CPU.
 typedef struct graph {
   tsri_graph_state *state;
   const tsri_placing *placing;
-  tsri_node **nodes;   // without moves; node->slot is the index
-  uint32_t *uses;      // how often other nodes of the graph read each
-  tsri_node **twins;   // on the CPU, in the same order
-  tsri_node **copies;  // of those twins whose node is still seen by others, for the move back
+  tsri_node **nodes;   // its nodes, without moves; node->slot is the index in the array
+  uint32_t *uses;      // uses[i]: how many inputs of the graph's nodes are nodes[i]
+  tsri_node **twins;   // twins[i]: the twin of nodes[i] on the CPU
+  tsri_node **copies;  // copies[i]: copy of twins[i], for the move back to the device; NULL unless is_seen(i)
   uint32_t count, room;
   moved_leaf *leaves;
   uint32_t leaf_count, leaf_room;
-  bool is_good;  // false: it stays on its device
+  bool is_good;  // false: the graph stays on its device
   tsri_work work;
-  size_t garbage_count;  // references that it will give up
-  double host_bytes;     // of inputs that are on the CPU
-  double moved_bytes;    // of inputs that are on the device
-  tsri_garbage *living;  // other results of its operators
+  size_t garbage_count;  // references to inputs that its nodes will give up
+  double host_bytes;     // bytes of its inputs that are on the CPU
+  double moved_bytes;    // bytes of its inputs that are on the device
+  tsri_garbage *living;  // references to nodes of other results of its operators (add_results)
 } graph;
 
 static double bytes_of(tsr_dtype dtype, int64_t count) { return (double)count * (double)tsr_dtype_bytes(dtype); }
 
-// The view without axes along which it repeats elements.
+// The layout with broadcast axes (stride 0) reduced to size 1.
 static tsri_layout distinct_elements(const tsri_layout *layout) {
   tsri_layout view = *layout;
   view.count = 1;
@@ -75,7 +75,7 @@ static void add_node(graph *g, tsri_node *node) {
   g->nodes[g->count++] = node;
 }
 
-// Other results of an operator become moves of their own, too.
+// Adds the nodes of the operator's other results to the graph, so that they get twins as well.
 static void add_results(graph *g, tsri_node *node) {
   for (uint32_t i = 1; i < node->result_count && node->results; i++) {
     tsri_node *result = node->results[i].node;
@@ -98,10 +98,10 @@ static void add_input(graph *g, const tsri_input *input) {
   }
   bool is_on_host = node && node->inputs[0].value->device == g->placing->cpu;
   *(is_on_host ? &g->host_bytes : &g->moved_bytes) += bytes;
-  g->work.bytes += bytes;  // whatever is not a result of the graph is read from memory
+  g->work.bytes += bytes;  // an input that no node of the graph computes is read from memory
 }
 
-// Element-wise operators mostly become part of another kernel, whose results alone are written.
+// Adds the work of a node. An element-wise node that is not a target counts as free: it usually becomes part of another kernel and writes no memory.
 static void add_work(graph *g, const tsri_node *node, bool is_target) {
   g->garbage_count += node->input_count;
   if (node->op->kind == TSRI_OP_ELEMENTWISE && !is_target) return;
@@ -132,8 +132,8 @@ static void collect(graph *g, tsri_node *const *targets, uint32_t target_count) 
   }
 }
 
-// On the CPU, inputs that are on the device have to be waited for and copied, and the results are mostly needed on the
-// device again: each takes the time of an empty run of the device (run_ns).
+// Compares the estimated times. If the graph runs on the CPU and has inputs on the device, the CPU must wait for these and copy them, and the results are
+// usually needed on the device again: each of the two directions is estimated as an empty run of the device (run_ns).
 static bool is_faster_on_cpu(const graph *g, double *out_there, double *out_here) {
   const tsr_device_speed *there = &g->placing->there;
   *out_there = tsri_work_ns(&g->work, there) + g->host_bytes * there->copied_byte_ns;
@@ -163,7 +163,7 @@ static moved_leaf *find_leaf(const graph *g, const tsri_value *value, tsr_dtype 
   return NULL;
 }
 
-// Adds a move of the view to the CPU. If the input is a pending move itself, the new move reads that move's source.
+// Adds a move of the view to the CPU. If the input is itself a pending move, the new move reads the source of that move.
 static moved_leaf *add_leaf(graph *g, const tsri_input *input, const tsri_layout *view) {
   if (g->leaf_count == g->leaf_room) {
     moved_leaf *leaves = grown(g->leaves, &g->leaf_room, sizeof *leaves);
@@ -188,15 +188,15 @@ static moved_leaf *add_leaf(graph *g, const tsri_input *input, const tsri_layout
   return leaf;
 }
 
-// The input of a twin, for an input that no node of the graph computes.
+// Sets `*out` to the input of a twin, for an input of the original node that no node of the graph computes.
 static bool take_leaf(graph *g, const tsri_input *input, tsri_input *out) {
   const tsri_node *node = tsri_pending_node(input->value);
   tsri_value *source = node ? node->inputs[0].value : NULL;
-  if (source && source->device == g->placing->cpu) {  // row-major there as here
+  if (source && source->device == g->placing->cpu) {  // the source on the CPU is row-major, like the move's result
     out->value = tsri_value_retain(source);
     return true;
   }
-  // All of a move's elements are moved, since views of them are relative to its row-major memory.
+  // Move all elements of a pending move's source, since the layouts of its readers are relative to its whole row-major result.
   tsri_layout view = node ? node->inputs[0].layout : distinct_elements(&input->layout);
   moved_leaf *leaf = find_leaf(g, input->value, input->dtype, &view);
   if (!leaf) leaf = add_leaf(g, input, &view);
@@ -239,7 +239,7 @@ static tsri_node *create_twin(const graph *g, const tsri_node *node) {
   return twin;
 }
 
-// The first twin of several results knows the others, as far as anybody wants them.
+// Sets the results of the twin of an operator with several results. A result whose node is not in the graph gets no node.
 static void connect_results(const graph *g, const tsri_node *node, tsri_node *twin) {
   for (uint32_t i = 0; i < node->result_count && node->results; i++) {
     const tsri_node *result = node->results[i].node;
@@ -249,7 +249,7 @@ static void connect_results(const graph *g, const tsri_node *node, tsri_node *tw
   }
 }
 
-// A node is seen by others if somebody outside of the graph has a reference to it.
+// Whether anything outside the graph has a reference to the node.
 static bool is_seen(const graph *g, uint32_t index) {
   return tsri_value_refs(&g->nodes[index]->value) > g->uses[index];
 }
@@ -276,7 +276,7 @@ static bool create_twins(graph *g) {
   return is_good && create_copies(g);
 }
 
-// --- Putting them in place -------------------------------------------------------------------------------------------
+// --- Replacing the graph -------------------------------------------------------------------------------------------
 
 static void link_row_major(tsri_graph_state *state, tsri_node *node, const tsri_node *like) {
   tsri_layout layout;
@@ -293,7 +293,7 @@ static void link_leaves(const graph *g, tsri_graph_state *cpu) {
   }
 }
 
-// Nodes that nobody sees any more are freed with the references in `garbage`.
+// Turns the nodes that are still seen into moves from the CPU. Hides all others, which are freed with the references in `garbage`.
 static void replace_nodes(graph *g, tsri_garbage *garbage) {
   for (uint32_t i = 0; i < g->count; i++) {
     if (g->copies[i]) tsri_node_become_move(g->state, g->nodes[i], &g->copies[i]->value, garbage);
@@ -318,7 +318,8 @@ static void put_in_place(graph *g, tsri_graph_state *cpu, tsri_garbage *garbage)
 static void drop(tsri_node *node, bool is_linked) {
   if (!node) return;
   if (!is_linked) node->is_hidden = true;
-  if (node->input_count > 0 && !node->inputs[0].value) node->op = &tsri_op_copy;  // it is the result of nothing yet
+  // A tsri_op_result that has not got its first node yet.
+  if (node->input_count > 0 && !node->inputs[0].value) node->op = &tsri_op_copy;
   tsri_value_release(&node->value);
 }
 
@@ -335,7 +336,7 @@ static void release_all(graph *g, bool is_linked) {
   tsri_free(g->leaves);
 }
 
-// Whether the graph computes anything. One of copies alone only brings inputs or results from the device.
+// Whether the graph has a node that is not a copy. A graph of copies alone only fetches inputs or results from the device.
 static bool has_operators(const graph *g) {
   bool has = false;
   for (uint32_t i = 0; i < g->count && !has; i++) has = g->nodes[i]->op != &tsri_op_copy;
@@ -372,7 +373,7 @@ void tsri_place_nodes(tsri_graph_state *state, tsri_node *const *nodes, uint32_t
 
 // --- Data of the host ---------------------------------------------------------------------------------------------------
 
-// The copy on the CPU of which the value is a pending move, with a reference that a tensor may hold.
+// If the value is a pending move from the CPU: the value on the CPU that it moves, with a reference that a tensor may hold. Otherwise NULL.
 static tsri_value *find_source(tsri_graph_state *state, const tsri_value *value, const tsr_device *cpu) {
   tsri_value *source = NULL;
   tsri_mutex_lock(&state->lock);

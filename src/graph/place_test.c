@@ -18,9 +18,9 @@
 #include <tessera/ops.h>
 #include <tessera/scope.h>
 
-// A kernel of the device takes a second; bytes and products are free. So all that may be placed is.
+// A kernel of the device takes a second; bytes and products are free. So every graph that may run on the CPU does.
 static const tsr_device_speed always = {.kernel_ns = 1e9};
-// What a GPU is like: 20 us for a run, but then a hundred times as fast.
+// Like a GPU: a run takes at least 20 us, but work is a hundred times as fast.
 static const tsr_device_speed gpu = {
     .run_ns = 20e3, .kernel_ns = 5e3, .byte_ns = 0.001, .multiply_add_ns = 0.0001, .copied_byte_ns = 0.05};
 static const tsr_device_speed cpu_speed = {.run_ns = 300, .kernel_ns = 200, .byte_ns = 5, .multiply_add_ns = 0.01};
@@ -32,7 +32,7 @@ static void keep_speed(const char *backend, int index, tsr_device_speed speed) {
   tsr_device_release(device);
 }
 
-// The device again, opened while placement is on. NULL: it cannot be placed.
+// Opens the device again while placement is on. NULL: graphs of this device cannot be placed.
 static tsr_device *open_placed(tsr_device *device, tsr_device_speed speed) {
   tsr_device *placed = NULL;
   if (!test_device_computes(device) || strcmp(device->backend->name, "cpu") == 0) return NULL;
@@ -203,7 +203,7 @@ static void captured(tsr_device *device) {
   CHECK_OK(tsr_scope_end(scope));
 }
 
-// One after the other, since opening all devices takes longer than all of them.
+// Runs all graphs on one device, one after the other, because opening all devices takes longer than running them.
 static void all_graphs(tsr_device *plain) {
   void (*const tests[])(tsr_device *) = {views_of_the_device, written_later, several_results, gradient, captured};
   for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {

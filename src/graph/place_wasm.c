@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Web pages have no measurement on disk: everything runs where its tensors are.
+// Replaces place.c in web pages, which have no measurements on disk: every graph runs where its tensors are.
 #include "graph/place.h"
 #include "runtime/placing.h"
 

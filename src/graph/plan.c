@@ -130,7 +130,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 29;
 }
 
-// The value that an input reads after merging: of several equal nodes, that of the first.
+// The value that an input reads after merging: if it is the value of one of several equal nodes, the value of the first of these.
 static const tsri_value *stands_for(const tsri_plan *plan, const tsri_value *value) {
   uint32_t number_of = tsri_plan_number(plan, value);
   return number_of == TSRI_NONE ? value : &plan->nodes[number_of].node->value;
@@ -243,7 +243,7 @@ static void ask_inputs(tsri_plan *plan, const tsri_planned *planned) {
       input->is_refused = true;
       continue;
     }
-    // The reference is to the node itself, not to the equal one that stands for it.
+    // The input refers to this very node, not to the equal node that stands for it (number_of).
     if (uses_up) plan->nodes[tsri_pending_node(node->inputs[i].value)->slot].used_up_refs++;
     input->is_wanted = true;
     input->wanting = planned->fusion;
@@ -259,23 +259,23 @@ static bool inputs_compose(const tsri_planned *planned) {
   return true;
 }
 
-// Whether computing the node inside of the fusion may give other bits than computing it by itself. The kernel of a reduction, or of an operator with a kernel
-// of its own, may then be another one, which adds in another order; and f16 and bf16 are not rounded between fused operators. What is computed into the
-// place of an assignment is computed by itself.
+// Whether computing the node inside the fusion may give other bits than computing it in a separate kernel. In a fusion, a reduction or an operator with its own
+// kernel may use another kernel, which adds in another order; and f16 and bf16 are not rounded between fused operators. A node that is computed alone into the
+// target of an assignment has the same bits.
 static bool changes_bits(const tsri_plan *plan, const tsri_fusion *fusion, const tsri_node *node) {
   bool is_alone = fusion->node_count == 1 && is_assigned(plan, fusion);
   bool is_rounded = node->dtype == TSR_F16 || node->dtype == TSR_BF16;
   return !is_alone && (fusion->heavy != TSRI_NONE || node->op->kind != TSRI_OP_ELEMENTWISE || is_rounded);
 }
 
-// The number of the input in fusion->plain; plain_count if it is not there.
+// The index of the input in fusion->plain; plain_count if it is not listed.
 static uint32_t find_plain(const tsri_fusion *fusion, const tsri_value *value, tsr_dtype dtype) {
   uint32_t i = 0;
   while (i < fusion->plain_count && (fusion->plain[i].value != value || fusion->plain[i].dtype != dtype)) i++;
   return i;
 }
 
-// Whether the node, as a member of a fusion, reads the input in row-major order: then it is the same leaf for all such members.
+// Whether the node, as a member of the fusion, reads input `index` in row-major order. All members that do so share one leaf.
 static bool is_plain(const tsri_fusion *fusion, const tsri_planned *planned, uint32_t index) {
   const tsri_node *node = planned->node;
   if (node->op->kind != TSRI_OP_ELEMENTWISE || planned->space != TSRI_OUTER) return false;
@@ -321,14 +321,14 @@ static bool is_overwritten_in_order(const tsri_planned *planned, uint32_t index,
          tsri_layout_is_contiguous(&layout);
 }
 
-// Whether every reference to the node is that of a member of the fusion which is used up itself, so that nobody can ask for the node's
-// elements after the assignment has run. tsri_readers_init holds one reference to each reader of overwritten elements.
+// Whether all references to the node come from members of its fusion that are themselves used up, so that nobody can read the node's elements after the
+// assignment has run. tsri_readers_init holds one more reference to each reader of overwritten elements.
 static bool is_used_up(const tsri_planned *planned) {
   uint32_t held = planned->overwriter != TSRI_NONE;
   return tsri_value_refs(&planned->node->value) == planned->used_up_refs + held;
 }
 
-// Whether a node that reads what an assignment overwrites can be computed by the kernel that overwrites it.
+// Whether a node that reads elements which an assignment overwrites can be computed by the kernel that overwrites them, in place.
 static bool can_join_in_place(const tsri_plan *plan, const tsri_fusion *fusion, const tsri_planned *planned) {
   bool is_same = fusion->root == planned->overwriter && planned->node->op->kind == TSRI_OP_ELEMENTWISE;
   if (!is_same || fusion->heavy != TSRI_NONE || !is_used_up(planned)) return false;
@@ -351,13 +351,13 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   if (planned->overwriter != TSRI_NONE && !can_join_in_place(plan, fusion, planned)) return false;
   if (root->value.device->is_deterministic && changes_bits(plan, fusion, node)) return false;
   if (node->op->kind == TSRI_OP_ELEMENTWISE) {
-    // A broadcast element, or one that a kernel reads in several passes, would be computed more than once.
+    // An element would be computed more than once if the node is broadcast, or if the heavy node's kernel reads its input in several passes.
     bool is_passed = planned->space == TSRI_INNER && plan->nodes[fusion->heavy].node->op->kind == TSRI_OP_KERNEL;
     bool is_repeated = planned->seen.count > node->count || is_passed;
     return !(is_repeated && node->op->is_costly) && inputs_compose(planned);
   }
-  // A reduction, or a kernel with a store hook, can join if the nodes after it read its result once and in order. With an assignment alone, which
-  // is no kernel, any operator with one result can.
+  // A reduction, or an operator whose kernel has a store hook, can join if the nodes after it read its result once and in order. If the fusion is only an
+  // assignment, which has no kernel, any operator with one result can join.
   bool has_assignment = is_assigned(plan, fusion);
   if (fusion->is_in_place || (has_assignment && !tsri_assign_takes_heavy(root))) return false;
   bool has_hook = (node->op->has_store_hook && node->dtype == root->dtype) ||
@@ -431,15 +431,15 @@ bool tsri_is_by_axis(const tsri_node *heavy, const tsri_layout *layout, tsri_one
          tsri_is_along_one_axis(layout, out_axis);
 }
 
-// What a kernel, or a reduction, can index its inputs by.
+// The indices that a heavy node's kernel has for the operators fused into it. The linear index of the element is always known.
 typedef struct known_indices {
-  tsr_shape shape;        // of its result, or for operators before it of its input
-  bool column;            // the index on the last axis
-  const tsri_node *axes;  // the node, if it knows the index on each axis; else NULL
+  tsr_shape shape;        // what is indexed: the heavy node's result or, for operators before it, its input
+  bool column;            // whether the index on the last axis is known
+  const tsri_node *axes;  // the heavy node, if the index on each axis is known; else NULL
 } known_indices;
 
-// Whether an input can be indexed by the linear index of the element alone: it is read in order, or it is a single
-// number. Where the kernel knows the column, it may also lie along the last axis of its shape, and where it knows those on all axes, along any one of them.
+// Whether an input can be indexed by the known indices: it is read in row-major order (linear index), or is a single element, or has one element for each index
+// on the last axis (where the column is known) or on any one axis (where the index on each axis is known).
 static bool is_simple_input(const tsri_plan *plan, const tsri_planned *planned, uint32_t index,
                             const known_indices *known) {
   uint32_t number_of = tsri_plan_number(plan, planned->node->inputs[index].value);
@@ -475,7 +475,7 @@ static bool is_simple_space(const tsri_plan *plan, const tsri_fusion *fusion, ts
   return true;
 }
 
-// Moves the members for which `moves` is true to a new fusion, whose members come before the rest in plan->members.
+// Moves the members for which `moves` returns true to a new fusion with this root and heavy node. Its members come before the remaining ones in plan->members.
 static void split_fusion(tsri_plan *plan, uint32_t fusion_number, uint32_t root, uint32_t heavy,
                          bool (*moves)(const tsri_plan *plan, const tsri_fusion *fusion, uint32_t number)) {
   tsri_fusion *fusion = &plan->fusions[fusion_number];

@@ -20,7 +20,7 @@ typedef enum tsri_space { TSRI_OUTER, TSRI_INNER } tsri_space;
 typedef struct tsri_planned {
   tsri_node *node;
   uint32_t same_as;      // the first node that computes the same; the node itself if there is none
-  uint32_t equals_left;  // equal nodes (same_as) that the run has not come to yet
+  uint32_t equals_left;  // number of nodes equal to this one (same_as) that the run has not reached yet
   uint32_t fusion;
   tsri_space space;
   bool is_target;  // its elements must be written to memory
@@ -44,9 +44,10 @@ typedef struct tsri_fusion {
   uint32_t root;
   // The number of its reduction or of its operator with its own kernel, of which it may have one; else TSRI_NONE.
   uint32_t heavy;
-  // Inputs from outside the fusion: an upper bound of its leaves. Each counts as often as it is read, but an input in `plain` once.
+  // Number of inputs from outside the fusion, an upper bound of the number of its leaves. An input counts once for each node that reads it; an input that is
+  // listed in `plain` counts once.
   uint32_t edges;
-  // Inputs that element-wise nodes of the fusion read in row-major order, each of them once; the first TSRI_MAX_LEAVES.
+  // The different inputs that element-wise nodes of the fusion read in row-major order; at most TSRI_MAX_LEAVES are listed.
   uint32_t plain_count;
   struct tsri_plain_input {
     const tsri_value *value;
@@ -109,14 +110,17 @@ bool tsri_plan_input_layout(const tsri_plan *plan, const tsri_planned *planned, 
 // contiguous.
 bool tsri_is_along_last_axis(const tsri_layout *layout);
 
-// Whether only the index on one axis, or on neighbouring ones together, matters, and elements are contiguous along it: element i of the layout, in
-// row-major order, is then element i / inner % size of the tensor.
+// An axis, or several neighbouring axes taken as one, of a tensor that is broadcast along all other axes. Index i of the layout, in row-major order, addresses
+// element i / inner % size of the tensor.
 typedef struct tsri_one_axis {
-  int64_t inner, size;
+  int64_t inner, size;  // `inner`: number of indices of the axes after this one; `size`: the axis's own size
 } tsri_one_axis;
+
+// Whether the layout is that of such a tensor, and contiguous along the axis.
 bool tsri_is_along_one_axis(const tsri_layout *layout, tsri_one_axis *out_axis);
 
-// Whether the store hook of the kernel of `heavy` indexes a tensor with this layout by index / inner % size. False: by the index, by the column, or not at all.
+// Whether the store hook of the kernel of `heavy` indexes a tensor with this layout by index / inner % size (tsri_one_axis). False: it indexes the tensor by
+// `index` or by `column`, or cannot index it.
 bool tsri_is_by_axis(const tsri_node *heavy, const tsri_layout *layout, tsri_one_axis *out_axis);
 
 // The number in the plan of the node that computes a value (of the first of several equal nodes), or TSRI_NONE if the

@@ -36,7 +36,7 @@ uint64_t tsri_node_operations(const tsri_node *node) {
   return tsri_native_op_cost(&op).operations;
 }
 
-// Nodes in the order in which they are computed: members of a fusion, or those of a form, which lists the root first.
+// The nodes to describe, in the order in which they are computed: the members of a fusion, or the nodes of a form (repeat.h), which lists the root first.
 typedef struct profiled_nodes {
   const tsri_planned *planned;  // NULL: a form
   const uint32_t *members;
@@ -57,11 +57,11 @@ static bool is_elementwise(const profiled_nodes *nodes, const tsri_node *node) {
 
 static const tsri_node *root_of(const profiled_nodes *nodes) { return node_at(nodes, nodes->count - 1); }
 
-// --- Names that are known -----------------------------------------------------------------------------------------------
+// --- Known descriptions -----------------------------------------------------------------------------------------------
 
 // A hash of all that a fusion's texts and its number of operations depend on: its operators, the dtype and the shape of
-// its result, and the shapes that its operators read. It is the sum of each word times a factor of its own; the
-// products do not depend on each other, so the CPU computes several at a time.
+// its result, and the shapes that its operators read. Each word is multiplied by a different factor, and the products are
+// added. The products do not depend on each other, so the CPU computes several at a time.
 typedef struct fusion_sum {
   uint64_t sum, factor;
 } fusion_sum;
@@ -91,14 +91,14 @@ static uint64_t hash_of(const profiled_nodes *nodes) {
   return (mixed ^ mixed >> 32) | 1;
 }
 
-// Fusions that were described before: making the texts anew takes longer than a launch. A hash has two places, in one cache line.
+// A cache of descriptions, because writing the texts of a fusion takes longer than a launch. It is two-way set-associative; a pair is within one cache line.
 enum { PAIRS = 1024 };
 struct tsri_known_texts {
   struct known_fusion {
     uint64_t hash;  // 0: the place is free
     uint64_t operations;
     uint32_t operators, result;
-    uint64_t unused;  // so that no pair lies in two cache lines
+    uint64_t unused;  // pads the entry to 32 bytes, so that no pair spans two cache lines
   } pairs[PAIRS][2];
 };
 
@@ -120,8 +120,8 @@ static struct known_fusion make_known(const profiled_nodes *nodes) {
                                .result = tsri_profile_intern(result)};
 }
 
-// The texts of the fusion, from its pair of places or made anew. Then it is the first of its pair; the other one
-// becomes the second.
+// The description of the fusion, from the cache or made anew. A description that was the second of its pair, or is new, becomes the first; the one that was
+// first becomes the second.
 static struct known_fusion find_known(tsri_graph_state *state, const profiled_nodes *nodes) {
   if (!state->known_texts) state->known_texts = tsri_calloc(1, sizeof *state->known_texts);
   if (!state->known_texts) return make_known(nodes);
@@ -136,7 +136,7 @@ static struct known_fusion find_known(tsri_graph_state *state, const profiled_no
   return found;
 }
 
-// Called with the graph's lock held.
+// Sets `*out` to the description of the nodes. Call with the graph's lock held.
 static void describe(const profiled_nodes *nodes, tsri_profile_context *out) {
   const tsri_node *root = root_of(nodes);
   struct known_fusion known = find_known(tsri_graph_of(root->value.device), nodes);

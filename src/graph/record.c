@@ -95,21 +95,21 @@ static tsr_status expand_inputs(tsri_node *node, const tsri_layout *layout) {
   return status;
 }
 
-// As finish, for a node whose axes are in another order than the operator's: `layout` is the node's, and the returned
-// tensor is a view with the operator's order.
+// As finish, for a node whose axes are in the order `order` instead of the operator's. `layout` is the row-major layout of the node's result; the returned
+// tensor is a view of it with the axes in the operator's order.
 static tsr_tensor *finish_in_order(tsri_node *node, const tsri_layout *layout, const tsri_order *order) {
   tsr_tensor *tensor = finish(node, TSR_OK, layout);
   if (tensor->status == TSR_OK) tensor->layout = tsri_order_back(layout, order);  // no other thread has the tensor yet
   return tensor;
 }
 
-// The row-major layout of a shape with another order of axes.
+// The row-major layout of the shape of `layout` with its axes permuted into `order`.
 static tsri_layout row_major_in_order(const tsri_layout *layout, const tsri_order *order) {
   tsri_layout ordered = tsri_order_forth(layout, order);
   return tsri_packed_layout(&ordered);
 }
 
-// Whether the layout is that of a whole matrix whose columns lie side by side.
+// Whether the layout is that of a transposed matrix: column-major, without gaps, from offset 0 on.
 static bool is_turned(const tsri_layout *layout) {
   const int64_t *dims = layout->shape.dims;
   return layout->shape.rank == 2 && dims[0] > 1 && dims[1] > 1 && layout->strides[0] == 1 &&
@@ -126,7 +126,8 @@ static tsri_layout turn(const tsri_layout *layout) {
   return turned;
 }
 
-// Whether all inputs are on one device, of one shape, and the layout of the first, or with `are_turned` its transposed one, can be that of the result.
+// Whether record_plain can record the call: all inputs are on one device and have one shape, and the first is row-major (are_turned: all are transposed
+// matrices), so that the result can have its layout.
 static bool is_plain_call(tsr_dtype dtype, const tsri_operand_ref *inputs, int input_count, bool are_turned) {
   const tsr_tensor *first = inputs[0].tensor;
   if (tsri_dtype_bytes(dtype) > tsri_dtype_bytes(first->dtype)) return false;
@@ -155,7 +156,7 @@ static tsr_tensor *record_plain(const tsri_op *op, tsr_dtype dtype, const tsri_o
     input->as = inputs[i].as;
   }
   if (!are_turned) return tsri_node_record(node, &first->layout);
-  tsri_layout layout = node->inputs[0].layout;  // afterwards the node may be gone
+  tsri_layout layout = node->inputs[0].layout;  // copied, because tsri_node_record may free the node
   tsr_tensor *result = tsri_node_record(node, &layout);
   if (result->status == TSR_OK) result->layout = turn(&layout);  // no other thread has the tensor yet
   return result;
@@ -204,7 +205,7 @@ static uint32_t axes_in_order(uint32_t axes, const tsri_order *order) {
   return ordered;
 }
 
-// The order of the axes of a reduction's result, from that of its input.
+// The order of the axes of a reduction's result, derived from `order`, the order of its input's axes.
 static tsri_order order_of_result(uint32_t axes, bool keep_dims, const tsri_order *order) {
   if (keep_dims) return *order;
   tsri_order kept = {0};

@@ -19,14 +19,14 @@ static void put_word(tsri_repeat_form *form, uint64_t word) {
   form->words[form->word_count++] = word;
 }
 
-// The number of the leaf; leaf_count if the form has no such leaf.
+// The index of the leaf in form->leaves; leaf_count if the form has no such leaf.
 static uint32_t find_leaf(const tsri_repeat_form *form, const tsri_value *value, tsr_dtype dtype) {
   uint32_t i = 0;
   while (i < form->leaf_count && (form->leaves[i].value != value || form->leaves[i].dtype != dtype)) i++;
   return i;
 }
 
-// Adds a leaf, unless the form has it, and returns its number; TSRI_MAX_LEAVES if there are too many.
+// Adds a leaf, unless the form has it, and returns its index in form->leaves; TSRI_MAX_LEAVES if there are too many.
 static uint32_t number_leaf(tsri_repeat_form *form, const tsri_value *value, tsr_dtype dtype) {
   uint32_t number = find_leaf(form, value, dtype);
   if (number == form->leaf_count && number < TSRI_MAX_LEAVES) {
@@ -35,7 +35,7 @@ static uint32_t number_leaf(tsri_repeat_form *form, const tsri_value *value, tsr
   return number;
 }
 
-// Adds a node, unless the form has it, and returns its number; TSRI_REPEAT_NODES if there are too many. Most are new.
+// Adds a node, unless the form has it, and returns its index in form->nodes; TSRI_REPEAT_NODES if there are too many. Most nodes are new.
 static uint32_t number_node(tsri_repeat_form *form, const tsri_node *node) {
   uint32_t i = form->node_count;
   while (i-- > 0) {
@@ -80,7 +80,7 @@ static bool make_form(const tsri_node *root, tsri_repeat_form *out) {
 
 // --- Long chains ------------------------------------------------------------------------------------------------------
 
-// The one input of the node that is pending; NULL if there is none, or several, or if the node is not element-wise, or on a tape.
+// The only input of the node that is pending. NULL if no input is pending, or several are, or if the node is not element-wise or was recorded on a tape.
 static tsri_node *only_pending(const tsri_node *node) {
   tsri_node *found = NULL;
   if (node->op->kind != TSRI_OP_ELEMENTWISE || node->tape) return NULL;
@@ -92,7 +92,7 @@ static tsri_node *only_pending(const tsri_node *node) {
   return found;
 }
 
-// A fusion has as many nodes as a form, counted from the end of the chain.
+// Cutting every TSRI_REPEAT_NODES nodes, counted from the end of the chain, gives the planner's fusions: a fusion has at most as many nodes as a form.
 _Static_assert((int)TSRI_REPEAT_NODES == (int)TSRI_MAX_FUSION_NODES, "chains are cut where the planner cuts them");
 
 uint32_t tsri_repeat_cut(tsri_node *root, tsri_node **out_roots, uint32_t limit) {
@@ -140,7 +140,7 @@ tsr_status tsri_repeat_launch(const tsri_repeat *repeat, const tsri_repeat_form 
 
 // --- Keeping ----------------------------------------------------------------------------------------------------------
 
-// The leaves of the form in the order in which the kernel binds them. False if they are not the same.
+// Sets repeat->leaf_of: which leaf of the form the kernel binds at each index. False if the form and the fusion have different leaves.
 static bool map_leaves(const tsri_repeat_form *form, const tsri_fused *fused, tsri_repeat *repeat) {
   if (fused->leaf_count != form->leaf_count) return false;
   repeat->leaf_count = fused->leaf_count;
@@ -152,7 +152,7 @@ static bool map_leaves(const tsri_repeat_form *form, const tsri_fused *fused, ts
   return true;
 }
 
-// The scalars in the order in which the kernel has parameters: that of the fusion's members. False if there are too many.
+// Sets repeat->scalars in the order of the kernel's parameters, which is the order of the fusion's members. False if there are too many.
 static bool map_scalars(tsri_repeat_form *form, const tsri_fused *fused, tsri_repeat *repeat) {
   for (uint32_t i = 0; i < fused->fusion->node_count; i++) {
     const tsri_node *node = fused->plan->nodes[fused->plan->members[fused->fusion->first + i]].node;

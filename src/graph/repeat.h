@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Launch cache: launches a fusion exactly as an equal one was launched before, without planning, making a kernel's key
-// or searching the kernel.
+// Launch cache: launches a fusion exactly as an equal fusion was launched before. It does not plan, nor make the key of a kernel, nor look up the kernel.
 //
 // Programs evaluate the same few small expressions again and again, and then planning is most of the cost. Cached are
 // the launches that are common and simple: element-wise nodes alone, all over the same elements in row-major order,
@@ -13,11 +12,11 @@
 
 struct tsri_fused;
 
-// Bounds of what is cached. An input of a node takes a word of the key, and a node two.
+// Limits of a form. Its key has one word for each input of a node and two words for each node.
 enum { TSRI_REPEAT_NODES = 48, TSRI_REPEAT_WORDS = 192, TSRI_REPEAT_PARAMS = 64 };
 
-// The pending nodes that compute a value, as the launch cache sees them. Its words are all that the kernel, the number
-// of work-groups and the size of every binding depend on. Scalars are no part of them: they are parameters.
+// The pending nodes that compute a value, as a key of the launch cache. The kernel, the number of work-groups and the size of every binding depend on the words
+// alone. Scalars of nodes are not among the words, because they are parameters of the kernel.
 typedef struct tsri_repeat_form {
   const tsri_node *nodes[TSRI_REPEAT_NODES];  // the root first, then in the order in which inputs name them
   uint32_t node_count, leaf_count, word_count;
@@ -51,8 +50,8 @@ typedef struct tsri_repeats {
 // The cached launch for a pending node and the pending nodes before it, or NULL. `*out_form` is valid if there is one.
 const tsri_repeat *tsri_repeat_find(const tsri_repeats *repeats, const tsri_node *root, tsri_repeat_form *out_form);
 
-// For a chain of more nodes than are fused into one kernel: cuts it where the planner does, and lists the nodes that are to run one after the other, the
-// last of them `root`. Their number is at most `limit`; 1 if there is nothing to cut, or too much.
+// Cuts a chain with more nodes than are fused into one kernel into pieces, at the nodes where the planner cuts it. Lists the last node of each piece in the
+// order in which they must run; the last one is `root`. Returns their number, at most `limit`; 1 if one piece is enough or more than `limit` would be needed.
 uint32_t tsri_repeat_cut(tsri_node *root, tsri_node **out_roots, uint32_t limit);
 
 // Launches the nodes of the form, which tsri_repeat_find gave, into `output`.

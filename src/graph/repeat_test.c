@@ -97,7 +97,7 @@ TEST(numbers_are_converted_to_the_dtype_of_each_launch) {
     for (int number = 2; number < 5; number++) {
       tsr_tensor *y = tsr_add_scalar(tsr_mul_scalar(x, number), 10 * number);
       CHECK(is_kept(y) == (number > 2));
-      // Read as it is: a cast would be a launch of its own, which may take the entry's place.
+      // Read without a cast, whose launch might replace the entry in the cache.
       uint64_t elements[4];
       float values[4];
       CHECK_OK(tsr_read(y, elements, 4 * tsr_dtype_bytes(dtypes[i])));

@@ -13,7 +13,8 @@ static bool is_rounding(const tsri_kernel *kernel, uint32_t expr) {
   return x->kind == TSRI_EXPR_CONVERT && (x->dtype == TSR_F16 || x->dtype == TSR_BF16);
 }
 
-// Those that statements or other expressions use: a store drops a conversion to its own dtype, which stays in the list.
+// Counts the conversions to 16 bits that statements or other expressions use. A store drops a conversion to its own dtype, but the unused expression stays in
+// the list.
 static void count_roundings(const tsri_kernel *kernel) {
   for (uint32_t i = 1; i < kernel->expr_count; i++) {
     const tsri_ir_expr *x = &kernel->exprs[i];

@@ -70,13 +70,13 @@ static void leave_pass(tsri_graph_state *state, const tsr_device *device) {
   state->pass = 0;
 }
 
-// Where the result of a fusion goes, and the node that is then computed.
+// The place to which the result of a fusion is written, and the node whose elements it is: the fusion's root or assignment.
 typedef struct result_place {
   tsri_node *node;
   tsri_output output;
 } result_place;
 
-// The place of the fusion's result: that of its assignment, else new memory. The caller publishes the buffer.
+// Finds the place of the fusion's result: the target of its assignment, or newly allocated memory. The caller publishes the buffer.
 static tsr_status place_result(const tsri_plan *plan, const tsri_fusion *fusion, result_place *out) {
   *out = (result_place){.node = plan->nodes[fusion->root].node};
   if (fusion->assignment == TSRI_NONE) return create_output(out->node, &out->output.buffer);
@@ -243,7 +243,7 @@ static tsr_status run_single(tsri_graph_state *state, tsri_node *node, tsri_sing
   return status;
 }
 
-// The number of commands that the device has been given.
+// The number of commands that have been queued on the device so far.
 static uint64_t queued_commands(tsr_device *device) {
   tsri_device_lock(device);
   uint64_t count = device->tracks[0].queued;
@@ -268,7 +268,7 @@ static tsr_status run_and_keep(tsri_graph_state *state, tsri_node *node, const t
   return status;
 }
 
-// Whether the node runs as it always does: nobody watches the plan, the launch or the queues.
+// Whether the launch caches may run the node. Not if something needs to observe its plan, its launches or its commands.
 static bool may_skip_plan(const tsri_node *node) {
   return !tsri_profiling() && !tsri_log_wants(TSR_LOG_PLAN) && node->value.device->track_count == 1;
 }

@@ -40,7 +40,7 @@ static void put_layout(tsri_single_form *form, const tsri_layout *layout) {
   }
 }
 
-// Adds a buffer, unless the form has it, and returns its number; TSRI_SINGLE_INPUTS if there are too many.
+// Adds a buffer, unless the form has it, and returns its index in form->inputs; TSRI_SINGLE_INPUTS if there are too many.
 static uint32_t number_buffer(tsri_single_form *form, tsr_buffer *buffer) {
   uint32_t i = 0;
   while (i < form->input_count && form->inputs[i] != buffer) i++;
@@ -51,7 +51,7 @@ static uint32_t number_buffer(tsri_single_form *form, tsr_buffer *buffer) {
   return i;
 }
 
-// The number of a pending node in form->nodes, to which it is added if it is new; TSRI_SINGLE_NODES if there are too many.
+// Adds a pending node, unless the form has it, and returns its index in form->nodes; TSRI_SINGLE_NODES if there are too many.
 static uint32_t number_node(tsri_single_form *form, const tsri_node *node) {
   uint32_t i = 0;
   while (i < form->node_count && form->nodes[i] != node) i++;
@@ -64,11 +64,10 @@ static uint32_t number_node(tsri_single_form *form, const tsri_node *node) {
   return i;
 }
 
-// Two inputs may be the same buffer, and an operator may then treat them differently: the buffer's number is a part of the form.
-// So is its offset modulo the alignment of bindings: kernels bind aligned addresses, and have the distance to the first element as
-// a parameter.
+// Adds the words of one input. They include the index of its buffer, because an operator may run other steps if two inputs are the same buffer; and the
+// buffer's offset modulo the binding alignment, because a kernel binds an aligned address and has the distance to the first element as a parameter.
 static bool put_input(tsri_single_form *form, const tsri_input *input) {
-  enum { ALIGNMENT = 256, IS_PENDING = 0x80 };  // no device asks for more
+  enum { ALIGNMENT = 256, IS_PENDING = 0x80 };  // no device requires a larger binding alignment
   tsr_buffer *buffer = tsri_value_buffer(input->value);
   uint32_t rank = (uint32_t)input->layout.shape.rank;
   if (!has_room(form, 2 + 2 * rank)) return false;
@@ -80,8 +79,8 @@ static bool put_input(tsri_single_form *form, const tsri_input *input) {
   return true;
 }
 
-// Assignments are not cached: they write where their target lies, after those that read the old elements. Nor are nodes without
-// inputs, such as random numbers.
+// Adds the words of one node. False if such a node is not cached. Assignments are not, because they write into the memory of their target and must run after
+// the readers of its old elements; nor are nodes without inputs, such as random numbers.
 static bool put_node(tsri_single_form *form, const tsri_node *node) {
   if (node->tape || node->results || node->count == 0 || node->input_count == 0) return false;
   if (node->op == &tsri_op_assign || node->op == &tsri_op_result || !has_room(form, 2)) return false;
@@ -98,8 +97,8 @@ static bool put_node(tsri_single_form *form, const tsri_node *node) {
   return true;
 }
 
-// Whether nobody but the form's nodes refers to the nodes before the root. Others would find them pending after the run, and compute
-// them once more.
+// Whether only nodes of the form refer to the nodes before the root. The cached steps publish the root's elements alone, so any other user of such a node would
+// find it still pending and compute it a second time.
 static bool is_alone(const tsri_single_form *form) {
   for (uint32_t i = 1; i < form->node_count; i++) {
     if (tsri_value_refs(&form->nodes[i]->value) != form->readers[i]) return false;
@@ -131,7 +130,7 @@ tsri_single *tsri_single_find(tsri_singles *singles, const tsri_single_form *for
   return is_equal ? single : NULL;
 }
 
-// The output, then the inputs, then temporary buffers.
+// The buffers of a run in the order of tsri_single_place.buffer: the output, the inputs, the temporary buffers.
 typedef struct buffer_list {
   tsr_buffer *buffers[1 + TSRI_SINGLE_INPUTS + TSRI_STEP_TEMPORARIES];
 } buffer_list;
@@ -233,11 +232,11 @@ static int list_places(const tsri_native_op *op, size_t out_at[TSRI_SINGLE_PLACE
 #undef LIST
 }
 
-// What the steps used, while the entry is made from them.
+// The state of tsri_single_keep, which makes an entry from the steps that ran.
 typedef struct keeping {
   const tsri_steps *steps;
   const tsri_single_form *form;
-  int output_number;    // of the temporary buffers: the output is created as one of them
+  int output_number;    // index of the output in steps->temporaries, because it is created as one of them
   tsri_single *single;  // the entry
 } keeping;
 
@@ -246,8 +245,8 @@ static bool is_inside(const tsri_place *place, const tsri_step_buffer *buffer) {
          place->offset - buffer->offset < buffer->bytes;
 }
 
-// The number of the temporary buffer in which the place is, for a step after `count` of them; -1: it is in none. A later one
-// may have the memory of one that was released before.
+// The index of the temporary buffer that contains `place`, for a step before which `count` temporary buffers had been created; -1 if none contains it. Searches
+// the latest first, because a buffer may reuse the memory of one that was released before it was created.
 static int find_temporary(const keeping *k, int count, const tsri_place *place) {
   while (count-- > 0) {
     if (is_inside(place, &k->steps->temporaries[count])) return count;
@@ -255,15 +254,15 @@ static int find_temporary(const keeping *k, int count, const tsri_place *place) 
   return -1;
 }
 
-// Notes that the step uses temporary buffer `number`. Returns the buffer's number in the list.
+// Records that the entry needs temporary buffer `number`. Returns its index in buffer_list; 0 if it is the output.
 static uint8_t use_temporary(keeping *k, int number) {
   if (number == k->output_number) return 0;
   k->single->temporary_bytes[number] = k->steps->temporaries[number].bytes;
   return (uint8_t)(FIRST_TEMPORARY + number);
 }
 
-// Finds the one buffer in which the place is. Memory of two different buffers overlaps if one is a part of the other: then it is
-// unknown which of them the operator means.
+// Finds the buffer that contains `place`. False if none does, or if several inputs do: one input may be a part of another, and then it is unknown which of them
+// the operator reads.
 static bool find_buffer(keeping *k, int temporary_count, const tsri_place *place, tsri_single_place *out) {
   bool is_found = false;
   int temporary = find_temporary(k, temporary_count, place);
@@ -282,7 +281,7 @@ static bool find_buffer(keeping *k, int temporary_count, const tsri_place *place
   return is_found;
 }
 
-// Finds the places of the native operator, and the buffers they are in. False if it cannot be run for other buffers.
+// Records the operands of a native operator and the buffers that contain them. False if the operator cannot be repeated with other buffers.
 static bool keep_op(keeping *k, const tsri_step *from, tsri_single_step *to) {
   size_t at[TSRI_SINGLE_PLACES];
   int count = list_places(&from->is.op, at);
@@ -298,7 +297,7 @@ static bool keep_op(keeping *k, const tsri_step *from, tsri_single_step *to) {
   return count > 0;
 }
 
-// The number in the list of an argument's buffer, by its record; FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES: it is unknown.
+// The index in buffer_list of the buffer of a kernel's argument, found by its record; FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES if it is unknown.
 static uint8_t find_record(keeping *k, int temporary_count, const tsr_buffer *record) {
   while (temporary_count-- > 0) {
     if (k->steps->temporaries[temporary_count].record == record) return use_temporary(k, temporary_count);

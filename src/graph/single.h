@@ -2,10 +2,9 @@
 // Launch cache of single operators: runs a node by the native operators and fused kernels by which an equal node was run before,
 // without planning it.
 //
-// An operator on a few elements takes less time than its plan. repeat.h has the launches of element-wise kernels on contiguous
-// elements; here are all others, such as a sum, a sort, a product or an element-wise operator on views, if nothing but a few steps
-// (runtime/steps.h) was queued for them. An operator may be several nodes, such as a copy of a view and a sort, if nobody but the
-// next node refers to the nodes before the last.
+// For few elements, running an operator takes less time than planning it. repeat.h caches the launches of element-wise kernels on contiguous elements. This
+// cache has all other nodes, such as a sum, a sort, a product or an element-wise operator on views, for which only a few steps (runtime/steps.h) were queued.
+// An entry may have several nodes, such as a copy of a view and a sort, if each node before the last is referred to only by nodes of the entry.
 #ifndef TSRI_SINGLE_H
 #define TSRI_SINGLE_H
 
@@ -15,21 +14,21 @@
 
 enum { TSRI_SINGLE_NODES = 8, TSRI_SINGLE_WORDS = 128, TSRI_SINGLE_INPUTS = 4, TSRI_SINGLE_PLACES = 9 };
 
-// A pending node and the pending nodes before it. The words are all that its steps depend on, apart from the addresses of the
-// buffers that it reads.
+// A pending node (the root) and the pending nodes that compute its inputs. The steps that run them depend on the words and on the addresses of the buffers that
+// they read, and on nothing else.
 typedef struct tsri_single_form {
   const tsri_node *nodes[TSRI_SINGLE_NODES];  // the root first, then in the order in which inputs name them
-  tsr_buffer *inputs[TSRI_SINGLE_INPUTS];     // different ones; not references
-  // Where they are: the run may release one that is not needed any more, and use its memory for a result.
+  tsr_buffer *inputs[TSRI_SINGLE_INPUTS];     // the different buffers that the nodes read; not references
+  // The memory of each input before the run. The run may release an input that is not needed any more and reuse its memory for a result.
   tsri_step_buffer input_places[TSRI_SINGLE_INPUTS];
   uint32_t node_count, input_count, word_count;
-  uint32_t readers[TSRI_SINGLE_NODES];  // inputs of the form's nodes that are this node
-  bool is_repeat;                       // repeat.h has the launches of such nodes
+  uint32_t readers[TSRI_SINGLE_NODES];  // for each node, how many inputs of the form's nodes it is
+  bool is_repeat;                       // nodes like these belong in the launch cache of repeat.h
   uint64_t hash;
   uint64_t words[TSRI_SINGLE_WORDS];
 } tsri_single_form;
 
-// Where an operand of a cached step is.
+// An operand of a cached step: which field or argument of the step holds it, and the buffer to put there.
 typedef struct tsri_single_place {
   uint16_t at;     // native operator: bytes from its start to the tsri_place; kernel: number of the argument
   uint8_t buffer;  // 0: the output; i + 1: input i; 1 + TSRI_SINGLE_INPUTS + i: temporary buffer i
@@ -62,8 +61,8 @@ typedef struct tsri_singles {
 
 // Call all of these with the graph's lock held.
 
-// Describes the node and the pending nodes before it. False if they are not cached: there are many, one of them belongs to a capture, has several
-// results or is an assignment, or somebody else refers to one before the last.
+// Describes the node and the pending nodes before it. False if they cannot be cached: there are too many, one of them belongs to a capture, has several results
+// or is an assignment, or something other than these nodes refers to a node before the last.
 bool tsri_single_describe(const tsri_node *node, tsri_single_form *out_form);
 
 // The entry of an equal node, or NULL.
@@ -73,8 +72,8 @@ tsri_single *tsri_single_find(tsri_singles *singles, const tsri_single_form *for
 // accept one of them now; those of the backend; TSR_ERR_OUT_OF_MEMORY.
 tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, tsr_buffer *output);
 
-// Stores the steps by which the node of this form ran into `output`. Nodes of this form have to be planned if the steps cannot
-// be run again for other buffers, or if `is_all` is not set: more than these was queued.
+// Stores the steps that computed the node of this form into `output`. `is_all`: nothing else was queued for the node. If `is_all` is false, or the steps cannot
+// be repeated with other buffers, the entry says that nodes of this form have to be planned (step_count is 0).
 void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_steps *steps, bool is_all,
                       tsr_buffer *output);
 

@@ -10,7 +10,7 @@
 #include "support/devices.h"
 #include "support/test.h"
 
-// How many steps the cache has for this pending tensor's node; -1: it has no entry.
+// The number of steps that the cache has for the node of this pending tensor; -1: it has no entry.
 static int kept_steps(tsr_tensor *tensor) {
   tsri_graph_state *state = tsri_graph_of(tensor->value->device);
   tsri_mutex_lock(&state->lock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of single.c: in web pages every node but those of repeat.h is planned, which keeps the module small.
+// Replaces single.c in web pages, which keeps the module small: all nodes except those of repeat.h are planned.
 #include "graph/single.h"
 
 bool tsri_single_describe(const tsri_node *node, tsri_single_form *out_form) {

@@ -75,8 +75,7 @@ static void halve_units(tsri_strided *strided) {
   strided->unit = 4;
 }
 
-// If transposing tiles in shared memory pays, moves the axis along which the source is contiguous to the place before
-// the last.
+// If transposing tiles in shared memory is faster, makes the axis along which the source is contiguous the last but one.
 //
 // Small matrices with few elements along that axis stay in a core's cache, where reading single elements is fast; most
 // of a tile would be empty.
@@ -297,16 +296,17 @@ static tsr_status launch_elements(piece *part) {
   return launch(part, (uint64_t)((count / wide + group * rounds - 1) / (group * rounds)));
 }
 
-// Rows of few units on one side that are planes on the other (see copy_short of kernels/op_copy.tk).
+// A copy between interleaved and planar order, such as channels of an image (kernel copy_short of kernels/op_copy.tk). One side has short contiguous rows of up
+// to 8 units; on the other side, unit i of each row is in plane i.
 typedef struct short_rows {
-  int axis;        // along the rows
-  int next;        // along the planes, on which the units of a plane are neighbours
-  bool packs;      // the destination has the rows
-  int64_t planes;  // distance between planes
-  bool is_wide;    // four rows can be moved at a time, as quads
+  int axis;        // the axis along a row, that is across planes
+  int next;        // the axis along a plane
+  bool packs;      // true: the destination has the rows. false: the source has them
+  int64_t planes;  // distance between planes, in units
+  bool is_wide;    // four rows can be copied at a time, in quads
 } short_rows;
 
-// Whether four rows at a time are whole quads on both sides.
+// Whether four rows at a time can be copied in aligned quads on both sides.
 static bool is_wide_short(const piece *part, const short_rows *rows) {
   const tsri_strided *copy = &part->copy;
   int64_t pitch = rows->packs ? copy->to[rows->next] : copy->from[rows->next];
@@ -321,7 +321,7 @@ static bool is_wide_short(const piece *part, const short_rows *rows) {
 static bool find_short(const piece *part, short_rows *out) {
   enum { MOST = 8, LEAST_PLANE = 16 };
   const tsri_strided *copy = &part->copy;
-  int from = -1, to = -1;  // the axes along which each side has its neighbours
+  int from = -1, to = -1;  // the axes along which the source and the destination are contiguous
   for (int i = 0; i < copy->rank; i++) {
     if (copy->from[i] == 1) from = i;
     if (copy->to[i] == 1) to = i;
@@ -335,7 +335,7 @@ static bool find_short(const piece *part, short_rows *out) {
   return true;
 }
 
-// Leaves the axes along which rows follow each other, the one along planes last, in steps of `each` rows.
+// Changes the axes of the copy to those of its rows: removes the axis along a row, and makes the axis along planes the last one, in steps of `each` rows.
 static void leave_rows(tsri_strided *copy, const short_rows *rows, int64_t each) {
   tsri_strided all = *copy;
   int rank = 0;
@@ -368,7 +368,7 @@ static tsr_status launch_short(piece *part, const short_rows *rows) {
   return launch(part, (uint64_t)((count + group - 1) / group));
 }
 
-// Launches the piece whose first unit is at `places` on the axes.
+// Launches the piece whose first unit has the index places[i] on axis i and whose size is at most sizes[i].
 static tsr_status launch_piece(const tsri_strided *copy, const int64_t *sizes, const int64_t *places, piece *part,
                                tsr_buffer *from, int64_t from_at, tsr_buffer *to, int64_t to_at) {
   part->copy = *copy;

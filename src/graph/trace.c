@@ -81,7 +81,7 @@ static tsri_traced_leaf *add_leaf(tsri_trace *trace, tsri_value *value, tsr_dtyp
   return leaf;
 }
 
-// The number of the value, which becomes a leaf if it is new; 0 when host memory is out.
+// The number of the value in the trace. A value that is not in the trace yet becomes a leaf. 0 when host memory is out.
 static uint32_t number_of(tsri_trace *trace, tsri_value *value, tsr_dtype dtype) {
   if (is_traced(trace, value)) return ((const tsri_node *)value)->traced;
   tsri_traced_leaf *leaf = find_leaf(trace, leaf_of(value));
@@ -97,7 +97,7 @@ uint32_t tsri_trace_find(const tsri_trace *trace, const tsr_tensor *tensor) {
 
 // --- Steps -----------------------------------------------------------------------------------------------------------
 
-// Adds an empty step with room for so many views. NULL when host memory is out.
+// Adds an empty step with room for `view_count` views. NULL when host memory is out.
 static tsri_traced_step *add_step(tsri_trace *trace, tsri_traced_kind kind, uint32_t view_count) {
   if (!grow(trace, (void **)&trace->steps, trace->step_count, &trace->step_room, sizeof *trace->steps)) return NULL;
   tsri_traced_step *step = &trace->steps[trace->step_count];
@@ -142,7 +142,7 @@ static void add_operator(tsri_trace *trace, tsri_node *node) {
   trace->value_count += node->result_count;
 }
 
-// The node of another result than the first of an operator.
+// Gives the node of a further result of an operator (tsri_op_result) its number in the trace.
 static void add_result(tsri_trace *trace, tsri_node *node) {
   const tsri_node *first = (const tsri_node *)node->inputs[0].value;
   if (!is_traced(trace, &first->value)) return;

@@ -3,8 +3,8 @@
 // can be saved to a file and recorded again on any device (src/saved). A tape has the launches of one device; a trace
 // has what they were made from.
 //
-// A trace describes operators and holds no reference to their results: those still share memory by lifetime (dead.h).
-// It holds one reference to each value that was there before the operators: its leaves.
+// A trace describes operators and holds no reference to their results, so that the memory of a dead result is still reused (dead.h). It holds one reference to
+// each leaf: a value that existed before the operators were recorded.
 //
 // Threads: only the thread that captures adds to the trace. Afterwards it does not change.
 #ifndef TSRI_GRAPH_TRACE_H
@@ -12,15 +12,15 @@
 
 #include "graph/node.h"
 
-// A view of a value through which a step reads or writes it. Values are numbered in the order in which the trace met
-// them, from 1; leaves and results of steps share the numbers.
+// A view through which a step reads or writes a value. Values are numbered from 1 in the order in which they were added to the trace; leaves and results of
+// steps are numbered together.
 typedef struct tsri_traced_view {
   uint32_t value;
   tsr_dtype dtype, as;  // as tsri_input
   tsri_layout layout;
 } tsri_traced_view;
 
-// Elements that no step computes.
+// A leaf: a value that no step computes.
 typedef struct tsri_traced_leaf {
   uint32_t value;     // its number
   tsri_value *is_of;  // one reference
@@ -70,12 +70,12 @@ void tsri_trace_node(tsri_node *node);
 // Adds a tensor that the capture fills with `pattern` whenever it runs.
 void tsri_trace_fill(const tsr_tensor *tensor, const void *pattern, size_t bytes);
 
-// Adds a launch of a user's kernel, or a step of an optimiser, on `device` with these tensors. Takes over `object`, which `release` frees;
-// NULL: there was no memory for it.
+// Adds a launch of a user's kernel, or a step of an optimiser, on `device` with these tensors. Takes over `object`, which `release` frees. `object` NULL: the
+// caller had no host memory for it, and the trace is marked as incomplete.
 void tsri_trace_object(const tsr_device *device, tsri_traced_kind kind, tsr_tensor *const *tensors, int tensor_count,
                        void *object, void (*release)(void *object));
 
-// The number of the tensor's value in the trace; 0: it is not in it.
+// The number of the tensor's value in the trace; 0 if the trace does not have it.
 uint32_t tsri_trace_find(const tsri_trace *trace, const tsr_tensor *tensor);
 
 #endif

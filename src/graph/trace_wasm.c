@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of trace.c: captures of web pages are not saved.
+// Replaces trace.c in web pages, where captures cannot be saved.
 #include "graph/trace.h"
 
 void tsri_trace_begin(void) {}

@@ -151,8 +151,8 @@ tsr_status tsri_copy_contiguous(const tsri_view *view, tsr_buffer **out_buffer) 
 
 // --- Between a view and the host --------------------------------------------------------------------------------------
 
-// Whether to pack or unpack a strided view on the device, so that one contiguous piece is transferred: if the host
-// cannot address the elements, and there are enough of them to be worth a kernel.
+// Whether to pack or unpack a strided view by a kernel on the device, so that one contiguous piece is transferred: if the host cannot address the elements, and
+// there are enough of them that the kernel takes less time than it saves.
 static bool packs_on_device(const tsri_view *view) {
   enum { FEW_BYTES = 4096 };
   void *host = NULL;

@@ -7,7 +7,7 @@
 #include "graph/autotune.h"
 #include "graph/node.h"
 
-// The choices that the device's launches use, or those on disk. `*out_opened` is what the caller closes.
+// The choices that the device's launches use; if the device has none open, those on disk, which the caller closes through `*out_opened`.
 static tsri_choices *choices_of(tsr_device *device, tsri_choices **out_opened) {
   tsri_graph_state *state = tsri_graph_of(device);
   *out_opened = NULL;

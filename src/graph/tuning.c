@@ -74,52 +74,65 @@ static device_kind kind_of(const tsr_device *device) {
 static const struct {
   const char *dialect, *changes;
 } by_dialect[] = {
-    // NVIDIA's OpenCL driver (580) limits kernels that keep rows in registers to work-groups of 256 items. Here and on Vulkan, fragments read lines that
-    // begin at multiples of 16 bytes by eight elements: bf16 2538 x 9186 x 3226 takes 843 us as aligned copies and 2620 without (Vulkan: 893 and 1315).
-    // 1000 x 1000 with k of 4096 in f32 takes 213 us in 64 large tiles whose sums are split, and 313 in small ones; through Vulkan 310 and 290.
-    // 8 x 13824 with k of 5120 in f32 takes 92 us in tiles and 236 without them, 4 rows 91 and 74; through WebGPU 8 rows 153 and 119.
-    // Running sums of 10,000 rows of 10,000 take 207 us with 8 elements for each item, and 217 with 16; on CUDA 206 and 204.
-    // A cumsum of 10^8 f32 takes 228 us in one pass, and 306 in two; of 10^7 f32 37 and 44, but of 10^7 bf16, which the second-level cache holds, 35 and 27 to 30.
-    // The driver also limits groups that look for first elements (radix_first) to 256 items.
+    // row_group, select_group: NVIDIA's OpenCL driver (580) limits kernels that keep rows in registers, and radix_first, to work-groups of 256 items.
+    // product_alignment: here and on Vulkan, matrix fragments load lines that begin at multiples of 16 bytes in vectors of eight elements. bf16
+    // 2538 x 9186 x 3226 takes 843 us with aligned copies and 2620 us without (Vulkan: 893 and 1315).
+    // matmul_split_tiles: 1000 x 1000 with k = 4096 in f32 takes 213 us in 64 large tiles whose sums are split, and 313 us in small tiles (Vulkan: 310 and
+    // 290). matmul_skinny: 8 x 13824 with k = 5120 in f32 takes 92 us in tiles and 236 us without; 4 rows take 91 and 74 us. Through WebGPU, 8 rows take 153 us
+    // in tiles and 119 us without. scan_items: running sums of 10,000 rows of 10,000 take 207 us with 8 elements per item and 217 us with 16 (CUDA: 206 and
+    // 204). scan_once: a cumsum of 10^8 f32 takes 228 us in one pass and 306 us in two; one of 10^7 f32 takes 37 and 44 us; but one of 10^7 bf16, which the
+    // second-level cache holds, takes 35 us in one pass and 27 to 30 in two.
     {"opencl",
      "row_group=256,select_group=256,product_alignment=16,matmul_split_tiles=64,matmul_skinny=4,scan_items=8,"
      "scan_once=12"},
-    // Vulkan on an H200: 4096^3 in f32 takes 3.3 to 3.5 ms with tiles of 64 rows, and 3.7 with 128 (3.9 if strips are read without conditions, too); running
-    // sums of 10,000 rows of 10,000 take 216 us with 8 elements for each item, and 229 with 16; sorts of 2 * 10^7 989 with 8 and 1182 with 16.
-    // A sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads, and 32.2 element by element; on CUDA 29.4 and 26.9. var over axis 0 of 20000 x 5000 takes
-    // 114 us with four reads of channels ahead and 122 with two; on CUDA 125 and 105, by the registers that they take. 8 rows of f16 by 4096 x 4096 weights of q8_0 took
-    // 150 us by matrix units and 54 without; 64 rows 119, in bf16 88, and 115 with a decoded copy; 512 rows 441 and 582.
+    // Vulkan, measured on an H200.
+    // matmul_m, matmul_inside: 4096^3 in f32 takes 3.3 to 3.5 ms with tiles of 64 rows, 3.7 ms with 128 rows, and 3.9 ms if strips are then also loaded without
+    // bounds checks.
+    // scan_items: running sums of 10,000 rows of 10,000 take 216 us with 8 elements per item and 229 us with 16.
+    // radix_items: sorts of 2 * 10^7 elements take 989 us with 8 elements per item and 1182 us with 16.
+    // reduce_wide: a sum of 7 rows of 3,000,001 f32 takes 27.6 us in quads and 32.2 us element by element (CUDA: 29.4 and 26.9).
+    // channel_reads: var over axis 0 of 20000 x 5000 takes 114 us with four quads loaded ahead and 122 us with two. On CUDA it takes 125 and 105 us, because
+    // four need more registers.
+    // quant_units: 8 rows of f16 times 4096 x 4096 weights of q8_0 took 150 us by matrix units and 54 us without; 64 rows took 119 us by matrix units (88 in
+    // bf16) and 115 us with a decoded copy; 512 rows took 441 and 582 us.
     {"spirv",
      "matmul_m=64,matmul_inside=0,quant_units=33,scan_items=8,scan_once=12,radix_items=8,radix_teams=2,product_"
      "alignment=16,"
      "reduce_wide=2,channel_reads=4"},
-    // WebGPU: 4096^3 in f32 took 5.0 ms with 4 steps, 4.0 with 8, 3.85 with tiles of 64 rows, too, and 3.45 with conditions; 4097^3 3.9 without them and
-    // 5.0 with them. q8_0 takes 46.5 us without a row of x in registers, and 53.9 with it. Elements of 16 bits are read as words of two if lines begin at
-    // multiples of 16 bytes (matmul_padded.c). Running sums of 10,000 rows of 10,000 take 256 us with 8 elements for each item, and 330 with 16; sorts of
-    // 2 * 10^7 1026 and 1231. Turned copies take less time with tiles of 32 than of 64: 60,000 x 500 f32 72 us and 88, bf16 46 and 76, 8000 x 5000 94 and 115, bf16
-    // 59 and 101, i64 181 and 226; but 4097 x 4099 f32 60 and 55 (bf16 57 and 103). On Vulkan tiles of 32 and 64 take 68.
-    // Rows of 16 bits and odd length in pairs: rms_norm of 20,000 rows of 4,097 bf16 takes 196 us, one by one 459; of 1,023 97 and 206, of 257 94 and 151; of 77
-    // 259 and 251, of 41 298 and 249. One by one Vulkan takes 132 for 165, CUDA 127 for 167 and OpenCL 124 for 143.
-    // The first 50 of 1000 x 50257 take 120 us with groups of 256 that read 16 elements at a time, 136 with 8, also if the next 8 are read before these are used, 167 with groups
-    // of 1,024. On Vulkan 130 and 106, and 90 with the next 8.
+    // WebGPU, measured on an H200.
+    // matmul_steps, matmul_m, matmul_inside: 4096^3 in f32 took 5.0 ms with 4 unrolled steps, 4.0 ms with 8, 3.85 ms with 8 and tiles of 64 rows, and 3.45 ms
+    // with bounds checks as well. 4097^3 took 3.9 ms without bounds checks and 5.0 ms with them.
+    // quant_rows: q8_0 takes 46.5 us without a row of x in registers and 53.9 us with it.
+    // product_alignment: elements of 16 bits are loaded as words of two if lines begin at multiples of 16 bytes (matmul_padded.c).
+    // scan_items: running sums of 10,000 rows of 10,000 take 256 us with 8 elements per item and 330 us with 16.
+    // radix_items: sorts of 2 * 10^7 elements take 1026 us with 8 elements per item and 1231 us with 16.
+    // copy_tile: transposing copies in tiles of 32 and of 64 take, in us: 60,000 x 500 f32 72 and 88, bf16 46 and 76; 8000 x 5000 f32 94 and 115, bf16 59 and
+    // 101, i64 181 and 226; but 4097 x 4099 f32 60 and 55 (bf16 57 and 103). On Vulkan, tiles of both sizes take 68.
+    // row_pairs: rms_norm of 20,000 rows of bf16 of odd length takes, in pairs and element by element, in us: 4,097 elements 196 and 459, 1,023 elements 97 and
+    // 206, 257 elements 94 and 151, 77 elements 259 and 251, 41 elements 298 and 249. Elsewhere pairs are slower: Vulkan takes 165 in pairs and 132 element by
+    // element, CUDA 167 and 127, OpenCL 143 and 124.
+    // select_reads, select_ahead, select_group: the first 50 of 1000 x 50257 take 120 us with groups of 256 that load 16 elements at a time; 136 us with 8,
+    // also if the next 8 are loaded before these are used; and 167 us with groups of 1,024. On Vulkan they take 130 us with 16, 106 with 8, and 90 with the
+    // next 8.
     {"wgsl",
      "matmul_m=64,matmul_inside=2,quant_rows=0,quant_units=33,product_alignment=16,scan_items=8,scan_once=12,radix_"
      "items=8,"
      "copy_tile=32,"
      "reduce_wide=2,channel_reads=4,row_pairs=128,select_group=1024,select_reads=16,select_ahead=0"},
-    // A row of 4096 bf16 per warp takes 30.7 us for 14336 rows on an H200, and 31.8 us with 128 items per row. In f32,
-    // and in other dialects, it is no faster. A matrix of 117 MB that is read past the first-level cache takes 29.4 us for 30.2; one of 34 MB,
-    // which the second-level cache (50 MB) holds, 11.1 for 8.3. cuBLASLt and cuDNN have their fast kernels for aligned lines and for channels
-    // last. A cumsum of 10^8 f32 takes 227 us in one pass with 12 quads for each item, 241 with 8, 256 with 6, and 316 in two passes; through Vulkan 230, 243, 258 and
-    // 348, through WebGPU 244, 249, 268 and 361.
-    // Rows of 5,000 bf16 are normalised in 299 us by groups of 512; through OpenCL, whose compiler is the same, in 331 by groups of 256. Softmax of 2000 rows of
-    // 12,000 bf16 takes 36 us by groups of 512 that keep up to 32 elements each, 61 in spans, and 1000 rows of 24,000 f32 69 with up to 64, 82 in spans.
+    // CUDA, measured on an H200.
+    // gemv_group: 14336 rows of 4096 bf16 take 30.7 us with a warp per row and 31.8 us with 128 items per row. In f32, and in other dialects, a warp is no
+    // faster. gemv_once_mib: a matrix of 117 MB takes 29.4 us if it is loaded past the first-level cache, and 30.2 us otherwise; one of 34 MB, which the
+    // second-level cache (50 MB) holds, takes 11.1 and 8.3 us. product_alignment, conv_channels_last: cuBLASLt and cuDNN have fast kernels only for aligned
+    // lines and for channels last. scan_once: a cumsum of 10^8 f32 takes 227 us in one pass with 12 quads per item, 241 us with 8, 256 us with 6, and 316 us in
+    // two passes; through Vulkan 230, 243, 258 and 348; through WebGPU 244, 249, 268 and 361. row_dense: rows of 5,000 bf16 are normalised in 299 us by groups
+    // of 512; through OpenCL, which has the same compiler, in 331 us by groups of 256. Softmax of 2000 rows of 12,000 bf16 takes 36 us by groups of 512 whose
+    // items keep up to 32 elements, and 61 us in spans; 1000 rows of 24,000 f32 take 69 us with up to 64 elements per item, and 82 us in spans.
     {"cuda",
      "gemv_group=32,gemv_unroll=8,gemv_once_mib=56,product_alignment=16,conv_channels_last=1,scan_once=12,row_dense="
      "512,"
      "matmul_split_tiles=64,matmul_skinny=4"},
-    // Not measured on an AMD GPU: larger than the second-level cache of any; rows as on CUDA; and q8_0 with a row of x in registers has 251 of them on
-    // gfx1100, which leaves few groups to a core.
+    // HIP. Not measured on an AMD GPU. gemv_once_mib: larger than the second-level cache of any. row_dense: as on CUDA. quant_rows: q8_0 with a row of x in
+    // registers needs 251 registers on gfx1100, so that few work-groups fit on a core.
     {"hip", "gemv_once_mib=56,row_dense=512,quant_rows=0"},
 };
 

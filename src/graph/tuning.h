@@ -18,8 +18,8 @@ typedef enum tsri_tuning_entry {
   TSRI_TUNING_ENTRIES
 } tsri_tuning_entry;
 
-// TSRI_TUNED(tuning, name): the entry's value. It notes that a launch has asked for the entry, in one bit for each, so that tuning tries other values of it. Entries that
-// tuning never tries need no bit: they may come after the others.
+// TSRI_TUNED(tuning, name): the entry's value. It also sets the entry's bit in tsri_tuning_asked, by which tuning knows that a launch depends on the entry and
+// tries other values of it. Entries whose values tuning never tries need no bit, so they may come after the first TSRI_TUNING_BITS.
 enum { TSRI_TUNING_BITS = 64 };
 #define TSRI_TUNED(tuning, name) (tsri_tuning_ask(TSRI_ENTRY_##name), (tuning)->name)
 extern _Thread_local uint64_t tsri_tuning_asked;
@@ -27,10 +27,10 @@ static inline void tsri_tuning_ask(tsri_tuning_entry entry) {
   if ((int)entry < TSRI_TUNING_BITS) tsri_tuning_asked |= UINT64_C(1) << entry;
 }
 
-// The entries for launches on this device, which has a graph state: those of tsri_tuning_use if it was called.
+// The entries by which the calling thread shapes launches on this device, which has a graph state: the device's own, or those given to tsri_tuning_use.
 const tsri_tuning *tsri_tuning_of(const tsr_device *device);
 
-// From now on the calling thread shapes launches by `tuning`, which the caller keeps; NULL: by the device's own.
+// From now on the calling thread shapes launches by `tuning`, which must stay valid until the next call. NULL: by the entries of each device.
 void tsri_tuning_use(const tsri_tuning *tuning);
 
 // Sets the entries for the device's kind. For measurements, TSR_TUNE="name=value,…" in the environment changes them on
@@ -41,7 +41,8 @@ void tsri_tuning_init(const tsr_device *device, tsri_tuning *out_tuning);
 // been applied.
 bool tsri_tuning_change(tsri_tuning *tuning, const char *changes);
 
-// Writes the number-th list of changes that tuning tries for an entry, as "name=value" or a whole set; entries that are 0 are not tried. False: there are no more.
+// Writes change number `number` (from 0) that tuning tries for an entry: "name=value", or the list of a TSRI_TUNE_SET. False if there is no such change; an
+// entry whose present value is 0 has none.
 bool tsri_tuning_try(const tsri_tuning *tuning, tsri_tuning_entry entry, int number, char *out_changes, size_t bytes);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "support/test.h"
 
-// All of a set have the same place of their own.
+// A hash in set `set` whose search begins at place 3 of the set. Different `number`s give different hashes.
 static uint64_t hash_of(uint32_t set, uint32_t number) {
   return (uint64_t)set << 61 | (uint64_t)3 << 58 | (number + 1);
 }

@@ -14,7 +14,7 @@
 void *tsri_code_memory_create(const void *code, size_t bytes);
 void tsri_code_memory_free(void *memory, size_t bytes);  // takes NULL
 
-// For tests: makes tsri_code_memory_create fail from now on, as on a system that forbids executable memory, or not.
+// For tests: is_forbidden makes tsri_code_memory_create fail from now on, as on a system that forbids executable memory.
 void tsri_code_memory_forbid(bool is_forbidden);
 
 #endif

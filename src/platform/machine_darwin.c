@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The machine's size on macOS and iOS, from sysctl, and how libraries are called there. There are no containers with limits of their own.
+// The machine's size on macOS and iOS, from sysctl, and the suffix of shared libraries there. There are no containers with limits of their own.
 #include <mach/mach.h>
 #include <stdio.h>
 #include <sys/sysctl.h>

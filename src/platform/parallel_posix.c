@@ -26,12 +26,14 @@ enum {
   CACHE_LINE = 64,
   STACK_BYTES = 1 << 20,
   SPIN_NS = 20 * 1000,            // about the time the system needs to wake a thread
-  JOB_NS = 200 * 1000,            // longest wait, spinning, for the end of a job of many parts (end_ns)
-  AWAKE_NS = 1000 * 1000,         // tsri_parallel_awake
+  JOB_NS = 200 * 1000,            // longest time to spin until a job of many parts ends (job.end_ns)
+  AWAKE_NS = 1000 * 1000,         // job.awake_ns of tsri_parallel_awake
   RETRY_NS = 1000 * 1000 * 1000,  // time between attempts to create a thread that the system refused
   WORD_BITS = 64,
-  SOME_PARTS = 4,  // of a thread: others take over enough of them for all threads to end at nearly the same time
-  MANY_PARTS = 8,  // of a thread: the last one matters little
+  // Parts per thread. From SOME_PARTS on, all threads end at nearly the same time, because they help each other; from MANY_PARTS on, it hardly matters which
+  // thread runs the last part of a share.
+  SOME_PARTS = 4,
+  MANY_PARTS = 8,
 };
 
 typedef enum worker_state { FREE, RESERVED, ASSIGNED, RUNNING, DONE, STOPPED } worker_state;
@@ -42,8 +44,8 @@ typedef struct job {
   tsri_part run;
   void *user;
   int parts, helper_count;
-  uint64_t end_ns;    // how long its threads spin, when they have ended, until the job has
-  uint64_t awake_ns;  // how long its workers then wait for more work before they sleep
+  uint64_t end_ns;    // how long a thread without parts spins until the whole job has ended
+  uint64_t awake_ns;  // how long a worker then spins for the next job before it sleeps
   worker *helpers[MOST_WORKERS];
   _Atomic uint64_t claimed[TSRI_MOST_PARTS / WORD_BITS];  // bit i: some thread has taken part i
 } job;
@@ -102,15 +104,16 @@ static bool may_spin(void) { return atomic_load_explicit(&pool.worker_count, mem
 
 static void sleep_until(worker *w, pthread_cond_t *changed, bool (*is_over)(int state)) {
   pthread_mutex_lock(&w->lock);
-  // This increments `sleepers` before it reads `state`; wake() changes `sleepers`, too, after `state` was changed. The later of the two changes sees what the thread of the earlier one did
-  // before: wake() finds a sleeper, or the sleeper finds the new state.
+  // No wake-up is lost: this thread increments `sleepers` and then reads `state`; the other thread changes `state` and then calls wake(), which also performs
+  // an atomic read-modify-write of `sleepers`. The later of these two operations on `sleepers` sees everything that the thread of the earlier one did before
+  // it: either wake() finds a sleeper, or this thread finds the new state.
   atomic_fetch_add(&w->sleepers, 1);
   while (!is_over(atomic_load(&w->state))) pthread_cond_wait(changed, &w->lock);
   atomic_fetch_sub(&w->sleepers, 1);
   pthread_mutex_unlock(&w->lock);
 }
 
-// Whether it was over within `spin_ns`.
+// Spins until `is_over` is true for the worker's state, for at most `spin_ns`. Returns whether it became true.
 static bool spin(const worker *w, bool (*is_over)(int state), uint64_t spin_ns) {
   enum { LOOKS = 16 };  // checks of the state between two readings of the clock
   if (!may_spin()) return is_over(atomic_load(&w->state));
@@ -124,7 +127,8 @@ static bool spin(const worker *w, bool (*is_over)(int state), uint64_t spin_ns) 
   return false;
 }
 
-// The worker waits for the end of its last job first: threads end at different times, and if those that are early slept, each call of a series would have to wake them.
+// Waits until the worker has a job. It first spins until its last job has ended: threads end at different times, and if those that end early slept, each call
+// of a series of calls would have to wake them.
 static void await_orders(worker *w, uint64_t end_ns, uint64_t awake_ns) {
   if (spin(w, is_dismissed, end_ns) && spin(w, has_orders, awake_ns)) return;
   sleep_until(w, &w->has_work, has_orders);
@@ -134,9 +138,9 @@ static void await_end(worker *w, uint64_t end_ns) {
   if (!spin(w, is_done, end_ns)) sleep_until(w, &w->has_ended, is_done);
 }
 
-// Call after a change of state: wakes the thread that waits for it, if there is one.
+// Wakes the thread that waits for `changed`, if there is one. Call after changing the worker's state.
 static void wake(worker *w, pthread_cond_t *changed) {
-  if (atomic_fetch_add(&w->sleepers, 0) == 0) return;  // a change, although of nothing: see sleep_until
+  if (atomic_fetch_add(&w->sleepers, 0) == 0) return;  // a read-modify-write that adds 0: see sleep_until
   pthread_mutex_lock(&w->lock);                        // waits until the sleeper is inside pthread_cond_wait
   pthread_cond_signal(changed);
   pthread_mutex_unlock(&w->lock);
@@ -167,7 +171,8 @@ static void wake_next(const job *j, int order) {
     wake_worker(j->helpers[next - 1]);
 }
 
-// Runs a share of another thread, from last to first. The last of many parts is left to its owner if that has begun: it is about to take it, and has the data in its core's cache.
+// Runs parts of another thread's share (first to last - 1), from the last to the first. If the share has many parts and its owner has reached the part before,
+// leaves the part to the owner, which is about to take it and has its data in its core's cache.
 static void help(job *j, int first, int last) {
   bool is_fine = last - first >= MANY_PARTS;
   for (int part = last - 1; part >= first; part--) {
@@ -176,8 +181,8 @@ static void help(job *j, int first, int last) {
   }
 }
 
-// Each thread first runs its own share of the parts, from first to last, then helps with the other shares. So repeated calls run a part mostly on the same thread and find its
-// data in that core's cache.
+// Runs the share of the thread number `order`, from the first part to the last, then helps with the other shares. So repeated calls run a part mostly on the
+// same thread, which finds the part's data in its core's cache.
 static void take_parts(job *j, int order) {
   int threads = j->helper_count + 1;
   for (int i = 0; i < threads; i++) {
@@ -312,8 +317,9 @@ static void assign(job *j, int wanted) {
   }
 }
 
-// Workers become free together, when all have ended: await_orders. j->helpers stays as it is, since workers read it until they end. Stores that release do not wait for the cache line,
-// which a worker has: so those to all workers are under way together, here and in run_job.
+// Takes the job back from workers that have not begun it, and waits for the others. Workers become FREE only when all of them have ended (see await_orders).
+// j->helpers is not changed, because workers read it until they end. Here and in run_job, states are changed by release stores in a loop: such a store does not
+// wait for the cache line that the worker's core has, so the stores to all workers overlap.
 static void dismiss(const job *j) {
   bool has_begun[MOST_WORKERS];
   for (int i = 0; i < j->helper_count; i++) {
@@ -344,14 +350,15 @@ static void run_job(int threads, int parts, tsri_part run, void *user, uint64_t 
   j.user = user;
   j.parts = parts;
   j.helper_count = 0;
-  // With few parts, one on a slow core may take as long as all others: then cores are left idle, so that the system can move threads there that other programs have displaced.
+  // With few parts, one part on a slow core may take as long as all others together. Then the other threads do not spin for long, so that the system can move a
+  // thread to their cores if another program has taken its core.
   j.end_ns = parts >= SOME_PARTS * threads ? JOB_NS : SPIN_NS;
   j.awake_ns = awake_ns;
   for (int i = 0; i * WORD_BITS < parts; i++) atomic_init(&j.claimed[i], 0);
 
   int admitted = admit(threads);
   assign(&j, admitted);
-  // Assigned from last to first, so that a worker which begins finds the workers that it wakes assigned.
+  // Assign from last to first: a worker wakes workers after it in the list (wake_next), which must be assigned by then.
   for (int i = j.helper_count - 1; i >= 0; i--) {
     atomic_store_explicit(&j.helpers[i]->state, ASSIGNED, memory_order_release);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything that differs between operating systems: locks, threads that end, the clock, shared libraries, the
-// machine's size. One implementation file per system, chosen by the build. This is the lowest layer: it includes no
+// Everything that differs between operating systems: locks, functions called when a thread ends, the clock, shared
+// libraries, the machine's size. One implementation file per system, chosen by the build. This is the lowest layer: it includes no
 // other header of ours.
 #ifndef TSRI_PLATFORM_H
 #define TSRI_PLATFORM_H
@@ -21,8 +21,8 @@ typedef char tsri_mutex;                        // one thread: nothing to lock
 #else
 #include <pthread.h>
 #include <stdatomic.h>
-// A lock that is free is taken and given back inline, by one atomic operation each: recording an operator takes two, a
-// small launch six. Threads that find it taken sleep in posix.c.
+// An uncontended lock is taken and released inline, by one atomic operation each: recording an operator takes two locks, a small launch six. A thread that
+// finds the lock taken sleeps in posix.c.
 typedef struct tsri_mutex {
   atomic_int state;  // 0: free; 1: taken; 2: taken, and others may be waiting
 } tsri_mutex;
@@ -38,7 +38,7 @@ void tsri_mutex_lock(tsri_mutex *mutex);
 void tsri_mutex_unlock(tsri_mutex *mutex);
 #else
 void tsri_mutex_wait(tsri_mutex *mutex);        // takes a lock that was not free
-void tsri_mutex_wake(const tsri_mutex *mutex);  // wakes those who wait for it
+void tsri_mutex_wake(const tsri_mutex *mutex);  // wakes the threads that wait for it
 // ThreadSanitizer is told that this is a lock, so that it checks the order in which several are taken.
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>

@@ -13,8 +13,9 @@
 
 const char tsri_path_list_separator = ':';
 
-// A place where threads sleep that wait for a lock. There are a few places, which locks share by their addresses. A thread sets the lock's state to 2 and goes to
-// sleep while it holds the place's mutex; a thread that unlocks a lock in state 2 takes the mutex to wake it. So no wake-up is lost.
+// A place where threads sleep while they wait for a lock. There are a few places; the address of a lock selects its place. A thread that waits sets the lock's
+// state to 2 and goes to sleep while it holds the place's mutex; a thread that unlocks a lock in state 2 takes this mutex to wake the others. So no wake-up is
+// lost.
 //
 // The results of pthread calls are not checked here, because they fail only if they are misused.
 typedef struct waiting_place {

@@ -19,7 +19,7 @@ struct tsri_worker {
   uint64_t added;
   _Atomic uint64_t ended;
   bool is_closed;
-  bool is_abandoned;  // jobs that are left are not run
+  bool is_abandoned;  // jobs that have not begun are not run any more
 };
 
 const bool tsri_has_threads = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Optimisers: creating them, and reading and setting what they keep.
+// Optimisers: creates them, and reads and sets their state.
 #include "train/optim.h"
 
 #include <math.h>
@@ -77,7 +77,7 @@ static tsr_status make_scale(tsr_optim *optim) {
 }
 
 static tsr_status make_work(tsr_optim *optim, const tsri_optim_form *form) {
-  int64_t step = optim->params->step;  // keeps parts of the buffer aligned
+  int64_t step = optim->params->step;  // parts of the buffer begin at multiples of it, so that they are aligned
   count_groups(optim);
   optim->scales_at = (optim->group_count + step - 1) / step * step;
   optim->good_at = 2 * optim->scales_at;

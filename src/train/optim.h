@@ -44,20 +44,20 @@ struct tsr_optim {
   tsr_params *states[TSRI_OPTIM_STATES];  // NULL: this kind of optimiser has no such state
   tsr_buffer *spares[TSRI_OPTIM_STATES];  // bound to the kernel in place of a state that is not there
   tsr_buffer *table;                      // u32
-  // u32: for each work-group of the update a step number, a loss scale (as f32) and a number of good steps; then partial sums. Only the
-  // first work-group's numbers are read from outside; the others' are the same.
+  // u32. For each work-group of the update: a step number, a loss scale (bits of an f32) and a number of steps without infinity or NaN. After that, partial
+  // sums. All work-groups have the same numbers; the host reads those of the first one.
   tsr_buffer *work;
   tsr_tensor *scale;                     // the part of `work` with the first loss scale; NULL: losses are not scaled
-  int rounds;                            // how often each work item of the update loops over elements
+  int rounds;                            // rounds of each work item of the update (optim_rounds of tuning.def)
   int64_t group_count;                   // work-groups
-  int64_t marks_at;                      // place in `table`
-  int64_t scales_at, good_at, parts_at;  // places in `work`
+  int64_t marks_at;                      // index in `table`
+  int64_t scales_at, good_at, parts_at;  // indices in `work`
 };
 
 // The most partial sums of a norm.
 enum { TSRI_OPTIM_PARTS = 1024 };
 
-// An optimiser as numbers: what its table has, for any layout of the parameters in memory.
+// The settings of an optimiser in the form of its table, but independent of the layout of the parameters in memory.
 typedef struct tsri_optim_form {
   tsr_optim_kind kind;
   bool clips_norm, scales;
@@ -80,7 +80,7 @@ tsr_status tsri_optim_create(tsr_params *params, const tsri_optim_form *form, ts
 
 tsr_status tsri_optim_check(const char *caller, const tsr_optim *optim);
 
-// Sets the number that each work-group has at `at` in `work`.
+// Sets the number that each work-group has in `work`: the elements from index `at` on, one for each work-group, become `word`.
 tsr_status tsri_optim_fill_work(const tsr_optim *optim, int64_t at, uint32_t word);
 
 // The tensors that a step reads and writes, in order: values and gradients of the set, then each state that the optimiser keeps, each with all tensors of

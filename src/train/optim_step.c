@@ -7,7 +7,7 @@
 #include "runtime/tape.h"
 #include "train/optim.h"
 
-// Runs pending operators that write the set's tensors or read their present elements, and tells the open range of gradients that these are overwritten.
+// Runs the pending operators that write the set's tensors or read their present elements. Tells the open gradient range that these elements are overwritten.
 static tsr_status before_update(const tsr_params *params) {
   for (int i = 0; tsri_watching && i < params->count; i++) {
     tsri_watching->overwritten(tsri_watching, params->values.tensors[i]->value);
@@ -25,7 +25,7 @@ static tsr_status before_updates(const tsr_optim *optim) {
   return status == TSR_OK ? tsri_graph_before_overwrite(optim->params->device, optim->work) : status;
 }
 
-// Whether the gradients are looked through first: for their norm, or for infinity and NaN.
+// Whether a kernel scans the gradients before the update: for their norm, or for infinity and NaN.
 static bool looks_first(const tsr_optim *optim) { return optim->clips_norm || optim->scales; }
 
 static void prepare_norm(const tsr_optim *optim, tsri_call *call) {
@@ -42,7 +42,7 @@ static void prepare_norm(const tsr_optim *optim, tsri_call *call) {
 }
 
 static int64_t count_parts(const tsr_optim *optim) {
-  enum { ITEMS = 256 };  // of a work-group
+  enum { ITEMS = 256 };  // work items of a work-group
   int64_t groups = (optim->params->flat_count + ITEMS - 1) / ITEMS;
   return !looks_first(optim) ? 0 : groups < TSRI_OPTIM_PARTS ? groups : TSRI_OPTIM_PARTS;
 }

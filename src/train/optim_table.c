@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Settings of an optimiser, as the kernel reads them.
+// Makes the table of an optimiser's settings, which the kernel reads.
 #include <math.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 #include "core/error.h"
 #include "train/optim.h"
 
-enum { MOST_STEPS = 1 << 24 };  // counted exactly in f32
+enum { MOST_STEPS = 1 << 24 };  // f32 represents all step numbers up to this one exactly
 enum { MOST_GROUPS = 63, DECAYED = 0, NOT_DECAYED = 1, FIRST_GROUP = 2 };
 
-// 0: the usual value; below 0: 0.
+// The value of a setting: `usual` if `given` is 0, and 0 if `given` is negative.
 static double value_or(double given, double usual) { return given == 0 ? usual : given < 0 ? 0 : given; }
 
 typedef struct optim_range {

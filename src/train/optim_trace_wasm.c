@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In place of optim_trace.c: captures of web pages are not saved.
+// Replaces optim_trace.c in web pages, where captures cannot be saved.
 #include "train/optim.h"
 
 void tsri_optim_trace(tsr_optim *optim) { (void)optim; }

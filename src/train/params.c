@@ -239,7 +239,7 @@ static tsr_status check_index(const char *caller, const tsr_params *params, int 
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: there is no tensor %d of %d", caller, index, params->count);
 }
 
-// The tensor as a result of a public function: one that the caller, or the caller's scope, releases.
+// Returns a new tensor over the same elements, as the result of a public function: the caller, or the caller's scope, releases it.
 static tsr_tensor *give(const tsr_tensor *tensor) { return tsri_tensor_view(tensor, &tensor->layout); }
 
 tsr_tensor *tsr_params_tensor(const tsr_params *params, int index) {

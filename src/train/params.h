@@ -11,7 +11,7 @@
 
 #include <tessera/params.h>
 
-// A flat buffer and the tensors that are its parts.
+// A flat buffer and the tensors whose elements are in it.
 typedef struct tsri_flat {
   tsr_buffer *buffer;    // NULL: not made yet, or there are no elements
   tsr_tensor **tensors;  // one reference to each
@@ -28,8 +28,8 @@ struct tsr_params {
   tsr_device *device;  // one reference
   tsr_dtype dtype;
   int count;
-  int64_t element_count;  // of all tensors
-  int64_t flat_count;     // with the elements between them; a multiple of `step`
+  int64_t element_count;  // elements of all tensors together
+  int64_t flat_count;     // elements of a flat buffer, including those between tensors; a multiple of `step`
   int64_t step;
   tsri_param *params;
   tsri_flat values, gradients;
@@ -39,9 +39,9 @@ struct tsr_params {
 //
 // Errors: TSR_ERR_OUT_OF_MEMORY, those of tsr_buffer_fill. Then `*out_flat` is empty.
 tsr_status tsri_flat_init(const tsr_params *params, tsr_dtype dtype, bool may_tear, tsri_flat *out_flat);
-void tsri_flat_deinit(tsri_flat *flat, int count);  // takes an empty one
+void tsri_flat_deinit(tsri_flat *flat, int count);  // `flat` may be empty
 
-// Makes a set with the names and shapes of `like`, of zeros. Each name is preceded by `prefix`, which may be "".
+// Makes a set of zeros with the shapes of `like`. The names are `prefix` (which may be "") followed by those of `like`.
 tsr_status tsri_params_create_like(const tsr_params *like, const char *prefix, tsr_device *device, tsr_dtype dtype,
                                    tsr_params **out_params);
 

@@ -41,7 +41,7 @@ static tsr_status check_pairs(const tsr_params *target, const tsr_params *source
   return TSR_OK;
 }
 
-// Records and queues the copy of each tensor. Both have been checked.
+// Records and queues the copy of each tensor. The caller has checked both sets.
 static tsr_status copy_tensors(const tsr_params *target, const tsr_params *source) {
   tsr_scope *scope = tsr_scope_begin(target->device);
   if (!scope) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "params_copy: no host memory for a scope");
@@ -90,7 +90,7 @@ tsr_status tsr_params_cast(const tsr_params *params, tsr_dtype dtype, tsr_params
   return status == TSR_OK ? make_copy("params_cast", params, params->device, dtype, out_params) : status;
 }
 
-// Overwrites all of the target's elements by one copy, which happens as a whole or not at all.
+// Overwrites all elements of the target by one copy of the flat buffer. If it fails, no element has changed.
 static tsr_status replace_all(const tsr_params *target, const tsr_params *fresh) {
   size_t bytes = (size_t)target->flat_count * tsr_dtype_bytes(target->dtype);
   tsr_status status = TSR_OK;

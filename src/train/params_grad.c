@@ -18,7 +18,7 @@ tsr_status tsr_params_watch(const tsr_params *params) {
   return status;
 }
 
-// Replaces `gradients` by the set's new gradients: with `adds`, adds those that the set has already.
+// Replaces gradients[i] by the new gradient of tensor i: with `adds`, the sum of gradients[i] and the gradient that the set has already.
 static tsr_status add_up(const tsr_params *params, bool adds, tsr_tensor **gradients) {
   tsr_status status = TSR_OK;
   for (int i = 0; adds && i < params->count && status == TSR_OK; i++) {

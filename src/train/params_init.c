@@ -26,7 +26,7 @@ static fans fans_of(const tsr_param_desc *desc) {
   return desc->is_inputs_first ? (fans){first * behind, second * behind} : (fans){second * behind, first * behind};
 }
 
-// The standard deviation, or the bound of a uniform distribution.
+// The spread of the initial values: the standard deviation of a normal distribution, or the bound of a uniform one.
 static double spread_of(const tsr_param_desc *desc) {
   fans fan = fans_of(desc);
   bool is_he = desc->init == TSR_INIT_HE_UNIFORM || desc->init == TSR_INIT_HE_NORMAL;
@@ -45,7 +45,7 @@ static double spread_of(const tsr_param_desc *desc) {
   }
 }
 
-// Numbers with mean 0 and spread 1: f32 for narrow floats, which are rounded once, after scaling.
+// Draws random numbers with mean 0 and spread 1. For f16 and bf16 they are f32, so that values are rounded once, after scaling.
 static tsr_tensor *draw(const tsr_tensor *tensor, tsr_init init, uint64_t seed) {
   tsr_device *device = tsr_tensor_device(tensor);
   tsr_dtype dtype = tensor->dtype == TSR_F64 ? TSR_F64 : TSR_F32;

@@ -82,7 +82,7 @@ int64_t give_int64_t(garbage *g, const char *parameter) {
 uint64_t give_uint64_t(garbage *g, const char *parameter) {
   static const uint64_t numbers[] = {0, 1, 2, 100, UINT32_MAX, UINT64_MAX, UINT64_MAX / 2 + 1};
   uint64_t number = g->is_plain ? 0 : PICK(g, numbers);
-  if (is_call(g, "tsr_cache_trim")) number = UINT64_MAX;  // other tests use what is there
+  if (is_call(g, "tsr_cache_trim")) number = UINT64_MAX;  // trims nothing, because other tests use the cache
   note(g, parameter, "%llu", (unsigned long long)number);
   return number;
 }
@@ -246,7 +246,7 @@ tsr_capture *give_tsr_capture_p(garbage *g, const char *parameter) {
   return is_call(g, "tsr_capture_release") ? tsr_capture_retain(capture) : capture;
 }
 
-// Profiles have no references to take: one that will be released is made for that.
+// Profiles are not reference-counted: a profile that the call will release is created for the call.
 tsr_profile *give_tsr_profile_p(garbage *g, const char *parameter) {
   tsr_profile *profile = is_nothing(g, 5) ? NULL : g->profile;
   if (profile && is_call(g, "tsr_profile_release")) {
@@ -556,7 +556,7 @@ const tsr_kernel_desc *give_const_tsr_kernel_desc_p(garbage *g, const char *para
   return &desc;
 }
 
-// Files are written and read in /dev, which has none of this name: what counts is that nothing but a status comes back.
+// Paths of files to write and read are in /dev, which has no file of this name. The call must only return a status.
 static const char *any_file(garbage *g) {
   static const char *const paths[] = {"", "/", "/dev/null", "/dev/no/such.tsr", "no/such.tsr"};
   return below(g, 4) == 0 ? NULL : PICK(g, paths);
@@ -626,7 +626,7 @@ const tsr_grad_desc *give_const_tsr_grad_desc_p(garbage *g, const char *paramete
   return &desc;
 }
 
-// As many as the count that comes after may say.
+// A list with as many elements as the largest count that the next argument may be.
 const tsr_param_desc *give_const_tsr_param_desc_p(garbage *g, const char *parameter) {
   static tsr_param_desc list[GARBAGE_LIST];
   static const char *const names[] = {"w", "b", "layer.weight", "layer.bias", "", NULL};
@@ -686,7 +686,7 @@ const tsr_scatter_desc *give_const_tsr_scatter_desc_p(garbage *g, const char *pa
   return &desc;
 }
 
-// Mostly 0, which means the usual.
+// A number that is mostly 0, which stands for the default.
 static void give_spatial(garbage *g, const char *name, int64_t *out_sizes) {
   for (int i = 0; i < TSR_MAX_SPATIAL; i++) out_sizes[i] = below(g, 3) ? 0 : give_int64_t(g, name);
 }

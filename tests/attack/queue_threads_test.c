@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Four threads on four queues of one device: each does random things with
-// tensors of its own and one that all read, on whichever queue comes up, and
-// compares every result with what a plain model says. Every element of a tensor
-// has the same bits, so a model of a tensor is one number.
+// Four threads on four queues of one device. Each performs random operations with
+// its own tensors, and with one tensor that all threads read, on a random queue,
+// and compares every result with a simple model. All elements of a tensor have
+// the same bits, so the model of a tensor is one number.
 //
 //   TSR_TEST_ATTACK_SECONDS  how long it runs (6; 24 under the address sanitizer and 30 under that for threads: a minute in all)
 //   TSR_TEST_SEED            seed of the first thread (1)
@@ -115,7 +115,7 @@ static bool read_now(player *p) {
 // --- Operators
 // --------------------------------------------------------------------------------------------------------
 
-// A result that nobody asks for: recorded, perhaps queued, and given up.
+// Makes a result that is never read: it is recorded, perhaps queued, and released.
 static bool give_up(player *p) {
   tsr_scope *scope = enter(p);
   tsr_tensor *y = tsr_bitwise_xor(p->tensors[draw(p, TENSORS)], p->common);
@@ -137,7 +137,7 @@ static bool mix(player *p) {
   bool is_good = is_ok(p, tsr_error(y), "mix") && (!runs || is_ok(p, tsr_evaluate(y), "evaluate"));
   if (!scope) tsr_release(ab);
   tsr_scope_end(scope);
-  if (draw(p, 4) == 0 || !is_good) {  // given up
+  if (draw(p, 4) == 0 || !is_good) {  // released unread
     tsr_release(y);
     return is_good;
   }
@@ -159,7 +159,7 @@ static bool assign(player *p) {
   return is_good;
 }
 
-// Counts down; true, which stops the run, from 0 on.
+// Counts down; once the count is 0 it returns true, which stops the run.
 static bool is_over(void *left) { return (*(int *)left)-- <= 0; }
 
 // Runs pending operators and stops after a random number of kernels. What is left runs when the tensor is read.
@@ -291,7 +291,7 @@ static const double usual_seconds = 24;
 static const double usual_seconds = 6;
 #endif
 
-// Four players for so many seconds. Meanwhile this thread calls `beside` again and again; NULL: it waits.
+// Runs four players for `seconds`. Meanwhile this thread calls `beside` again and again; NULL: it only waits.
 static void play_on_four_queues(double seconds, void (*beside)(void)) {
   static player players[THREADS];
   const char *backend = getenv("TSR_TEST_BACKEND");

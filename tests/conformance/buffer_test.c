@@ -65,7 +65,7 @@ static void copies_may_overlap(tsr_device *device) {
 }
 TEST(copies_within_a_buffer_may_overlap) { test_on_every_device(copies_may_overlap); }
 
-// Longer than what goes at once (runtime/buffer.c).
+// Longer than one piece of a copy, so that it is copied in several pieces (runtime/buffer.c).
 static void long_copies_may_overlap(tsr_device *device) {
   enum { LONG = 40 << 20, STEP = 12345, MOVED = LONG - STEP };
   unsigned char *data = malloc(LONG), *back = malloc(LONG);

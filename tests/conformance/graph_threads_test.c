@@ -10,8 +10,8 @@ enum { THREADS = 8, ROUNDS = 100, SIZE = 24 };
 
 typedef struct shared_state {
   tsr_device *device;
-  tsr_tensor *weights;  // there
-  tsr_tensor *pending;  // recorded, run by whoever comes first
+  tsr_tensor *weights;  // computed
+  tsr_tensor *pending;  // recorded; the first thread that reads it runs it
   atomic_int failures;
 } shared_state;
 

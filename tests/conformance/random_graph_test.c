@@ -189,7 +189,7 @@ static const binary_op binary_ops[] = {
     {"shift_left", tsr_shift_left, JUMPS, false, false},
 };
 
-// A bound for the size of a float that is made of the value. Integers may be as large as their dtype allows.
+// A bound for the absolute value of a float that the value is converted to. Integers may be as large as their dtype allows.
 static double size_as_float(const value *v) { return is_float(v->dtype) ? v->size : v->dtype == TSR_BOOL ? 1 : 2e19; }
 
 static bool can_join(const value *a, const value *b, const binary_op *op) {
@@ -240,7 +240,7 @@ static void add_cast(graph *g, value *x) {
   tsr_dtype dtype = (tsr_dtype)below(g, TSR_DTYPE_COUNT);
   if (x->apart > 0 && !is_float(dtype)) dtype = TSR_F32;
   if (dtype == TSR_F8_E4M3 || dtype == TSR_F8_E5M2) dtype = TSR_F32;  // sums and products would soon overflow
-  // An infinity could come from f16's small range in one way and not in the other.
+  // f16 has a small range: one of the two results could overflow to infinity and the other not.
   if (dtype == TSR_F16 && size_as_float(x) > 1e4) dtype = TSR_F64;
   dtype = usable(g, dtype);
   double apart = x->apart;
@@ -472,7 +472,7 @@ static void build(graph *g, tsr_device *device, uint64_t seed) {
   }
   while (g->count < nodes) {
     add_node(g);
-    if (below(g, 12) == 0) {  // some programs look at a value on the way
+    if (below(g, 12) == 0) {  // some programs read an intermediate value
       double seen[1];
       tsr_dtype wide = usable(g, TSR_F64);
       tsr_tensor *one = tsr_cast(last(g)->tensor, wide), *sum = tsr_sum(one, NULL, 0, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Two networks learn for some steps. On the CPU, in deterministic mode, they get the same bits however their steps run: recorded anew or captured, fused or
-// one operator at a time. On other devices the losses are those of the CPU within roundings.
+// Trains two networks for some steps. On the CPU, in deterministic mode, the results have the same bits whether steps are recorded anew or captured, fused or
+// run one operator at a time. On other devices the losses differ from the CPU's by roundings only.
 #include <stdlib.h>
 #include <string.h>
 

@@ -43,7 +43,7 @@ static tsri_emit_options options_of(const gpu *g) {
 #define BITCODE "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
 #define LINK    " -Xclang -mlink-builtin-bitcode -Xclang " BITCODE "/"
 
-// NULL if the compiler is here, otherwise a sentence that says what is missing.
+// NULL if the compiler is installed, otherwise a sentence that says what is missing.
 static const char *missing_for(const gpu *g) {
   if (!emit_has_program("hipcc")) return "there is no hipcc here (Debian: hipcc libamdhip64-dev rocm-device-libs)";
   if (g->library && !emit_has_program("clang++-19")) return "there is no clang++-19 here, which knows this GPU";
@@ -110,7 +110,7 @@ static char *assembly_of(const gpu *g, const char *text, const char *level, cons
   if (!compile(g, path, level, options)) test_fail(__FILE__, __LINE__, "%s:\n%s", g->name, emit_log());
   assembly = read_assembly(path);
   CHECK(assembly);
-  // Under a name of this process's own first: two processes may do the same at once.
+  // Write to a file named after this process, then rename it: two processes may store the same assembly at once.
   long process = (long)getpid();
   if (folder && !emit_command("mkdir -p %s && cp %s.s %s.%ld && mv %s.%ld %s.s", folder, path, kept, process, kept,
                               process, kept)) {
@@ -121,7 +121,7 @@ static char *assembly_of(const gpu *g, const char *text, const char *level, cons
 
 // --- Registers ------------------------------------------------------------------------------------------------------
 
-// What the metadata at the end of the assembly say of one kernel. Its entries are in alphabetical order.
+// The metadata of one kernel at the end of the assembly. Its entries are in alphabetical order.
 typedef struct usage {
   char name[160];
   unsigned lds, scratch, sgpr, sgpr_spills, vgpr, vgpr_spills;
@@ -297,7 +297,7 @@ TEST(fragments_use_the_matrix_units_of_gfx1201) {
   check_instruction(&gfx1201, "T=bf16", "v_wmma_f32_16x16x16_bf16");
 }
 
-// Products and sums are rounded apart, and a division is rounded once: as the language says.
+// A product and a sum are rounded separately (no fma), and a division is rounded once, as the language requires.
 static void check_arithmetic(const gpu *g) {
   if (missing_for(g)) SKIP(missing_for(g));
   static const char text[] =

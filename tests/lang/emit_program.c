@@ -7,7 +7,7 @@
 
 #include "support/test.h"
 
-// Whether TSR_TEST_KERNELS, names with commas between them, has this one, or is not set.
+// Whether TSR_TEST_KERNELS, a list of names separated by commas, has this name; true if it is not set.
 static bool is_wanted(const char *kernel_name) {
   const char *names = getenv("TSR_TEST_KERNELS");
   size_t bytes = strlen(kernel_name);

@@ -19,8 +19,8 @@ typedef struct emit_program {
   char build_options[128];
   emit_sample sample;
   uint32_t emitted, refused, added, taken;
-  uint32_t one_in;   // of the sample; 0: all of it
-  emit_part *parts;  // of the caller; if part_count is not 0, kernels are added to these and not to `text`
+  uint32_t one_in;   // one in so many kernels of the sample is added; 0: all of them
+  emit_part *parts;  // the caller's; if part_count is not 0, kernels are added to these and not to `text`
   uint32_t part_count;
 } emit_program;
 

@@ -86,7 +86,7 @@ TEST(only_the_first_index_out_of_range_is_told) {
   check_report("y[0] = x[6]; y[1] = x[7];", "index 6", (uint32_t[]){0, 0, 3, 4});
 }
 
-// What an operand that is not taken would have read.
+// Loads in an operand that is not evaluated must not be checked.
 TEST(checks_stand_under_the_conditions_of_their_access) {
   check_report("if (y[0] > 3 && x[9] == 0) y[1] = 7;", "", (uint32_t[]){1, 2, 3, 4});
   check_report("if (y[0] == 1 || x[9] == 0) y[1] = 7;", "", (uint32_t[]){1, 7, 3, 4});
@@ -173,7 +173,7 @@ enum { SMALL = TSRI_STORAGE_BYTES | TSRI_STORAGE_HALVES, OF_F16 = 1u << TSR_F16 
 // Lane bytecode cannot convert the bits of f16 and bf16, so buffers of them stay here.
 static const tsri_storage_lacks small_lacks = {SMALL & ~OF_F16, SMALL, SMALL};
 
-// What 8 items of a kernel k(in T x[], inout T y[]) leave in y, which was `before`; x holds the bytes 0xf0 to 0xff.
+// The contents of y after 8 items of a kernel k(in T x[], inout T y[]). y holds `before` at the start, and x the bytes 0xf0 to 0xff.
 static void check_packed(const char *type, const char *body, const char *before, const char *wanted) {
   char text[400];
   snprintf(text, sizeof text, "kernel k<WG = 8>(in %s x[], inout %s y[]) { u32 i = local.x;\n%s\n}\n", type, type,
@@ -221,7 +221,7 @@ TEST(a_shared_or_local_array_of_values_keeps_what_its_elements_can_hold) {
 
 // --- Pairs of words -------------------------------------------------------------------------------------------------------
 
-// A kernel with i64 gives what it gives without.
+// A kernel with i64 gives the same results after i64 has been replaced by pairs of words.
 static void check_pairs(const char *body) {
   enum { COUNT = 24 };
   static const int64_t values[COUNT] = {0,
@@ -428,7 +428,7 @@ TEST(barriers_leave_their_conditions) {
 
 static bool is_load_for_all(const tsri_ir_expr *x) { return x->kind == TSRI_EXPR_LOAD && x->op == TSRI_LOAD_FOR_ALL; }
 
-// What is in a local array is uniform for us, and not for WGSL.
+// Elements of a local array may be uniform by our analysis, but never by that of WGSL.
 TEST(one_item_decides_conditions_that_wgsl_takes_for_varying) {
   static const char *const bodies[] = {
       "u32 a[2]; a[1] = 3; for (u32 j = 0; j < a[1]; j++) { barrier(); s[i] += s[0]; barrier(); } y[i] = s[i];",
@@ -447,7 +447,7 @@ TEST(one_item_decides_conditions_that_wgsl_takes_for_varying) {
 
 // --- Random kernels ---------------------------------------------------------------------------------------------------
 
-// The memory that `kernel` leaves, made from the case's inputs; one buffer more than the case has is a report.
+// The memory after a run of `kernel` on the case's inputs. If the kernel has one buffer more than the case, that buffer is the report.
 static unsigned char *memory_after(const random_case *c, const tsri_kernel *kernel,
                                    uint32_t report[TSRI_EMIT_REPORT_WORDS]) {
   unsigned char *memory = aligned_alloc(32, c->bytes);
@@ -594,7 +594,7 @@ TEST(random_kernels_do_the_same_in_other_forms) {
   check_forms(tsri_lower_uniform_conditions, "uniform conditions");
 }
 
-// Each pass goes over what the ones before have left.
+// Runs all passes in turn, each on the result of the pass before.
 TEST(random_kernels_do_the_same_after_one_pass_upon_another) {
   for (uint64_t seed = 1; seed <= random_case_count(24); seed++) {
     random_case c;

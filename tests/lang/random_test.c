@@ -60,10 +60,10 @@ static void run_all(const emit_device *device, random_case *cases, uint32_t coun
   emit_batch_release(batch);
 }
 
-// FEW: for PoCL, which takes half a second to compile one; the other dialects of the same emitter have MANY.
+// Numbers of kernels. FEW: for PoCL, which takes half a second to compile one. MANY: for the other dialects of the same emitter.
 enum { MANY = 24, FEW = 8 };
 
-// `standard` of them, or as many as TSR_RANDOM_COUNT says.
+// The number of random kernels: TSR_RANDOM_COUNT if it is set, otherwise `standard`.
 static random_case *make_cases(uint64_t standard, uint32_t *out_count) {
   uint32_t count = (uint32_t)random_case_count(standard);
   uint64_t seed = random_case_first_seed(1);
@@ -156,7 +156,7 @@ static void run_all_lanes(const random_case *c) {
   tsri_lanes_release(program);
 }
 
-// The interpreter's results are what is wanted, and nothing but their bits will do; NaNs are all the same.
+// The results must have the same bits as the interpreter's; all NaNs count as equal.
 static void compare_compiled(random_case *c, const char *level) {
   unsigned char *memory = aligned_alloc(32, c->bytes);
   CHECK(memory);

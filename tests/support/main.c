@@ -56,8 +56,8 @@ static bool is_program_of(const char *program, const char *file) {
   return strcmp(program + length, "_test") == 0;
 }
 
-// Drops the tests of other files if the program was started under the name of a file's program. False if there is no such file
-// any more: the link was made when there was one.
+// Drops the tests of other files if the program was started through a link named after one test file. False if that file no longer
+// exists: the link is then left over from an earlier build.
 static bool keep_tests_of(const char *path) {
   const char *slash = strrchr(path, '/');
   const char *program = slash ? slash + 1 : path;

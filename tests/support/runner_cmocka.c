@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests run by cmocka, which goes on with the next one after a crash, too.
+// Runs tests by cmocka, which continues with the next test even after a crash.
 #include <setjmp.h>
 #include <stdarg.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tests run one after the other, without cmocka: for programs that are built for another processor. A crash ends the program.
+// Runs tests one after the other without cmocka, for programs that are built for another processor. A crash ends the program.
 #include <setjmp.h>
 
 #include "support/runner.h"
@@ -15,7 +15,7 @@ void test_leave_failed(const char *file, int line) {
 
 void test_leave_skipped(void) { longjmp(after_test, WAS_SKIPPED); }
 
-// 0, or what the test left with.
+// 0, or the value with which the test left by longjmp.
 static int run_one(const test_case *test) {
   int outcome = setjmp(after_test);
   if (outcome == 0) test_run(test);

@@ -14,7 +14,7 @@
 
 enum { SIGNAL_STATUS = 128, NO_SUCH_TEST = 2 };
 
-// Whether `name` is core.shape.CLAIM for the test CLAIM of core.shape.
+// Whether `name` is the full name of the test: core.shape.CLAIM for the test CLAIM of the file core.shape.
 static bool is_named(const test_case *test, const char *name) {
   size_t length = strlen(test->file);
   return strncmp(name, test->file, length) == 0 && name[length] == '.' && strcmp(name + length + 1, test->name) == 0;
@@ -26,7 +26,7 @@ static test_case *find_test(test_case *first, const char *name) {
   return t;
 }
 
-// Makes `path` standard output and standard error, and leaves nothing to read from standard input.
+// Redirects standard output and standard error to the file at `path`, and standard input to an empty file.
 static bool redirect(const char *path) {
   int nothing = open("/dev/null", O_RDONLY);
   int output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
@@ -50,7 +50,7 @@ static int wait_for(pid_t child, double *out_seconds) {
   return WIFSIGNALED(status) ? SIGNAL_STATUS + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Whether this process ever started a thread; true where the C library does not tell.
+// Whether this process ever started a thread; true if the C library has no way to find out.
 static bool has_started_threads(void) {
 #if __has_include(<sys/single_threaded.h>)
   return !__libc_single_threaded;

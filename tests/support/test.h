@@ -46,7 +46,7 @@ void test_check_has(const char *file, int line, const char *what, const char *te
 void test_check_bytes(const char *file, int line, const char *what, const void *is, const void *wanted, size_t bytes);
 void test_check_status(const char *file, int line, const char *what, tsr_status is, tsr_status wanted);
 
-// A long test runs one in this many cases: TSR_TEST_SAMPLE if it is set (1 runs all), otherwise `standard`.
+// A long test runs one in so many of its cases: TSR_TEST_SAMPLE if it is set (1: all cases), otherwise `standard`.
 uint32_t test_sample(uint32_t standard);
 
 #define TEST(claim)                                                                     \
@@ -96,8 +96,8 @@ uint32_t test_sample(uint32_t standard);
 // Whether this build has a sanitizer.
 bool test_is_sanitized(void);
 
-// The step from one element to the next that is compared with a slow reference: 1, or 11 under a sanitizer, which is about memory and threads. The
-// release build compares all of them.
+// The distance between elements that a test compares with a slow reference: 1 in the release build, which compares all elements, and 11 under a sanitizer,
+// whose purpose is to check memory and threads.
 int64_t test_element_step(void);
 
 // How often to repeat a check with random numbers: `count` times, or a tenth of that under a sanitizer, which makes each ten times as slow and finds nothing new by repetition.

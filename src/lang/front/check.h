@@ -27,7 +27,7 @@ typedef enum tsri_check_operand_kind {
 
 typedef struct tsri_check_operand {
   uint8_t kind;
-  uint8_t held;  // VALUE: a dtype known to hold it without loss, otherwise type.dtype
+  uint8_t held;  // VALUE: a dtype known to represent the value exactly, otherwise type.dtype
   tsri_ir_type type;
   tsri_ir_pos pos;
   uint32_t expr;
@@ -46,7 +46,7 @@ typedef enum tsri_name_binding_kind {
   TSRI_BIND_VAR,       // `object` in vars, `storage` as declared
   TSRI_BIND_SCALAR,    // `object` in params
   TSRI_BIND_ARRAY,     // `object` in arrays[space]
-  TSRI_BIND_FRAGMENT,  // `object` in fragments, of the first if it is an array
+  TSRI_BIND_FRAGMENT,  // `object` in fragments; for an array, that of its first fragment
   TSRI_BIND_TYPE,      // `storage`
   TSRI_BIND_FUNCTION,  // `node`
   TSRI_BIND_KERNEL
@@ -237,8 +237,8 @@ tsri_check_operand tsri_inline(tsri_checker *c, uint32_t node, uint32_t function
 // check_fragment.c: a declaration with a fragment's type, and calls of fragment_load and the other functions of fragments.
 void tsri_check_fragment(tsri_checker *c, const tsri_ast *decl);
 tsri_check_operand tsri_check_fragment_call(tsri_checker *c, const tsri_ast *call);
-void tsri_check_fragments_given(tsri_checker *c);  // once the body is checked: factors that nothing was loaded into
-// check_stmt.c: the sizes of an array into `out`. False, with an error, if they are no good.
+void tsri_check_fragments_given(tsri_checker *c);  // call after the body: reports factors that are never loaded
+// check_stmt.c: sets the sizes of `out` to those of an array's declaration. False, with an error, if they are not valid.
 bool tsri_check_sizes(tsri_checker *c, const tsri_ast *decl, tsri_name_binding *out, uint32_t *out_count);
 
 int tsri_check_list(tsri_checker *c, uint32_t first);  // TSRI_FLOW_ bits

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Fragments: their declarations, and what is done with them.
+// Fragments: their declarations, and the functions that operate on them.
 //
-// A fragment is named where it is used and nowhere else: it is no value, so that nothing but these functions can hold it. The
-// elements of an array of fragments have indices known at compile time, since devices keep each in registers of its own.
+// A fragment is not a value: it can only be declared, and named as an argument of these functions. The indices of an array of
+// fragments must be known at compile time, because a device keeps each fragment in its own registers.
 #include <stdio.h>
 
 #include "lang/front/check.h"
@@ -13,7 +13,7 @@ typedef struct fragment_op {
   const char *form;
 } fragment_op;
 
-// By symbol, and in the order of the statements.
+// The functions of fragments, in the order of the TSRI_STMT_FRAGMENT_ statements.
 static const fragment_op ops[] = {
 #define TSRI_X(name, spelling, least, most, form) {spelling, least, most, form},
     TSRI_IR_FRAGMENT_OPS(TSRI_X)
@@ -63,7 +63,7 @@ static bool check_element(tsri_checker *c, uint32_t node, tsri_ir_fragment *f) {
   return false;
 }
 
-// Reads <f16, 16, 16, 16>. False, with an error, if there is something wrong with it.
+// Reads the parts <f16, 16, 16, 16> of a fragment's type. False, with an error, if they are not valid.
 static bool check_parts(tsri_checker *c, const tsri_ast *type, tsri_ir_fragment *f) {
   uint32_t nodes[4] = {0}, count = 0;
   for (uint32_t node = type->a; node; node = tsri_ast_of(c, node)->next, count++) {
@@ -135,7 +135,7 @@ void tsri_check_fragment(tsri_checker *c, const tsri_ast *decl) {
 
 // --- Which fragment is meant ----------------------------------------------------------------------------------------
 
-// The index that one pair of brackets holds.
+// Evaluates the index in one pair of brackets. False, with an error, if it is not a constant below `size`.
 static bool check_place(tsri_checker *c, uint32_t node, uint32_t size, uint32_t *out_index) {
   int64_t index = 0;
   uint32_t errors = c->diag->error_count;
@@ -172,7 +172,7 @@ static uint32_t fragment_argument(tsri_checker *c, uint32_t node) {
     return 0;
   }
   uint32_t offset = 0;
-  for (uint32_t i = 0; i < count; i++) {  // the last bracket stands first
+  for (uint32_t i = 0; i < count; i++) {  // the last pair of brackets comes first in the list
     uint32_t index = 0;
     if (!check_place(c, brackets[count - 1 - i], binding.dims[i], &index)) return 0;
     offset = offset * binding.dims[i] + index;
@@ -225,7 +225,7 @@ static void check_fill(tsri_checker *c, const tsri_ast *call) {
                      .kind = TSRI_STMT_FRAGMENT_FILL, .pos = call->pos, .value = value.expr, .fragments = {fragment}});
 }
 
-// The array of fragment_load and fragment_store. False, with an error, if it cannot be used so.
+// Checks the array argument of fragment_load and fragment_store. False, with an error, if they cannot use it.
 static bool check_array(tsri_checker *c, const tsri_check_operand *arg, const tsri_ir_fragment *f, bool is_load) {
   if (arg->kind == TSRI_OPERAND_ERROR) return false;
   if (arg->kind != TSRI_OPERAND_ARRAY) {
@@ -255,7 +255,7 @@ static bool check_array(tsri_checker *c, const tsri_check_operand *arg, const ts
   return false;
 }
 
-// The last argument: which way elements stand next to each other. False, with an error.
+// Checks the last argument, by_columns: whether the matrix is column-major in memory. False, with an error, if it is not a bool known at compile time.
 static bool check_order(tsri_checker *c, tsri_check_operand arg, uint8_t *out_by_columns) {
   tsri_check_operand value = tsri_need_bool(c, arg, "by_columns");
   if (value.kind != TSRI_OPERAND_VALUE) return false;
@@ -280,7 +280,7 @@ static bool check_same_order(tsri_checker *c, tsri_ir_fragment *f, bool by_colum
   return true;
 }
 
-// offset or stride.
+// Checks an offset or a stride, and converts it to u32.
 static tsri_check_operand check_distance(tsri_checker *c, tsri_check_operand arg, const tsri_ir_fragment *f,
                                          const char *what) {
   tsri_check_operand value = tsri_assignable(c, arg, TSR_U32, 1, what);

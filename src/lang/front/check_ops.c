@@ -229,7 +229,7 @@ static bool compare_types(tsri_checker *c, tsri_ir_pos pos, tsri_ir_op op, const
   return true;
 }
 
-// Whether it is this constant, alone or in every lane.
+// Whether the expression is a constant with these bits, as a scalar or in every lane of a vector.
 static bool is_constant(const tsri_checker *c, uint32_t expr, uint32_t bits) {
   const tsri_ir_expr *x = tsri_expr_at(c, expr);
   if (x->kind == TSRI_EXPR_SPLAT) x = tsri_expr_at(c, x->a);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `unroll for`: checks the body once for every value of the loop's variable, which is a constant in it.
 //
-// Indices computed from it are therefore constants, and a small array that only has such indices is kept in registers
-// on every device.
+// So indices computed from this variable are constants, and a small array that has only constant indices is kept in
+// registers on every device.
 #include "lang/front/check.h"
 
 enum { MOST_ROUNDS = 256 };

@@ -159,7 +159,7 @@ typedef struct tsri_source {
   const char *text;  // ends with a NUL, after `bytes`
   size_t bytes;
   tsri_item_array lines;  // uint32_t: offset at which line i begins, counted from 1
-  uint32_t fills_line;    // first line of the fillings that were given separately; 0: none
+  uint32_t fills_line;    // first line of the `fill` declarations that were given separately; 0: there are none
 } tsri_source;
 
 typedef struct tsri_diag {

@@ -264,7 +264,7 @@ static void lex_directive(lexer *lex) {
   while (lex->at < lex->end && lex->text[lex->at] != '\n') lex->at++;
 }
 
-// 'a': reports an error and makes the number 0 of it, so that the rest can be read.
+// A character literal such as 'a': reports an error and makes a token for the number 0, so that the rest can be parsed.
 static void lex_character(lexer *lex) {
   uint32_t begin = lex->at++;
   tsri_diag_error(lex->diag, pos_at(lex, begin), "there are no characters");

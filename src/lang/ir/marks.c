@@ -7,7 +7,7 @@ typedef struct marker {
   uint32_t depth, most_depth;
 } marker;
 
-// Both return TSRI_MARK_COLLECTED or 0. `loop` is the innermost one around.
+// mark_block and mark_stmt return TSRI_MARK_COLLECTED or 0. `loop` is the innermost loop around the statement; 0: none.
 static uint8_t mark_block(marker *m, uint32_t first, uint32_t loop);
 
 static uint8_t mark_stmt(marker *m, uint32_t index, uint32_t loop) {

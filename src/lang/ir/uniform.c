@@ -36,7 +36,7 @@ typedef struct loop {
   uint32_t body;   // region of its body
   uint32_t exits;  // divergent breaks and continues found so far
   bool has_divergent_break;
-  flow cause;  // the last of them; `region` is not set
+  flow cause;  // the last of these exits; `region` is not set
 } loop;
 
 // What this pass knows about a variable or local array.
@@ -52,7 +52,7 @@ typedef struct uniformity {
   home *homes;         // of variables, then of local arrays
   bool *local_varies;  // one per local array
   bool has_changed, reports;
-  bool has_mistakes;  // some pass found what the last one has to report
+  bool has_mistakes;  // a pass has found an error, which the last pass reports
 } uniformity;
 
 // --- Regions --------------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ static void note_reads(const uniformity *a, uint32_t id, uint32_t where) {
   for (uint32_t i = tsri_ir_operands(expr); i-- > 0;) note_reads(a, expr->args[i], where);
 }
 
-// At the end of a pass: marks as varying what only some of the items that use it have assigned.
+// At the end of a pass: marks the variables and local arrays as varying that only some of the items using them have assigned.
 static void judge_homes(uniformity *a) {
   tsri_checker *c = a->c;
   for (uint32_t slot = 1; slot < c->vars.count + c->arrays[TSRI_SPACE_LOCAL].count; slot++) {
@@ -311,7 +311,7 @@ static bool walk_loop(uniformity *a, uint32_t id, flow at) {
 }
 
 static void walk_jump(const tsri_ir_stmt *stmt, const flow *at, loop *around) {
-  if (!around || at->region == around->body) return;  // all items in the loop take it
+  if (!around || at->region == around->body) return;  // all items in the loop take this exit
   bool is_break = stmt->kind == TSRI_STMT_BREAK;
   around->has_divergent_break = around->has_divergent_break || is_break;
   around->exits++;
