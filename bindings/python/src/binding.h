@@ -266,6 +266,7 @@ int64_t tsrpy_broadcast_place(const int64_t *dims, int rank, const tsr_shape *sh
 
 // x[key], and x[key] = value. NULL and false: the key is wrong (with an exception), or general indexing must handle it (without one).
 PyObject *tsrpy_choose(PyObject *x, PyObject *key);
+PyObject *tsrpy_check_range(PyObject *module, PyObject *args);
 bool tsrpy_choose_assign(PyObject *x, PyObject *key, PyObject *value);
 
 // --- element.c: x[3] as a number -------------------------------------------------------------------------------------
@@ -478,7 +479,8 @@ typedef enum tsrpy_kind {
   TSRPY_FIELD_NUMBER,
   TSRPY_FIELD_SIZE,
   TSRPY_FIELD_TENSOR,
-  TSRPY_FIELD_ENUM
+  TSRPY_FIELD_ENUM,
+  TSRPY_FIELD_PADDING  // stands for the fields `before` and `after`, which are the two parameters in front of it
 } tsrpy_kind;
 
 // An argument as the C function takes it.
@@ -565,10 +567,11 @@ bool tsrpy_numbers_init(void);
 // x == y and so on.
 PyObject *tsrpy_compare(PyObject *a, PyObject *b, int how);
 
-// --- grad.c, capture.c, kernel.c, train.c, profile.c: what modules in Python make functions of -------------------------------------------
+// --- grad.c, capture.c, config.c, kernel.c, train.c, profile.c: what modules in Python make functions of -------------------------------------------
 
 bool tsrpy_grad_init(PyObject *module);
 bool tsrpy_capture_init(PyObject *module);
+bool tsrpy_config_init(PyObject *module);
 bool tsrpy_kernel_init(PyObject *module);
 bool tsrpy_train_init(PyObject *module);
 bool tsrpy_profile_init(PyObject *module);

@@ -82,6 +82,27 @@ static bool raise_range(int64_t index, int axis_number, int64_t size) {
   return false;
 }
 
+// check_range(indices, size, axis): IndexError if an index of a small array on the CPU is out of range. False: the array is no such one, and was not read.
+PyObject *tsrpy_check_range(PyObject *module, PyObject *args) {
+  PyObject *x = NULL;
+  long long size = 0;
+  int axis = 0;
+  int64_t indices[MOST_ELEMENTS];
+  unsigned char elements[MOST_ELEMENTS * 8];
+  (void)module;
+  if (!PyArg_ParseTuple(args, "OLi", &x, &size, &axis)) return NULL;
+  if (!tsrpy_is_array(x) || !is_small(x)) return PyBool_FromLong(false);
+  tsr_dtype_kind kind = tsr_dtype_kind_of(tsrpy_dtype_of(x));
+  if (kind != TSR_KIND_INT && kind != TSR_KIND_UINT) return PyBool_FromLong(false);
+  int64_t count = tsrpy_count_of(x);
+  if (!read_all(x, elements)) return NULL;
+  if (!tsrpy_check(tsr_convert(TSR_I64, indices, tsrpy_dtype_of(x), elements, (size_t)count))) return NULL;
+  for (int64_t i = 0; i < count; i++) {
+    if ((indices[i] < -size || indices[i] >= size) && !raise_range(indices[i], axis, size)) return NULL;
+  }
+  return PyBool_FromLong(true);
+}
+
 // Adds an index to an array. False with an exception: it is out of range.
 static bool put_index(const choice *c, index_array *array, int at, int64_t index) {
   int64_t size = c->from.dims[c->axis], place = index < 0 ? index + size : index;

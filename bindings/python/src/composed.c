@@ -42,7 +42,20 @@ static PyObject *logaddexp2(PyObject *module, PyObject *const *args, Py_ssize_t 
   return then(div, both, scale);
 }
 
-// 0 below 0, 1 above, x2 at 0.
+// `result`, and NaN where x is NaN. Takes over `result`, which may be NULL.
+static PyObject *keep_nan(PyObject *x, PyObject *result) {
+  static const tsrpy_operator *isnan, *where;
+  if (!isnan) isnan = tsrpy_operator_find("isnan");
+  if (!where) where = tsrpy_operator_find("where");
+  if (!result || tsr_dtype_kind_of(tsrpy_dtype_of(x)) != TSR_KIND_FLOAT) return result;
+  PyObject *is_nan = tsrpy_operate_one(isnan, x), *kept = NULL;
+  if (is_nan) kept = tsrpy_operator_call(where, (PyObject *[]){is_nan, x, result}, 3, NULL);
+  Py_XDECREF(is_nan);
+  Py_DECREF(result);
+  return kept;
+}
+
+// 0 below 0, 1 above, x2 at 0; NaN of NaN.
 static PyObject *heaviside(PyObject *module, PyObject *const *args, Py_ssize_t count) {
   static const tsrpy_operator *eq, *gt, *cast, *where;
   static PyObject *zero;
@@ -59,6 +72,7 @@ static PyObject *heaviside(PyObject *module, PyObject *const *args, Py_ssize_t c
   PyObject *step = is_above ? tsrpy_operator_call(cast, (PyObject *[]){is_above, dtype}, 2, NULL) : NULL;
   PyObject *second = tsrpy_is_number(args[1]) ? args[1] : inputs[1];  // a number takes the dtype of x1
   if (step) result = tsrpy_operator_call(where, (PyObject *[]){is_zero, second, step}, 3, NULL);
+  result = keep_nan(inputs[0], result);
   Py_XDECREF(dtype);
   Py_XDECREF(is_zero);
   Py_XDECREF(is_above);

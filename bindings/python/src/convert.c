@@ -19,19 +19,22 @@ tsr_dtype tsrpy_number_dtype_beside(PyObject *number, tsr_dtype dtype) {
   return TSR_F32;
 }
 
+// Whether an integer dtype has this number.
+static bool has_whole(tsr_dtype dtype, int64_t value) {
+  int bits = tsr_dtype_bits(dtype);
+  if (tsr_dtype_kind_of(dtype) == TSR_KIND_UINT) return value >= 0 && (bits == 64 || value < (1LL << bits));
+  return bits == 64 || (value >= -(1LL << (bits - 1)) && value < (1LL << (bits - 1)));
+}
+
 static bool fits(tsr_dtype dtype, PyObject *whole, int64_t *out_bits) {
-  int overflow = 0, bits = tsr_dtype_bits(dtype);
+  int overflow = 0;
   long long value = PyLong_AsLongLongAndOverflow(whole, &overflow);
-  bool is_unsigned = tsr_dtype_kind_of(dtype) == TSR_KIND_UINT, is_inside = overflow == 0;
+  bool is_inside = overflow == 0 && has_whole(dtype, value);
   if (overflow > 0 && dtype == TSR_U64) {
     unsigned long long large = PyLong_AsUnsignedLongLong(whole);
     is_inside = !PyErr_Occurred();
     PyErr_Clear();
     value = (long long)large;
-  } else if (is_inside && is_unsigned) {
-    is_inside = value >= 0 && (bits == 64 || value < (1LL << bits));
-  } else if (is_inside && bits < 64) {
-    is_inside = value >= -(1LL << (bits - 1)) && value < (1LL << (bits - 1));
   }
   *out_bits = value;
   if (!is_inside) PyErr_Format(PyExc_OverflowError, "%S does not fit in %s", whole, tsr_dtype_name(dtype));
@@ -214,10 +217,25 @@ static tsr_dtype dtype_read(const reader *r) {
   return r->is_u64 ? TSR_U64 : TSR_I64;
 }
 
+// Whether an integer dtype has all that was read. False with an exception. Numbers beyond int64_t are kept as the bits of a uint64_t.
+static bool wholes_fit(const reader *r, tsr_dtype dtype) {
+  if (dtype == TSR_I64 && !r->is_u64) return true;
+  for (size_t i = 0; i < r->count; i++) {
+    bool is_beyond = r->wholes[i] < 0 && r->reals[i] > 0;
+    if (is_beyond ? dtype == TSR_U64 : has_whole(dtype, r->wholes[i])) continue;
+    PyErr_Format(PyExc_OverflowError, is_beyond ? "%llu does not fit in %s" : "%lld does not fit in %s",
+                 (long long)r->wholes[i], tsr_dtype_name(dtype));
+    return false;
+  }
+  return true;
+}
+
 // Converts what was read. False with an exception.
 static bool convert_read(const reader *r, tsr_dtype dtype, void *out_elements) {
-  bool is_whole = r->kind != TSR_KIND_FLOAT && tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT;
+  tsr_dtype_kind kind = tsr_dtype_kind_of(dtype);
+  bool is_whole = r->kind != TSR_KIND_FLOAT && kind != TSR_KIND_FLOAT;
   if (r->count == 0) return true;
+  if (is_whole && kind != TSR_KIND_BOOL && !wholes_fit(r, dtype)) return false;
   return tsrpy_check(is_whole ? tsr_convert(dtype, out_elements, TSR_I64, r->wholes, r->count)
                               : tsr_convert(dtype, out_elements, TSR_F64, r->reals, r->count));
 }

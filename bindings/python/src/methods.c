@@ -376,6 +376,7 @@ static PyMethodDef functions[] = {
     {"nonzero", TSRPY_FAST(nonzero),
      "nonzero(x, /)\n--\n\nThe indices (int32) of the elements that are not 0, one array for each axis. Waits for "
      "their number.\n\n>>> tessera.nonzero([0, 3, 0, 5])"},
+    {"check_range", tsrpy_check_range, METH_VARARGS, NULL},
     {"count_nonzero", TSRPY_FAST(count_nonzero),
      "count_nonzero(x, /, axis=None, keepdims=False)\n--\n\nHow many elements are not 0.\n\n>>> "
      "tessera.count_nonzero([0, 3, 0, 5])"},

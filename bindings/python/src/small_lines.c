@@ -142,20 +142,23 @@ PyObject *tsrpy_few_heaviside(PyObject *a, PyObject *b) {
   if (!tsrpy_small_read(a, &x) || !tsrpy_small_read(b, &other) || !tsrpy_small_is_float(x.dtype)) return NULL;
   if (x.dtype != other.dtype || !tsrpy_small_is_alike(&x, &other)) return NULL;
   for (int i = 0; i < x.count; i++) {
-    if (x.dtype == TSR_F32) x.of.f32[i] = x.of.f32[i] == 0 ? other.of.f32[i] : x.of.f32[i] > 0;
-    else x.of.f64[i] = x.of.f64[i] == 0 ? other.of.f64[i] : x.of.f64[i] > 0;
+    const double value = x.dtype == TSR_F32 ? (double)x.of.f32[i] : x.of.f64[i];
+    if (isnan(value)) continue;
+    if (x.dtype == TSR_F32) x.of.f32[i] = value == 0 ? other.of.f32[i] : value > 0;
+    else x.of.f64[i] = value == 0 ? other.of.f64[i] : value > 0;
   }
   return tsrpy_small_make(&x);
 }
 
-// Which of all shifts of two lists a mode takes: `count` from `first` on. False: there is no such mode.
-static bool read_mode(PyObject *mode, int longer, int shorter, int *out_first, int *out_count) {
+// Which of all shifts of two lists a mode takes: `count` from `first` on. False: there is no such mode. is_swapped: a correlation whose first list is the shorter one,
+// which is that of the lists exchanged, backwards; so "same" drops one element more at the front where it cannot drop as many at both ends.
+static bool read_mode(PyObject *mode, int longer, int shorter, bool is_swapped, int *out_first, int *out_count) {
   const int around = shorter - 1;
   if (PyUnicode_CompareWithASCIIString(mode, "valid") == 0) {
     *out_first = around;
     *out_count = longer - around;
   } else if (PyUnicode_CompareWithASCIIString(mode, "same") == 0) {
-    *out_first = around / 2;
+    *out_first = (around + is_swapped) / 2;
     *out_count = longer;
   } else {
     *out_first = 0;
@@ -181,8 +184,10 @@ PyObject *tsrpy_few_convolve(PyObject *module, PyObject *const *args, Py_ssize_t
       v.shape.rank != 1)
     Py_RETURN_NONE;
   if (args[3] == Py_True) reverse(&v);
+  const bool is_swapped = args[3] == Py_True && a.count < v.count;
   const tsrpy_small *large = a.count >= v.count ? &a : &v, *few = large == &a ? &v : &a;
-  if (!PyUnicode_Check(args[2]) || !read_mode(args[2], large->count, few->count, &first, &shifts)) Py_RETURN_NONE;
+  if (!PyUnicode_Check(args[2]) || !read_mode(args[2], large->count, few->count, is_swapped, &first, &shifts))
+    Py_RETURN_NONE;
   const tsr_shape shape = {.rank = 1, .dims = {shifts}};
   if (!tsrpy_small_begin(&out, &a, a.dtype, &shape)) Py_RETURN_NONE;
   for (int at = 0; at < shifts; at++) {  // kernels go through the reversed shorter list, with fused multiply-adds

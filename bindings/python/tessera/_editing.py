@@ -8,6 +8,7 @@ from typing import Any, Callable
 from . import _core, ops
 from ._core import Array
 from ._creation import arange, asarray
+from ._indexing import check_range
 from ._indexing import set as _set
 from ._manipulation import axis_of, concat, expand_dims
 
@@ -166,7 +167,8 @@ def copyto(dst: Array, src: Any, where: Any = True) -> None:
 
 def put_along_axis(x: Array, indices: Any, values: Any, axis: int) -> None:
     """Sets elements along an axis, chosen by indices of the same rank, in place."""
-    indices = asarray(indices, device=x.device)
+    given, indices = indices, asarray(indices, device=x.device)
+    check_range(given, indices, x.shape[axis], axis_of(axis, x.ndim))
     values = asarray(values, x.dtype, device=x.device)
     ops.assign(x, ops.scatter(x, axis, indices, ops.expand(values, indices.shape)))
 

@@ -121,9 +121,11 @@ def _accumulate(self: ufunc, array: Any, axis: int = 0, dtype: Any = None, out: 
     from . import _statistics
 
     array = asarray(array, dtype)
+    if array.size == 0:
+        return store(array, out)
     if self is add or self is multiply:
         return store((_statistics.cumsum if self is add else _statistics.cumprod)(array, axis), out)
-    if (self is maximum or self is minimum) and array.size > 0:
+    if self is maximum or self is minimum:
         return store((ops.cummax if self is maximum else ops.cummin)(array, axis)[0], out)
     made = _parts(self, array, axis)
     for i in range(1, len(made)):

@@ -2,11 +2,13 @@
 """NumPy's short forms with brackets: mgrid[0:3, 0:4], r_[1:5, 9], ix_(rows, columns)."""
 from __future__ import annotations
 
+import math
 from typing import Any, Iterator, Sequence
 
 from . import _core, ops
 from ._core import Array
 from ._creation import arange, asarray, linspace
+from ._indexing import check_range
 
 
 def _line(key: slice) -> Array:
@@ -129,9 +131,18 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
     return triu_indices(rows, k, columns)
 
 
+def _check_place(place: Any, size: int, axis: int) -> None:
+    """IndexError if a number, or an element of an array that check_range reads, is out of range."""
+    if not isinstance(place, int):
+        check_range(place, place, size, axis)
+    elif not 0 <= place < size:
+        raise IndexError(f"index {place} is out of bounds for axis {axis} with size {size}")
+
+
 def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
     """Places in row-major order as an index for each axis."""
     rest: Any = indices if isinstance(indices, int) else asarray(indices)
+    _check_place(rest, math.prod(shape), 0)
     found = []
     for size in reversed(tuple(shape)):
         found.append(rest % size)
@@ -142,6 +153,8 @@ def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
 def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int]) -> Any:
     """An index for each axis as places in row-major order."""
     given: list[Any] = [own if isinstance(own, int) else asarray(own) for own in multi_index]
+    for axis, (own, size) in enumerate(zip(given, dims)):
+        _check_place(own, size, axis)
     place = given[0]
     for own, size in zip(given[1:], tuple(dims)[1:]):
         place = place * size + own

@@ -58,6 +58,11 @@ def _limits(x: Array, given: Any) -> tuple[float, float]:
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
 
+def _edges(x: Array, limits: tuple[float, float], bins: int) -> Array:
+    """Edges in the dtype of x if that is float64, so that the extremes of x are not rounded to the outside."""
+    return linspace(*limits, bins + 1, dtype=_core.float64 if x.dtype == _core.float64 else _core.float32, device=x.device)
+
+
 def _count_by_rule(x: Array, rule: str, limits: Any) -> int:
     """How many ranges a rule makes of the data."""
     if rule not in _WIDTHS:
@@ -77,7 +82,7 @@ def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None, weights: Any 
     x = _numbers(x)
     if isinstance(bins, str):
         bins = _count_by_rule(x, bins, range)
-    return linspace(*_limits(x, range), bins + 1, device=x.device) if isinstance(bins, int) else asarray(bins)
+    return _edges(x, _limits(x, range), bins) if isinstance(bins, int) else asarray(bins)
 
 
 def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None) -> tuple[Array, Array]:
@@ -91,7 +96,7 @@ def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False, 
         bins = _count_by_rule(x, bins, range)
     if isinstance(bins, int) and weights is None and not density:
         low, high = _limits(x, range)
-        return ops.cast(ops.histogram(x, bins, low, high), _core.int64), linspace(low, high, bins + 1, device=x.device)
+        return ops.cast(ops.histogram(x, bins, low, high), _core.int64), _edges(x, (low, high), bins)
     edges = histogram_bin_edges(x, bins, range)
     counts = _counts([x], [edges], weights)
     if density:

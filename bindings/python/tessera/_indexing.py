@@ -34,9 +34,9 @@ def _as_index(item: Any, x: Array) -> Array:
     return made
 
 
-def _check_range(item: Any, index: Array, size: int, axis: int) -> None:
-    """Of indices that the host has anyway."""
-    if isinstance(item, Array) or index.size == 0:
+def check_range(item: Any, index: Array, size: int, axis: int) -> None:
+    """IndexError if an index is out of range. `item` is what was given, `index` the array of it. Checked are small arrays on the CPU, and what the host has anyway."""
+    if _core.check_range(index, size, axis) or isinstance(item, Array) or index.size == 0:
         return
     least, most = ops.min(index).item(), ops.max(index).item()
     if least < -size or most >= size:
@@ -85,7 +85,7 @@ class _Parts:
             self._add_mask(place, item, x)
             return
         own = self._own_axis()
-        _check_range(given, item, x.shape[own], own)
+        check_range(given, item, x.shape[own], own)
         self._note(place, item)
 
     def _add_mask(self, place: int, mask: Array, x: Array) -> None:

@@ -8,6 +8,7 @@ from . import _core, ops
 from ._core import Array, count_nonzero, nonzero  # noqa: F401
 from ._creation import asarray
 from ._elementwise import store
+from ._indexing import check_range
 from ._manipulation import axis_of, broadcast_shapes
 
 
@@ -30,7 +31,8 @@ def argwhere(x: Any) -> Array:
 
 
 def _count_nonzero(x: Any, /, axis: Any = None, keepdims: bool = False) -> Array:
-    return ops.sum(ops.cast(ops.ne(x, 0), _core.int64), axis, keepdims)
+    found = ops.cast(ops.ne(x, 0), _core.int64)
+    return found if axis == () else ops.sum(found, axis, keepdims)
 
 
 def searchsorted(x: Any, /, x2: Any, side: str = "left", sorter: Any = None) -> Array:
@@ -70,9 +72,11 @@ def take(x: Any, /, indices: Any, axis: int | None = None, out: Any = None, mode
     if out is not None:
         return store(take(x, indices, axis, mode=mode), out)
     x = asarray(x)
-    indices = asarray(indices, device=x.device)
-    if mode != "raise":
-        size = x.size if axis is None else x.shape[axis]
+    given, indices = indices, asarray(indices, device=x.device)
+    size = x.size if axis is None else x.shape[axis]
+    if mode == "raise":
+        check_range(given, indices, size, 0 if axis is None else axis_of(axis, x.ndim))
+    else:
         indices = ops.mod(indices, size) if mode == "wrap" else ops.clip(indices, 0, size - 1)
     if axis is None:
         return ops.take(x, indices)
@@ -83,8 +87,9 @@ def take(x: Any, /, indices: Any, axis: int | None = None, out: Any = None, mode
 
 def take_along_axis(x: Any, /, indices: Any, axis: int = -1) -> Array:
     """Elements along an axis, chosen by indices of the same rank; the other axes are broadcast."""
-    x, indices = asarray(x), asarray(indices)
+    given, x, indices = indices, asarray(x), asarray(indices)
     axis = axis_of(axis, x.ndim)
+    check_range(given, indices, x.shape[axis], axis)
     if x.ndim == 1 == indices.ndim:
         return ops.gather(x, axis, indices)
     shape = list(broadcast_shapes(x.shape[:axis] + (1,) + x.shape[axis + 1:], indices.shape[:axis] + (1,) + indices.shape[axis + 1:]))

@@ -8,6 +8,7 @@ from . import _core, ops
 from ._core import Array
 from ._creation import asarray
 from ._dtypes import result_type
+from ._indexing import check_range
 
 
 def _flat(x: Any) -> Array:
@@ -97,15 +98,21 @@ def extract(condition: Any, x: Any) -> Array:
 
 def compress(condition: Any, x: Any, axis: int | None = None) -> Array:
     """The slices along an axis where the condition holds."""
-    x = _flat(x) if axis is None else asarray(x)
-    return ops.index_select(x, axis or 0, flatnonzero(condition))
+    x, condition = _flat(x) if axis is None else asarray(x), _flat(condition)
+    axis = 0 if axis is None else axis
+    size = x.shape[axis]
+    if condition.size > size and ops.any(condition[size:]):
+        raise IndexError(f"compress: the condition holds beyond axis {axis} with size {size}")
+    return ops.index_select(x, axis, flatnonzero(condition))
 
 
 def choose(x: Any, /, choices: Sequence[Any]) -> Array:
     """Of each place, the element of the array that x names."""
     from ._manipulation import broadcast_arrays
 
-    chosen, *arrays = broadcast_arrays(x, *choices)
+    index = asarray(x)
+    check_range(x, index, len(choices), 0)
+    chosen, *arrays = broadcast_arrays(index, *choices)
     return ops.squeeze(ops.gather(ops.stack(arrays, 0), 0, ops.unsqueeze(chosen, 0)), 0)
 
 

@@ -18,9 +18,11 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     >>> tessera.convolve([1.0, 2.0, 3.0], [0.5, 0.5])
     """
     few = _core.few_convolve(a, v, mode, False)
-    if few is not None:
-        return few
-    a, v = asarray(a), asarray(v)
+    return _shifted(asarray(a), asarray(v), mode, False) if few is None else few
+
+
+def _shifted(a: Array, v: Array, mode: str, is_backwards: bool) -> Array:
+    """convolve as recorded. is_backwards: where "same" cannot drop as many shifts at both ends, it drops one more at the front instead of at the back."""
     if a.ndim != 1 or v.ndim != 1 or a.size == 0 or v.size == 0:
         raise ValueError("convolve: two lists that are not empty are needed")
     dtype = result_type(a, v)
@@ -30,8 +32,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     before, after = {"full": (around, around), "same": (around - around // 2, around // 2), "valid": (0, 0)}.get(mode, (-1, -1))
     if before < 0:
         raise ValueError(f"convolve: mode is 'full', 'same' or 'valid', not {mode!r}")
-    if mode == "same":
-        before, after = around // 2 + around % 2, around // 2
+    if mode == "same" and is_backwards:
+        before, after = after, before
     if dtype.kind != "f":
         # Exact: each shift of the longer list times one element of the shorter.
         long, short = ops.cast(a, dtype), ops.cast(v, dtype)
@@ -44,12 +46,12 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
-    """As convolve, with the second list not reversed."""
+    """As convolve, with the second list not reversed. Where that is the longer one, the result is that of the lists exchanged, backwards."""
     few = _core.few_convolve(a, v, mode, True)
     if few is not None:
         return few
-    v = asarray(v)
-    return convolve(a, v[::-1] if v.ndim == 1 else v, mode)
+    a, v = asarray(a), asarray(v)
+    return _shifted(a, v[::-1] if v.ndim == 1 else v, mode, a.size < v.size)
 
 
 def _window(size: int, *weights: float) -> Array:
@@ -145,6 +147,8 @@ def _slope(f: Array, space: Any, axis: int, edge_order: int) -> Array:
     def part(start: int | None, stop: int | None) -> Array:
         return f[(slice(None),) * axis + (slice(start, stop),)]
 
+    if f.shape[axis] <= edge_order:
+        raise ValueError(f"gradient: axis {axis} has {f.shape[axis]} elements, edge_order {edge_order} needs {edge_order + 1}")
     if isinstance(space, (int, float)) or asarray(space).ndim == 0:
         ends = [space] * 4
         inner = (part(2, None) - part(None, -2)) / (2 * space)

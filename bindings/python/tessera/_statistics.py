@@ -31,13 +31,19 @@ def _masked(x: Array, where: Any, otherwise: Any) -> Array:
     return x if where is None or where is True else ops.where(where, x, asarray(otherwise, x.dtype, device=x.device))
 
 
+def _of_each(operator: Callable[..., Array], x: Array, *more: Any) -> Array:
+    """A reduction over no axes, axis=(): each element by itself. The operators take an empty list of axes for all, so it goes over a new axis of one element."""
+    return operator(ops.unsqueeze(x, 0), 0, False, *more)
+
+
 def sum(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, initial: Any = None, where: Any = None) -> Array:
     """The sum over axes; None means all. Integers are added in 64 bits.
 
     >>> tessera.sum(tessera.asarray([[1, 2], [3, 4]]), axis=0)
     """
     x = asarray(x)
-    found = ops.sum(_masked(_cast(x, _summed_dtype(x.dtype, dtype)), where, 0), axis, keepdims)
+    x = _masked(_cast(x, _summed_dtype(x.dtype, dtype)), where, 0)
+    found = _of_each(ops.sum, x) if axis == () else ops.sum(x, axis, keepdims)
     return store(found if initial is None else found + initial, out)
 
 
@@ -47,7 +53,8 @@ def prod(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     >>> tessera.prod(tessera.asarray([2, 3, 4]))
     """
     x = asarray(x)
-    found = ops.prod(_masked(_cast(x, _summed_dtype(x.dtype, dtype)), where, 1), axis, keepdims)
+    x = _masked(_cast(x, _summed_dtype(x.dtype, dtype)), where, 1)
+    found = _of_each(ops.prod, x) if axis == () else ops.prod(x, axis, keepdims)
     return store(found if initial is None else found * initial, out)
 
 
@@ -89,7 +96,7 @@ def cumprod(x: Any, /, axis: int | None = None, dtype: Any = None, out: Any = No
 
 def _counted(x: Array, axis: Any, where: Any, keepdims: bool) -> Array:
     """How many elements count, for each mean."""
-    return ops.sum(ops.expand(ops.cast(where, _core.float32), x.shape), axis, keepdims)
+    return sum(ops.expand(ops.cast(where, _core.float32), x.shape), axis, None, None, keepdims)
 
 
 def mean(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Array:
@@ -101,8 +108,8 @@ def mean(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     if dtype is not None:
         x = ops.cast(x, dtype)
     if where is None or where is True:
-        return store(ops.mean(x, axis, keepdims), out)
-    return store(ops.sum(_masked(x, where, 0), axis, keepdims) / _counted(x, axis, where, keepdims), out)
+        return store(_of_each(ops.mean, x) if axis == () else ops.mean(x, axis, keepdims), out)
+    return store(sum(_masked(x, where, 0), axis, None, None, keepdims) / _counted(x, axis, where, keepdims), out)
 
 
 def var(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float | None = None, keepdims: bool = False, *,
@@ -114,13 +121,14 @@ def var(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, ddof: f
     x, correction = asarray(x, dtype), correction if ddof is None else ddof
     if where is not None and where is not True:
         return store(_var_where(x, axis, where, correction, keepdims), out)
-    return store(ops.var(x, axis, keepdims, correction), out)
+    return store(_of_each(ops.var, x, correction) if axis == () else ops.var(x, axis, keepdims, correction), out)
 
 
 def _var_where(x: Array, axis: Any, where: Any, correction: float, keepdims: bool) -> Array:
     """The variance of the elements that count."""
     away = _masked(x - mean(x, axis, keepdims=True, where=where), where, 0)
-    return ops.sum(away * away, axis, keepdims) / (_counted(x, axis, where, keepdims) - correction)
+    # As in NumPy, not divided by less than 0: too few elements have no variance.
+    return sum(away * away, axis, None, None, keepdims) / ops.maximum(_counted(x, axis, where, keepdims) - correction, 0)
 
 
 def std(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float | None = None, keepdims: bool = False, *,
@@ -132,7 +140,7 @@ def std(x: Any, /, axis: Any = None, dtype: Any = None, out: Any = None, ddof: f
     x, correction = asarray(x, dtype), correction if ddof is None else ddof
     if where is not None and where is not True:
         return store(ops.sqrt(_var_where(x, axis, where, correction, keepdims)), out)
-    return store(ops.std(x, axis, keepdims, correction), out)
+    return store(_of_each(ops.std, x, correction) if axis == () else ops.std(x, axis, keepdims, correction), out)
 
 
 def _limit(dtype: DType, is_largest: bool) -> Any:
@@ -147,7 +155,7 @@ def _limit(dtype: DType, is_largest: bool) -> Any:
 def _extreme(x: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any, is_max: bool) -> Array:
     x = asarray(x)
     if x.size == 0:
-        shape = ops.sum(ops.cast(x, _core.float32), axis, keepdims).shape
+        shape = sum(ops.cast(x, _core.float32), axis, None, None, keepdims).shape
         if initial is None and math.prod(shape) > 0:
             raise ValueError(f"{'max' if is_max else 'min'} of no elements")
         return store(ops.expand(asarray(0 if initial is None else initial, x.dtype, device=x.device), shape), out)
@@ -155,7 +163,8 @@ def _extreme(x: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: A
         if initial is None:
             raise ValueError("max and min with `where` need `initial`")
         x = _masked(x, where, _limit(x.dtype, not is_max))
-    found = (ops.max if is_max else ops.min)(x, axis, keepdims)
+    reduce = ops.max if is_max else ops.min
+    found = _of_each(reduce, x) if axis == () else reduce(x, axis, keepdims)
     return store(found if initial is None else (ops.maximum if is_max else ops.minimum)(found, initial), out)
 
 
@@ -199,7 +208,8 @@ def any(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False, *,
 
     >>> tessera.any(tessera.asarray([[0, 1], [0, 0]]), axis=1)
     """
-    return store(ops.any(_masked(asarray(x), where, 0), axis, keepdims), out)
+    x = _masked(asarray(x), where, 0)
+    return store(_of_each(ops.any, x) if axis == () else ops.any(x, axis, keepdims), out)
 
 
 def all(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Array:
@@ -207,12 +217,13 @@ def all(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False, *,
 
     >>> tessera.all(tessera.asarray([[0, 1], [1, 1]]), axis=1)
     """
-    return store(ops.all(_masked(asarray(x), where, 1), axis, keepdims), out)
+    x = _masked(asarray(x), where, 1)
+    return store(_of_each(ops.all, x) if axis == () else ops.all(x, axis, keepdims), out)
 
 
 def ptp(x: Any, /, axis: Any = None, out: Any = None, keepdims: bool = False) -> Array:
     """The largest element minus the smallest."""
-    return store(ops.sub(ops.max(x, axis, keepdims), ops.min(x, axis, keepdims)), out)
+    return store(ops.sub(max(x, axis, None, keepdims), min(x, axis, None, keepdims)), out)
 
 
 def _over_axes(function: Any, x: Array, axis: Any, keepdims: bool) -> Array:
@@ -348,7 +359,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: fl
     weights = _weights(fweights, aweights, rows)
     if weights is None:
         centred = rows - ops.mean(rows, 1, True)
-        return _without_axes(ops.matmul(centred, centred.T) / (count - ddof))
+        return _without_axes(ops.matmul(centred, centred.T) / builtins.max(count - ddof, 0))
     total = ops.sum(weights)
     centred = rows - ops.sum(rows * weights, 1, True) / total
     if ddof == 0:
@@ -428,7 +439,8 @@ def nanvar(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: f
     x, known = _known(asarray(x, dtype))
     if known is None:
         return var(x, axis, out=out, ddof=ddof, keepdims=keepdims)
-    return store(_var_where(x, axis, known, ddof, keepdims), out)
+    is_enough = ops.gt(_counted(x, axis, known, keepdims), ddof)
+    return store(ops.where(is_enough, _var_where(x, axis, known, ddof, keepdims), math.nan), out)
 
 
 def nanstd(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False) -> Array:
@@ -438,11 +450,10 @@ def nanstd(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: f
 
 def _nan_extreme(x: Any, axis: Any, out: Any, keepdims: bool, is_max: bool) -> Array:
     x, known = _known(x)
-    reduce = ops.max if is_max else ops.min
     if known is None:
-        return store(reduce(x, axis, keepdims), out)
-    found = reduce(_masked(x, known, -math.inf if is_max else math.inf), axis, keepdims)
-    return store(ops.where(ops.any(known, axis, keepdims), found, math.nan), out)
+        return _extreme(x, axis, out, keepdims, None, None, is_max)
+    found = _extreme(_masked(x, known, -math.inf if is_max else math.inf), axis, None, keepdims, None, None, is_max)
+    return store(ops.where(any(known, axis, None, keepdims), found, math.nan), out)
 
 
 def nanmax(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Array:
@@ -489,11 +500,16 @@ def nanquantile(x: Any, q: Any, axis: Any = None, out: Any = None, overwrite_inp
 
     def along(own: Array, i: int, q: float) -> Array:
         """NaN is sorted to the end, so quantiles are among the first so many elements."""
+        if own.shape[i] == 0:
+            raise ValueError(f"nanquantile: an axis of {own.shape} has no elements")
         ordered, count = ops.sort(own, i), ops.sum(ops.cast(ops.eq(own, own), _core.int32), i, True)
         place = ops.cast(ops.maximum(count - 1, 0), _core.float32) * q
         low = ops.cast(ops.floor(place), _core.int32)
         below, above = ops.gather(ordered, i, low), ops.gather(ordered, i, ops.minimum(low + 1, ops.maximum(count - 1, 0)))
-        return ops.squeeze(below + (above - below) * ops.cast(place - ops.floor(place), own.dtype), i)
+        share = ops.cast(place - ops.floor(place), own.dtype)
+        # Infinities have no difference: where the element below is the result, it is taken as it is.
+        is_below = ops.logical_or(ops.eq(share, 0), ops.eq(below, above))
+        return ops.squeeze(ops.where(is_below, below, below + (above - below) * share), i)
 
     return store(_each_quantile(lambda own: _over_axes(lambda part, i: along(part, i, own), x, axis, keepdims), q), out)
 

@@ -325,8 +325,16 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """NumPy's norm: of all elements, of lists along one axis, or of matrices along two."""
     x = asarray(x)
     is_matrix = (axis is None and x.ndim == 2 and ord is not None) or (axis is not None and not isinstance(axis, int))
+    if isinstance(ord, str) and ord != "fro" and not (is_matrix and ord == "nuc"):
+        raise ValueError(f"norm: ord is a number, 'fro', or 'nuc' for matrices, not {ord!r}")
     if is_matrix and ord not in (None, "fro"):
         if axis is not None and tuple(axis_of(i, x.ndim) for i in axis) != (x.ndim - 2, x.ndim - 1):
             raise NotImplementedError("norm: matrix norms are taken over the last two axes")
         return matrix_norm(x, keepdims=keepdims, ord=ord)
     return ops.norm(x, 2.0 if ord in (None, "fro") else ord, axis, keepdims)
+
+
+def __getattr__(name: str) -> object:
+    """Says of NumPy's functions for general eigenvalues why they are not here."""
+    reason = ": these eigenvalues are complex, and it has no complex numbers; eigh and eigvalsh take symmetric matrices" if name in ("eig", "eigvals") else ""
+    raise AttributeError(f"module 'tessera.linalg' has no attribute {name!r}{reason}")

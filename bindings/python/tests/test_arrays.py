@@ -42,6 +42,16 @@ class Making(unittest.TestCase):
             with self.assertRaises(error, msg=repr(wrong)):
                 ts.asarray(wrong)
 
+    def test_numbers_that_a_dtype_does_not_hold_are_refused(self):
+        for wrong, dtype in [(300, "uint8"), (-1, "uint32"), (2**31, "int32"), (-129, "int8"), (2**63, "int64"), (-1, "uint64")]:
+            for given in (wrong, [wrong], [[0], [wrong]], [0] * 99 + [wrong]):
+                with self.assertRaisesRegex(OverflowError, f"{wrong} does not fit"):
+                    ts.asarray(given, dtype)
+        for right, dtype in [(255, "uint8"), (0, "uint8"), (-128, "int8"), (127, "int8"), (2**64 - 1, "uint64"), (-(2**63), "int64"), (True, "int8")]:
+            self.assertEqual(ts.asarray([right], dtype).tolist(), [right])
+        self.assertEqual(ts.asarray([2**63, 1], ts.float32).tolist(), [2.0**63, 1.0])
+        self.assertEqual(ts.asarray([300, 0], ts.bool).tolist(), [True, False])
+
     def test_creation_functions_agree_with_numpy(self):
         for name, args in [("arange", (5,)), ("arange", (2, 9, 3)), ("arange", (5, 0, -2)), ("arange", (0, 1, 0.25)), ("linspace", (0, 1, 5)),
                            ("zeros", ((2, 3),)), ("ones", (4,)), ("full", ((2,), 7)), ("eye", (3,)), ("eye", (2, 4)), ("identity", (3,))]:

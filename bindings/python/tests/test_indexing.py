@@ -238,6 +238,32 @@ class Keys(unittest.TestCase):
             with self.assertRaises(IndexError):
                 array[key] = 1
 
+    def test_functions_check_indices_as_keys_do(self):
+        x, m = ts.arange(3), ts.zeros((2, 3))
+        few = ts.asarray([0, 3], device="cpu")
+        calls = [lambda i: ts.take(x, i), lambda i: x.take(i), lambda i: ts.take(m, i, axis=1), lambda i: ts.choose(i, [x[:2], x[1:], x[:2]]),
+                 lambda i: ts.take_along_axis(x, i, 0), lambda i: ts.put_along_axis(x, i, 1, 0)]
+        for at, call in enumerate(calls):
+            for wrong in ([0, 3], np.array([-4, 0])) + ((few,) if str(x.device).startswith("cpu") else ()):
+                with self.assertRaisesRegex(IndexError, "out of bounds", msg=at):
+                    call(wrong)
+        with self.assertRaisesRegex(IndexError, "index 3 is out of bounds for axis 1 with size 3"):
+            ts.take(m, 3, axis=1)
+        self.assertEqual(ts.take(x, [-1, 2]).tolist(), [2, 2])
+        self.assertEqual(ts.take(x, [5], mode="clip").tolist(), [2])
+        self.assertEqual(ts.take(ts.arange(5000), list(range(4999, 2000, -1)))[0].item(), 4999)
+        with self.assertRaises(IndexError):
+            ts.take(ts.arange(3000), list(range(3001)))
+        for wrong in (lambda: ts.unravel_index(9, (3, 3)), lambda: ts.unravel_index(-1, (3, 3)), lambda: ts.ravel_multi_index((3, 0), (3, 3))):
+            with self.assertRaises(IndexError):
+                wrong()
+
+    def test_indices_in_recordings_are_not_read(self):
+        found = ts.grad(lambda x: ts.take(x, ts.asarray([0, 1])).sum())(ts.asarray([2.0, 3.0, 4.0]))
+        self.assertEqual(found.tolist(), [1.0, 1.0, 0.0])
+        step = ts.capture(lambda x, i: ts.take(x, i))
+        self.assertEqual(step(ts.asarray([5.0, 6.0]), ts.asarray([1, 0])).tolist(), [6.0, 5.0])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -48,6 +48,12 @@ np.poly([1, -2, 3]) | np.polydiv([1.0, -3, 2], [1.0, -1])[0] | np.polydiv([2.0, 
 np.poly1d([1, -3, 2])(a) | np.poly1d([1.0, 2, 3]).deriv().coeffs | np.poly1d([1.0, 2]).integ(k=5).c | (np.poly1d([1, 2]) * np.poly1d([1, -2]) + 3).coeffs | (np.poly1d([1, 2]) ** 3 - 1).coeffs | np.poly1d([2, 3], r=True).coeffs | np.poly1d([0, 0, 4, 5]).order
 np.frexp([1.0, -0.3, 0, 8, 3e-30])[0] | np.frexp([1.0, -0.3, 0, 8, 3e-30])[1] | np.ldexp([0.5, -3], [4, 100]) | np.ldexp(np.float32(1.5), -126) | np.spacing(np.float32([1, -1, 300])) | np.iterable(a) | np.iterable(3) | a.compress([True, False, True], axis=0) | (a > 0).compress([True, False], 1)
 a.clip(-1, 1) | a.take([0, 5]) | a.trace() | a.diagonal(1) | a.item(3) | a.item(1, 2) | np.array(a.flat[3:6]) | divmod(i, 3)[1] | np.array(sorted({int(v) for v in i[0]}))
+np.sum(i, axis=()) | np.prod(i, axis=(), keepdims=True) | np.mean(i, axis=()) | np.max(a, axis=()) | np.ptp(a, axis=()) | np.any(a, axis=()) | np.std(a, axis=()) | np.count_nonzero(i, axis=()) | np.nansum(n, axis=()) | np.nanmax(a, axis=())
+np.correlate([1.0, 2], a[0], "same") | np.correlate(i[0, :2], i[1], "same") | np.correlate(a[0, :3], b[0], "same") | np.correlate(a[0], np.arange(33.0), "same") | np.split(np.arange(3), [1, 3, 2])[3] | np.split(i, [2, 1, 7], axis=1)[2]
+np.nanmedian([[np.inf, 4.5, -np.inf], [np.nan, 1, 2]], axis=1) | np.heaviside([np.nan, -1, 0], 0.5) | np.heaviside([np.nan, -1, 0], [1.0, 2, 3]) | np.heaviside(n, 2)
+np.histogram(np.float64([0.1, 0.2, 0.7]), 3, weights=[1, 2, 3])[0] | np.histogram(np.float64([0.1, 0.2, 0.7]), 2, density=True)[1] | np.histogram2d(np.float64([0.1, 0.2, 0.7]), np.float64([0.3, 0.1, 0.7]), 2)[0]
+np.array([5], np.uint64) > -1 | np.array([5], np.uint8) == -1 | np.arange(40) < 2**64 | -2**70 >= np.arange(3) | np.int8([1, 2]) != 2**63
+np.compress([True, False], np.zeros((2, 3)), axis=1) | np.compress([False, True, False, False], a[0, :2]) | np.maximum.accumulate(np.zeros((0, 2)))
 """
 
 
@@ -187,6 +193,22 @@ class Functions(unittest.TestCase):
             self.assertTrue(isinstance(whole, (int, module.integer)))
             self.assertTrue(module.issubdtype(module.int32, module.signedinteger) and not module.issubdtype(module.uint8, module.signedinteger))
         self.assertFalse(isinstance(ts.arange(3), ts.integer))
+
+    def test_too_few_elements_have_no_variance(self):
+        for found in (ts.nanvar([1.0, ts.nan], ddof=1), ts.nanstd(ts.asarray([[1.0, 2.0]] * 40), axis=1, ddof=3)[5], ts.cov([[3.0]], ddof=2)):
+            self.assertNotEqual(float(found), float(found))  # NaN
+        self.assertEqual(float(ts.var(ts.asarray([1.0, 2.0, 9.0]), where=[True, True, False], ddof=3)), ts.inf)
+
+    def test_what_has_no_elements_is_refused(self):
+        nothing = ts.zeros((3, 0))
+        for function in (ts.ptp, ts.nanmax, ts.nanmin, ts.nanmedian):
+            for x in (nothing, nothing.astype("int32")):
+                with self.assertRaisesRegex(ValueError, "no elements"):
+                    function(x, axis=1)
+        with self.assertRaisesRegex(ValueError, "gradient: axis 1 has 1 elements, edge_order 1 needs 2"):
+            ts.gradient(ts.ones((5, 1)))
+        with self.assertRaisesRegex(IndexError, "beyond axis 0 with size 1"):
+            ts.compress([True, False, True], [5.0])
 
     def test_resize_in_place(self):
         for module in (np, ts):
