@@ -23,7 +23,7 @@ ARGUMENTS = {
     "bce_with_logits_loss": "[0.5, -1.0], [1.0, 0.0]", "bernoulli": "(2, 3), 0.5, 1", "bincount": "[0, 1, 1, 3]", "bit_cast": "[1.0, 2.0], 'int32'",
     "bucketize": "[1.5, 3.5], [1.0, 2.0, 3.0]", "cast": "[1.5, 2.5], 'int32'", "choice": "[10, 20, 30], 0, 2, None, False, 1", "cholesky": "[[4.0, 2.0], [2.0, 3.0]]",
     "clamp": "[-1.0, 0.5, 9.0], 0, 1", "clip": "[-1.0, 0.5, 9.0], 0.0, 1.0", "col2im": "tessera.ops.rand((1, 4, 4), 1), (4, 4), (2, 2), stride=2",
-    "concat": "[[1, 2], [3]], 0", "cond": "[[2.0, 0.0], [0.0, 1.0]], 2", "conv": "tessera.ops.rand((1, 1, 5, 5), 1), tessera.ops.rand((2, 1, 3, 3), 2), before=1, after=1",
+    "concat": "[[1, 2], [3]], 0", "cond": "[[2.0, 0.0], [0.0, 1.0]], 2", "conv": "tessera.ops.rand((1, 1, 5, 5), 1), tessera.ops.rand((2, 1, 3, 3), 2), padding=1",
     "conv_integer": "tessera.ones((1, 1, 4, 4), 'uint8'), tessera.ones((1, 1, 3, 3), 'uint8')",
     "conv_transpose": "tessera.ops.rand((1, 1, 3, 3), 1), tessera.ops.rand((1, 2, 2, 2), 2), stride=2", "cross": "[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]",
     "cross_entropy": "[[2.0, 0.5, 0.1]], [0]", "cdist": "[[0.0, 0.0]], [[3.0, 4.0]]", "diag": "[1.0, 2.0]", "diagonal": "[[1, 2], [3, 4]], 0, 0, 1", "diff": "[1, 4, 9], 1",

@@ -27,6 +27,8 @@ DEFAULTS = {
     "bool right": False,
     "number eps": 1e-5,
     "number correction": 1,
+    "number slope": 0.01,
+    "number alpha": 1,
     "long diagonal": 0,
     "long start": 0,
     "long stop": 2**63 - 1,

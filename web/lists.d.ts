@@ -216,7 +216,7 @@ export interface Operators {
   dynamic_quantize_linear(x: Tensor): {y: Tensor; scale: Tensor; zero_point: Tensor};
   eigh(x: Tensor): {values: Tensor; vectors: Tensor};
   einsum(equation: string, tensors: Tensor[]): Tensor;
-  elu(x: Tensor, alpha: number): Tensor;
+  elu(x: Tensor, alpha?: number): Tensor;
   embedding(table: Tensor, indices: Tensor): Tensor;
   embedding_bag(table: Tensor, indices: Tensor, offsets: Tensor | null, desc?: BagDesc): Tensor;
   eq(a: Tensor, b: Tensor): Tensor;
@@ -276,7 +276,7 @@ export interface Operators {
   lcm(a: Tensor, b: Tensor): Tensor;
   le(a: Tensor, b: Tensor): Tensor;
   le_scalar(x: Tensor, c: number): Tensor;
-  leaky_relu(x: Tensor, slope: number): Tensor;
+  leaky_relu(x: Tensor, slope?: number): Tensor;
   lerp(a: Tensor, b: Tensor, weight: Tensor): Tensor;
   lerp_scalar(a: Tensor, b: Tensor, weight: number): Tensor;
   linear(x: Tensor, weight: Tensor, bias: Tensor | null, desc?: LinearDesc): Tensor;
@@ -507,7 +507,7 @@ export interface TensorOperators {
   dropout(p: number, seed: number | bigint): Tensor;
   dynamic_quantize_linear(): {y: Tensor; scale: Tensor; zero_point: Tensor};
   eigh(): {values: Tensor; vectors: Tensor};
-  elu(alpha: number): Tensor;
+  elu(alpha?: number): Tensor;
   embedding(indices: Tensor): Tensor;
   embedding_bag(indices: Tensor, offsets: Tensor | null, desc?: BagDesc): Tensor;
   eq(b: Tensor | number): Tensor;
@@ -563,7 +563,7 @@ export interface TensorOperators {
   lcm(b: Tensor): Tensor;
   le(b: Tensor | number): Tensor;
   le_scalar(c: number): Tensor;
-  leaky_relu(slope: number): Tensor;
+  leaky_relu(slope?: number): Tensor;
   lerp(b: Tensor, weight: Tensor | number): Tensor;
   lerp_scalar(b: Tensor, weight: number): Tensor;
   linear(weight: Tensor, bias: Tensor | null, desc?: LinearDesc): Tensor;

@@ -317,6 +317,8 @@ export const defaults = {
   'bool right': false,
   'number eps': 1e-5,
   'number correction': 1,
+  'number slope': 0.01,
+  'number alpha': 1,
   'long diagonal': 0,
   'long start': 0,
   'long stop': 0x7fffffffffffffffn,

@@ -139,7 +139,7 @@ tsr_status tsri_run_conv(const tsri_kernel_run *run) {
 
 // --- Shapes ----------------------------------------------------------------------------------------------------------
 
-// What a call is about: x with its channels as axis 1, and the result.
+// The arguments of a call: x with its channels as axis 1, and the shape of the result.
 typedef struct convolution {
   const tsri_op *op;
   tsri_conv_attributes given;
@@ -187,7 +187,7 @@ static tsr_status check_channels(convolution *c, const tsr_tensor *bias) {
 static tsr_status transposed_size(const convolution *c, const tsri_window *window, int64_t extra, int axis,
                                   int64_t *out_size) {
   bool is_good = extra >= 0 && (extra == 0 || extra < window->stride || extra < window->dilation);
-  int64_t size = 0;  // each product and each other part is below 2^62
+  int64_t size = 0;  // no overflow: each product and each other term is below 2^62
   if (is_good && window->input > 0) {
     size = (window->input - 1) * window->stride + (window->size - 1) * window->dilation + 1 + extra - window->before -
            window->after;
@@ -237,7 +237,8 @@ static tsr_status check_desc(const convolution *c, const tsr_conv_desc *desc) {
   }
   if (desc->padding == TSR_PADDING_GIVEN) return TSR_OK;
   if (c->given.is_transposed) {
-    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: takes .before and .after, not .padding", c->op->name);
+    return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT,
+                     "%s: has no padding that is worked out (.padding); give .before and .after", c->op->name);
   }
   if (!has_padding) return TSR_OK;
   return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: .padding is worked out, and yet .before or .after is given",
@@ -255,7 +256,7 @@ static tsr_shape result_shape(const convolution *c) {
 
 // --- Recording -------------------------------------------------------------------------------------------------------
 
-// Whether the device convolves natively if x and the weights are in memory as the layouts `x` and `w` say.
+// Whether the device has a native convolution for an x and weights with the layouts `x` and `w`.
 static bool is_native_with(const convolution *c, const tsr_device *device, const tsri_layout *x, const tsri_layout *w,
                            const tsr_tensor *bias, tsr_shape shape, tsr_dtype dtype) {
   if (x->count == 0 || w->count == 0 || c->out_channels == 0) return false;
@@ -267,8 +268,8 @@ static bool is_native_with(const convolution *c, const tsr_device *device, const
   return tsri_device_takes(device, &op);
 }
 
-// The weights as `dtype`. If the channels of x are its last axis and the device convolves natively only with weights in
-// the same order, they are reordered in memory, by the kernel that converts them if there is one.
+// The weights as `dtype`. If channels are last in x, and the native convolution needs weights in the same order, they are also reordered in memory, by the
+// kernel that casts them if there is one.
 static tsr_tensor *weights_as(const convolution *c, const tsr_tensor *x, tsr_tensor *weight, const tsr_tensor *bias,
                               tsr_shape shape, tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(weight, dtype);
@@ -288,8 +289,8 @@ static tsr_dtype dtype_of(const convolution *c, const tsr_tensor *x, const tsr_t
   return tsri_autocast(c->op, dtype);
 }
 
-// x as `dtype`. If its channels are to be last, but are not so in memory, and the device convolves natively only if they are, they are moved there: gradients
-// come in the order in which the operators after the convolution had its result.
+// x as `dtype`. If channels must be last but are not last in memory, and the device has a native convolution only for that, x is copied to that order. This
+// happens to gradients, which arrive in the order that the operators after the convolution used.
 static tsr_tensor *x_as(const convolution *c, tsr_tensor *x, const tsr_tensor *bias, tsr_shape shape, tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(x, dtype);
   if (!c->given.is_last || cast->status != TSR_OK) return cast;
@@ -319,8 +320,8 @@ static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weigh
   return tsri_tensor_named(op->name, result);
 }
 
-// Whether the device convolves natively with channels last in memory: libraries have the faster kernels for these. The result then stays so in memory, so that
-// the next convolution needs no copy of it.
+// Whether to compute natively with channels last in memory, for which libraries have faster kernels. The result keeps this order in memory, so that the next
+// convolution needs no copy.
 static bool prefers_last(const convolution *c, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias) {
   tsri_graph_state *state = NULL;
   if (tsri_graph_state_for(x->value->device, &state) != TSR_OK || !state->tuning.conv_channels_last) return false;
@@ -331,7 +332,7 @@ static bool prefers_last(const convolution *c, const tsr_tensor *x, const tsr_te
                                              dtype_of(c, x, weight, bias));
 }
 
-// Convolves with channels last in memory; the result is seen with its channels as axis 1.
+// Convolves with channels last in memory, and returns a view of the result with channels as axis 1.
 static tsr_tensor *record_last(convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
   c->given.is_last = true;
   tsr_tensor *last = tsr_moveaxis(x, 1, -1), *packed = tsr_contiguous(last), *seen = tsr_moveaxis(packed, -1, 1);
@@ -343,8 +344,8 @@ static tsr_tensor *record_last(convolution *c, tsr_tensor *x, tsr_tensor *weight
 
 // --- As a product ------------------------------------------------------------------------------------------------------
 
-// Whether each result is a sum over channels alone: a kernel of one element, no strides, padding or groups. Such a convolution is a matrix product, for which GPUs
-// have better kernels.
+// Whether the convolution is a matrix product: the kernel has one element, and there are no strides, no padding and no groups, so each result is a sum over
+// channels alone. GPUs have faster kernels for matrix products.
 static bool is_product(const convolution *c, const tsr_tensor *x, tsr_dtype dtype) {
   bool is_plain = c->given.groups == 1 && tsri_dtype_is_float(dtype) && x->layout.count > 0 && c->out_channels > 0;
   for (int i = 0; i < c->spatial; i++) {
@@ -360,14 +361,14 @@ static int64_t positions_of(const convolution *c) {
   return positions;
 }
 
-// The weights as a matrix of [channels of the result, channels of x].
+// The weights as a matrix, [channels of the result, channels of x].
 static tsr_tensor *weights_as_matrix(const convolution *c, tsr_tensor *weight) {
   bool is_transposed = c->given.is_transposed != 0;
   tsr_tensor *matrix = tsr_reshape(weight, TSR_SHAPE(c->w.dims[0], c->w.dims[1]));
   return is_transposed ? tsri_then(tsr_transpose(matrix, 0, 1), matrix) : matrix;
 }
 
-// Rows of channels, which are last in memory, times the weights; the result lies like x.
+// Matrix product for channels last: rows of channels times the weights. The result has the memory order of x.
 static tsr_tensor *multiply_last(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
   tsr_shape shape = {.rank = c->x.rank, .dims = {c->x.dims[0]}};
   for (int i = 0; i < c->spatial; i++) shape.dims[1 + i] = c->x.dims[2 + i];
@@ -378,7 +379,7 @@ static tsr_tensor *multiply_last(const convolution *c, tsr_tensor *x, tsr_tensor
   return c->given.is_last ? last : tsri_then(tsr_moveaxis(last, -1, 1), last);
 }
 
-// The weights times the plane of each image.
+// Matrix product for channels first: the weights times the [channels, positions] plane of each image.
 static tsr_tensor *multiply_planes(const convolution *c, tsr_tensor *x, tsr_tensor *weight) {
   tsr_tensor *planes = tsr_reshape(x, TSR_SHAPE(c->x.dims[0], c->x.dims[1], positions_of(c)));
   tsr_tensor *product = tsr_matmul(weight, planes), *result = tsr_reshape(product, result_shape(c));
@@ -386,7 +387,7 @@ static tsr_tensor *multiply_planes(const convolution *c, tsr_tensor *x, tsr_tens
   return result;
 }
 
-// Whether planes are fast factors: not much smaller than a tile, and with lines that are aligned as the device's products want it.
+// Whether planes are good matrix operands: at least about as large as a tile, with rows aligned as the device's products need.
 static bool has_good_planes(const convolution *c, const tsr_tensor *x) {
   enum { LEAST_POSITIONS = 64 };
   const tsri_tuning *tuning = tsri_call_tuning(x->value->device);
@@ -396,7 +397,7 @@ static bool has_good_planes(const convolution *c, const tsr_tensor *x) {
          (!is_narrow || bytes % tuning->product_alignment == 0);
 }
 
-// A convolution that is_product. NULL: x would have to be copied first.
+// Computes a convolution that is_product. Returns NULL if x would have to be copied first.
 static tsr_tensor *multiply(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
   tsr_dtype dtype = dtype_of(c, x, weight, bias);
   tsr_tensor *cast = tsr_cast(x, dtype), *last = tsr_moveaxis(cast, 1, -1), *as = tsr_cast(weight, dtype),
@@ -407,7 +408,7 @@ static tsr_tensor *multiply(const convolution *c, tsr_tensor *x, tsr_tensor *wei
   return result ? tsri_tensor_named(c->op->name, result) : NULL;
 }
 
-// x has its channels as axis 1.
+// Records the convolution, natively or by a kernel. x has its channels as axis 1.
 static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias,
                             const tsr_conv_desc *desc) {
   c->x = x->layout.shape;

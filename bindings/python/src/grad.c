@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients: the ranges and calls of <tessera/grad.h>, of which tessera/_grad.py makes grad and value_and_grad.
+// Gradients: the ranges and calls of <tessera/grad.h>, of which tessera/_grad.py makes grad and value_and_grad. The ranges of <tessera/autocast.h>.
 #include "binding.h"
 
 static PyObject *grad_begin(PyObject *module, PyObject *unused) {
@@ -67,7 +67,26 @@ static PyObject *gradients(PyObject *module, PyObject *args) {
   return result;
 }
 
+// While a range is open, all operators are recorded: what the host computes at once of few elements is not converted.
+static PyObject *autocast_begin(PyObject *module, PyObject *object) {
+  (void)module;
+  tsr_dtype dtype;
+  if (!tsrpy_dtype_parse(object, &dtype) || !tsrpy_check(tsr_autocast_begin(dtype))) return NULL;
+  tsrpy_recording_begin();
+  Py_RETURN_NONE;
+}
+
+static PyObject *autocast_end(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  tsrpy_recording_end();
+  if (!tsrpy_check(tsr_autocast_end())) return NULL;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"autocast_begin", autocast_begin, METH_O, NULL},
+    {"autocast_end", autocast_end, METH_NOARGS, NULL},
     {"grad_begin", grad_begin, METH_NOARGS, NULL},
     {"grad_end", grad_end, METH_NOARGS, NULL},
     {"grad_watch", grad_watch, METH_O, NULL},

@@ -132,8 +132,8 @@ PyMODINIT_FUNC PyInit__core(void) {
       tsrpy_wait_init() && tsrpy_array_init(module) && tsrpy_methods_init(module) && tsrpy_create_init(module) &&
       tsrpy_composed_init(module) && tsrpy_few_parts_init(module) && tsrpy_ufunc_init(module) &&
       tsrpy_operators_init(module) && tsrpy_grad_init(module) && tsrpy_capture_init(module) &&
-      tsrpy_kernel_init(module) && tsrpy_train_init(module) && tsrpy_profile_init(module) &&
-      PyModule_AddStringConstant(module, "version", tsr_version()) == 0) {
+      tsrpy_config_init(module) && tsrpy_kernel_init(module) && tsrpy_train_init(module) &&
+      tsrpy_profile_init(module) && PyModule_AddStringConstant(module, "version", tsr_version()) == 0) {
     return module;
   }
   Py_DECREF(module);

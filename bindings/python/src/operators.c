@@ -56,11 +56,31 @@ const tsrpy_operator *tsrpy_operator_find(const char *name) {
 
 // --- Which argument is which parameter's -----------------------------------------------------------------------------
 
+// Appends a name to a list of names for a message. Takes over `list`; NULL, or a NULL list, is an exception.
+static PyObject *append_name(PyObject *list, const char *name) {
+  PyObject *longer = list ? PyUnicode_FromFormat("%U, %s", list, name) : NULL;
+  Py_XDECREF(list);
+  return longer;
+}
+
+static void refuse_parameter(const tsrpy_operator *operator, PyObject * name) {
+  if (operator->parameter_count == 0) {
+    PyErr_Format(PyExc_TypeError, "%s has no parameters, also no %R", operator->name, name);
+    return;
+  }
+  PyObject *list = PyUnicode_FromString(operator->parameters[0].name);
+  for (int i = 1; i < operator->parameter_count; i++) list = append_name(list, operator->parameters[i].name);
+  if (list) {
+    PyErr_Format(PyExc_TypeError, "%s: there is no parameter %R; there are %U", operator->name, name, list);
+  }
+  Py_XDECREF(list);
+}
+
 static int find_parameter(const tsrpy_operator *operator, PyObject * name) {
   for (int i = 0; i < operator->parameter_count; i++) {
     if (PyUnicode_CompareWithASCIIString(name, operator->parameters[i].name) == 0) return i;
   }
-  PyErr_Format(PyExc_TypeError, "%s: there is no parameter %R", operator->name, name);
+  refuse_parameter(operator, name);
   return -1;
 }
 
@@ -242,16 +262,27 @@ static bool lists_agree(operator_call *c, const tsrpy_parameter *parameter) {
 
 // --- Everything else -------------------------------------------------------------------------------------------------
 
-static bool read_name(const operator_call *c, const tsrpy_parameter *parameter, PyObject *object, int *out_value) {
+// `allowed` is how the message begins that lists the names.
+static bool read_one_of(const operator_call *c, const tsrpy_parameter *parameter, PyObject *object, const char *allowed,
+                        int *out_value) {
   for (int i = 0; PyUnicode_Check(object) && parameter->names[i]; i++) {
     if (PyUnicode_CompareWithASCIIString(object, parameter->names[i]) == 0) {
       *out_value = i;
       return true;
     }
   }
-  PyErr_Format(PyExc_ValueError, "%s: %s cannot be %R; help(tessera.ops.%s) has the names", c->operator->name,
-               parameter->name, object, c->operator->name);
+  PyObject *list = PyUnicode_FromString(parameter->names[0]);
+  for (int i = 1; parameter->names[i]; i++) list = append_name(list, parameter->names[i]);
+  if (list) {
+    PyErr_Format(PyExc_ValueError, "%s: %s cannot be %R; it is %s%U", c->operator->name, parameter->name, object,
+                 allowed, list);
+  }
+  Py_XDECREF(list);
   return false;
+}
+
+static bool read_name(const operator_call *c, const tsrpy_parameter *parameter, PyObject *object, int *out_value) {
+  return read_one_of(c, parameter, object, "one of ", out_value);
 }
 
 static bool read_seed(PyObject *object, uint64_t *out_value) {
@@ -302,6 +333,38 @@ static bool read_field(operator_call *c, const tsrpy_parameter *parameter, PyObj
     if (!is_read) return false;
   }
   return true;
+}
+
+static bool is_given(const operator_call *c, const tsrpy_parameter *parameter) {
+  PyObject *given = c->given[parameter - c->operator->parameters];
+  return given && given != Py_None;
+}
+
+// A number in place of both `before` and `after`.
+static bool read_both(operator_call *c, const tsrpy_parameter *parameter, PyObject *object) {
+  tsrpy_parameter before = parameter[-2], after = parameter[-1];
+  before.name = after.name = parameter->name;  // for messages
+  return read_field(c, &before, object) && read_field(c, &after, object);
+}
+
+// `padding`: a number for all axes, a sequence with a number for each axis, or a word.
+static bool read_padding(operator_call *c, const tsrpy_parameter *parameter, PyObject *object) {
+  if (is_given(c, parameter - 2) || is_given(c, parameter - 1)) {
+    PyErr_Format(PyExc_TypeError, "%s: padding stands for before and after; give either padding or these",
+                 c->operator->name);
+    return false;
+  }
+  if (PyUnicode_Check(object)) {
+    int word = 0;
+    if (!read_one_of(c, parameter, object, "a number, a number for each axis, or one of ", &word)) return false;
+    if (word) memcpy(c->desc.bytes + parameter->offset, &word, sizeof word);  // 0, "valid": no padding
+    return true;
+  }
+  if (!PySequence_Check(object) || PySequence_Size(object) != 1) return read_both(c, parameter, object);
+  PyObject *item = PySequence_GetItem(object, 0);  // a sequence of one number stands for all axes, as in PyTorch
+  bool is_read = item && read_both(c, parameter, item);
+  Py_XDECREF(item);
+  return is_read;
 }
 
 static void set_default(tsrpy_value *value, const tsrpy_parameter *parameter) {
@@ -366,6 +429,7 @@ static bool read_parameter(operator_call *c, const tsrpy_parameter *parameter, P
     set_default(value, parameter);
     return true;
   }
+  if (kind == TSRPY_FIELD_PADDING) return read_padding(c, parameter, object);
   if (kind >= TSRPY_FIELD_FLAG) return read_field(c, parameter, object);
   if (kind == TSRPY_INOUT && !tsrpy_is_array(object)) {
     PyErr_Format(PyExc_TypeError, "%s: %s must be a tessera.Array", c->operator->name, parameter->name);
@@ -515,6 +579,25 @@ static tsr_dtype dtype_with_number(const tsrpy_operator *operator, tsr_tensor * 
   return is_plain_number(wanted, number, &value) || own == TSR_U64 ? wanted : TSR_I64;
 }
 
+// A comparison of integers with a whole number that no integer of their dtype is equal to: 0 stands for all of them. Call with the OverflowError that the number raised.
+static tsr_tensor *compare_beyond(const tsrpy_operator *operator, const tsr_tensor * x, PyObject *number,
+                                  bool is_first) {
+  static const struct {
+    tsrpy_function function;
+    int how;
+  } hows[] = {{(tsrpy_function)tsr_eq, Py_EQ}, {(tsrpy_function)tsr_ne, Py_NE}, {(tsrpy_function)tsr_lt, Py_LT},
+              {(tsrpy_function)tsr_le, Py_LE}, {(tsrpy_function)tsr_gt, Py_GT}, {(tsrpy_function)tsr_ge, Py_GE}};
+  PyErr_Clear();
+  PyObject *zero = PyLong_FromLong(0);
+  int holds = -1;
+  for (size_t i = 0; zero && i < sizeof hows / sizeof *hows; i++) {
+    if (hows[i].function != operator->function) continue;
+    holds = PyObject_RichCompareBool(is_first ? number : zero, is_first ? zero : number, hows[i].how);
+  }
+  Py_XDECREF(zero);
+  return holds < 0 ? NULL : tsr_full(tsr_tensor_device(x), TSR_BOOL, tsr_tensor_shape(x), holds);
+}
+
 PyObject *tsrpy_operate_one(const tsrpy_operator *operator, PyObject * x) {
   if (!tsrpy_is_array(x)) return tsrpy_operator_call(operator, & x, 1, NULL);
   const tsrpy_few *few = few_of[operator- operators];
@@ -555,7 +638,10 @@ PyObject *tsrpy_operate_two(const tsrpy_operator *operator, PyObject * a, PyObje
   } else {
     tsr_tensor *other = tsrpy_number_tensor(tsr_tensor_device(x), dtype, number);
     tsrpy_value values[2] = {{.tensor = is_first ? other : x}, {.tensor = is_first ? x : other}};
+    bool is_beyond = !other && is_comparison(operator) && tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT &&
+                     PyErr_ExceptionMatches(PyExc_OverflowError);
     if (other) operator->call(operator->function, values, &result);
+    else if (is_beyond) result = compare_beyond(operator, x, number, is_first);
     tsr_release(other);
   }
   tsr_release(cast);

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import linalg, nn, ops, random
-from ._capture import capture
+from ._capture import capture, load_capture
 from ._core import (Array, Device, DeviceError, DType, Error, KernelError, bfloat16, bool, device, float8_e4m3fn, float8_e5m2, float16, float32,
                     float64, int4, int8, int16, int32, int64, ufunc, uint4, uint8, uint16, uint32, uint64)
 from ._core import version as __version__
@@ -51,6 +51,8 @@ from .linalg import cross, dot, inner, kron, matmul, outer, tensordot, vdot, vec
 from .ops import einsum as _einsum
 
 if _TYPE_CHECKING:
+    from ._autocast import autocast
+    from ._config import config
     from ._editing import (append, apply_along_axis, apply_over_axes, array_split, block, broadcast, copy, copyto, delete, ediff1d, fill_diagonal,
                            insert, ndim, packbits, place, put, put_along_axis, putmask, resize, rollaxis, shape, size, trim_zeros, unpackbits,
                            vectorize)
@@ -68,6 +70,8 @@ if _TYPE_CHECKING:
 
 # What few programs need is loaded when it is used: module, names.
 _LATER = {
+    "_autocast": "autocast",
+    "_config": "config",
     "_editing": """append apply_along_axis apply_over_axes array_split block broadcast copy copyto delete ediff1d fill_diagonal insert ndim packbits
     place put put_along_axis putmask resize rollaxis shape size trim_zeros unpackbits vectorize""",
     "_files": "fromfile fromiter fromstring genfromtxt load loadtxt save savetxt savez savez_compressed",
@@ -82,6 +86,15 @@ _LATER = {
     "_printing": "array2string get_printoptions printoptions set_printoptions",
 }
 
+# What a message says of names of NumPy that are not here, beside that.
+_LACKS = {
+    "fft": ": it has no complex numbers; tessera.ops.fft, ifft, rfft and irfft have a last axis of 2 for them",
+    "ma": ": there are no masked arrays; the nan... functions and x[mask] leave elements out",
+    "polynomial": ": polyfit, polyval, poly1d and others are functions of tessera itself",
+    "roots": ": it has no complex numbers, which roots are in general",
+    **dict.fromkeys(("angle", "complex64", "complex128", "conj", "imag"), ": it has no complex numbers"),
+}
+
 __array_api_version__ = "2023.12"
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 Inf, NaN, NAN, infty = inf, nan, nan, inf
@@ -93,10 +106,10 @@ __all__ = [
     "any", "append", "apply_along_axis", "apply_over_axes", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "argmax", "argmin", "argpartition", "argsort", "argwhere", "around", "Array", "array", "array2string", "array_equal", "array_equiv", "array_repr",
     "array_split", "array_str", "asanyarray", "asarray", "ascontiguousarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "atleast_1d",
-    "atleast_2d", "atleast_3d", "average", "bartlett", "base_repr", "bfloat16", "binary_repr", "bincount", "bitwise_and", "bitwise_count",
+    "atleast_2d", "atleast_3d", "autocast", "average", "bartlett", "base_repr", "bfloat16", "binary_repr", "bincount", "bitwise_and", "bitwise_count",
     "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman", "block", "bool", "bool_",
     "broadcast", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "byte", "c_", "can_cast", "capture", "cbrt", "ceil", "choose", "clip",
-    "column_stack", "complexfloating", "compress", "concat", "concatenate", "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate", "cos",
+    "column_stack", "complexfloating", "compress", "concat", "concatenate", "config", "convolve", "copy", "copysign", "copyto", "corrcoef", "correlate", "cos",
     "cosh", "count_nonzero", "cov", "cross", "cumprod", "cumsum", "cumulative_sum", "deg2rad", "degrees", "delete", "Device", "device", "DeviceError",
     "devices", "diag", "diag_indices", "diag_indices_from", "diagflat", "diagonal", "diff", "digitize", "divide", "divmod", "dot", "double", "dsplit",
     "dstack", "DType", "dtype", "e", "ediff1d", "einsum", "empty", "empty_like", "equal", "erf", "Error", "errstate", "euler_gamma", "exp", "exp2",
@@ -108,7 +121,7 @@ __all__ = [
     "inexact", "Inf", "inf", "infty", "inner", "insert", "int16", "int32", "int4", "int64", "int8", "int_", "intc", "integer", "interp",
     "intersect1d", "intp", "invert", "isclose", "iscomplexobj", "isdtype", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isrealobj",
     "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "kernel", "KernelError", "kron", "label", "lcm", "ldexp", "left_shift", "less",
-    "less_equal", "lexsort", "lib", "linalg", "linspace", "load", "loadtxt", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
+    "less_equal", "lexsort", "lib", "linalg", "linspace", "load", "load_capture", "loadtxt", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
     "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "longlong", "matmul", "matrix_transpose", "max", "maximum",
     "may_share_memory", "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "modf", "moveaxis", "multiply", "NAN", "NaN", "nan",
     "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod",
@@ -157,7 +170,7 @@ def __getattr__(name: str) -> object:
         if name in names.split():
             found = globals()[name] = getattr(importlib.import_module("." + module, __name__), name)
             return found
-    raise AttributeError(f"module 'tessera' has no attribute {name!r}")
+    raise AttributeError(f"module 'tessera' has no attribute {name!r}{_LACKS.get(name, '')}")
 
 
 def __dir__() -> list[str]:

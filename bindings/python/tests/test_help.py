@@ -49,6 +49,14 @@ class Help(unittest.TestCase):
                 if callable(value) and not name.startswith("_") and not inspect.isclass(value):
                     self.assertTrue((value.__doc__ or "").strip(), f"{module.__name__}.{name}")
 
+    def test_names_of_numpy_that_are_not_here_say_why(self):
+        for module, name, reason in ((tessera, "fft", "tessera.ops.fft"), (tessera, "complex128", "complex"), (tessera, "roots", "complex"),
+                                     (tessera, "ma", "x.mask."), (tessera.linalg, "eig", "eigh")):
+            with self.assertRaisesRegex(AttributeError, f"has no attribute '{name}': .*{reason}"):
+                getattr(module, name)
+        with self.assertRaisesRegex(AttributeError, "has no attribute 'nothing'$"):
+            tessera.nothing
+
     def test_help_shows_signature_sentence_and_example(self):
         for function in (tessera.ops.softmax, tessera.add, tessera.sum, tessera.zeros(1).sum):
             text = pydoc.render_doc(function, renderer=pydoc.plaintext)

@@ -162,10 +162,59 @@ class EveryOperator(unittest.TestCase):
         self.assertEqual(ts.ops.conv(x, ts.ones((1, 1, 3, 3)), before=1, after=1, stride=[2, 2]).tolist(), [[[[4, 6], [6, 9]]]])
         self.assertEqual(ts.ops.mse_loss(x, x * 3, reduction="sum").item(), 64)
         self.assertEqual(ts.ops.linear(ts.ones((1, 2)), -ts.ones((1, 2)), activation="relu").tolist(), [[0]])
-        with self.assertRaisesRegex(ValueError, "reduction cannot be 'all'"):
+        with self.assertRaisesRegex(ValueError, "reduction cannot be 'all'; it is one of mean, sum, none, batch_mean"):
             ts.ops.mse_loss(x, x, reduction="all")
-        with self.assertRaisesRegex(TypeError, "no parameter 'strides'"):
+        with self.assertRaisesRegex(TypeError, "no parameter 'strides'; there are x, weight, bias, stride, dilation, "):
             ts.ops.conv(x, x, strides=1)
+
+    def test_padding_stands_for_before_and_after(self):
+        generator = np.random.default_rng(3)
+        x, w = ts.asarray(generator.normal(size=(2, 2, 7, 6)).astype("float32")), ts.asarray(generator.normal(size=(2, 2, 3, 3)).astype("float32"))
+        u8 = ts.asarray(generator.integers(0, 9, (1, 2, 7, 6)).astype("uint8"))
+        calls = [lambda **padding: ts.nn.conv(x, w, stride=2, **padding), lambda **padding: ts.nn.conv_transpose(x, w, **padding),
+                 lambda **padding: ts.nn.max_pool(x, size=3, **padding), lambda **padding: ts.nn.avg_pool(x, size=3, stride=1, counts_padding=True, **padding),
+                 lambda **padding: ts.nn.lp_pool(x, size=3, **padding), lambda **padding: ts.ops.argmax_pool(x, size=3, **padding),
+                 lambda **padding: ts.ops.im2col(x, (3, 3), **padding), lambda **padding: ts.ops.conv_integer(u8, u8[:, :, :3, :3], **padding)]
+        for number, call in enumerate(calls):
+            for padding, before in [(1, 1), ((1, 0), (1, 0)), ([1], (1, 1)), (np.array([0, 1]), (0, 1)), ("valid", 0), (None, 0), (0, 0)]:
+                with self.subTest(call=number, padding=padding):
+                    wanted = call(before=before, after=before)
+                    self.assertEqual((call(padding=padding).shape, call(padding=padding).tolist()), (wanted.shape, wanted.tolist()))
+
+    def test_padding_takes_the_words_of_the_description(self):
+        x, w = ts.ones((1, 1, 4)), ts.ones((1, 1, 2))
+        self.assertEqual(ts.nn.conv(x, w, padding="same").tolist(), [[[2, 2, 2, 1]]])
+        self.assertEqual(ts.nn.conv(x, w, padding="same_before").tolist(), [[[1, 2, 2, 2]]])
+        self.assertEqual(ts.nn.conv(x, w, padding="valid").shape, (1, 1, 3))
+        with self.assertRaisesRegex(ValueError, "conv: padding cannot be 'full'; it is a number, a number for each axis, or one of valid, same, same_before$"):
+            ts.nn.conv(x, w, padding="full")
+        with self.assertRaisesRegex(ValueError, "max_pool: padding cannot be 'same'; it is a number, a number for each axis, or one of valid$"):
+            ts.nn.max_pool(x, size=2, padding="same")
+        with self.assertRaisesRegex(ValueError, "conv_transpose: has no padding that is worked out"):
+            ts.nn.conv_transpose(x, w, padding="same")
+        with self.assertRaisesRegex(ValueError, "padding has at most 3 numbers"):
+            ts.nn.conv(x, w, padding=(1, 1, 1, 1))
+        with self.assertRaises(TypeError):
+            ts.nn.conv(x, w, padding=0.5)
+
+    def test_padding_beside_before_or_after_is_refused(self):
+        x, w = ts.ones((1, 1, 4)), ts.ones((1, 1, 2))
+        for options in ({"before": 1}, {"after": 0}, {"before": 1, "after": 1}):
+            for padding in (1, "same", "valid"):
+                with self.assertRaisesRegex(TypeError, "conv: padding stands for before and after; give either"):
+                    ts.nn.conv(x, w, padding=padding, **options)
+        self.assertEqual(ts.nn.conv(x, w, padding=None, before=1).shape, (1, 1, 4))
+
+    def test_every_operator_with_before_and_after_takes_padding(self):
+        options = {name: set(inspect.signature(getattr(ts.ops, name)).parameters) for name in ts.ops.__all__}
+        with_both = {name for name, given in options.items() if {"before", "after"} <= given} - {"pad"}  # which is that padding itself
+        self.assertLessEqual({"conv", "conv_transpose", "max_pool", "avg_pool", "lp_pool"}, with_both)
+        self.assertEqual([name for name in sorted(with_both) if "padding" not in options[name]], [])
+
+    def test_activations_have_the_usual_defaults(self):
+        x = ts.asarray([-1.0, 2.0])
+        self.assertEqual(ts.nn.leaky_relu(x).tolist(), ts.nn.leaky_relu(x, 0.01).tolist())
+        self.assertEqual(ts.nn.elu(x).tolist(), ts.nn.elu(x, 1.0).tolist())
 
     def test_several_results(self):
         values, indices = ts.ops.topk(ts.asarray([3, 1, 2]), 2, 0, True)

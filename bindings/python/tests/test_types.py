@@ -15,9 +15,16 @@ x: np.Array = np.zeros((2, 3)) + 1
 y: np.Array = np.exp(x).sum(axis=0)[1:]
 n: int = x.shape[0] + x.ndim
 z: np.Array = np.ops.softmax(x, axis=-1)
+step = np.capture(lambda x: x + 1)
+step.save("step.tsr", inputs=["x"], outputs={"y": "result"})
+w: np.Array = np.load_capture("step.tsr", device="cpu").inputs["x"]
+limit: str = np.config("memory_limit")
+np.config("threads", 4)
+v: np.Array = np.nn.conv(x, x, padding=(1, 2)) + np.nn.max_pool(x, size=2, padding="valid")
 wrong: str = x @ y
 x.summ()
 np.ops.softmax(x, acis=1)
+np.config("threads", 0.5)
 """
 
 
@@ -37,6 +44,7 @@ class Types(unittest.TestCase):
         modules = {name for name, value in vars(tessera).items() if isinstance(value, type(os))} - {"linalg", "nn", "ops", "optim", "random"}
         public = {name for name in vars(tessera) if not name.startswith("_")} - modules
         self.assertEqual(public - set(tessera.__all__), set())
+        self.assertEqual({name for name in vars(tessera.nn) if not name.startswith("_")}, set(tessera.nn.__all__))
 
     def test_stubs_are_what_the_extension_has(self):
         status, text = run("mypy.stubtest", "tessera._core", "tessera.ops", "--concise")
@@ -48,7 +56,7 @@ class Types(unittest.TestCase):
                 file.write(PROGRAM)
             status, text = run("mypy", "--strict", file.name)
         lines = [line for line in text.splitlines() if ": error:" in line]
-        self.assertEqual([line.split(":")[1] for line in lines], ["7", "8", "9"], text)
+        self.assertEqual([line.split(":")[1] for line in lines], ["13", "14", "15", "16"], text)
         self.assertEqual(status, 1)
 
 
