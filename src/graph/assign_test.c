@@ -486,6 +486,25 @@ TEST(every_host_allocation_of_an_assignment_may_fail) {
   tsr_device_release(device);
 }
 
+TEST(an_update_that_is_stopped_at_the_time_out_changes_nothing) {
+  enum { COUNT = 1 << 22, TIMES = 8 };
+  const tsr_device_desc desc = {.backend = "cpu", .threads = 1, .timeout_ms = 1};
+  tsr_device *device = NULL;
+  CHECK_OK(tsr_device_open(&desc, &device));
+  tsr_tensor *x = tsr_zeros(device, TSR_F32, TSR_SHAPE(COUNT)), *y = tsr_cos(x);
+  CHECK_OK(tsr_evaluate(x));
+  for (int i = 0; i < TIMES; i++) y = after(tsr_cos(y), y);
+  CHECK_OK(tsr_assign(x, y));
+  tsr_release(y);  // only the assignment holds it now
+  CHECK_STATUS(tsr_evaluate(x), TSR_ERR_TIMEOUT);
+  const float *values = tsr_buffer_host(tsri_tensor_buffer(x));
+  int changed = 0;
+  for (int i = 0; i < COUNT; i++) changed += values[i] != 0;
+  CHECK_EQ_INT(changed, 0);
+  tsr_release(x);
+  tsr_device_release(device);
+}
+
 static void *read_in_thread(void *tensor) {
   for (int i = 0; i < 50; i++) {
     tsr_tensor *twice = tsr_add(tensor, tensor);

@@ -385,11 +385,19 @@ static uint32_t find_in_place_leaf(const fused_launch *launch, const tsr_buffer 
   return leaf;
 }
 
+// Whether a launch may fail after some of its work items have stored their results: the CPU stops a kernel at the device's time-out. Other devices
+// finish a kernel that they have begun, whatever the wait for it returns.
+static bool may_stop_midway(const tsr_device *device) {
+  return tsri_device_is_cpu(device) && device->timeout_ns != UINT64_MAX;
+}
+
 // As launch_fused, for a fusion that reads the elements it replaces. A kernel that is launched once reads and writes the same binding. Elements that need
-// several launches, or an offset that cannot be bound, are all computed into a temporary buffer first: if a launch fails, `output` is as it was.
+// several launches, an offset that cannot be bound, and a kernel that may stop midway are computed into a temporary buffer first: if a launch fails,
+// `output` is as it was, so that the next read can run the assignment again.
 static tsr_status launch_in_place(fused_launch *launch, tsr_buffer *output, int64_t first) {
   size_t element = tsr_dtype_bytes(launch->fused.root->dtype), bytes = (size_t)launch->fused.kept.count * element;
-  if (is_in_reach(launch) && (size_t)first * element % binding_alignment(launch) == 0) {
+  bool can_bind = is_in_reach(launch) && (size_t)first * element % binding_alignment(launch) == 0;
+  if (can_bind && !may_stop_midway(launch->device)) {
     launch->codegen.in_place_leaf = find_in_place_leaf(launch, output);
     return launch_piece(launch, output, first);
   }

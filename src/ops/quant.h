@@ -38,6 +38,10 @@ enum { TSRI_QUANT_EXPONENT = 150 };
 // Describes the product of x, m x k, and n rows of weights as a native operator, without buffers. False: no native operator can express it.
 bool tsri_quant_describe(tsr_dtype dtype, int64_t m, int64_t n, int64_t k, int64_t format, tsri_native_op *out_op);
 
+// x * w^T for the bytes of i8 weights without scales: u8 [n, k], where k is a multiple of 8. Adds up in f32, or in f64 if x is f64, which is also the result's
+// dtype. tsr_matmul_channels records this product as an operator of its own; loading a saved capture records it with this function.
+tsr_tensor *tsri_matmul_i8_bytes(tsr_tensor *x, tsr_tensor *w);
+
 // From this many rows of x on, a product decodes its weights to a copy in f32. 16 and 31 rows by 4096 x 4096 weights take 59 and 113 us without a copy on an
 // H200 for q8_0, 87 and 169 for q4_K; with a copy, 8 rows take 80 us and 64 rows 97.
 enum { TSRI_QUANT_MANY_ROWS = 21 };

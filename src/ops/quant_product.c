@@ -212,3 +212,18 @@ tsr_tensor *tsr_matmul_channels(tsr_tensor *x, tsr_tensor *w, tsr_tensor *scale)
   tsr_tensor *factors = tsr_cast(scale, wide), *scaled = tsri_then(tsri_then(tsr_mul(sums, factors), factors), sums);
   return tsri_tensor_named(name, tsri_then(tsr_cast(scaled, dtype), scaled));
 }
+
+tsr_tensor *tsri_matmul_i8_bytes(tsr_tensor *x, tsr_tensor *w) {
+  const char *name = "matmul_quantized";
+  tsr_status status = tsri_tensor_check(name, x);
+  if (status == TSR_OK) status = tsri_tensor_check(name, w);
+  if (status == TSR_OK && !tsri_dtype_is_float(x->dtype))
+    status = TSRI_FAIL(TSR_ERR_DTYPE, "%s: x is %s, no float", name, tsr_dtype_name(x->dtype));
+  if (status == TSR_OK) status = check_weights(x, w, &tsri_quant_formats[TSRI_QUANT_I8]);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype), wide = dtype == TSR_F64 ? TSR_F64 : TSR_F32;
+  tsr_tensor *cast = tsr_cast(x, has_units_for(x, w, dtype) ? dtype : wide),
+             *rows = tsri_then(tsr_contiguous(cast), cast);
+  tsr_tensor *packed = tsri_quant_packed(name, w);
+  return tsri_then(tsri_then(record(rows, packed, TSRI_QUANT_I8, wide), packed), rows);
+}

@@ -20,6 +20,7 @@
 #include "ops/operators.h"
 #include "ops/pool.h"
 #include "ops/promote.h"
+#include "ops/quant.h"
 #include "ops/random.h"
 #include "ops/resize.h"
 #include "ops/roi.h"
@@ -178,7 +179,9 @@ static tsr_tensor *again_dequantize(const tsri_again *s) {
 }
 
 static tsr_tensor *again_quant_product(const tsri_again *s) {
-  return tsr_matmul_quantized(s->inputs[0], s->inputs[1], (tsr_quant_format)TSRI_AGAIN_GIVEN(s, quant)->format);
+  int64_t format = TSRI_AGAIN_GIVEN(s, quant)->format;
+  if (format == TSRI_QUANT_I8) return tsri_matmul_i8_bytes(s->inputs[0], s->inputs[1]);
+  return tsr_matmul_quantized(s->inputs[0], s->inputs[1], (tsr_quant_format)format);
 }
 
 static tsr_tensor *again_fft(const tsri_again *s) {

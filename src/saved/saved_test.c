@@ -140,6 +140,7 @@ static tsr_tensor *indexing(tsr_tensor *x) {
   tsr_tensor *at = tsr_from_data(device, TSR_I32, TSR_SHAPE(3), (int32_t[]){2, 0, -1}, 12);
   CHECK_OK(tsr_topk(rows, 3, 1, true, &values, &order));
   CHECK_OK(tsr_cummax(rows, 1, &most, NULL));
+  tsr_tensor *i8_rows = tsr_cast(tsr_randint(device, TSR_I32, TSR_SHAPE(3, 16), -100, 100, 5), TSR_I8);
   tsr_tensor *parts[] = {
       tsr_index_select(rows, 0, at),
       tsr_embedding(rows, at),
@@ -163,6 +164,7 @@ static tsr_tensor *indexing(tsr_tensor *x) {
       tsr_cast(tsr_isclose(rows, tsr_flip(rows, 0), 1e-3, 0, false), TSR_F32),
       tsr_matmul_quantized(tsr_reshape(x, TSR_SHAPE(1, 32)),
                            tsr_quantize(tsr_reshape(x, TSR_SHAPE(1, 32)), TSR_QUANT_Q8_0), TSR_QUANT_Q8_0),
+      tsr_matmul_channels(tsr_reshape(x, TSR_SHAPE(2, 16)), i8_rows, tsr_ones(device, TSR_F32, TSR_SHAPE(3))),
       tsr_cast(tsr_searchsorted(tsr_cumsum(tsr_abs(x), 0), x, false), TSR_F32),
       tsr_embedding_bag(rows, tsr_reshape(at, TSR_SHAPE(1, 3)), NULL, NULL),
       tsr_fft(tsr_reshape(x, TSR_SHAPE(16, 2)), NULL, 0),

@@ -86,11 +86,11 @@ static bool raise_range(int64_t index, int axis_number, int64_t size) {
 PyObject *tsrpy_check_range(PyObject *module, PyObject *args) {
   PyObject *x = NULL;
   long long size = 0;
-  int axis = 0;
+  int axis_number = 0;
   int64_t indices[MOST_ELEMENTS];
   unsigned char elements[MOST_ELEMENTS * 8];
   (void)module;
-  if (!PyArg_ParseTuple(args, "OLi", &x, &size, &axis)) return NULL;
+  if (!PyArg_ParseTuple(args, "OLi", &x, &size, &axis_number)) return NULL;
   if (!tsrpy_is_array(x) || !is_small(x)) return PyBool_FromLong(false);
   tsr_dtype_kind kind = tsr_dtype_kind_of(tsrpy_dtype_of(x));
   if (kind != TSR_KIND_INT && kind != TSR_KIND_UINT) return PyBool_FromLong(false);
@@ -98,7 +98,7 @@ PyObject *tsrpy_check_range(PyObject *module, PyObject *args) {
   if (!read_all(x, elements)) return NULL;
   if (!tsrpy_check(tsr_convert(TSR_I64, indices, tsrpy_dtype_of(x), elements, (size_t)count))) return NULL;
   for (int64_t i = 0; i < count; i++) {
-    if ((indices[i] < -size || indices[i] >= size) && !raise_range(indices[i], axis, size)) return NULL;
+    if ((indices[i] < -size || indices[i] >= size) && !raise_range(indices[i], axis_number, size)) return NULL;
   }
   return PyBool_FromLong(true);
 }

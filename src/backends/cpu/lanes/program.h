@@ -182,6 +182,7 @@ typedef struct lane_launch {
   uint64_t blocks[3], block_count, chunk;
   uint64_t deadline_ns;  // 0: none
 
+  lane_work *first_work;  // the registers of thread 0
   lane_share *shares;
   uint32_t share_count;
   atomic_int status;    // tsr_status; anything but TSR_OK stops all threads

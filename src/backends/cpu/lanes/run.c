@@ -187,11 +187,9 @@ static tsr_status report(const lane_launch *launch) {
       return TSR_OK;
     case TSR_ERR_LAUNCH:
       return report_fault(launch);
-    case TSR_ERR_TIMEOUT:
+    default:  // TSR_ERR_TIMEOUT
       return TSRI_FAIL(TSR_ERR_TIMEOUT, "kernel %s: stopped after %" PRIu64 " ms (is there a loop that does not end?)",
                        p->name, launch->given->timeout_ns / 1000000);
-    default:
-      return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its registers", p->name);
   }
 }
 
@@ -283,7 +281,7 @@ static void run_blocks(lane_exec *x, uint32_t thread) {
   }
 }
 
-// If there is no memory for its registers, part 0 ends the launch with an error; any other part leaves its share of the work to the others.
+// Part 0 has its registers from the caller. If there is no memory for those of another part, it leaves its share of the work to the others.
 static void run_thread(void *user, int thread) {
   lane_launch *launch = user;
   const tsri_lanes_program *p = launch->program;
@@ -293,16 +291,13 @@ static void run_thread(void *user, int thread) {
       .isa = launch->isa,
       .math = launch->math,
       .jit = launch->jit,
-      .work = take_work(p, launch->work_lanes),
+      .work = thread == 0 ? launch->first_work : take_work(p, launch->work_lanes),
       .group_x = p->is_merged ? launch->block_lanes : p->group[0],
       .group_xy = p->is_merged ? launch->block_lanes : p->group[0] * p->group[1],
       .fuel = LANE_FUEL,
       .is_checked = p->is_checked,
   };
-  if (!x.work) {
-    if (thread == 0) tsri_lanes_stop(&x, TSR_ERR_OUT_OF_MEMORY, NULL, 0, 0);
-    return;
-  }
+  if (!x.work) return;
   bind(&x);
   run_blocks(&x, (uint32_t)thread);
   if (x.jit) tsri_jit_count(&x);
@@ -328,7 +323,9 @@ static tsr_status check_launch(const tsri_lanes_program *p, const tsri_lanes_lau
                      given->groups[1], given->groups[2]);
   }
   for (uint32_t i = 0; i < p->buffer_count; i++) {
-    if (((uintptr_t)given->buffers[i].memory & (p->arrays[i].element_bytes - 1u)) != 0) {
+    // A buffer that this specialisation never accesses may be a stand-in with elements of another size.
+    bool is_used = p->arrays[i].is_loaded || p->arrays[i].is_stored;
+    if (is_used && ((uintptr_t)given->buffers[i].memory & (p->arrays[i].element_bytes - 1u)) != 0) {
       return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "kernel %s: buffer '%s' is not aligned to its elements of %u bytes",
                        p->name, p->arrays[i].name, p->arrays[i].element_bytes);
     }
@@ -507,6 +504,10 @@ tsr_status tsri_lanes_run(const tsri_lanes_program *program, const tsri_lanes_la
   begin(&shared, program, launch);
   set_buffers(&shared);
   int threads = plan(&shared);
+  // Before any thread begins, so that a launch which fails for lack of memory has stored nothing.
+  shared.first_work = take_work(program, shared.work_lanes);
+  if (!shared.first_work)
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "kernel %s: no host memory for its registers", program->name);
   if (threads == 1) {
     run_thread(&shared, 0);
   } else {

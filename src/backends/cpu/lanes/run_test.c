@@ -50,6 +50,21 @@ TEST(wrong_arguments_are_refused_with_their_values) {
   tsri_lanes_release(program);
 }
 
+TEST(a_buffer_that_is_never_accessed_needs_no_alignment) {
+  tsri_lanes_program *program = program_from(
+      "kernel fill<WG = 64, READS = 0>(in f32 x[], out f32 y[], u32 n) { u32 i = global.x; if (i < n) { y[i] = 3; if "
+      "(READS != 0) y[i] = x[i]; } }",
+      NULL, false);
+  _Alignas(4) char memory[8] = {0};
+  float y = 5;
+  tsri_lanes_buffer buffers[2] = {{memory + 2, 4}, {&y, 4}};
+  tsri_lanes_launch launch = {
+      .buffers = buffers, .buffer_count = 2, .params = &(uint32_t){1}, .params_bytes = 4, .groups = {1, 1, 1}};
+  CHECK_OK(tsri_lanes_run(program, &launch));
+  CHECK_NEAR(y, 3, 0);
+  tsri_lanes_release(program);
+}
+
 TEST(every_length_is_done_by_any_number_of_threads) {
   enum { MOST = 20000 };
   tsri_lanes_program *program = program_from(scale_text, NULL, false);
@@ -255,6 +270,32 @@ TEST(cut_bytecode_is_refused) {
   CHECK_LAST_ERROR_HAS("lane bytecode of version");
   tsri_free(words);
   tsri_kernel_release(kernel);
+}
+
+TEST(a_launch_without_memory_for_its_registers_changes_nothing) {
+  enum { COUNT = 100000, ROUNDS = 50 };
+  float *x = calloc(COUNT, sizeof *x);
+  for (int round = 0; round < ROUNDS; round++) {
+    // A new program each time: an earlier launch would have left it registers.
+    tsri_lanes_program *program = program_from(
+        "kernel add<WG = 64>(inout f32 x[], f32 s, u32 n) { u32 i = global.x; if (i < n) x[i] += s; }", NULL, false);
+    tsri_lanes_buffer buffer = {x, COUNT * sizeof *x};
+    tsri_lanes_launch launch = {.buffers = &buffer,
+                                .buffer_count = 1,
+                                .params = &(scale_params){1, COUNT},
+                                .params_bytes = 8,
+                                .groups = {(COUNT + 63) / 64, 1, 1},
+                                .threads = 4};
+    (void)tsri_alloc_fail_at(1, round % 2);
+    tsr_status status = tsri_lanes_run(program, &launch);
+    (void)tsri_alloc_fail_at(0, false);
+    CHECK_STATUS(status, TSR_ERR_OUT_OF_MEMORY);
+    tsri_lanes_release(program);
+  }
+  int changed = 0;
+  for (int i = 0; i < COUNT; i++) changed += x[i] != 0;
+  CHECK_EQ_INT(changed, 0);
+  free(x);
 }
 
 TEST(every_failed_allocation_is_reported) {
