@@ -198,21 +198,28 @@ static tsr_status launch_piece(fused_launch *launch, tsr_buffer *output, int64_t
   return launch_stage(launch, NULL, 0, output, offset, (uint64_t)launch->fused.kept.count);
 }
 
-// As launch_piece, for an output offset the device cannot bind: compute into a temporary buffer, then copy it into place.
-static tsr_status launch_piece_apart(fused_launch *launch, tsr_buffer *output, int64_t first) {
+// Computes the results from element `first` of `output` on.
+typedef tsr_status (*launch_function)(fused_launch *launch, tsr_buffer *output, int64_t first);
+
+// Computes the results by `compute` into a temporary buffer, then copies them to `output`, from element `first` on.
+static tsr_status launch_and_copy(fused_launch *launch, launch_function compute, tsr_buffer *output, int64_t first) {
   size_t element = tsr_dtype_bytes(launch->fused.root->dtype), bytes = (size_t)launch->fused.kept.count * element;
   tsr_buffer *results = NULL;
   tsr_status status = tsri_buffer_create_temporary(launch->device, bytes, &results);
-  if (status == TSR_OK) status = launch_piece(launch, results, 0);
+  if (status == TSR_OK) status = compute(launch, results, 0);
   if (status == TSR_OK) status = tsri_buffer_copy(output, (size_t)first * element, results, 0, bytes);
   tsr_buffer_release(results);
   return status;
 }
 
+// Whether the device can bind `output` from element `first` on.
+static bool can_bind_output(const fused_launch *launch, int64_t first) {
+  return (size_t)first * tsr_dtype_bytes(launch->fused.root->dtype) % binding_alignment(launch) == 0;
+}
+
 static tsr_status launch_piece_anywhere(fused_launch *launch, tsr_buffer *output, int64_t first) {
-  size_t offset = (size_t)first * tsr_dtype_bytes(launch->fused.root->dtype);
-  bool is_aligned = offset % binding_alignment(launch) == 0;
-  return (is_aligned ? launch_piece : launch_piece_apart)(launch, output, first);
+  return can_bind_output(launch, first) ? launch_piece(launch, output, first)
+                                        : launch_and_copy(launch, launch_piece, output, first);
 }
 
 // A layout with the same span (tsri_layout_span) as leaf `index` has over the joined extents.
@@ -395,18 +402,10 @@ static bool may_stop_midway(const tsr_device *device) {
 // several launches, an offset that cannot be bound, and a kernel that may stop midway are computed into a temporary buffer first: if a launch fails,
 // `output` is as it was, so that the next read can run the assignment again.
 static tsr_status launch_in_place(fused_launch *launch, tsr_buffer *output, int64_t first) {
-  size_t element = tsr_dtype_bytes(launch->fused.root->dtype), bytes = (size_t)launch->fused.kept.count * element;
-  bool can_bind = is_in_reach(launch) && (size_t)first * element % binding_alignment(launch) == 0;
-  if (can_bind && !may_stop_midway(launch->device)) {
-    launch->codegen.in_place_leaf = find_in_place_leaf(launch, output);
-    return launch_piece(launch, output, first);
-  }
-  tsr_buffer *results = NULL;
-  tsr_status status = tsri_buffer_create_temporary(launch->device, bytes, &results);
-  if (status == TSR_OK) status = launch_fused(launch, results, 0);
-  if (status == TSR_OK) status = tsri_buffer_copy(output, (size_t)first * element, results, 0, bytes);
-  tsr_buffer_release(results);
-  return status;
+  bool is_one_launch = is_in_reach(launch) && can_bind_output(launch, first) && !may_stop_midway(launch->device);
+  if (!is_one_launch) return launch_and_copy(launch, launch_fused, output, first);
+  launch->codegen.in_place_leaf = find_in_place_leaf(launch, output);
+  return launch_piece(launch, output, first);
 }
 
 static tsr_status launch_results(fused_launch *launch, tsr_buffer *output, int64_t first) {
