@@ -100,7 +100,7 @@ static void put_store_quad(const tsri_codegen *gen, const char *kernel, bool has
                    tsri_fused_place(gen->fused, gen->fused->root->slot));
 }
 
-// Whether the kernel stores four results at a time: then its parameter WIDE_Y is 1, and its hook is store_quad.
+// Whether the kernel stores four results at a time: then its parameter WIDE_Y is 1, and it calls the hook store_quad.
 static bool stores_quads(const tsri_kernel_source *source) {
   for (size_t i = 0; i < source->arg_count; i++) {
     const tsri_lang_arg *arg = &source->args[i];
@@ -116,7 +116,9 @@ static tsr_status put_text(const tsri_codegen *gen, const char *text, const tsri
   tsri_builder_put(builder, text, strlen(text));
   bool has_load = has_space(gen, TSRI_INNER), has_store = has_space(gen, TSRI_OUTER);
   if (has_load) put_load(gen, kernel, true, builder);
-  if (has_store) (stores_quads(source) ? put_store_quad : put_store)(gen, kernel, !has_load, builder);
+  bool has_quads = has_store && stores_quads(source);
+  if (has_quads) put_store_quad(gen, kernel, !has_load, builder);
+  if (has_store) put_store(gen, kernel, !has_load && !has_quads, builder);  // with quads, for what is left at the end
   return builder->has_failed ? TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory for the text of %s", kernel) : TSR_OK;
 }
 
@@ -135,6 +137,20 @@ static tsr_status build(tsri_graph_state *state, const tsri_codegen *gen, const 
 
 bool tsri_epilogue_loads(const tsri_kernel_run *run) {
   return run->epilogue && has_space(run->epilogue->codegen, TSRI_INNER);
+}
+
+bool tsri_epilogue_reads_columns(const tsri_kernel_run *run) {
+  const tsri_codegen *gen = run->epilogue ? run->epilogue->codegen : NULL;
+  for (uint32_t i = 0; gen && i < gen->fused->leaf_count; i++) {
+    const tsri_leaf *leaf = &gen->fused->leaves[i];
+    int64_t low = 0, high = 0;
+    tsri_one_axis axis;
+    tsri_layout_span(&leaf->layout, &low, &high);
+    bool is_by_column =
+        low != high && !tsri_layout_is_contiguous(&leaf->layout) && !tsri_codegen_is_by_axis(gen, i, &axis);
+    if (leaf->space == TSRI_OUTER && is_by_column) return true;
+  }
+  return false;
 }
 
 tsr_dtype tsri_epilogue_dtype(const tsri_kernel_run *run) {

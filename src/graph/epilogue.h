@@ -7,8 +7,8 @@
 //   hook A load(u32 index, u32 column)                 returns element `index` of the first input, in row-major order
 //   hook void store(A value, u32 index, u32 column)    stores `value` as element `index` of the result
 //
-// `column` is the index on the last axis. A kernel whose parameter WIDE_Y is 1 stores four elements at a time and has this hook in place of `store`; `at` is a
-// multiple of 4:
+// `column` is the index on the last axis. A kernel whose parameter WIDE_Y is 1 stores four elements at a time by this hook, and by `store` only what is left at
+// the end; `at` is a multiple of 4:
 //
 //   hook void store_quad(Ax4 values, u32 at, u32 from)  stores elements `at` to `at` + 3, of columns `from` to `from` + 3
 #ifndef TSRI_EPILOGUE_H
@@ -29,6 +29,9 @@ tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, cons
 
 // Whether operators are fused into the kernel's loads, so that it must use its load hook.
 bool tsri_epilogue_loads(const tsri_kernel_run *run);
+
+// Whether an operator that is fused into the kernel's stores reads a leaf by its column (a bias along the last axis).
+bool tsri_epilogue_reads_columns(const tsri_kernel_run *run);
 
 // The dtype that the run's kernel stores: the dtype of the last operator of its epilogue; without an epilogue, the node's dtype.
 tsr_dtype tsri_epilogue_dtype(const tsri_kernel_run *run);

@@ -55,7 +55,8 @@ static tsr_status run_below(const tsri_kernel_run *run) {
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
   tsr_dtype result = tsri_epilogue_dtype(run);
   int64_t row = run->shape.rank ? run->shape.dims[run->shape.rank - 1] : 1;
-  bool is_truth = result == TSR_BOOL, is_wide = tuning->reduce_wide && (!run->epilogue || row % 4 == 0);
+  bool is_truth = result == TSR_BOOL,
+       is_wide = tuning->reduce_wide && (row % 4 == 0 || !tsri_epilogue_reads_columns(run));
   tsri_call call;
   tsri_call_init_hooked(
       &call, run, "op_random", "uniform_below",
