@@ -2,6 +2,7 @@
 // Random choices: permutation, multinomial, choice.
 #include "core/error.h"
 #include "core/tensor.h"
+#include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/create.h"
 #include "ops/operators.h"
@@ -12,17 +13,35 @@
 
 // --- permutation -----------------------------------------------------------------------------------------------------
 
-// A random permutation of 0 .. count - 1: the order of random 64-bit keys, which are hardly ever equal. Sorts by the lower halves, then (stably) by the upper
-// halves.
+// Inputs: `order`, which sorts `n` upper words of random keys, and the keys: n upper words, then n lower words. Output: the order that sorts the keys.
+static tsr_status run_order_equal(const tsri_kernel_run *run) {
+  tsr_status status = tsri_call_check("permutation", &run->layouts[1]);
+  if (status != TSR_OK || run->layouts[0].count == 0) return status;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_random", "order_equal", NULL, 0);
+  tsri_call_buffer(&call, "order", run->inputs[0], TSRI_INDEX_DTYPE);
+  tsri_call_buffer(&call, "keys", run->inputs[1], TSR_U32);
+  tsri_call_buffer(&call, "y", run->output, TSRI_INDEX_DTYPE);
+  tsri_call_word(&call, "n", run->layouts[0].count);
+  tsri_call_word(&call, "order_at", run->layouts[0].offset);
+  tsri_call_word(&call, "keys_at", run->layouts[1].offset);
+  return tsri_call_items(&call, run->layouts[0].count);
+}
+
+static const tsri_op op_order_equal = {.name = "permutation", .kind = TSRI_OP_KERNEL, .run = run_order_equal};
+
+// A random permutation of 0 .. count - 1: the order of random 64-bit keys, which are hardly ever equal. They are sorted by their upper words; the few keys whose
+// upper words are equal are then put in order by a kernel of its own, which is faster than a second sort.
 static tsr_tensor *shuffled(tsr_device *device, int64_t count, uint64_t seed) {
-  tsr_tensor *keys = tsr_randint(device, TSR_U32, TSR_SHAPE(2, count), 0, INT64_C(1) << 32, seed), *halves[2] = {NULL};
-  tsr_status status = tsr_unstack(keys, 0, 2, halves);
-  tsr_release(keys);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_tensor *order = tsr_argsort(halves[1], 0, false), *upper = tsr_take(halves[0], order);
-  tsr_tensor *again = tsr_argsort(upper, 0, false), *result = tsr_take(order, again);
-  tsri_release_all((tsr_tensor *[]){halves[0], halves[1], order, upper, again}, 5);
-  return result;
+  tsr_tensor *keys = tsr_randint(device, TSR_U32, TSR_SHAPE(2, count), 0, INT64_C(1) << 32, seed);
+  tsr_tensor *upper = tsr_slice(keys, 0, 0, 1, 1), *order = tsr_argsort(upper, 1, false), *result = NULL;
+  tsr_status status = tsri_tensor_check("permutation", order);
+  if (status == TSR_OK) {
+    tsr_tensor *inputs[] = {order, keys};
+    result = tsri_record_kernel(&op_order_equal, device, TSRI_INDEX_DTYPE, TSR_SHAPE(count), inputs, 2, NULL);
+  }
+  tsri_release_all((tsr_tensor *[]){keys, upper, order}, 3);
+  return status == TSR_OK ? result : tsri_tensor_fail(status);
 }
 
 tsr_tensor *tsr_permutation(tsr_device *device, int64_t count, uint64_t seed) {

@@ -14,6 +14,27 @@ TEST(permutation_has_each_number_once_in_another_order) {
   finish();
 }
 
+// Among 200,000 random words some are equal, so that the lower words decide.
+static void check_permutation(tsr_device *device) {
+  enum { COUNT = 200000, SEED = 5 };
+  if (!test_device_computes(device)) return;
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *words = tsr_randint(device, TSR_U32, TSR_SHAPE(2, COUNT), 0, INT64_C(1) << 32, SEED), *halves[2] = {NULL};
+  CHECK_OK(tsr_unstack(words, 0, 2, halves));
+  tsr_tensor *order = tsr_argsort(halves[1], 0, false), *upper = tsr_take(halves[0], order);
+  tsr_tensor *sorted = tsr_sort(upper, 0, false), *next = tsr_slice(sorted, 0, 1, INT64_MAX, 1);
+  tsr_tensor *is_repeated = tsr_eq(next, tsr_slice(sorted, 0, 0, -1, 1));
+  tsr_tensor *wanted = tsr_take(order, tsr_argsort(upper, 0, false));
+  int64_t repeated = 0, equal = 0;
+  CHECK_OK(tsr_item_int(tsr_sum(is_repeated, NULL, 0, false), &repeated));
+  CHECK(repeated > 0);
+  CHECK_OK(tsr_item_int(tsr_sum(tsr_eq(tsr_permutation(device, COUNT, SEED), wanted), NULL, 0, false), &equal));
+  CHECK_EQ_INT(equal, COUNT);
+  tsr_scope_end(scope);
+}
+
+TEST(permutation_is_the_order_of_random_keys_of_64_bits) { test_on_every_device(check_permutation); }
+
 TEST(multinomial_draws_in_proportion_and_never_what_has_no_weight) {
   begin();
   tsr_tensor *weights = list(TSR_F32, TSR_SHAPE(2, 4), 0, 1, 3, 0, 0.5, -1, NAN, 0.5);
