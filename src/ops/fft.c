@@ -3,12 +3,12 @@
 //
 // A length whose prime factors are at most 13 is transformed by work-groups that hold whole lines, or parts of long ones (fft_lines.h). One whose prime factors are at
 // most MOST_RADIX is transformed in passes over memory, one for each factor, with those of 2 taken by fours. Any other length n becomes a convolution (Bluestein's):
-// with w[t] = exp(-pi i t^2 / n), element k is w[k] times the sum over j of x[j] w[j] * conj(w[k - j]), which is computed by transforms of a power of 2.
+// with w[t] = exp(-pi i t^2 / n), element k is w[k] times the sum over j of x[j] w[j] * conj(w[k - j]), which is computed by transforms of a length of small factors.
+#include "ops/fft.h"
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/axes.h"
 #include "ops/call.h"
-#include "ops/fft_lines.h"
 #include "ops/operators.h"
 #include "ops/wide.h"
 
@@ -134,10 +134,22 @@ static tsr_status convolve(const tsri_fft_lines *l, const tsri_fft_lines *wide, 
   return status;
 }
 
+// The smallest number from `least` on that is a power of 2 times 1, 3, 5, 9 or 15: such lengths take few stages of large radices.
+static int64_t length_of_convolution(int64_t least) {
+  static const int64_t odd_parts[] = {1, 3, 5, 9, 15};
+  int64_t best = INT64_MAX;
+  for (size_t i = 0; i < sizeof odd_parts / sizeof odd_parts[0]; i++) {
+    int64_t n = odd_parts[i];
+    while (n < least) n *= 2;
+    if (n < best) best = n;
+  }
+  return best;
+}
+
 static tsr_status run_convolution(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
   tsri_fft_lines wide = *l;
   wide.scale = 1;
-  for (wide.n = 1; wide.n < 2 * l->n - 1;) wide.n *= 2;
+  wide.n = length_of_convolution(2 * l->n - 1);
   int64_t room = 2 * tsri_fft_count(&wide);
   if (room > TSRI_CALL_MAX_ELEMENTS) {
     return TSRI_FAIL(
@@ -155,32 +167,39 @@ static tsr_status run_convolution(const tsri_fft_lines *l, tsr_buffer *x, int64_
   return status;
 }
 
+tsr_status tsri_fft_run(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+  int64_t radices[MOST_PASSES];
+  if (find_radices(l->n, radices) == 0) return run_convolution(l, x, x_at, y);
+  return run_factors(l, x, x_at, y);
+}
+
+tsr_status tsri_fft_lines_init(const tsri_kernel_run *run, tsri_fft_lines *out) {
+  const tsri_fft_attributes *given = TSRI_GIVEN(run->node, fft);
+  const tsr_shape *shape = &run->layouts[0].shape;
+  int axis = (int)given->axis;
+  *out = (tsri_fft_lines){.device = run->device, .dtype = run->dtype, .n = shape->dims[axis], .inner = 1, .outer = 1};
+  for (int i = 0; i < axis; i++) out->outer *= shape->dims[i];
+  for (int i = axis + 1; i < shape->rank - 1; i++) out->inner *= shape->dims[i];
+  out->sign = given->is_inverse ? 1 : -1;
+  if (out->n > MOST_LENGTH) {
+    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: axis %d has %lld elements, %d are the most", run->node->op->name, axis,
+                     (long long)out->n, MOST_LENGTH);
+  }
+  return tsri_call_check(run->node->op->name, &run->layouts[0]);
+}
+
 // The input is contiguous, and its last axis has 2 elements (real and imaginary part).
 tsr_status tsri_run_fft(const tsri_kernel_run *run) {
-  const tsri_layout *layout = &run->layouts[0];
-  const tsri_fft_attributes *given = TSRI_GIVEN(run->node, fft);
-  int axis = (int)given->axis;
-  tsr_status status = tsri_call_check(run->node->op->name, layout);
-  if (status != TSR_OK || layout->count == 0) return status;
-  tsri_fft_lines l = {
-      .device = run->device, .dtype = run->dtype, .n = layout->shape.dims[axis], .inner = 1, .outer = 1};
-  for (int i = 0; i < axis; i++) l.outer *= layout->shape.dims[i];
-  for (int i = axis + 1; i < layout->shape.rank - 1; i++) l.inner *= layout->shape.dims[i];
-  l.sign = given->is_inverse ? 1 : -1;
-  l.scale = given->is_inverse ? 1 / (double)l.n : 1;
-  if (l.n > MOST_LENGTH) {
-    return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: axis %d has %lld elements, %d are the most", run->node->op->name, axis,
-                     (long long)l.n, MOST_LENGTH);
-  }
-  int64_t radices[MOST_PASSES];
-  if (find_radices(l.n, radices) == 0) return run_convolution(&l, run->inputs[0], layout->offset, run->output);
-  return run_factors(&l, run->inputs[0], layout->offset, run->output);
+  tsri_fft_lines l;
+  tsr_status status = tsri_fft_lines_init(run, &l);
+  if (status != TSR_OK || run->layouts[0].count == 0) return status;
+  l.scale = l.sign > 0 ? 1 / (double)l.n : 1;
+  return tsri_fft_run(&l, run->inputs[0], run->layouts[0].offset, run->output);
 }
 
 // --- Operators -------------------------------------------------------------------------------------------------------
 
-// Checks that x is complex: that its last axis has size 2.
-static tsr_status check_complex(const char *caller, const tsr_tensor *x) {
+tsr_status tsri_fft_check(const char *caller, const tsr_tensor *x) {
   char text[TSR_SHAPE_TEXT_BYTES];
   tsr_status status = tsri_tensor_check(caller, x);
   if (status != TSR_OK) return status;
@@ -191,30 +210,31 @@ static tsr_status check_complex(const char *caller, const tsr_tensor *x) {
                    tsr_shape_format(*shape, text, sizeof text));
 }
 
-// Records a transform of a complex tensor along an axis. Releases x.
-static tsr_tensor *along(const tsri_op *op, tsr_tensor *x, int axis) {
+tsr_tensor *tsri_fft_record(const tsri_op *op, tsr_tensor *x, int axis, int64_t longer) {
   tsr_tensor *input = tsri_then(tsr_contiguous(x), x);
   tsr_status status = tsri_tensor_check(op->name, input);
   if (status != TSR_OK) return tsri_then(tsri_tensor_fail(status), input);
-  bool is_inverse = op == TSRI_BODY(ifft);
-  tsr_tensor *result = tsri_record_kernel(op, input->value->device, input->dtype, input->layout.shape, &input, 1,
+  bool is_inverse = op == TSRI_BODY(ifft) || op == TSRI_BODY(irfft);
+  tsr_shape shape = input->layout.shape;
+  shape.dims[axis] += longer;
+  tsr_tensor *result = tsri_record_kernel(op, input->value->device, input->dtype, shape, &input, 1,
                                           TSRI_GIVE(op, fft, .axis = axis, .is_inverse = is_inverse));
   return tsri_then(result, input);
 }
 
-static tsr_tensor *along_all(const tsri_op *op, tsr_tensor *x, uint32_t axes) {
+tsr_tensor *tsri_fft_along_all(const tsri_op *op, tsr_tensor *x, uint32_t axes) {
   for (int i = 0; i < TSR_MAX_RANK; i++) {
-    if (axes >> i & 1u) x = along(op, x, i);
+    if (axes >> i & 1u) x = tsri_fft_record(op, x, i, 0);
   }
   return x;
 }
 
 static tsr_tensor *transform(const tsri_op *op, tsr_tensor *x, const int *axes, int axis_count) {
   uint32_t set = 0;
-  tsr_status status = check_complex(op->name, x);
+  tsr_status status = tsri_fft_check(op->name, x);
   if (status == TSR_OK) status = tsri_axis_set(op->name, x->layout.shape.rank - 1, axes, axis_count, &set);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_narrowed(op->name, along_all(op, tsri_widened(x), set), x->dtype);
+  return tsri_narrowed(op->name, tsri_fft_along_all(op, tsri_widened(x), set), x->dtype);
 }
 
 tsr_tensor *tsr_fft(tsr_tensor *x, const int *axes, int axis_count) {
@@ -223,68 +243,4 @@ tsr_tensor *tsr_fft(tsr_tensor *x, const int *axes, int axis_count) {
 
 tsr_tensor *tsr_ifft(tsr_tensor *x, const int *axes, int axis_count) {
   return transform(TSRI_BODY(ifft), x, axes, axis_count);
-}
-
-// Gives the axes of rfft and irfft: the last axis named, of which half is kept, and the set of the other axes. `rank`: number of axes without that of real and
-// imaginary part.
-static tsr_status real_axes(const char *caller, int rank, const int *axes, int axis_count, int *out_last,
-                            uint32_t *out_others) {
-  tsr_status status = tsri_axis_set(caller, rank, axes, axis_count, out_others);
-  if (status == TSR_OK) status = tsri_axis(caller, axis_count > 0 ? axes[axis_count - 1] : -1, rank, out_last);
-  if (status == TSR_OK) *out_others &= ~(1u << *out_last);
-  return status;
-}
-
-// Makes x complex, with zeros as imaginary parts.
-static tsr_tensor *with_zeros(tsr_tensor *x) {
-  int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
-  int rank = x->layout.shape.rank;
-  tsr_tensor *wide = tsri_widened(x), *pairs = tsri_then(tsr_unsqueeze(wide, rank), wide);
-  if (rank < TSR_MAX_RANK) after[rank] = 1;
-  return tsri_then(tsr_pad(pairs, before, after, rank + 1, 0), pairs);
-}
-
-tsr_tensor *tsr_rfft(tsr_tensor *x, const int *axes, int axis_count) {
-  int last = 0;
-  uint32_t others = 0;
-  tsr_status status = tsri_tensor_check("rfft", x);
-  if (status == TSR_OK) status = real_axes("rfft", x->layout.shape.rank, axes, axis_count, &last, &others);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_tensor *whole = along(TSRI_BODY(fft), with_zeros(x), last);
-  int64_t n = x->layout.shape.dims[last];
-  tsr_tensor *half = tsri_then(tsr_slice(whole, last, 0, n ? n / 2 + 1 : 0, 1), whole);
-  tsr_tensor *all = along_all(TSRI_BODY(fft), half, others);
-  return tsri_narrowed("rfft", tsri_then(tsr_contiguous(all), all), x->dtype);
-}
-
-// Elements 1 to `count` along the axis, in reverse order, conjugated: the other half of the spectrum of a real signal.
-static tsr_tensor *mirrored(tsr_tensor *x, int axis, int64_t count) {
-  tsr_tensor *some = tsr_slice(x, axis, 1, count + 1, 1), *turned = tsri_then(tsr_flip(some, axis), some);
-  tsr_tensor *re = tsr_slice(turned, -1, 0, 1, 1), *im = tsr_slice(turned, -1, 1, 2, 1);
-  tsr_tensor *parts[2] = {re, tsri_then(tsr_neg(im), im)};
-  tsr_tensor *result = tsri_then(tsri_then(tsr_concat(parts, 2, -1), parts[0]), parts[1]);
-  return tsri_then(result, turned);
-}
-
-// The real part of the inverse transform along the axis to `n` elements. Releases x.
-static tsr_tensor *real_inverse(tsr_tensor *x, int axis, int64_t n) {
-  tsr_tensor *parts[2] = {x, mirrored(x, axis, (n - 1) / 2)};
-  tsr_tensor *joined = tsri_then(tsri_then(tsr_concat(parts, 2, axis), parts[0]), parts[1]);
-  tsr_tensor *whole = along(TSRI_BODY(ifft), joined, axis);
-  tsr_tensor *pairs = tsri_then(tsr_slice(whole, -1, 0, 1, 1), whole), *re = tsri_then(tsr_squeeze(pairs, -1), pairs);
-  return tsri_then(tsr_contiguous(re), re);
-}
-
-tsr_tensor *tsr_irfft(tsr_tensor *x, int64_t size, const int *axes, int axis_count) {
-  int last = 0;
-  uint32_t others = 0;
-  tsr_status status = check_complex("irfft", x);
-  if (status == TSR_OK) status = real_axes("irfft", x->layout.shape.rank - 1, axes, axis_count, &last, &others);
-  if (status != TSR_OK) return tsri_tensor_fail(status);
-  int64_t half = x->layout.shape.dims[last], n = size == 0 ? 2 * (half - 1) : size;
-  if (n < 1 || n / 2 + 1 != half) {
-    return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_SHAPE, "irfft: axis %d has %lld elements, a result of %lld takes %lld",
-                                      last, (long long)half, (long long)n, (long long)(n < 1 ? 1 : n / 2 + 1)));
-  }
-  return tsri_narrowed("irfft", real_inverse(along_all(TSRI_BODY(ifft), tsri_widened(x), others), last, n), x->dtype);
 }

@@ -14,6 +14,7 @@
 #include "ops/conv_weight.h"
 #include "ops/count.h"
 #include "ops/create.h"
+#include "ops/fft.h"
 #include "ops/label_entropy.h"
 #include "ops/norm_gradient.h"
 #include "ops/norm_one_pass.h"
@@ -189,6 +190,10 @@ static tsr_tensor *again_fft(const tsri_again *s) {
   return TSRI_AGAIN_IS(s, ifft) ? tsr_ifft(s->inputs[0], &axis, 1) : tsr_fft(s->inputs[0], &axis, 1);
 }
 
+static tsr_tensor *again_fft_of_pairs(const tsri_again *s) {
+  return tsri_fft_of_pairs(s->inputs[0], (int)TSRI_AGAIN_GIVEN(s, fft)->axis, TSRI_AGAIN_IS(s, irfft));
+}
+
 static tsr_tensor *again_grid_sample(const tsri_again *s) {
   const tsri_grid_attributes *g = TSRI_AGAIN_GIVEN(s, grid);
   tsr_grid_desc desc = {
@@ -260,6 +265,7 @@ static const again_family families[] = {
     {tsri_run_quant_product, 2, 2, again_quant_product, NULL},
     {tsri_run_matmul_integer, 2, 4, tsri_again_matmul_integer, NULL},
     {tsri_run_fft, 1, 1, again_fft, NULL},
+    {tsri_run_fft_of_pairs, 1, 1, again_fft_of_pairs, NULL},
     {tsri_run_distance, 2, 2, tsri_again_distance, NULL},
     {tsri_run_cholesky, 1, 1, tsri_again_cholesky, NULL},
     {tsri_run_triangular, 2, 2, tsri_again_triangular, NULL},

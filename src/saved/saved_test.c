@@ -168,6 +168,7 @@ static tsr_tensor *indexing(tsr_tensor *x) {
       tsr_cast(tsr_searchsorted(tsr_cumsum(tsr_abs(x), 0), x, false), TSR_F32),
       tsr_embedding_bag(rows, tsr_reshape(at, TSR_SHAPE(1, 3)), NULL, NULL),
       tsr_fft(tsr_reshape(x, TSR_SHAPE(16, 2)), NULL, 0),
+      tsr_irfft(tsr_rfft(tsr_reshape(x, TSR_SHAPE(4, 8)), (int[]){0}, 1), 0, (int[]){0}, 1),
       tsr_where(tsr_lt_scalar(rows, 0), tsr_neg(rows), tsr_clamp(rows, 0, 0.5)),
       tsr_interp(x, tsr_linspace(device, TSR_F32, -1, 1, 5), tsr_linspace(device, TSR_F32, 0, 2, 5)),
   };
