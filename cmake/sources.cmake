@@ -59,7 +59,7 @@ function(tessera_library_sources out)
     list(FILTER found EXCLUDE REGEX "/cpu/lines/|/cpu/attention/|/cpu/product/(columns|direct|deep|outer|quant_rows|rows|dots|group_rows|group_lines|split)\\.c$") # lines_wasm.c, attention_wasm.c and product/ways_wasm.inc in their place
     list(FILTER found EXCLUDE REGEX "/cpu/rows/index_ranges\\.c$") # rows/index_ranges_wasm.inc in its place
     list(FILTER found EXCLUDE REGEX "/src/saved/(again|attributes|expression|format|load|names|optimisers|place|save|write)[a-z_]*\\.c$|/graph/trace\\.c$|/train/optim_trace\\.c$") # pages have no files; trace_wasm.c and optim_trace_wasm.c in place of both
-    list(FILTER found EXCLUDE REGEX "/cpu/jit/|/cpu/lapack/|/cpu/host\\.c$") # jit_wasm.c and lapack_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/cpu/jit/|/cpu/fft/|/cpu/lapack/|/cpu/host\\.c$") # jit_wasm.c, fft_wasm.c and lapack_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/cpu/later\\.c$|/runtime/(track|tape_graph|tape_group|tape_order)\\.c$") # later_wasm.c, track_wasm.c and tape_graph_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/lang/emit/(c|spirv)/|/lang/emit/dialects\\.c$") # dialects_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/ops/norm_gradient\\.c$") # norm_gradient_wasm.c in its place

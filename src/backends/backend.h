@@ -199,7 +199,8 @@ typedef enum tsri_native_kind {
   TSRI_NATIVE_FACTOR,
   TSRI_NATIVE_SOLVE,
   TSRI_NATIVE_CONV_WEIGHT,
-  TSRI_NATIVE_JOIN
+  TSRI_NATIVE_JOIN,
+  TSRI_NATIVE_FFT
 } tsri_native_kind;
 
 // The start of an operand: `offset` bytes into `buffer`. The buffer is NULL when has_op is called during planning.
@@ -501,6 +502,21 @@ typedef struct tsri_join_op {
   tsri_place to;
 } tsri_join_op;
 
+typedef enum tsri_fft_kind { TSRI_FFT_COMPLEX, TSRI_FFT_HALF, TSRI_FFT_FROM_HALF } tsri_fft_kind;
+
+// to[o, k, i] = scale * the sum over j of from[o, j, i] * exp(-2 pi i j k / n), of complex numbers [outer, n, inner]; is_inverse: with the other sign of the
+// exponent. Both are row-major and do not overlap.
+//
+// HALF: the parts of from[o, j, i] are the elements 2 j and 2 j + 1 of 2 n real numbers, and `to`, [outer, n + 1, inner], is the first half of their transform. FROM_HALF
+// is the inverse of that; it does not read the imaginary parts of the elements 0 and n. scale is 1 for HALF.
+typedef struct tsri_fft_op {
+  tsri_fft_kind kind;
+  int64_t outer, n, inner;
+  bool is_inverse;
+  double scale;
+  tsri_place from, to;
+} tsri_fft_op;
+
 typedef struct tsri_native_op {
   tsri_native_kind kind;
   tsr_dtype dtype, result;  // dtype: of a and b, or of the input; result: of all other operands
@@ -522,6 +538,7 @@ typedef struct tsri_native_op {
     tsri_factor_op factor;
     tsri_solve_op solve;
     tsri_join_op join;
+    tsri_fft_op fft;
   } is;
 } tsri_native_op;
 

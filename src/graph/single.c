@@ -216,6 +216,8 @@ static int list_places(const tsri_native_op *op, size_t out_at[TSRI_SINGLE_PLACE
       LIST(AT(sort.from), AT(sort.to));
     case TSRI_NATIVE_SCAN:
       LIST(AT(scan.from), AT(scan.to));
+    case TSRI_NATIVE_FFT:
+      LIST(AT(fft.from), AT(fft.to));
     case TSRI_NATIVE_SOFTMAX:
       LIST(AT(softmax.from), AT(softmax.to));
     case TSRI_NATIVE_NORM:

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Fourier transforms by the kernels of kernels/op_fft.tk. A complex tensor has a last axis of 2, real and imaginary part.
+// Fourier transforms, by a native operator of the device or by the kernels of kernels/op_fft.tk. A complex tensor has a last axis of 2, real and imaginary part.
 //
 // A length whose prime factors are at most 13 is transformed by work-groups that hold whole lines, or parts of long ones (fft_lines.h). One whose prime factors are at
 // most MOST_RADIX is transformed in passes over memory, one for each factor, with those of 2 taken by fours. Any other length n becomes a convolution (Bluestein's):
 // with w[t] = exp(-pi i t^2 / n), element k is w[k] times the sum over j of x[j] w[j] * conj(w[k - j]), which is computed by transforms of a length of small factors.
 #include "ops/fft.h"
+
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/axes.h"
 #include "ops/call.h"
 #include "ops/operators.h"
 #include "ops/wide.h"
+#include "runtime/native_op.h"
 
 // MOST_RADIX: a pass of radix r takes r products for each element; for larger prime factors a convolution, with about 100 products, is cheaper. MOST_LENGTH:
 // kernels compute eight times a position in u32, and a convolution may take four times the length.
@@ -77,8 +79,25 @@ static tsr_status run_passes(const tsri_fft_lines *l, const int64_t *radices, in
   return status;
 }
 
+tsr_status tsri_fft_run_native(const tsri_fft_lines *l, tsri_fft_kind kind, tsr_buffer *x, int64_t x_at,
+                               tsr_buffer *y) {
+  tsri_native_op op = {.kind = TSRI_NATIVE_FFT, .dtype = l->dtype, .result = l->dtype};
+  op.is.fft = (tsri_fft_op){.kind = kind,
+                            .outer = l->outer,
+                            .n = l->n,
+                            .inner = l->inner,
+                            .is_inverse = l->sign > 0,
+                            .scale = l->scale,
+                            .from.offset = (size_t)x_at * tsr_dtype_bytes(l->dtype)};
+  tsri_place_bind(&op.is.fft.from, x);
+  tsri_place_bind(&op.is.fft.to, y);
+  return tsri_device_run_op(l->device, &op, (tsr_buffer *const[]){y, x}, 2);
+}
+
 // Transforms lines whose length has no prime factor above MOST_RADIX: x, from element `x_at` on, into y.
 static tsr_status run_factors(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+  tsr_status status = tsri_fft_run_native(l, TSRI_FFT_COMPLEX, x, x_at, y);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   if (tsri_fft_takes(l)) return tsri_fft_run_lines(l, x, x_at, y);
   int64_t radices[MOST_PASSES];
   int count = find_radices(l->n, radices);

@@ -16,6 +16,9 @@ tsr_status tsri_fft_lines_init(const tsri_kernel_run *run, tsri_fft_lines *out);
 // Transforms x, from element `x_at` on, into y, whatever the length of the lines.
 tsr_status tsri_fft_run(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y);
 
+// Runs the device's native transform. Returns TSR_ERR_UNSUPPORTED, without a message, if it has none.
+tsr_status tsri_fft_run_native(const tsri_fft_lines *l, tsri_fft_kind kind, tsr_buffer *x, int64_t x_at, tsr_buffer *y);
+
 // Checks that x is complex: that its last axis has size 2.
 tsr_status tsri_fft_check(const char *caller, const tsr_tensor *x);
 

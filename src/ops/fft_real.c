@@ -40,6 +40,15 @@ static tsr_status run_inverse(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_
   return status == TSR_OK ? tsri_fft_run(l, z, 0, y) : status;
 }
 
+// Runs the kernels: the transform and the halves, in one order or the other.
+static tsr_status run_kernels(const tsri_fft_lines *l, bool is_inverse, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+  tsr_buffer *z = NULL;
+  tsr_status status = tsri_call_scratch(l->device, 2 * tsri_fft_count(l), l->dtype, &z);
+  if (status == TSR_OK) status = (is_inverse ? run_inverse : run_forward)(l, x, x_at, z, y);
+  tsr_buffer_release(z);
+  return status;
+}
+
 // The input is contiguous: z, of m complex numbers along the axis; for the inverse X, of m + 1.
 tsr_status tsri_run_fft_of_pairs(const tsri_kernel_run *run) {
   bool is_inverse = TSRI_GIVEN(run->node, fft)->is_inverse;
@@ -48,12 +57,11 @@ tsr_status tsri_run_fft_of_pairs(const tsri_kernel_run *run) {
   if (status != TSR_OK || run->layouts[0].count == 0) return status;
   if (is_inverse) l.n--;
   l.scale = is_inverse ? 1 / (double)l.n : 1;
-  tsr_buffer *z = NULL;
-  status = tsri_call_scratch(l.device, 2 * tsri_fft_count(&l), l.dtype, &z);
-  if (status == TSR_OK)
-    status = (is_inverse ? run_inverse : run_forward)(&l, run->inputs[0], run->layouts[0].offset, z, run->output);
-  tsr_buffer_release(z);
-  return status;
+  int64_t x_at = run->layouts[0].offset;
+  tsri_fft_kind kind = is_inverse ? TSRI_FFT_FROM_HALF : TSRI_FFT_HALF;
+  status = tsri_fft_run_native(&l, kind, run->inputs[0], x_at, run->output);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  return run_kernels(&l, is_inverse, run->inputs[0], x_at, run->output);
 }
 
 tsr_tensor *tsri_fft_of_pairs(tsr_tensor *x, int axis, bool is_inverse) {

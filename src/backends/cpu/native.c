@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Native operators of the CPU: copies between strided layouts, sums of rows (sum.c), reductions, sorting, running sums, indexing and pooling (rows/), argmax,
-// softmax and norms (lines/), products (product/), convolutions (conv/), attention (attention/), and matrix factorisations (lapack/).
+// softmax and norms (lines/), products (product/), convolutions (conv/), attention (attention/), Fourier transforms (fft/), and matrix factorisations (lapack/).
 #include <string.h>
 
 #include "backends/cpu/attention/attention.h"
 #include "backends/cpu/conv/conv.h"
 #include "backends/cpu/cpu.h"
+#include "backends/cpu/fft/fft.h"
 #include "backends/cpu/lapack/lapack.h"
 #include "backends/cpu/later.h"
 #include "backends/cpu/lines/lines.h"
@@ -51,6 +52,7 @@ const tsri_native_offer tsri_cpu_native_ops[] = {
     {.kind = TSRI_NATIVE_CONV, .dtypes = FLOATS, .parts = ACTIVATIONS},
     {.kind = TSRI_NATIVE_FACTOR, .dtypes = REALS, .parts = TSRI_FACTOR_ORDERED},
     {.kind = TSRI_NATIVE_SOLVE, .dtypes = REALS},
+    {.kind = TSRI_NATIVE_FFT, .dtypes = REALS},
     {.kind = TSRI_NATIVE_NONE},
 };
 
@@ -77,6 +79,7 @@ bool tsri_cpu_has_op(tsri_device *device, const tsri_native_op *op) {
     return tsri_cpu_has_attention(op);
   }
   if (op->kind == TSRI_NATIVE_POOL) return tsri_cpu_has_pool(&op->is.pool);
+  if (op->kind == TSRI_NATIVE_FFT) return tsri_cpu_has_fft(&op->is.fft);
   bool is_part = op->kind == TSRI_NATIVE_SORT && (op->parts & TSRI_SORT_KEEPS);
   bool is_only_there = is_part || op->kind == TSRI_NATIVE_JOIN || op->kind == TSRI_NATIVE_ARG_REDUCE ||
                        op->kind == TSRI_NATIVE_SOFTMAX || op->kind == TSRI_NATIVE_NORM ||
@@ -166,6 +169,8 @@ tsr_status tsri_cpu_run_op_now(cpu_device *device, const tsri_native_op *op) {
     case TSRI_NATIVE_FACTOR:
     case TSRI_NATIVE_SOLVE:
       return tsri_cpu_lapack(device, op);
+    case TSRI_NATIVE_FFT:
+      return tsri_cpu_fft(device, op->dtype, &op->is.fft);
     default:
       return tsri_cpu_has_lines(op) ? tsri_cpu_lines(device, op) : tsri_cpu_rows(device, op);
   }

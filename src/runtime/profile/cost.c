@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names of native operators, and how much they read, write and compute.
+#include <math.h>
+
 #include "core/dtype.h"
 #include "runtime/profile.h"
 
@@ -26,6 +28,7 @@ const char *tsri_native_kind_name(tsri_native_kind kind) {
       [TSRI_NATIVE_SOLVE] = "solve",
       [TSRI_NATIVE_CONV_WEIGHT] = "conv weight",
       [TSRI_NATIVE_JOIN] = "join",
+      [TSRI_NATIVE_FFT] = "fft",
   };
   return (size_t)kind < sizeof names / sizeof names[0] && names[kind] ? names[kind] : "native";
 }
@@ -151,6 +154,9 @@ tsri_native_cost tsri_native_op_cost(const tsri_native_op *op) {
     case TSRI_NATIVE_SOLVE:
       n = (uint64_t)op->is.solve.batch * (uint64_t)op->is.solve.m * (uint64_t)op->is.solve.n;
       return cost(op, n, n, n * (uint64_t)op->is.solve.m);
+    case TSRI_NATIVE_FFT:  // 5 n log2 n for n complex numbers
+      n = 2 * (uint64_t)op->is.fft.outer * (uint64_t)op->is.fft.n * (uint64_t)op->is.fft.inner;
+      return cost(op, n, n, (uint64_t)(2.5 * (double)n * log2((double)op->is.fft.n)));
     case TSRI_NATIVE_NONE:
     case TSRI_NATIVE_GATHER:
     case TSRI_NATIVE_SCATTER_ADD:
