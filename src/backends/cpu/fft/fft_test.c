@@ -124,7 +124,8 @@ TEST(transforms_that_threads_share_are_the_sums) {
 
 // The half of the transform of real numbers, made of pairs of them, is that of complex numbers without imaginary parts, and gives them back.
 static void check_halves(tsr_dtype dtype, int64_t outer, int64_t m, int64_t inner) {
-  static double x[2 * MOST], wide[2 * MOST], half[2 * MOST], back[2 * MOST];
+  static double x[2 * MOST], half[2 * MOST], back[2 * MOST];
+  static double wide[4 * MOST];  // complex numbers for the real ones that x has in pairs
   trial to_half = {.kind = TSRI_FFT_HALF, .outer = outer, .n = m, .inner = inner};
   trial from_half = {.kind = TSRI_FFT_FROM_HALF, .outer = outer, .n = m, .inner = inner, .is_inverse = true};
   int64_t count = outer * m * inner;
