@@ -189,14 +189,16 @@ static void check_sums(tsr_device *device, tsr_device *cpu, int64_t rows, int64_
   check_as_on_cpu("cumsum", sums[0], sums[1]);
 }
 
-// Runs of equal targets within an item's share, over several, and over all; rows of columns and single elements.
-static void check_scatter(tsr_device *device, tsr_device *cpu, int64_t n, int64_t columns, int64_t targets) {
+// Runs of equal targets within an item's share, over several, over more than are joined at once, and over all; rows of columns and single elements. Integers are
+// added by atomics or compared one by one, floats are sorted by their targets.
+static void check_scatter(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t n, int64_t columns,
+                          int64_t targets) {
   tsr_tensor *results[2];
   for (int i = 0; i < 2; i++) {
     tsr_device *on = i ? cpu : device;
     tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(n, 1), -targets, targets + 1, 8);
-    tsr_tensor *source = tsr_randint(on, TSR_I32, TSR_SHAPE(n, columns), -99, 99, 6);
-    results[i] = tsr_scatter_add(tsr_ones(on, TSR_I32, TSR_SHAPE(targets, columns)), 0,
+    tsr_tensor *source = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(n, columns), -99, 99, 6), dtype);
+    results[i] = tsr_scatter_add(tsr_ones(on, dtype, TSR_SHAPE(targets, columns)), 0,
                                  tsr_expand(list, TSR_SHAPE(n, columns)), source);
   }
   check_as_on_cpu("scatter_add", results[0], results[1]);
@@ -296,9 +298,11 @@ static void sums_and_rows_agree(tsr_device *device) {
   check_sums(device, cpu, 5, 200);
   check_sums(device, cpu, 7, 5000);
   check_sums(device, cpu, 1, 70003);
-  check_scatter(device, cpu, 1000, 1, 3);
-  check_scatter(device, cpu, 500, 6, 40);
-  check_scatter(device, cpu, 1500, 30, 2000);
+  check_scatter(device, cpu, TSR_I32, 1000, 1, 3);
+  check_scatter(device, cpu, TSR_I32, 500, 6, 40);
+  check_scatter(device, cpu, TSR_F32, 1500, 30, 2000);
+  check_scatter(device, cpu, TSR_F32, 2000, 6, 40);
+  check_scatter(device, cpu, TSR_F32, 9000, 3, 2);
   check_scatter_rows(device, cpu, TSR_F32, 40, 90, 30);
   check_scatter_rows(device, cpu, TSR_F32, 40, 9, 30);
   check_scatter_rows(device, cpu, TSR_I32, 7, 20, 11);
