@@ -461,7 +461,7 @@ TSR_API tsr_tensor *tsr_embedding_bag(tsr_tensor *table, tsr_tensor *indices, ts
 // stays (scatter), or all are added to the element of x (scatter_add). The order of additions is fixed, so the result is the same each time: row-major on the
 // CPU; on GPUs in groups that follow row-major order, or as integers, whose sum does not depend on the order. `source` is cast to x's dtype; sums of f16 and bf16
 // are kept in f32 until the end. scatter_mul, scatter_max and scatter_min combine in the same way, the element of x included; NaN counts as both the
-// largest and the smallest.
+// largest and the smallest, and where 0 and -0 meet the result may be either.
 
 // x with elements replaced; the last in row-major order stays
 TSR_API tsr_tensor *tsr_scatter(tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source);

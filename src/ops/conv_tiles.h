@@ -8,8 +8,8 @@
 // Whether the device computes the convolution in tiles: a GPU, floats, and a product large enough to fill tiles.
 bool tsri_conv_has_tiles(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype);
 
-// Runs the convolution in tiles. `op` describes the run's inputs, whose elements must be addressable by kernels; of its places, only the offsets are used, not
+// Runs the convolution in tiles. `given` describes the run's inputs, whose elements must be addressable by kernels; of its places, only the offsets are used, not
 // the buffers. is_last: the result's channels are its last axis.
-tsr_status tsri_conv_run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last);
+tsr_status tsri_conv_run_tiles(const tsri_kernel_run *run, const tsri_conv_op *given, bool is_last);
 
 #endif

@@ -212,6 +212,44 @@ static tsr_tensor *stepped(tsr_device *on, tsr_dtype dtype, int64_t rows, int64_
 }
 
 // Each element has an index along the last axis. The sums of floats are exact, so that they do not depend on an order.
+// An index for each element, along the middle axis: floats are added along a copy's last axis, the largest ones are found by atomics.
+static void check_scatter_columns(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t n, int64_t targets) {
+  enum { OUTER = 2, INNER = 35 };
+  tsr_tensor *results[2][3];
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *list = tsr_randint(on, TSR_I64, TSR_SHAPE(OUTER, n, INNER), -targets, targets + 1, 8);
+    tsr_tensor *source = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(OUTER, n, INNER), -99, 99, 6), dtype);
+    tsr_tensor *x = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(OUTER, targets, INNER), -90, 90, 7), dtype);
+    results[i][0] = tsr_scatter_add(x, 1, list, source);
+    results[i][1] = tsr_scatter_max(x, 1, list, source);
+    results[i][2] = tsr_scatter_min(x, 1, list, source);
+  }
+  check_as_on_cpu("scatter_add along the middle axis", results[0][0], results[1][0]);
+  check_as_on_cpu("scatter_max along the middle axis", results[0][1], results[1][1]);
+  check_as_on_cpu("scatter_min along the middle axis", results[0][2], results[1][2]);
+}
+
+// A target of each column gets a special number.
+static void check_scatter_extremes(tsr_device *device, tsr_device *cpu) {
+  enum { N = 2000, COLUMNS = 8 };
+  static const float specials[COLUMNS] = {INFINITY, -INFINITY, NAN, -NAN, 1e-40f, -1e-40f, -1e38f, 0};
+  static float data[N * COLUMNS];
+  for (int i = 0; i < N * COLUMNS; i++) data[i] = i / COLUMNS == 1700 ? specials[i % COLUMNS] : -5 - (float)(i % 97);
+  tsr_tensor *results[2][2];
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(N, COLUMNS), 0, 3, 8);
+    tsr_tensor *source = tsr_from_data(on, TSR_F32, TSR_SHAPE(N, COLUMNS), data, sizeof data);
+    tsr_tensor *x = tsr_full(on, TSR_F32, TSR_SHAPE(3, COLUMNS), -200);
+    results[i][0] = tsr_scatter_max(x, 0, list, source);
+    results[i][1] = tsr_scatter_min(tsr_neg(x), 0, list, source);
+    for (int j = 0; j < 2; j++) results[i][j] = tsr_masked_fill(results[i][j], tsr_isnan(results[i][j]), 777);
+  }
+  check_as_on_cpu("scatter_max of special numbers", results[0][0], results[1][0]);
+  check_as_on_cpu("scatter_min of special numbers", results[0][1], results[1][1]);
+}
+
 static void check_scatter_rows(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t rows, int64_t n,
                                int64_t size) {
   tsr_tensor *results[2];
@@ -303,6 +341,12 @@ static void sums_and_rows_agree(tsr_device *device) {
   check_scatter(device, cpu, TSR_F32, 1500, 30, 2000);
   check_scatter(device, cpu, TSR_F32, 2000, 6, 40);
   check_scatter(device, cpu, TSR_F32, 9000, 3, 2);
+  check_scatter_columns(device, cpu, TSR_F32, 900, 70);
+  check_scatter_columns(device, cpu, TSR_F32, 1500, 1);
+  check_scatter_columns(device, cpu, TSR_BF16, 700, 900);
+  check_scatter_columns(device, cpu, TSR_F16, 600, 40);
+  check_scatter_columns(device, cpu, TSR_I32, 600, 40);
+  check_scatter_extremes(device, cpu);
   check_scatter_rows(device, cpu, TSR_F32, 40, 90, 30);
   check_scatter_rows(device, cpu, TSR_F32, 40, 9, 30);
   check_scatter_rows(device, cpu, TSR_I32, 7, 20, 11);

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "ops/axes.h"
 #include "ops/checked.h"
+#include "ops/compose.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/scatter.h"
@@ -501,6 +502,49 @@ static bool is_by_kernels(const tsri_op *op, const tsr_device *device, tsr_dtype
   return op->run == tsri_run_scatter_add && !tsri_device_takes(device, &native);
 }
 
+// How the inputs of a scatter are read.
+typedef enum scatter_form {
+  AS_COPIES,  // row-major copies of all
+  WITH_LIST,  // the same, but indices that are broadcast along rows stay a view: the kernels that join sorted rows read them once
+  AS_VIEWS,  // no copies
+  TURNED     // row-major copies with the axis moved to the end, where kernels need not sort
+} scatter_form;
+
+static scatter_form choose_form(const tsri_op *op, const tsri_scatter *s, tsr_dtype index_dtype) {
+  if (!is_by_kernels(op, s->device, s->dtype, index_dtype)) return AS_COPIES;
+  if (tsri_scatter_takes(s)) return AS_VIEWS;
+  if (has_one_index_per_row(s->indices, s->x->shape, s->axis)) return WITH_LIST;
+  return tsri_scatter_takes_turned(s) ? TURNED : AS_COPIES;
+}
+
+// A tensor as the form has it: number 0 x, 1 indices, 2 source.
+static tsr_tensor *in_form(tsr_tensor *given, scatter_form form, int axis, int number) {
+  if (form == AS_VIEWS || (form == WITH_LIST && number == 1)) return tsr_retain(given);
+  if (form != TURNED) return tsr_contiguous(given);
+  tsr_tensor *view = tsri_axis_to_end(given, axis);
+  return tsri_then(tsr_contiguous(view), view);
+}
+
+static tsr_tensor *record_scatter(const tsri_op *op, tsr_tensor *const *given, int axis, int combination,
+                                  tsr_device *device) {
+  const tsri_layout *x = &given[0]->layout;
+  const tsri_scatter described = {device, given[0]->dtype, combination, axis, x, &given[1]->layout, &given[2]->layout};
+  scatter_form form = choose_form(op, &described, given[1]->dtype);
+  tsr_tensor *inputs[3];
+  for (int i = 0; i < 3; i++) inputs[i] = in_form(given[i], form, axis, i);
+  tsr_status status = TSR_OK;
+  for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
+  int along = form == TURNED ? x->shape.rank - 1 : axis;
+  tsr_tensor *result = status == TSR_OK
+                           ? tsri_record_kernel(op, device, given[0]->dtype, inputs[0]->layout.shape, inputs, 3,
+                                                TSRI_GIVE(op, scatter, .axis = along, .combination = combination))
+                           : tsri_tensor_fail(status);
+  tsri_release_all(inputs, 3);
+  if (form != TURNED || tsr_error(result) != TSR_OK) return result;
+  tsr_tensor *view = tsri_then(tsri_axis_from_end(result, axis), result);
+  return tsri_then(tsr_contiguous(view), view);
+}
+
 static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tensor *indices, tsr_tensor *source,
                            int combination) {
   tsr_status status = check_source(op->name, x, indices, source, &axis);
@@ -510,24 +554,9 @@ static tsr_tensor *scatter(const tsri_op *op, tsr_tensor *x, int axis, tsr_tenso
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *cast = tsr_cast(source, x->dtype);
   status = tsri_tensor_check(op->name, cast);
-  if (status != TSR_OK) {
-    tsr_release(cast);
-    return tsri_tensor_fail(status);
-  }
-  const tsri_scatter form = {device, x->dtype, combination, axis, &x->layout, &indices->layout, &cast->layout};
-  bool has_kernels = is_by_kernels(op, device, x->dtype, indices->dtype);
-  bool keeps_views = has_kernels && tsri_scatter_takes(&form);
-  // Indices that are broadcast along rows stay a view: the kernels that join sorted rows read them once.
-  bool keeps_list = keeps_views || (has_kernels && has_one_index_per_row(&indices->layout, x->layout.shape, axis));
-  tsr_tensor *inputs[3] = {keeps_views ? tsr_retain(x) : tsr_contiguous(x),
-                           keeps_list ? tsr_retain(indices) : tsr_contiguous(indices),
-                           keeps_views ? tsr_retain(cast) : tsr_contiguous(cast)};
-  for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
   tsr_tensor *result = status == TSR_OK
-                           ? tsri_record_kernel(op, device, x->dtype, x->layout.shape, inputs, 3,
-                                                TSRI_GIVE(op, scatter, .axis = axis, .combination = combination))
+                           ? record_scatter(op, (tsr_tensor *[]){x, indices, cast}, axis, combination, device)
                            : tsri_tensor_fail(status);
-  for (int i = 0; i < 3; i++) tsr_release(inputs[i]);
   tsr_release(cast);
   return tsri_tensor_named(op->name, result);
 }

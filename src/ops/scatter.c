@@ -14,7 +14,8 @@ typedef enum scatter_method {
   ATOMIC,  // 32-bit integers whose sum, maximum or minimum does not depend on the order
   EXACT,   // float sums along the last axis that do not depend on the order (scatter_exact.h)
   PARTS,   // as EXACT, for many elements and few targets (scatter_parts.h)
-  RANGES   // single elements along the last axis; a work-group has a range of a row's targets
+  RANGES,  // single elements along the last axis; a work-group has a range of a row's targets
+  EXTREME  // floats of up to 32 bits whose maximum or minimum is found by atomics
 } scatter_method;
 
 enum { GROUP = 256, EACH = 4, LEAST_RANGE = 256, MOST_RANGE = 4096, PLACE_BITS = 20 };
@@ -34,6 +35,11 @@ typedef struct scatter_choice {
 
 static bool is_atomic(const tsri_scatter *s) {
   return (s->dtype == TSR_I32 || s->dtype == TSR_U32) && s->combination != TSRI_COMBINE_PRODUCT;
+}
+
+static bool is_extreme(const tsri_scatter *s) {
+  bool is_narrow = s->dtype == TSR_F32 || s->dtype == TSR_F16 || s->dtype == TSR_BF16;
+  return is_narrow && (s->combination == TSRI_COMBINE_LARGEST || s->combination == TSRI_COMBINE_SMALLEST);
 }
 
 // Whether FEW is fast enough, by an estimate: an item takes some 85 ns to examine one index; a comparison takes 1 ps over the whole device.
@@ -95,12 +101,30 @@ static scatter_method choose(const tsri_scatter *s, scatter_choice *c) {
   if (is_atomic(s)) return ATOMIC;
   if (tsri_scatter_exact_cut(s, &c->sizes, &c->exact)) return EXACT;
   if (tsri_scatter_parts_cut(s, &c->sizes, &c->parts)) return PARTS;
-  return cut_ranges(s, &c->sizes, &c->cut) ? RANGES : SORTED;
+  if (cut_ranges(s, &c->sizes, &c->cut)) return RANGES;
+  return is_extreme(s) ? EXTREME : SORTED;
 }
 
 bool tsri_scatter_takes(const tsri_scatter *s) {
   scatter_choice choice;
   return choose(s, &choice) != SORTED;
+}
+
+// The row-major layout of a copy with `axis` as the last axis.
+static tsri_layout turned_layout(const tsri_layout *layout, int axis) {
+  tsri_layout turned = *layout;
+  tsr_shape *shape = &turned.shape;
+  for (int i = axis; i + 1 < shape->rank; i++) shape->dims[i] = layout->shape.dims[i + 1];
+  shape->dims[shape->rank - 1] = layout->shape.dims[axis];
+  return tsri_packed_layout(&turned);
+}
+
+bool tsri_scatter_takes_turned(const tsri_scatter *s) {
+  if (s->device->is_checked || s->axis == s->x->shape.rank - 1) return false;
+  tsri_layout x = turned_layout(s->x, s->axis), indices = turned_layout(s->indices, s->axis),
+              source = turned_layout(s->source, s->axis);
+  return tsri_scatter_takes(
+      &(tsri_scatter){s->device, s->dtype, s->combination, s->x->shape.rank - 1, &x, &indices, &source});
 }
 
 // --- Launches --------------------------------------------------------------------------------------------------------
@@ -140,6 +164,51 @@ static tsr_status run_atomic(const tsri_kernel_run *run, const tsri_scatter *s, 
   return tsri_call_items(&call, s->indices->count);
 }
 
+static tsr_status order_x(const tsri_kernel_run *run, const tsri_scatter *s, const tsri_scatter_sizes *z,
+                          tsr_buffer *words) {
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_scatter", "scatter_ordered",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("OP", s->combination)));
+  tsri_scatter_pass_x(run, z, &call);
+  tsri_call_word(&call, "x_inner", z->strides[0][2]);
+  tsri_call_word(&call, "size", z->size);
+  tsri_call_word(&call, "inner", z->inner);
+  tsri_call_word(&call, "total", s->x->count);
+  tsri_call_buffer(&call, "words", words, TSR_U32);
+  return tsri_call_items(&call, s->x->count);
+}
+
+static tsr_status join_extremes(const tsri_kernel_run *run, const tsri_scatter *s, const tsri_scatter_sizes *z,
+                                tsr_buffer *words) {
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_scatter", "scatter_extreme",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("OP", s->combination)));
+  tsri_scatter_pass_sources(run, z, run->dtype, &call);
+  tsri_call_buffer(&call, "words", words, TSR_U32);
+  pass_columns(z, s->indices->count, &call);
+  return tsri_call_items(&call, s->indices->count);
+}
+
+static tsr_status store_floats(const tsri_kernel_run *run, int64_t count, tsr_buffer *words) {
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_scatter", "scatter_floats", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  tsri_call_buffer(&call, "words", words, TSR_U32);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "total", count);
+  return tsri_call_items(&call, count);
+}
+
+static tsr_status run_extreme(const tsri_kernel_run *run, const tsri_scatter *s, const tsri_scatter_sizes *z) {
+  tsr_buffer *words = NULL;
+  tsr_status status = tsri_call_scratch(run->device, s->x->count, TSR_U32, &words);
+  if (status == TSR_OK) status = order_x(run, s, z, words);
+  if (status == TSR_OK) status = join_extremes(run, s, z, words);
+  if (status == TSR_OK) status = store_floats(run, s->x->count, words);
+  tsr_buffer_release(words);
+  return status;
+}
+
 static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter *s, const tsri_scatter_sizes *z,
                              const range_cut *cut) {
   tsri_call call;
@@ -176,6 +245,9 @@ bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
       break;
     case RANGES:
       *out_status = run_ranges(run, &s, &c.sizes, &c.cut);
+      break;
+    case EXTREME:
+      *out_status = run_extreme(run, &s, &c.sizes);
       break;
     default:
       return false;

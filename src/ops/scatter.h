@@ -20,6 +20,10 @@ typedef struct tsri_scatter {
 // Whether one of the kernels can read these inputs without copies, and is faster than sorting.
 bool tsri_scatter_takes(const tsri_scatter *s);
 
+// As tsri_scatter_takes, for the scatter along the last axis of which all inputs are row-major copies with the axis moved to the end. False if the axis is the last
+// one already, and on a `checked` device, whose message names a position in the caller's indices.
+bool tsri_scatter_takes_turned(const tsri_scatter *s);
+
 // Runs the scatter; *out_status is its status. Returns false, and does nothing, if tsri_scatter_takes is false.
 bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status);
 

@@ -7,6 +7,11 @@ bool tsri_scatter_takes(const tsri_scatter *s) {
   return false;
 }
 
+bool tsri_scatter_takes_turned(const tsri_scatter *s) {
+  (void)s;
+  return false;
+}
+
 bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
   (void)run, (void)out_status;
   return false;

@@ -231,7 +231,8 @@ static double gain_ns(const cuda_attention *a) {
   double sizes = (double)(a->size + a->value_size), batch = (double)a->batch;
   if (a->queries == 1) return batch * (double)a->keys * (double)a->kv_heads * sizes * 2 / 4000;
   int64_t seen = a->is_causal ? a->keys / 2 : a->keys;
-  double keys = (double)((seen + STEP - 1) / STEP + STEPS_BESIDES) * STEP;
+  int64_t steps = (seen + STEP - 1) / STEP + STEPS_BESIDES;
+  double keys = (double)(steps * STEP);
   double operations = 2 * batch * (double)a->heads * (double)a->queries * keys * sizes;
   bool is_large = a->size > LARGE_HEAD || a->value_size > LARGE_HEAD;
   return operations * (a->is_gradient ? 2.5 : 1) * (is_large ? LARGE_HEAD_COST : 1) / 1e5;
