@@ -102,6 +102,9 @@ typedef struct tsri_op {
   // has_wide_hook: as has_store_hook, but only on devices whose work items take several elements (fused_bytes of tuning.def). The result of the operators in
   // the store may have any dtype (tsri_epilogue_dtype).
   bool has_wide_hook;
+  // has_cast_hook: beside has_store_hook, on the same devices as has_wide_hook. The result of the operators in the store may be another float of up to 32 bits
+  // (tsri_epilogue_dtype).
+  bool has_cast_hook;
   // has_axis_hook: operators in its stores may also read a tensor with one element for each index on an axis that is not the last, such as one for each
   // channel. Used on devices that keep rows in registers (row_held of tuning.def); on others, the device's native operator followed by a separate kernel is
   // faster.

@@ -340,6 +340,15 @@ static bool can_join_in_place(const tsri_plan *plan, const tsri_fusion *fusion, 
   return true;
 }
 
+static bool is_small_float(tsr_dtype dtype) { return dtype == TSR_F32 || dtype == TSR_F16 || dtype == TSR_BF16; }
+
+// Whether the kernel of `node` can compute the nodes after it, of which `root` is the last, where it stores its result.
+static bool has_hook_for(const tsri_node *node, const tsri_node *root) {
+  if (node->op->has_store_hook && node->dtype == root->dtype) return true;
+  bool can_cast = node->op->has_cast_hook && is_small_float(node->dtype) && is_small_float(root->dtype);
+  return (can_cast || node->op->has_wide_hook) && tsri_tuning_of(root->value.device)->fused_bytes > 0;
+}
+
 static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   const tsri_node *node = planned->node;
   if (planned->is_target || planned->is_refused || !planned->is_wanted) return false;
@@ -360,8 +369,7 @@ static bool can_join(const tsri_plan *plan, const tsri_planned *planned) {
   // assignment, which has no kernel, any operator with one result can join.
   bool has_assignment = is_assigned(plan, fusion);
   if (fusion->is_in_place || (has_assignment && !tsri_assign_takes_heavy(root))) return false;
-  bool has_hook = (node->op->has_store_hook && node->dtype == root->dtype) ||
-                  (node->op->has_wide_hook && tsri_tuning_of(root->value.device)->fused_bytes > 0);
+  bool has_hook = has_hook_for(node, root);
   bool can_lead = node->op->kind == TSRI_OP_REDUCE || (has_hook && !node->results) ||
                   (has_assignment && fusion->node_count == 1 && node->op->run && !node->results);
   return can_lead && fusion->heavy == TSRI_NONE && planned->space == TSRI_OUTER &&

@@ -9,6 +9,7 @@
 #include "ops/elementwise.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
+#include "ops/rows.h"
 
 static tsr_status check_input(const char *caller, const tsr_tensor *x) {
   char text[TSR_SHAPE_TEXT_BYTES];
@@ -158,7 +159,8 @@ tsr_status tsr_batch_norm_train(tsr_tensor *x, tsr_tensor *running_mean, tsr_ten
 
 // --- group_norm and instance_norm ------------------------------------------------------------------------------------
 
-// Reshapes each group of channels of an image to a row, and normalises the rows by layer_norm.
+// Reshapes each group of channels of an image to a row, and normalises the rows by layer_norm. f16 and bf16 become f32 and, after weight and bias, 16 bits again in
+// the same kernel where the device has one.
 static tsr_tensor *group_norm(const tsri_op *op, tsr_tensor *x, int64_t groups, tsr_tensor *weight, tsr_tensor *bias,
                               double eps) {
   const char *name = op->name;
@@ -175,8 +177,9 @@ static tsr_tensor *group_norm(const tsri_op *op, tsr_tensor *x, int64_t groups, 
   tsr_shape shape = x->layout.shape;
   if (x->layout.count == 0) return tsri_tensor_named(name, tsr_cast(x, dtype));
   int64_t rows = shape.dims[0] * groups;
-  tsr_tensor *cast = tsr_cast(x, wide), *lines = tsri_then(tsr_reshape(cast, TSR_SHAPE(rows, -1)), cast);
-  tsr_tensor *unit = tsri_then(tsr_layer_norm(lines, NULL, NULL, eps), lines);
+  tsr_tensor *cast = tsr_cast(x, tsri_promote_float(x->dtype));
+  tsr_tensor *lines = tsri_then(tsr_reshape(cast, TSR_SHAPE(rows, -1)), cast);
+  tsr_tensor *unit = tsri_then(tsri_norm_to(TSRI_BODY(layer_norm), lines, NULL, NULL, eps, wide), lines);
   tsr_tensor *back = tsri_then(tsr_reshape(unit, shape), unit);
   return tsri_tensor_named(name, scaled(back, weight, bias, dtype));
 }

@@ -25,6 +25,7 @@
   .bodies[TSRI_BODY_ONLY].attribute_bytes = sizeof(tsri_##set##_attributes),
 #define LOAD_HOOK   .bodies[TSRI_BODY_ONLY].has_load_hook = true,
 #define STORE_HOOK  .bodies[TSRI_BODY_ONLY].has_store_hook = true,
+#define CAST_HOOK   .bodies[TSRI_BODY_ONLY].has_cast_hook = true,
 #define AXIS_HOOK   .bodies[TSRI_BODY_ONLY].has_axis_hook = true,
 #define AUTOCAST(a) .bodies[TSRI_BODY_ONLY].autocast = TSRI_AUTOCAST_##a,
 #define NATIVE(f)   .bodies[TSRI_BODY_ONLY].describe = tsri_describe_##f,

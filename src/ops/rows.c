@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Row operators: softmax, log_softmax, layer_norm, rms_norm (kernels/op_rows.tk). Depending on the length of rows, a part of a work-group, a whole work-group
 // or several work-groups take a row. Columns take one item each, or one item for each span of them.
+#include "ops/rows.h"
 #include "core/error.h"
 #include "graph/epilogue.h"
 #include "graph/node.h"
@@ -74,29 +75,38 @@ static row_shape choose_row(const tsr_device *device, const tsri_tuning *tuning,
   return row;
 }
 
-// `offsets`: offsets of the arrays that would be read in quads. stores_quads: the kernel has a hook that stores quads, so that fused operators after it do not
-// rule out quads.
-static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count,
-                           bool stores_quads) {
+// `offsets`: offsets of the arrays that would be read in quads.
+static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t *offsets, int count) {
   const tsri_tuning *tuning = tsri_tuning_of(run->device);
   if (TSRI_TUNED(tuning, row_held) == 0) return (row_shape){0};
   row_shape row = choose_row(run->device, tuning, n);
-  row.is_wide = TSRI_TUNED(tuning, row_wide) != 0 && row.held % 4 == 0 && n % 4 == 0 &&
-                (!run->epilogue || (stores_quads && !tsri_epilogue_loads(run)));
+  row.is_wide = TSRI_TUNED(tuning, row_wide) != 0 && row.held % 4 == 0 && n % 4 == 0 && !tsri_epilogue_loads(run);
   for (int i = 0; i < count; i++) row.is_wide = row.is_wide && offsets[i] % 4 == 0;
   row.is_paired = TSRI_TUNED(tuning, row_pairs) != 0 && n >= TSRI_TUNED(tuning, row_pairs) && !row.is_wide &&
-                  row.held % 2 == 0 && !run->epilogue && offsets[0] % 2 == 0 && tsr_dtype_bytes(run->dtype) == 2;
+                  row.held % 2 == 0 && !run->epilogue && offsets[0] % 2 == 0 && tsr_dtype_bytes(run->dtype) == 2 &&
+                  run->input_dtypes[0] == run->dtype;
   return row;
 }
 
 #define ROW_CONSTANTS(row) \
   TSRI_CONSTANT("WIDE", (row).is_wide), TSRI_CONSTANT("HELD", (row).held), TSRI_CONSTANT("WG", (row).group)
 
+#define STORED_ROW_CONSTANTS(row) ROW_CONSTANTS(row), TSRI_CONSTANT("WIDE_Y", (row).is_wide)
+
+// The types of x, of the result and of the computation.
+#define ROW_TYPES(run)                                                              \
+  TSRI_TYPE("T", (run)->input_dtypes[0]), TSRI_TYPE("Y", tsri_epilogue_dtype(run)), \
+      TSRI_TYPE("A", tsri_accumulator((run)->dtype))
+
+static void pass_x_and_y(tsri_call *call, const tsri_kernel_run *run) {
+  tsri_call_buffer(call, "x", run->inputs[0], run->input_dtypes[0]);
+  tsri_call_buffer(call, "y", run->output, tsri_epilogue_dtype(run));
+}
+
 // Passes the arguments that both launches over spans (of long rows, or of columns) have in common.
 static void pass_spans(tsri_call *call, const tsri_kernel_run *run, int64_t rows, int64_t n, tsr_buffer *parts,
                        int64_t spans) {
-  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(call, "y", run->output, run->dtype);
+  pass_x_and_y(call, run);
   tsri_call_buffer(call, "parts", parts, tsri_accumulator(run->dtype));
   tsri_call_word(call, "rows", rows);
   tsri_call_word(call, "n", n);
@@ -151,12 +161,11 @@ static tsr_status softmax_spans(const softmax_lines *s, row_shape row) {
   if (status != TSR_OK) return status;
   tsri_call call;
   tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_row_parts",
-                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", wide), ROW_CONSTANTS(row)));
+                        TSRI_WITH(ROW_TYPES(s->run), ROW_CONSTANTS(row)));
   pass_spans(&call, s->run, s->rows, s->n, parts, row.spans);
   status = tsri_call_many_groups(&call, s->rows * row.spans);
   tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_row_finish",
-                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LOG", s->is_log),
-                                  ROW_CONSTANTS(row)));
+                        TSRI_WITH(ROW_TYPES(s->run), TSRI_CONSTANT("LOG", s->is_log), STORED_ROW_CONSTANTS(row)));
   pass_spans(&call, s->run, s->rows, s->n, parts, row.spans);
   if (status == TSR_OK) status = tsri_call_many_groups(&call, s->rows * row.spans);
   tsr_buffer_release(parts);
@@ -173,11 +182,9 @@ static tsr_status softmax_held_columns(const softmax_lines *s) {
   int held = (int)(s->n + 3) / 4 * 4;
   tsri_call call;
   tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_columns",
-                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
-                                  TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("HELD", held),
+                        TSRI_WITH(ROW_TYPES(s->run), TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("HELD", held),
                                   TSRI_CONSTANT("WG", tsri_call_tuning(s->run->device)->item_group)));
-  tsri_call_buffer(&call, "x", s->run->inputs[0], s->run->dtype);
-  tsri_call_buffer(&call, "y", s->run->output, s->run->dtype);
+  pass_x_and_y(&call, s->run);
   tsri_call_word(&call, "rows", s->rows);
   tsri_call_word(&call, "n", s->n);
   tsri_call_word(&call, "x_at", s->run->layouts[0].offset);
@@ -193,8 +200,7 @@ typedef struct column_spans {
 
 static tsr_status column_parts(const softmax_lines *s, const column_spans *c) {
   tsri_call call;
-  tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_column_parts",
-                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype))));
+  tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_column_parts", TSRI_WITH(ROW_TYPES(s->run)));
   pass_spans(&call, s->run, s->rows, s->n, c->parts, c->spans);
   pass_columns(&call, s);
   tsri_call_word(&call, "span", c->span);
@@ -205,8 +211,7 @@ static tsr_status column_parts(const softmax_lines *s, const column_spans *c) {
 static tsr_status column_finish(const softmax_lines *s, const column_spans *c, tsr_buffer *parts, int64_t count) {
   tsri_call call;
   tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_column_finish",
-                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
-                                  TSRI_CONSTANT("LOG", s->is_log)));
+                        TSRI_WITH(ROW_TYPES(s->run), TSRI_CONSTANT("LOG", s->is_log)));
   pass_spans(&call, s->run, s->rows, s->n, parts, c->spans);
   pass_columns(&call, s);
   tsri_call_word(&call, "span", c->span);
@@ -252,11 +257,9 @@ static tsr_status softmax_column_spans(const softmax_lines *s) {
 static tsr_status softmax_held(const softmax_lines *s, row_shape row) {
   tsri_call call;
   tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_held",
-                        TSRI_WITH(TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
-                                  TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("TEAM", row.team),
-                                  TSRI_CONSTANT("PAIRED", row.is_paired), ROW_CONSTANTS(row)));
-  tsri_call_buffer(&call, "x", s->run->inputs[0], s->run->dtype);
-  tsri_call_buffer(&call, "y", s->run->output, s->run->dtype);
+                        TSRI_WITH(ROW_TYPES(s->run), TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("TEAM", row.team),
+                                  TSRI_CONSTANT("PAIRED", row.is_paired), STORED_ROW_CONSTANTS(row)));
+  pass_x_and_y(&call, s->run);
   tsri_call_word(&call, "rows", s->rows);
   tsri_call_word(&call, "n", s->n);
   tsri_call_word(&call, "x_at", s->run->layouts[0].offset);
@@ -266,12 +269,11 @@ static tsr_status softmax_held(const softmax_lines *s, row_shape row) {
 // Softmax of lines that are read several times, by one item or one work-group each.
 static tsr_status softmax_plain(const softmax_lines *s) {
   bool is_line = are_lines(s->run, s->rows, s->n, s->inner);
-  const tsri_lang_arg args[] = {TSRI_TYPE("T", s->run->dtype), TSRI_TYPE("A", tsri_accumulator(s->run->dtype)),
-                                TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("WG", group_for(s->n))};
+  const tsri_lang_arg args[] = {ROW_TYPES(s->run), TSRI_CONSTANT("LOG", s->is_log),
+                                TSRI_CONSTANT("WG", group_for(s->n))};
   tsri_call call;
-  tsri_call_init_hooked(&call, s->run, "op_rows", is_line ? "softmax_lines" : "softmax", args, is_line ? 3 : 4);
-  tsri_call_buffer(&call, "x", s->run->inputs[0], s->run->dtype);
-  tsri_call_buffer(&call, "y", s->run->output, s->run->dtype);
+  tsri_call_init_hooked(&call, s->run, "op_rows", is_line ? "softmax_lines" : "softmax", args, is_line ? 4 : 5);
+  pass_x_and_y(&call, s->run);
   tsri_call_word(&call, "rows", s->rows);
   tsri_call_word(&call, "n", s->n);
   tsri_call_word(&call, "x_at", s->run->layouts[0].offset);
@@ -292,7 +294,7 @@ tsr_status tsri_run_softmax(const tsri_kernel_run *run) {
   for (int i = axis + 1; i < layout->shape.rank; i++) s.inner *= layout->shape.dims[i];
   status = softmax_native(run, s.n, s.inner, s.is_log);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  row_shape row = shape_row(run, s.n, &layout->offset, 1, false);
+  row_shape row = shape_row(run, s.n, &layout->offset, 1);
   if (row.held == 0) return softmax_plain(&s);
   // Reading a small tensor again from the cache takes less time than a second launch.
   enum { SMALL = 65536 };
@@ -341,7 +343,7 @@ tsr_tensor *tsr_log_softmax(tsr_tensor *x, int axis) { return softmax(TSRI_BODY(
 // Runs the norm natively. TSR_ERR_UNSUPPORTED, without a message: the device has no operator for it, or operators are fused to the norm. `weight` and `bias`
 // are the indices of their inputs, or 0.
 static tsr_status norm_native(const tsri_kernel_run *run, const tsri_norm_attributes *given, int weight, int bias) {
-  if (run->epilogue) return TSR_ERR_UNSUPPORTED;
+  if (run->epilogue || run->input_dtypes[0] != run->dtype) return TSR_ERR_UNSUPPORTED;
   size_t element = tsr_dtype_bytes(run->dtype);
   const tsri_layout *layout = &run->layouts[0];
   int64_t n = layout->shape.dims[layout->shape.rank - 1];
@@ -363,7 +365,7 @@ static tsr_status norm_native(const tsri_kernel_run *run, const tsri_norm_attrib
   return tsri_device_run_op(run->device, &op, buffers, 4);
 }
 
-// The arguments of a norm. `weight` and `bias` are the indices of their inputs; if one is missing, x is bound instead and not read.
+// The arguments of a norm. `weight` and `bias` are the indices of their inputs. If one is missing, the other is bound instead and not read; x if both are.
 typedef struct norm_rows {
   const tsri_kernel_run *run;
   const tsri_norm_attributes *given;
@@ -372,15 +374,13 @@ typedef struct norm_rows {
 } norm_rows;
 
 #define NORM_CONSTANTS(r)                                                                                         \
-  TSRI_TYPE("T", (r)->run->dtype), TSRI_TYPE("A", tsri_accumulator((r)->run->dtype)),                             \
+  ROW_TYPES((r)->run), TSRI_TYPE("W", (r)->run->input_dtypes[(r)->weight]),                                       \
       TSRI_CONSTANT("CENTRE", (r)->given->is_centred != 0), TSRI_CONSTANT("WEIGHT", (r)->given->has_weight != 0), \
       TSRI_CONSTANT("BIAS", (r)->given->has_bias != 0)
 
-#define NORM_ROW_CONSTANTS(row) ROW_CONSTANTS(row), TSRI_CONSTANT("WIDE_Y", (row).is_wide)
-
 static void pass_norm(tsri_call *call, const norm_rows *r) {
-  tsri_call_buffer(call, "weight", r->run->inputs[r->weight], r->run->dtype);
-  tsri_call_buffer(call, "bias", r->run->inputs[r->bias], r->run->dtype);
+  tsri_call_buffer(call, "weight", r->run->inputs[r->weight], r->run->input_dtypes[r->weight]);
+  tsri_call_buffer(call, "bias", r->run->inputs[r->bias], r->run->input_dtypes[r->bias]);
   tsri_call_word(call, "w_at", r->run->layouts[r->weight].offset);
   tsri_call_word(call, "b_at", r->run->layouts[r->bias].offset);
   tsri_call_real(call, "eps", r->given->eps);
@@ -392,13 +392,13 @@ static tsr_status norm_spans(const norm_rows *r, row_shape row) {
   tsr_status status = tsri_call_scratch(r->run->device, r->rows * row.spans * 2, wide, &parts);
   if (status != TSR_OK) return status;
   tsri_call call;
-  tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_row_parts",
-                        TSRI_WITH(TSRI_TYPE("T", r->run->dtype), TSRI_TYPE("A", wide),
-                                  TSRI_CONSTANT("CENTRE", r->given->is_centred != 0), ROW_CONSTANTS(row)));
+  tsri_call_init_hooked(
+      &call, r->run, "op_rows", "normalise_row_parts",
+      TSRI_WITH(ROW_TYPES(r->run), TSRI_CONSTANT("CENTRE", r->given->is_centred != 0), ROW_CONSTANTS(row)));
   pass_spans(&call, r->run, r->rows, r->n, parts, row.spans);
   status = tsri_call_many_groups(&call, r->rows * row.spans);
   tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_row_finish",
-                        TSRI_WITH(NORM_CONSTANTS(r), NORM_ROW_CONSTANTS(row)));
+                        TSRI_WITH(NORM_CONSTANTS(r), STORED_ROW_CONSTANTS(row)));
   pass_spans(&call, r->run, r->rows, r->n, parts, row.spans);
   pass_norm(&call, r);
   if (status == TSR_OK) status = tsri_call_many_groups(&call, r->rows * row.spans);
@@ -415,14 +415,13 @@ static tsr_status norm_once(const norm_rows *r, row_shape row) {
   } else if (row.held) {
     tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_held",
                           TSRI_WITH(NORM_CONSTANTS(r), TSRI_CONSTANT("TEAM", row.team),
-                                    TSRI_CONSTANT("PAIRED", row.is_paired), NORM_ROW_CONSTANTS(row)));
+                                    TSRI_CONSTANT("PAIRED", row.is_paired), STORED_ROW_CONSTANTS(row)));
   } else {
     row.team = group_for(r->n);
     tsri_call_init_hooked(&call, r->run, "op_rows", "normalise",
                           TSRI_WITH(NORM_CONSTANTS(r), TSRI_CONSTANT("WG", row.team)));
   }
-  tsri_call_buffer(&call, "x", r->run->inputs[0], r->run->dtype);
-  tsri_call_buffer(&call, "y", r->run->output, r->run->dtype);
+  pass_x_and_y(&call, r->run);
   tsri_call_word(&call, "rows", r->rows);
   tsri_call_word(&call, "n", r->n);
   tsri_call_word(&call, "x_at", r->run->layouts[0].offset);
@@ -436,14 +435,17 @@ tsr_status tsri_run_norm(const tsri_kernel_run *run) {
   tsr_status status = tsri_call_check("norm", layout);
   if (status != TSR_OK || layout->count == 0) return status;
   const tsri_norm_attributes *given = TSRI_GIVEN(run->node, norm);
-  norm_rows r = {.run = run, .given = given, .n = layout->shape.dims[layout->shape.rank - 1]};
-  r.weight = given->has_weight ? 1 : 0;
-  r.bias = given->has_bias ? r.weight + 1 : 0;
-  r.rows = layout->count / r.n;
-  status = norm_native(run, given, r.weight, r.bias);
+  int weight = given->has_weight ? 1 : 0, bias = given->has_bias ? weight + 1 : 0;
+  status = norm_native(run, given, weight, bias);
   if (status != TSR_ERR_UNSUPPORTED) return status;
+  norm_rows r = {.run = run,
+                 .given = given,
+                 .weight = weight ? weight : bias,
+                 .bias = bias ? bias : weight,
+                 .n = layout->shape.dims[layout->shape.rank - 1]};
+  r.rows = layout->count / r.n;
   const int64_t offsets[] = {layout->offset, run->layouts[r.weight].offset, run->layouts[r.bias].offset};
-  row_shape row = shape_row(run, r.n, offsets, 3, true);
+  row_shape row = shape_row(run, r.n, offsets, 3);
   return row.spans > 1 ? norm_spans(&r, row) : norm_once(&r, row);
 }
 
@@ -473,14 +475,18 @@ static tsr_status check_norm(const tsri_op *op, const tsr_tensor *x, const tsr_t
   return status;
 }
 
-static tsr_tensor *norm(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps) {
+// Whether the norm's kernels read x in its own dtype, f16 or bf16, although they compute and store f32. A native operator has one dtype.
+static bool reads_narrow(const tsr_tensor *x, tsr_dtype dtype) {
+  const tsri_native_op native = {.kind = TSRI_NATIVE_NORM, .dtype = dtype, .result = dtype};
+  bool is_narrow = x->dtype == TSR_F16 || x->dtype == TSR_BF16;
+  return is_narrow && dtype == TSR_F32 && !tsri_device_takes(x->value->device, &native);
+}
+
+tsr_tensor *tsri_norm_to(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps,
+                         tsr_dtype dtype) {
   tsr_status status = check_norm(op, x, weight, bias, eps);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_dtype dtype = tsri_promote_float(x->dtype);
-  if (weight) dtype = tsri_promote(dtype, weight->dtype);
-  if (bias) dtype = tsri_promote(dtype, bias->dtype);
-  dtype = tsri_autocast(op, dtype);
-  tsr_tensor *inputs[3] = {packed_float(x, dtype)};
+  tsr_tensor *inputs[3] = {reads_narrow(x, dtype) ? tsr_contiguous(x) : packed_float(x, dtype)};
   int count = 1;
   if (weight) inputs[count++] = packed_float(weight, dtype);
   if (bias) inputs[count++] = packed_float(bias, dtype);
@@ -494,6 +500,15 @@ static tsr_tensor *norm(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, ts
                                         : tsri_tensor_fail(status);
   for (int i = 0; i < count; i++) tsr_release(inputs[i]);
   return tsri_tensor_named(op->name, result);
+}
+
+static tsr_tensor *norm(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps) {
+  tsr_status status = check_norm(op, x, weight, bias, eps);
+  if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_dtype dtype = tsri_promote_float(x->dtype);
+  if (weight) dtype = tsri_promote(dtype, weight->dtype);
+  if (bias) dtype = tsri_promote(dtype, bias->dtype);
+  return tsri_norm_to(op, x, weight, bias, eps, tsri_autocast(op, dtype));
 }
 
 tsr_tensor *tsr_layer_norm(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, double eps) {

@@ -199,7 +199,33 @@ static tsr_tensor *norm_by_axes(tsr_device *device, int64_t rows, int64_t cols) 
   return tsr_mul(tsr_add(tsr_mul(x, first), middle), tsr_rand(device, TSR_F32, TSR_SHAPE(rows, 3, 1), 4));
 }
 
+// Rows of 16 bits that are computed in f32, and results of 16 bits.
+static tsr_tensor *group_norm_of_halves(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_rand(device, TSR_F16, TSR_SHAPE(rows, 4, cols), 1);
+  tsr_tensor *weight = tsr_rand(device, TSR_F16, TSR_SHAPE(4), 2), *bias = tsr_rand(device, TSR_F16, TSR_SHAPE(4), 3);
+  return tsr_group_norm(x, 2, weight, bias, 1e-5);
+}
+static tsr_tensor *layer_norm_of_halves(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *bias = tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 3);
+  return tsr_layer_norm(numbers(device, TSR_F16, rows, cols, 1), NULL, bias, 1e-5);
+}
+static tsr_tensor *rms_norm_to_halves(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_rms_norm(numbers(device, TSR_F32, rows, cols, 1), NULL, 1e-5);
+  return tsr_cast(tsr_mul(x, tsr_rand(device, TSR_F32, TSR_SHAPE(cols), 2)), TSR_F16);
+}
+static tsr_tensor *softmax_to_halves(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_cast(tsr_softmax(numbers(device, TSR_F32, rows, cols, 1), 1), TSR_F16);
+}
+static tsr_tensor *softmax_of_columns_to_halves(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_cast(tsr_log_softmax(numbers(device, TSR_F32, rows, cols, 1), 0), TSR_F16);
+}
+
 TEST(rows_kept_in_registers_give_the_same) {
+  check_all(group_norm_of_halves, 1e-3);
+  check_all(layer_norm_of_halves, 1e-5);
+  check_all(rms_norm_to_halves, 1e-3);
+  check_all(softmax_to_halves, 1e-3);
+  check_all(softmax_of_columns_to_halves, 1e-3);
   check_all(softmax, 1e-6);
   check_all(scaled_log_softmax, 1e-6);
   check_all(layer_norm, 1e-5);
@@ -223,24 +249,41 @@ TEST(statistics_of_channels_give_the_same) {
   check_all(batch_norm, 1e-5);
 }
 
-// The launches of a norm of groups after its inputs have been computed.
-static uint64_t group_norm_launches(tsr_device *device, int64_t pixels) {
+typedef tsr_tensor *(*norm_fn)(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias);
+
+static tsr_tensor *of_groups(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
+  return tsr_group_norm(x, 2, weight, bias, 1e-5);
+}
+static tsr_tensor *of_rows_as_f32(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
+  tsr_tensor *wide = tsr_cast(x, TSR_F32), *normed = tsr_layer_norm(wide, NULL, NULL, 1e-5);
+  (void)weight, (void)bias;
+  return tsr_cast(normed, tsr_tensor_dtype(x));
+}
+static tsr_tensor *softmax_as_f32(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
+  (void)weight, (void)bias;
+  return tsr_cast(tsr_softmax(tsr_cast(x, TSR_F32), -1), tsr_tensor_dtype(x));
+}
+
+// The launches of a norm after its inputs have been computed.
+static uint64_t norm_launches(tsr_device *device, norm_fn norm, tsr_dtype dtype, int64_t pixels) {
   tsr_device_counters before, after;
-  tsr_tensor *inputs[] = {tsr_rand(device, TSR_F32, TSR_SHAPE(2, 4, pixels), 1),
-                          tsr_rand(device, TSR_F32, TSR_SHAPE(4), 2), tsr_rand(device, TSR_F32, TSR_SHAPE(4), 3)};
+  tsr_tensor *inputs[] = {tsr_rand(device, dtype, TSR_SHAPE(2, 4, pixels), 1), tsr_rand(device, dtype, TSR_SHAPE(4), 2),
+                          tsr_rand(device, dtype, TSR_SHAPE(4), 3)};
   for (int i = 0; i < 3; i++) CHECK_OK(tsr_evaluate(inputs[i]));
   CHECK_OK(tsr_device_get_counters(device, &before));
-  CHECK_OK(tsr_evaluate(tsr_group_norm(inputs[0], 2, inputs[1], inputs[2], 1e-5)));
+  CHECK_OK(tsr_evaluate(norm(inputs[0], inputs[1], inputs[2])));
   CHECK_OK(tsr_device_get_counters(device, &after));
   return after.launches - before.launches;
 }
 
-TEST(weights_of_channels_take_no_launch_after_a_norm_of_rows_in_registers) {
+TEST(what_follows_and_precedes_rows_in_registers_takes_no_launch) {
+  static const norm_fn norms[] = {of_groups, of_rows_as_f32, softmax_as_f32};
+  static const tsr_dtype dtypes[] = {TSR_F32, TSR_F16, TSR_BF16};
   static const int64_t pixels[] = {40, 39};  // multiples of four are read and stored four at a time
   open_devices();
-  for (size_t i = 0; i < sizeof pixels / sizeof pixels[0]; i++) {
+  for (int i = 0; i < 3 * 3 * 2; i++) {
     tsr_scope *scope = tsr_scope_begin(devices[SHAPED]);
-    CHECK_EQ_UINT(group_norm_launches(devices[SHAPED], pixels[i]), 1);
+    CHECK_EQ_UINT(norm_launches(devices[SHAPED], norms[i % 3], dtypes[i / 3 % 3], pixels[i / 9]), 1);
     CHECK_OK(tsr_scope_end(scope));
   }
   close_devices();

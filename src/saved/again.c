@@ -25,6 +25,7 @@
 #include "ops/random.h"
 #include "ops/resize.h"
 #include "ops/roi.h"
+#include "ops/rows.h"
 #include "ops/scan.h"
 #include "saved/again_families.h"
 
@@ -141,9 +142,11 @@ static bool find_rows(const tsri_again *s, uint32_t first, saved_norm *out) {
 static tsr_tensor *again_norm(const tsri_again *s) {
   saved_norm rows;
   double eps = TSRI_AGAIN_GIVEN(s, norm)->eps;
+  tsr_dtype dtype = s->results[0].dtype;
   if (!find_rows(s, 1, &rows)) return tsri_again_wrong(s, "number of inputs");
-  if (TSRI_AGAIN_IS(s, layer_norm)) return tsr_layer_norm(s->inputs[0], rows.weight, rows.bias, eps);
-  return rows.bias ? tsri_again_wrong(s, "bias") : tsr_rms_norm(s->inputs[0], rows.weight, eps);
+  if (tsr_dtype_kind_of(dtype) != TSR_KIND_FLOAT) return tsri_again_wrong(s, "dtype");
+  if (rows.bias && !TSRI_AGAIN_IS(s, layer_norm)) return tsri_again_wrong(s, "bias");
+  return tsri_norm_to(s->op, s->inputs[0], rows.weight, rows.bias, eps, dtype);
 }
 
 static tsr_status again_add_norm(const tsri_again *s, tsr_tensor **out) {
