@@ -68,17 +68,25 @@ static void compose_norm(const tsri_norm_attributes *given, tsr_tensor *x, tsr_t
   results[2] = sum_rows(g);
 }
 
+// The gradients by several passes, or by the device's native operator, which adds `plus` if `may_add`. Returns whether it was added.
+static bool take_norm_apart(const tsri_norm_attributes *given, tsr_tensor *const *xs, tsr_tensor *plus, bool may_add,
+                            tsr_tensor *results[3]) {
+  tsr_tensor *x = tsri_grad_wide(xs[0]), *g = tsri_grad_wide(xs[1]), *weight = xs[2] ? tsri_grad_wide(xs[2]) : NULL;
+  bool is_native = tsri_norm_has_gradient(x, g, weight),
+       adds = may_add && tsr_tensor_dtype(plus ? plus : x) == x->dtype;
+  if (is_native) tsri_norm_gradients(x, g, weight, adds ? plus : NULL, given, results);
+  else compose_norm(given, x, g, weight, results);
+  return is_native && adds;
+}
+
 // Weight and bias are inputs from `next` on; the result is dx, and `plus` if that is not NULL.
 static tsr_tensor *gradient_of_norm(const grad_view *v, tsr_tensor *x, tsr_tensor *g, tsr_tensor *plus, int next) {
   const tsri_norm_attributes *given = TSRI_GIVEN(v, norm);
   int weight = given->has_weight ? next++ : 0, bias = given->has_bias ? next : 0;
-  tsr_tensor *wide = weight ? tsri_grad_wide(v->inputs[weight]) : NULL, *results[3];
-  bool is_native = tsri_norm_has_gradient(x, g, wide);
+  tsr_tensor *xs[3] = {x, g, weight ? v->inputs[weight] : NULL}, *results[3];
   bool may_add = !tsri_grad_is_remembered();  // operators that add `plus` have no gradient
-  bool is_whole = !is_native && may_add && tsri_norm_one_pass(x, g, wide, plus, given, results);
-  if (is_native) tsri_norm_gradients(x, g, wide, may_add ? plus : NULL, given, results);
-  else if (!is_whole) compose_norm(given, x, g, wide, results);
-  bool has_added = is_whole || (is_native && may_add);
+  bool is_whole = may_add && tsri_norm_one_pass(x, g, xs[2], plus, given, results);
+  bool has_added = is_whole || take_norm_apart(given, xs, plus, may_add, results);
   if (plus && !has_added) results[0] = tsr_add(plus, results[0]);
   if (weight && v->wants[weight]) v->gradients[weight] = results[1];
   if (bias && v->wants[bias]) v->gradients[bias] = results[2];
@@ -95,19 +103,16 @@ static tsr_status compose_norm_gradients(const grad_view *v, tsr_tensor *const *
 void tsri_gradient_of_norm_gradient(const grad_view *v) { tsri_grad_again(v, compose_norm_gradients); }
 
 void tsri_gradient_norm(const grad_view *v) {
-  tsr_tensor *x = v->inputs[0], *wide = tsri_grad_wide(x);
-  tsr_tensor *so_far = tsr_tensor_dtype(wide) == tsr_tensor_dtype(x) ? v->so_far[0] : NULL;
-  tsr_tensor *dx = gradient_of_norm(v, wide, tsri_grad_wide(v->cotangents[0]), so_far, 1);
+  tsr_tensor *dx = gradient_of_norm(v, v->inputs[0], v->cotangents[0], v->so_far[0], 1);
   if (!v->wants[0]) return;
   v->gradients[0] = dx;
-  if (so_far) v->so_far[0] = NULL;
+  v->so_far[0] = NULL;
 }
 
 // Results: the sum of both inputs, and its norm.
 void tsri_gradient_add_norm(const grad_view *v) {
-  tsr_tensor *sum = v->cotangents[0] ? tsri_grad_wide(v->cotangents[0]) : NULL;
-  if (v->cotangents[1])
-    sum = gradient_of_norm(v, tsri_grad_wide(v->outputs[0]), tsri_grad_wide(v->cotangents[1]), sum, 2);
+  tsr_tensor *sum = v->cotangents[0];
+  if (v->cotangents[1]) sum = gradient_of_norm(v, v->outputs[0], v->cotangents[1], sum, 2);
   for (int i = 0; i < 2; i++) {
     if (v->wants[i]) v->gradients[i] = sum;
   }

@@ -48,15 +48,16 @@ static tsr_status run_one_pass(const tsri_kernel_run *run) {
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_norm_gradient", "norm_gradient",
-      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                TSRI_CONSTANT("CENTRE", given->is_centred), TSRI_CONSTANT("WEIGHT", given->has_weight),
-                TSRI_CONSTANT("PLUS", plus != 0), TSRI_CONSTANT("WHOLE", shares.is_whole),
-                TSRI_CONSTANT("HELD", shares.held), TSRI_CONSTANT("SG", tsr_device_subgroup_size(run->device)),
-                TSRI_CONSTANT("WG", shares.group)));
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("G", run->input_dtypes[1]),
+                TSRI_TYPE("W", run->input_dtypes[weight]), TSRI_TYPE("P", run->input_dtypes[plus]),
+                TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("CENTRE", given->is_centred),
+                TSRI_CONSTANT("WEIGHT", given->has_weight), TSRI_CONSTANT("PLUS", plus != 0),
+                TSRI_CONSTANT("WHOLE", shares.is_whole), TSRI_CONSTANT("HELD", shares.held),
+                TSRI_CONSTANT("SG", tsr_device_subgroup_size(run->device)), TSRI_CONSTANT("WG", shares.group)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
-  tsri_call_buffer(&call, "weight", run->inputs[weight], run->dtype);
-  tsri_call_buffer(&call, "plus", run->inputs[plus], run->dtype);
+  tsri_call_buffer(&call, "g", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "weight", run->inputs[weight], run->input_dtypes[weight]);
+  tsri_call_buffer(&call, "plus", run->inputs[plus], run->input_dtypes[plus]);
   tsri_call_buffer(&call, "dx", run->outputs[0], run->dtype);
   tsri_call_buffer(&call, "dw", run->outputs[1], tsri_accumulator(run->dtype));
   tsri_call_buffer(&call, "db", run->outputs[2], tsri_accumulator(run->dtype));
@@ -77,6 +78,11 @@ const tsri_op tsri_op_norm_one_pass = {.name = "layer_norm",
                                        .attribute_set = TSRI_SET_norm,
                                        .attribute_bytes = sizeof(tsri_norm_attributes)};
 
+// x made contiguous, in its own dtype if that is no wider than what the kernel computes in.
+static tsr_tensor *packed(tsr_tensor *x, tsr_dtype wide) {
+  return tsr_contiguous(tsri_accumulator(x->dtype) == wide ? x : tsr_cast(x, wide));
+}
+
 bool tsri_norm_one_pass(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, tsr_tensor *plus,
                         const tsri_norm_attributes *given, tsr_tensor *out_gradients[3]) {
   const tsri_op *op = &tsri_op_norm_one_pass;
@@ -88,10 +94,10 @@ bool tsri_norm_one_pass(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, tsr_te
   tsr_dtype dtype = x->dtype, sums = tsri_accumulator(dtype);
   tsr_shape parts = TSR_SHAPE(shares.groups, n);
   const tsri_result shapes[3] = {{dtype, shape}, {sums, parts}, {sums, parts}};
-  tsr_tensor *inputs[4] = {tsr_contiguous(x), tsr_contiguous(tsr_cast(g, dtype))}, *results[3];
+  tsr_tensor *inputs[4] = {packed(x, sums), packed(g, sums)}, *results[3];
   int input_count = 2;
-  if (given->has_weight) inputs[input_count++] = tsr_contiguous(tsr_cast(weight, dtype));
-  if (plus) inputs[input_count++] = tsr_contiguous(tsr_cast(plus, dtype));
+  if (given->has_weight) inputs[input_count++] = packed(weight, sums);
+  if (plus) inputs[input_count++] = packed(plus, sums);
   for (int i = 0; i < input_count; i++) {
     if (tsri_tensor_check(op->name, inputs[i]) != TSR_OK) return false;
   }

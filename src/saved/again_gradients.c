@@ -8,6 +8,7 @@
 #include "graph/transfer.h"
 #include "ops/channel_sums.h"
 #include "ops/promote.h"
+#include "ops/rows.h"
 #include "saved/again_families.h"
 
 #include <tessera/grad.h>
@@ -59,7 +60,8 @@ static tsr_status take_gradient(const tsri_again *s, const gradient_of *of, tsr_
 
 static tsr_tensor *norm_of(const tsri_again *s, tsr_tensor *const *xs) {
   const tsri_norm_attributes *g = TSRI_AGAIN_GIVEN(s, norm);
-  return g->is_centred ? tsr_layer_norm(xs[0], xs[1], xs[2], g->eps) : tsr_rms_norm(xs[0], xs[1], g->eps);
+  const tsri_op *op = g->is_centred ? TSRI_BODY(layer_norm) : TSRI_BODY(rms_norm);
+  return tsri_norm_to(op, xs[0], xs[1], xs[2], g->eps, tsri_accumulator(xs[0]->dtype));
 }
 
 // Gradients by x, weight and bias. A norm without a weight has one of ones here; nobody reads its gradient. What is added to the gradient by x may be the last input.
@@ -71,9 +73,10 @@ tsr_status tsri_again_norm_gradient(const tsri_again *s, tsr_tensor **out) {
   bool adds = s->input_count == given + 1 && tsri_shape_equal(s->inputs[given]->layout.shape, shape);
   if (s->result_count != 3 || s->input_count != given + adds || shape.rank == 0) return wrong(s, "an input");
   tsr_shape row = TSR_SHAPE(shape.dims[shape.rank - 1]);
-  gradient_of of = {.function = norm_of, .xs = {x}, .cotangent = s->inputs[1]};
-  of.xs[1] = g->has_weight ? s->inputs[2] : tsr_ones(s->device, x->dtype, row);
-  if (g->is_centred) of.xs[2] = tsr_zeros(s->device, x->dtype, row);
+  tsr_dtype wide = tsri_accumulator(x->dtype);
+  gradient_of of = {.function = norm_of, .xs = {x}, .cotangent = tsr_cast(s->inputs[1], wide)};
+  of.xs[1] = g->has_weight ? tsr_cast(s->inputs[2], wide) : tsr_ones(s->device, wide, row);
+  if (g->is_centred) of.xs[2] = tsr_zeros(s->device, wide, row);
   tsr_status status = take_gradient(s, &of, out);
   if (status == TSR_OK && adds && out[0]) out[0] = tsr_add(s->inputs[given], out[0]);
   return status;

@@ -344,6 +344,42 @@ static void to_cpu_on(tsr_device *device) {
 
 TEST(a_capture_saved_on_any_device_computes_the_same_on_the_cpu) { test_on_every_device(to_cpu_on); }
 
+// Norms of f16 whose results, and whose gradients so far, are f32 on GPUs.
+static tsr_tensor *norms_of_halves(tsr_tensor *x) {
+  tsr_tensor *in = tsr_cast(tsr_reshape(x, TSR_SHAPE(1, 4, 8)), TSR_F16), *gradients[2];
+  tsr_tensor *weight = tsr_cast(weights(x, TSR_SHAPE(8), 1), TSR_F16);
+  CHECK_OK(tsr_grad_begin());
+  CHECK_OK(tsr_grad_watch(in));
+  CHECK_OK(tsr_grad_watch(weight));
+  tsr_tensor *normed = tsr_layer_norm(tsr_group_norm(in, 2, NULL, NULL, 1e-5), weight, NULL, 1e-5);
+  tsr_tensor *loss = tsr_sum(tsr_cast(tsr_mul(normed, in), TSR_F32), NULL, 0, false);
+  CHECK_OK(tsr_grad(loss, NULL, (tsr_tensor *[]){in, weight}, 2, gradients));
+  CHECK_OK(tsr_grad_end());
+  for (int i = 0; i < 2; i++) gradients[i] = tsr_cast(gradients[i], TSR_F32);
+  return joined(gradients, 2);
+}
+
+static void halves_on(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = make_input(device, 0.1f, norms_of_halves), *y = NULL;
+  float values[32];
+  fill_input(values, 32, 0.1f);
+  CHECK_OK(save_to(device, norms_of_halves, x, &y, path_of("net.tsr")));
+  for (int i = 0; i < 2; i++) {
+    tsr_capture *net = load_from(i ? cpu : device, path_of("net.tsr"));
+    CHECK_OK(tsr_write(tsr_capture_input(net, "x"), values, sizeof values));
+    CHECK_OK(tsr_capture_run(net));
+    check_same(tsr_capture_output(net, "y"), norms_of_halves(x), 4e-3);
+    tsr_capture_release(net);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(cpu);
+}
+
+TEST(norms_of_16_bits_are_saved_with_dtypes_of_their_own) { test_on_every_device(halves_on); }
+
 TEST(a_capture_that_was_loaded_can_be_saved_again) {
   tsr_device *cpu = test_open("cpu");
   tsr_scope *scope = tsr_scope_begin(cpu);
