@@ -214,7 +214,7 @@ tsr_tensor *tsr_kl_div_loss(tsr_tensor *x, tsr_tensor *target, const tsr_loss_de
 
 // The labels and what follows from them. All tensors have the shape of x without the axis of classes.
 typedef struct labels {
-  tsr_tensor *index;       // the label, or a valid index where it is not one
+  tsr_tensor *index;       // the label; on a `checked` device 0 where it is not one
   tsr_tensor *is_wrong;    // whether the label is not a class
   tsr_tensor *is_ignored;  // whether the label is ignored; NULL: none is
   tsr_tensor *weight;      // the weight of the label's class; NULL: 1
@@ -254,6 +254,15 @@ static tsr_status check_class_weight(const loss *l, int64_t classes) {
                    tsr_shape_format(weight->layout.shape, text, sizeof text), (long long)classes);
 }
 
+// The labels as indices. Those that name no class, or are ignored, need not be valid: what is found there is replaced (close_labels). But a `checked` device would
+// refuse them.
+static tsr_tensor *as_indices(tsr_tensor *target, const labels *of) {
+  const tsr_device *device = target->value ? target->value->device : NULL;
+  if (!device || !device->is_checked) return tsr_retain(target);
+  tsr_tensor *is_none = of->is_ignored ? tsr_logical_or(of->is_wrong, of->is_ignored) : tsr_retain(of->is_wrong);
+  return tsri_then(tsr_masked_fill(target, is_none, 0), is_none);
+}
+
 // Finds labels that are negative or at least the number of classes. Narrow integer labels are widened first, so that the number of classes is representable.
 static labels read_labels(const loss *l, tsr_tensor *target, int64_t classes) {
   bool is_narrow = tsr_dtype_bytes(target->dtype) < 4;
@@ -265,9 +274,7 @@ static labels read_labels(const loss *l, tsr_tensor *target, int64_t classes) {
   if (l->desc.ignores && ignored >= range.least && ignored <= range.most) {
     found.is_ignored = tsr_eq_scalar(wide, ignored);
   }
-  tsr_tensor *is_none =
-      found.is_ignored ? tsr_logical_or(found.is_wrong, found.is_ignored) : tsr_retain(found.is_wrong);
-  found.index = tsri_then(tsri_then(tsr_masked_fill(wide, is_none, 0), is_none), wide);
+  found.index = tsri_then(as_indices(wide, &found), wide);
   if (l->desc.weight) {
     tsr_tensor *taken = tsr_take(l->desc.weight, found.index);
     found.weight = tsri_then(tsr_cast(taken, l->wide), taken);

@@ -79,6 +79,31 @@ TEST(labels_that_name_no_class_give_nan) {
   finish();
 }
 
+// Rows whose logits are all far below or above 0, one of whose logits is, and masked ones; labels that name no class.
+static void check_far_logits(tsr_device *device) {
+  enum { ROWS = 7, N = 150, LABEL = 149 };
+  static const float of_rows[ROWS] = {-100, -1e4f, 1e4f, -1e30f, 0, 0, 3};
+  float logits[ROWS][N], losses[ROWS];
+  const int64_t labels[ROWS] = {LABEL, LABEL, LABEL, LABEL, LABEL, -1, N + 5};
+  if (!test_device_computes(device)) return;
+  for (int i = 0; i < ROWS; i++) {
+    for (int j = 0; j < N; j++) logits[i][j] = of_rows[i];
+  }
+  for (int j = 0; j < LABEL; j++) logits[4][j] = -1e9f;
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(ROWS, N), logits, sizeof logits);
+  tsr_tensor *of = tsr_from_data(device, TSR_I64, TSR_SHAPE(ROWS), labels, sizeof labels);
+  const tsr_loss_desc each = {.reduction = TSR_LOSS_NONE};
+  CHECK_OK(tsr_read(tsr_cross_entropy(x, of, 1, &each), losses, sizeof losses));
+  for (int i = 0; i < 3; i++) CHECK_NEAR(losses[i], 5.0106353, 2e-3);  // log(150), less what the logits lose
+  CHECK_NEAR(losses[3], 0, 1e25);
+  CHECK_NEAR(losses[4], 0, 0);
+  CHECK(isnan(losses[5]) && isnan(losses[6]));
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(cross_entropy_of_logits_far_from_zero_is_finite) { test_on_every_device(check_far_logits); }
+
 TEST(losses_refuse_options_and_shapes_that_do_not_fit) {
   begin();
   tsr_tensor *x = tsr_zeros(dev, TSR_F32, TSR_SHAPE(2, 3)), *labels = tsr_zeros(dev, TSR_I32, TSR_SHAPE(2));
