@@ -32,17 +32,21 @@ static int items_for(const tsr_device *device, const logits *l) {
 
 static bool is_wide(const tsri_layout *x, const logits *l) { return x->offset % 4 == 0 && l->pitch % 4 == 0; }
 
-// Whether the kernel can be used: not on the CPU, which runs the composed operators in one pass, and not if rows are not contiguous.
-static bool fits(const tsr_tensor *x, const tsr_tensor *labels) {
-  const tsri_layout *layout = &x->layout;
+// Whether the kernels can be used: not on the CPU, which runs the composed operators in one pass.
+static bool has_kernels(const tsr_tensor *x, const tsr_tensor *labels) {
   tsr_dtype_kind kind = tsr_dtype_kind_of(labels->dtype);
   bool is_narrow = x->dtype == TSR_F32 || x->dtype == TSR_F16 || x->dtype == TSR_BF16;
   bool is_index = (kind == TSR_KIND_INT || kind == TSR_KIND_UINT) && tsr_dtype_bytes(labels->dtype) >= 4;
-  if (!is_narrow || !is_index || layout->shape.rank != 2 || layout->count == 0 || layout->strides[1] != 1) return false;
-  logits l = logits_of(layout);
   const tsr_device *device = x->value->device;
-  return l.pitch >= l.n && device == labels->value->device && device->limits.max_group_size >= GROUP &&
-         !tsri_device_is_cpu(device);
+  return is_narrow && is_index && x->layout.count > 0 && device == labels->value->device &&
+         device->limits.max_group_size >= GROUP && !tsri_device_is_cpu(device);
+}
+
+// Whether x is a matrix whose rows are contiguous.
+static bool has_rows(const tsri_layout *x) {
+  if (x->shape.rank != 2 || x->strides[1] != 1) return false;
+  logits l = logits_of(x);
+  return l.pitch >= l.n;
 }
 
 static void pass_logits(tsri_call *call, const tsri_kernel_run *run, const logits *l) {
@@ -62,10 +66,30 @@ static tsr_status check(const tsri_kernel_run *run) {
   return status;
 }
 
+static tsr_status run_columns(const tsri_kernel_run *run) {
+  const tsri_layout *x = &run->layouts[0];
+  int64_t columns = x->shape.dims[0] * x->shape.dims[2];
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_label_entropy", "label_entropy_columns",
+                 TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("I", run->input_dtypes[1])));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->input_dtypes[0]);
+  tsri_call_buffer(&call, "labels", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "each", run->outputs[0], TSR_F32);
+  tsri_call_buffer(&call, "lse", run->outputs[1], TSR_F32);
+  tsri_call_word(&call, "columns", columns);
+  tsri_call_word(&call, "n", x->shape.dims[1]);
+  tsri_call_word(&call, "inner", x->shape.dims[2]);
+  tsri_call_word(&call, "x_at", x->offset);
+  tsri_call_word(&call, "l_at", run->layouts[1].offset);
+  return tsri_call_items(&call, columns);
+}
+
+// Inputs: x, a matrix of logits or [outer, classes, inner], and the labels of the rows or columns. Outputs: both results.
 static tsr_status run_entropy(const tsri_kernel_run *run) {
-  logits l = logits_of(&run->layouts[0]);
   tsr_status status = check(run);
   if (status != TSR_OK) return status;
+  if (run->layouts[0].shape.rank == 3) return run_columns(run);
+  logits l = logits_of(&run->layouts[0]);
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_label_entropy", "label_entropy",
@@ -84,19 +108,33 @@ const tsri_op tsri_op_label_entropy = {.name = "cross_entropy",
                                        .attribute_set = TSRI_SET_softmax,
                                        .attribute_bytes = sizeof(tsri_softmax_attributes)};
 
-bool tsri_label_entropy(tsr_tensor *x, tsr_tensor *labels, tsr_tensor **out_each, tsr_tensor **out_lse) {
+// Records the operator for x and labels as the kernels take them. False if memory runs out.
+static bool record(tsr_tensor *x, tsr_tensor *labels, tsr_tensor *results[2]) {
   const tsri_op *op = &tsri_op_label_entropy;
-  if (!fits(x, labels)) return false;
-  tsr_tensor *packed = tsr_contiguous(labels), *inputs[2] = {x, packed}, *results[2];
-  if (tsri_tensor_check(op->name, packed) != TSR_OK) {
-    tsr_release(packed);
-    return false;
-  }
+  tsr_tensor *inputs[2] = {x, labels};
+  if (tsri_tensor_check(op->name, x) != TSR_OK || tsri_tensor_check(op->name, labels) != TSR_OK) return false;
   const tsri_result shapes[2] = {{TSR_F32, labels->layout.shape}, {TSR_F32, labels->layout.shape}};
   tsri_record_kernel_results(op, x->value->device, shapes, 2, inputs, 2, TSRI_GIVE(op, softmax, .axis = 1), results);
-  tsr_release(packed);
-  *out_each = results[0];
-  *out_lse = results[1];
+  return true;
+}
+
+bool tsri_label_entropy(tsr_tensor *x, tsr_tensor *labels, int axis, tsr_tensor **out_each, tsr_tensor **out_lse) {
+  const tsr_shape *shape = &x->layout.shape;
+  bool is_matrix = axis == 1 && has_rows(&x->layout);
+  if (!has_kernels(x, labels) || (!is_matrix && !tsri_layout_is_contiguous(&x->layout))) return false;
+  int64_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; i++) outer *= shape->dims[i];
+  for (int i = axis + 1; i < shape->rank; i++) inner *= shape->dims[i];
+  tsr_shape whole = TSR_SHAPE(outer, shape->dims[axis], inner), lines = TSR_SHAPE(outer, inner);
+  if (inner == 1) whole.rank = 2, lines.rank = 1;
+  tsr_tensor *packed = tsr_contiguous(labels), *list = tsri_then(tsr_reshape(packed, lines), packed);
+  tsr_tensor *logits_seen = is_matrix ? tsr_retain(x) : tsr_reshape(x, whole), *results[2];
+  bool is_recorded = record(logits_seen, list, results);
+  tsr_release(list);
+  tsr_release(logits_seen);
+  if (!is_recorded) return false;
+  *out_each = tsri_then(tsr_reshape(results[0], labels->layout.shape), results[0]);
+  *out_lse = tsri_then(tsr_reshape(results[1], labels->layout.shape), results[1]);
   return true;
 }
 
@@ -137,7 +175,7 @@ const tsri_op tsri_op_label_gradient = {.name = "cross_entropy",
 bool tsri_label_gradient(tsr_tensor *x, tsr_tensor *labels, tsr_tensor *lse, tsr_tensor *g, tsr_tensor *h,
                          tsr_tensor **out_x) {
   const tsri_op *op = &tsri_op_label_gradient;
-  if (!fits(x, labels) || (!g && !h)) return false;
+  if (!has_kernels(x, labels) || !has_rows(&x->layout) || (!g && !h)) return false;
   logits l = logits_of(&x->layout);
   tsr_tensor *inputs[5] = {x, tsr_contiguous(labels), tsr_contiguous(lse)};
   int count = 3;

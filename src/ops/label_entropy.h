@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// logsumexp(x) - x[label] for each row, and its gradient: the part of cross_entropy with labels that reads all logits.
+// logsumexp(x) - x[label] along an axis, and its gradient: the part of cross_entropy with labels that reads all logits.
 #ifndef TSRI_OPS_LABEL_ENTROPY_H
 #define TSRI_OPS_LABEL_ENTROPY_H
 
@@ -10,8 +10,9 @@
 // size.
 extern const tsri_op tsri_op_label_entropy;
 
-// Records the operator along the last axis. Labels must be classes of x. False: there is no kernel for these tensors, and nothing is recorded.
-bool tsri_label_entropy(tsr_tensor *x, tsr_tensor *labels, tsr_tensor **out_each, tsr_tensor **out_lse);
+// Records the operator. `axis` has the classes; labels have the shape of x without it, and where one is no class, the first result is any number. False: there is
+// no kernel for these tensors, and nothing is recorded.
+bool tsri_label_entropy(tsr_tensor *x, tsr_tensor *labels, int axis, tsr_tensor **out_each, tsr_tensor **out_lse);
 
 // The gradient of x: exp(x - lse) * (g + h), minus g at the label. g and h are the f32 gradients of the two results; NULL: 0. The result has the row pitch of
 // x, with zeros after each row. Returns false if there is no kernel.

@@ -350,8 +350,7 @@ static tsr_tensor *sum_of_classes(const loss *l, tsr_tensor *x, tsr_tensor *fact
 // logsumexp - x[label]
 static tsr_tensor *label_entropy(const loss *l, tsr_tensor *x, const labels *of, int axis) {
   tsr_tensor *each = NULL, *all = NULL;
-  if (axis == x->layout.shape.rank - 1 && tsri_tensor_check(l->caller, of->index) == TSR_OK &&
-      tsri_label_entropy(x, of->index, &each, &all)) {
+  if (tsri_tensor_check(l->caller, of->index) == TSR_OK && tsri_label_entropy(x, of->index, axis, &each, &all)) {
     return tsri_then(each, all);
   }
   tsri_whole_begin();

@@ -256,7 +256,9 @@ tsr_status tsri_again_attention_tiles(const tsri_again *s, tsr_tensor **out) {
 
 static bool are_labels(const tsri_again *s) {
   tsr_shape x = s->inputs[0]->layout.shape, labels = s->inputs[1]->layout.shape;
-  return x.rank == 2 && tsri_dtype_is_float(s->inputs[0]->dtype) && labels.rank == 1 && labels.dims[0] == x.dims[0];
+  bool is_one_of_each = labels.rank + 1 == x.rank && labels.dims[0] == x.dims[0] &&
+                        (x.rank == 2 || (x.rank == 3 && labels.dims[1] == x.dims[2]));
+  return is_one_of_each && tsri_dtype_is_float(s->inputs[0]->dtype);
 }
 
 // The logits in f32, and for each row its number in a column.
@@ -274,7 +276,8 @@ tsr_status tsri_again_label_entropy(const tsri_again *s, tsr_tensor **out) {
 // exp(x - lse) * (g + h), less g at the label, with columns of zeros up to the result's.
 tsr_tensor *tsri_again_label_gradient(const tsri_again *s) {
   bool has_h = TSRI_AGAIN_GIVEN(s, softmax)->is_log != 0, has_g = s->input_count == 5 || !has_h;
-  if (!are_labels(s) || (s->input_count == 5 && !has_h)) return tsri_again_wrong(s, "an input");
+  bool is_matrix = are_labels(s) && s->inputs[0]->layout.shape.rank == 2;
+  if (!is_matrix || (s->input_count == 5 && !has_h)) return tsri_again_wrong(s, "an input");
   tsr_tensor *x = wide(s->inputs[0]), *shares = tsr_exp(tsr_sub(x, column(s->inputs[2])));
   tsr_tensor *g = has_g ? column(s->inputs[3]) : NULL, *h = has_h ? column(s->inputs[s->input_count - 1]) : NULL;
   tsr_tensor *dx = tsr_mul(shares, g && h ? tsr_add(g, h) : g ? g : h);
