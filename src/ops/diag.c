@@ -4,14 +4,18 @@
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/compose.h"
-#include "ops/create.h"
 
 #include <tessera/ops.h>
 
-// The list as a column (for the main diagonal and those above it) or as a row (for those below it), padded with zeros to `size` elements.
-static tsr_tensor *line_of(tsr_tensor *list, int64_t size, bool is_column) {
-  tsr_tensor *padded = tsr_pad(list, (int64_t[]){0}, (int64_t[]){size - list->layout.count}, 1, 0);
-  return tsri_then(tsr_unsqueeze(padded, is_column ? 1 : 0), padded);
+// The list on the diagonal `offset` of a square matrix with `size` rows. Its elements are size + 1 apart in the matrix, so they are a column of a matrix with
+// size + 1 columns, whose first size * size elements are the result.
+static tsr_tensor *on_diagonal(tsr_tensor *list, int64_t offset, int64_t size) {
+  int64_t n = list->layout.count, row = offset < 0 ? -offset - 1 : 0, col = offset < 0 ? size + 1 + offset : offset;
+  tsr_tensor *column = tsr_unsqueeze(list, 1);
+  tsr_tensor *wide = tsr_pad(column, (int64_t[]){row, col}, (int64_t[]){size - n - row, size - col}, 2, 0);
+  tsr_tensor *flat = tsri_then(tsri_then(tsr_reshape(wide, TSR_SHAPE(-1)), wide), column);
+  tsr_tensor *square = tsri_then(tsr_slice(flat, 0, 0, size * size, 1), flat);
+  return tsri_then(tsr_reshape(square, TSR_SHAPE(size, size)), square);
 }
 
 static tsr_tensor *matrix_of(tsr_tensor *list, int64_t offset) {
@@ -22,11 +26,8 @@ static tsr_tensor *matrix_of(tsr_tensor *list, int64_t offset) {
     return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_UNSUPPORTED, "diag: %lld elements at offset %lld make too large a matrix",
                                       (long long)list->layout.count, (long long)offset));
   }
-  tsr_device *device = list->value->device;
-  tsr_tensor *is_on = tsr_eye(device, TSR_BOOL, size, size, offset), *line = line_of(list, size, offset >= 0);
-  tsr_tensor *zero = tsri_record_zeros(device, list->dtype, TSR_SCALAR), *result = tsr_where(is_on, line, zero);
-  tsri_release_all((tsr_tensor *[]){is_on, line, zero}, 3);
-  return result;
+  if (size == 0) return tsr_reshape(list, TSR_SHAPE(0, 0));
+  return on_diagonal(list, offset, size);
 }
 
 tsr_tensor *tsr_diag(tsr_tensor *x, int64_t offset) {
