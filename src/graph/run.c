@@ -10,6 +10,7 @@
 #include "graph/interrupt.h"
 #include "graph/move.h"
 #include "graph/node.h"
+#include "graph/number.h"
 #include "graph/paired.h"
 #include "graph/place.h"
 #include "graph/plan.h"
@@ -107,7 +108,8 @@ static tsr_status run_fusion(tsri_graph_state *state, const tsri_plan *plan, con
   if (fusion->assignment != TSRI_NONE) return tsri_assign_run_fused(state, plan, fusion, garbage);
   tsr_buffer *outputs[TSRI_MAX_RESULTS] = {NULL};
   tsr_status status = create_outputs(root, outputs);
-  if (status == TSR_OK && (root->count > 0 || root->results))
+  if (status == TSR_OK && root->op == &tsri_op_number) status = tsri_number_run(root, outputs[0]);
+  else if (status == TSR_OK && (root->count > 0 || root->results))
     status = tsri_autotune_launch(state->autotune, state, plan, fusion, outputs);
   if (status == TSR_OK && root->results) publish_others(state, root, outputs, garbage);
   for (uint32_t i = 1; i < root->result_count && status != TSR_OK; i++) tsr_buffer_release(outputs[i]);

@@ -6,6 +6,7 @@
 #include "graph/assign.h"
 #include "graph/compose.h"
 #include "graph/node.h"
+#include "graph/number.h"
 #include "runtime/native_op.h"
 
 // --- Forms ------------------------------------------------------------------------------------------------------------
@@ -80,9 +81,10 @@ static bool put_input(tsri_single_form *form, const tsri_input *input) {
 }
 
 // Adds the words of one node. False if such a node is not cached. Assignments are not, because they write into the memory of their target and must run after
-// the readers of its old elements; nor are nodes without inputs, such as random numbers.
+// the readers of its old elements; nor are nodes without inputs other than numbers, such as random ones.
 static bool put_node(tsri_single_form *form, const tsri_node *node) {
-  if (node->tape || node->results || node->count == 0 || node->input_count == 0) return false;
+  if (node->tape || node->results || node->count == 0) return false;
+  if (node->input_count == 0 && node->op != &tsri_op_number) return false;
   if (node->op == &tsri_op_assign || node->op == &tsri_op_result || !has_room(form, 2)) return false;
   bool is_kernel = node->op->kind == TSRI_OP_ELEMENTWISE && node->op != &tsri_op_copy;
   form->is_repeat = form->is_repeat && is_kernel;
@@ -98,9 +100,10 @@ static bool put_node(tsri_single_form *form, const tsri_node *node) {
 }
 
 // Whether only nodes of the form refer to the nodes before the root. The cached steps publish the root's elements alone, so any other user of such a node would
-// find it still pending and compute it a second time.
+// find it still pending and compute it a second time. A number need not be computed.
 static bool is_alone(const tsri_single_form *form) {
   for (uint32_t i = 1; i < form->node_count; i++) {
+    if (form->nodes[i]->op == &tsri_op_number) continue;
     if (tsri_value_refs(&form->nodes[i]->value) != form->readers[i]) return false;
   }
   return true;

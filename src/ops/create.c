@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/tensor.h"
 #include "graph/graph.h"
+#include "graph/number.h"
 #include "graph/place.h"
 #include "graph/trace.h"
 #include "ops/call.h"
@@ -117,10 +118,20 @@ static tsr_tensor *make_full(const char *caller, tsr_device *device, tsr_dtype d
   return status == TSR_OK ? tsri_full_of(caller, device, dtype, shape, pattern) : tsri_tensor_fail(status);
 }
 
+// Whether a tensor with equal elements is recorded as a number instead of being filled at once: a single element on a device where a fill is a command. While a
+// capture is open it is filled each time the capture runs.
+static bool is_parameter(tsr_device *device, const tsri_layout *layout) {
+  return layout->count == 1 && !tsri_device_is_cpu(device) && !tsri_tape_is_any_open();
+}
+
 tsr_tensor *tsri_full_of(const char *caller, tsr_device *device, tsr_dtype dtype, tsr_shape shape,
                          const unsigned char *pattern) {
   fresh made = {0};
+  double value = 0;
   tsr_status status = prepare(caller, device, dtype, shape, &made);
+  if (status == TSR_OK && is_parameter(device, &made.layout) && tsri_number_fits(dtype, pattern, &value)) {
+    return tsri_record_number(device, dtype, &made.layout, value);
+  }
   tsr_device *cpu = status == TSR_OK ? tsri_place_of_data(device, made.bytes) : NULL;
   if (cpu) return placed(tsri_full_of(caller, cpu, dtype, shape, pattern), device);
   if (status == TSR_OK) status = tsr_buffer_create(device, made.bytes, 0, &made.buffer);
