@@ -30,7 +30,7 @@ function(tessera_optimise_module target name)
   add_custom_target(${target}_${name} ALL DEPENDS "${module}")
 endfunction()
 
-# Adds a module without a main function: JavaScript calls its functions one by one. `level`: the optimisation level of wasm-opt.
+# Adds a module without a main function: JavaScript calls its functions one by one. `level`: the optimisation levels of wasm-opt, one after the other.
 function(tessera_add_module target name level)
   add_executable(${target} ${ARGN} $<TARGET_OBJECTS:tessera_objects>)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${web_dir}")
@@ -62,7 +62,7 @@ set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS -Oz)
 add_library(tessera_static STATIC $<TARGET_OBJECTS:tessera_objects>)
 set_target_properties(tessera_static PROPERTIES OUTPUT_NAME tessera LINKER_LANGUAGE C)
 
-tessera_add_module(tessera_web tessera -O3 web/glue.c web/glue_training.c)
+tessera_add_module(tessera_web tessera "-O3;-Oz" web/glue.c web/glue_training.c) # -Oz after -O3 saves 0.6 %, compressed
 
 # The module exports what the scripts of web/ call and no more: the linker leaves out what only programs in C reach. That is every function
 # whose name they write, and tsr_<name> for each operator of lists.js.
