@@ -2,10 +2,10 @@
 // resize, axis by axis. A table has, for each position of the result, the few elements of x that it is made of and their weights (kernels/op_taps.tk). For the
 // nearest element only, it is an index_select by that table.
 #include <math.h>
+#include <stdio.h>
 
 #include "core/error.h"
 #include "graph/node.h"
-#include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
@@ -71,30 +71,25 @@ typedef struct resized_axis {
   double scale, start, stop;
 } resized_axis;
 
-// Maps result positions to x: position i is at i * step + start of x. All of ONNX' coordinate formulas have this form.
-typedef struct line {
-  double step, start;
-} line;
-
-static line positions(const resized_axis *a) {
+static tsri_resize_line positions(const resized_axis *a) {
   double last = (double)(a->n - 1), steps = (double)(a->m - 1), half = 0.5 / a->scale - 0.5;
   switch (a->desc->coordinates) {
     case TSR_RESIZE_HALF_PIXEL:
       break;
     case TSR_RESIZE_PYTORCH_HALF_PIXEL:
-      if (a->m == 1) return (line){0, 0};
+      if (a->m == 1) return (tsri_resize_line){0, 0};
       break;
     case TSR_RESIZE_ALIGN_CORNERS:
-      return (line){a->m == 1 ? 0 : last / steps, 0};
+      return (tsri_resize_line){a->m == 1 ? 0 : last / steps, 0};
     case TSR_RESIZE_ASYMMETRIC:
-      return (line){1 / a->scale, 0};
+      return (tsri_resize_line){1 / a->scale, 0};
     case TSR_RESIZE_HALF_PIXEL_SYMMETRIC:
-      return (line){1 / a->scale, (double)a->n / 2 * (1 - (double)a->m / (a->scale * (double)a->n)) + half};
+      return (tsri_resize_line){1 / a->scale, (double)a->n / 2 * (1 - (double)a->m / (a->scale * (double)a->n)) + half};
     case TSR_RESIZE_CROP:
-      if (a->m == 1) return (line){0, (a->start + a->stop) / 2 * last};
-      return (line){(a->stop - a->start) * last / steps, a->start * last};
+      if (a->m == 1) return (tsri_resize_line){0, (a->start + a->stop) / 2 * last};
+      return (tsri_resize_line){(a->stop - a->start) * last / steps, a->start * last};
   }
-  return (line){1 / a->scale, half};
+  return (tsri_resize_line){1 / a->scale, half};
 }
 
 static int taps_of(tsr_resize_mode mode) { return mode == TSR_RESIZE_NEAREST ? 1 : mode == TSR_RESIZE_LINEAR ? 2 : 4; }
@@ -104,6 +99,14 @@ static void pass_parts(tsri_call *call, const char *stem, const char *rest, doub
   double head = wide == TSR_F32 ? (double)(float)value : value;
   tsri_call_real(call, stem, head);
   tsri_call_real(call, rest, value - head);
+}
+
+void tsri_resize_pass_line(tsri_call *call, const char *suffix, tsri_resize_line line, tsr_dtype wide) {
+  char names[4][24];
+  static const char *const stems[] = {"step", "start"};
+  for (int i = 0; i < 4; i++) snprintf(names[i], sizeof names[i], "%s%s%s", stems[i / 2], suffix, i % 2 ? "_rest" : "");
+  pass_parts(call, names[0], names[1], line.step, wide);
+  pass_parts(call, names[2], names[3], line.start, wide);
 }
 
 // Outputs of the table's operator: indices and weights, [taps, m].
@@ -119,8 +122,7 @@ static tsr_status run_table(const tsri_kernel_run *run) {
   tsri_call_buffer(&call, "weights", run->outputs[1], wide);
   tsri_call_word(&call, "m", given->m);
   tsri_call_word(&call, "n", given->n);
-  pass_parts(&call, "step", "step_rest", given->step, wide);
-  pass_parts(&call, "start", "start_rest", given->start, wide);
+  tsri_resize_pass_line(&call, "", (tsri_resize_line){given->step, given->start}, wide);
   tsri_call_real(&call, "cubic", given->cubic);
   return tsri_call_items(&call, given->m);
 }
@@ -133,7 +135,7 @@ const tsri_op tsri_op_resize_table = {.name = "resize",
 
 // Records the indices and the weights of an axis; both may be failed tensors.
 static void record_table(const resized_axis *a, tsr_device *device, tsr_dtype wide, tsr_tensor **out_table) {
-  line at = positions(a);
+  tsri_resize_line at = positions(a);
   tsri_positions_attributes given = {.step = at.step,
                                      .start = at.start,
                                      .cubic = a->desc->cubic != 0 ? a->desc->cubic : -0.75,
@@ -248,6 +250,28 @@ static int next_axis(const resized_axis *axes, int count, unsigned done) {
   return best;
 }
 
+// Whether one kernel resizes both axes. For cubic interpolation, 16 elements for each of the result would be more work than two kernels of 4.
+static bool goes_by_planes(const tsr_tensor *x, tsr_shape size, const tsr_resize_desc *desc, const resized_axis *axes) {
+  return size.rank == 2 && desc->mode != TSR_RESIZE_CUBIC && desc->coordinates != TSR_RESIZE_CROP &&
+         !desc->excludes_outside && !(is_same(&axes[0]) && is_same(&axes[1])) && tsri_resize_has_planes(x);
+}
+
+static tsr_tensor *resize_planes(tsr_tensor *x, const resized_axis *axes, tsr_dtype dtype, tsr_dtype wide) {
+  tsri_resize_line rows = positions(&axes[0]), columns = positions(&axes[1]);
+  tsri_plane_attributes given = {.row_step = rows.step,
+                                 .row_start = rows.start,
+                                 .column_step = columns.step,
+                                 .column_start = columns.start,
+                                 .mode = (int64_t)axes[0].desc->mode,
+                                 .rounding = (int64_t)axes[0].desc->rounding,
+                                 .first = next_axis(axes, 2, 0),
+                                 .is_f64 = wide == TSR_F64};
+  tsr_shape shape = x->layout.shape;
+  for (int i = 0; i < 2; i++) shape.dims[shape.rank - 2 + i] = axes[i].m;
+  tsr_tensor *cast = tsr_cast(x, dtype);
+  return tsri_tensor_named(name, tsri_then(tsri_resize_planes(cast, shape, dtype, &given), cast));
+}
+
 tsr_tensor *tsr_resize(tsr_tensor *x, tsr_shape size, const tsr_resize_desc *desc) {
   static const tsr_resize_desc usual;
   if (!desc) desc = &usual;
@@ -259,6 +283,7 @@ tsr_tensor *tsr_resize(tsr_tensor *x, tsr_shape size, const tsr_resize_desc *des
   tsr_dtype dtype = is_nearest ? x->dtype : tsri_promote_float(x->dtype), wide = tsri_accumulator(dtype);
   resized_axis axes[TSR_MAX_SPATIAL];
   for (int i = 0; i < size.rank; i++) axes[i] = axis_of(x, size, i, desc);
+  if (goes_by_planes(x, size, desc, axes)) return resize_planes(x, axes, dtype, is_nearest ? TSR_F32 : wide);
   tsr_tensor *result = tsr_cast(x, dtype);
   unsigned done = 0;
   for (int pass = 0; pass < size.rank; pass++) {

@@ -40,6 +40,44 @@ TEST(positions_of_long_axes_are_exact) {
   finish();
 }
 
+// Planes of images, few and many, whose rows are whole quads or not: on GPUs one kernel resizes both axes, with several planes for each work item.
+static void check_planes(tsr_device *device, tsr_dtype dtype, tsr_resize_desc desc, int64_t planes, int64_t rows,
+                         int64_t columns) {
+  enum { N0 = 70, N1 = 41, MOST = 6 * 128 * 132 };
+  static float is[MOST], wanted[MOST];
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  int64_t count = planes * rows * columns;
+  float *const found[2] = {is, wanted};
+  CHECK(count <= MOST);
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *x = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(planes, N0, N1), 0, 200, 3), dtype);
+    tsr_tensor *y = tsr_cast(tsr_resize(x, TSR_SHAPE(rows, columns), &desc), TSR_F32);
+    CHECK_OK(tsr_read(y, found[i], (size_t)count * sizeof(float)));
+  }
+  double bound = dtype == TSR_F16 ? 1e-3 : 1e-6;
+  for (int64_t i = 0; i < count; i++) CHECK_NEAR(is[i], wanted[i], bound * (1 + (double)wanted[i]));
+  CHECK_OK(tsr_scope_end(other));
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(cpu);
+}
+
+static void planes_on(tsr_device *device) {
+  static const int64_t sizes[][3] = {{5, 128, 132}, {6, 125, 131}, {1, 128, 132},
+                                     {3, 33, 17},   {3, 33, 90},   {2, 90, 20}};
+  static const tsr_dtype dtypes[] = {TSR_F32, TSR_U8, TSR_F16};
+  if (!test_device_computes(device)) return;
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    tsr_resize_desc desc = {.coordinates = i % 2 ? TSR_RESIZE_ALIGN_CORNERS : TSR_RESIZE_HALF_PIXEL};
+    check_planes(device, dtypes[i % 3], desc, sizes[i][0], sizes[i][1], sizes[i][2]);
+    desc.mode = TSR_RESIZE_LINEAR;
+    check_planes(device, dtypes[i % 3], desc, sizes[i][0], sizes[i][1], sizes[i][2]);
+  }
+}
+
+TEST(both_axes_of_planes_are_resized_as_one_after_the_other) { test_on_every_device(planes_on); }
+
 TEST(resize_refuses_what_does_not_fit) {
   begin();
   tsr_tensor *x = tsr_zeros(dev, TSR_F32, TSR_SHAPE(0, 4));

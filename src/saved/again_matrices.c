@@ -148,6 +148,21 @@ static tsr_tensor *at_start(tsr_tensor *x) {
   return tsri_record_copy(x, &packed);
 }
 
+tsr_tensor *tsri_again_resize_plane(const tsri_again *s) {
+  const tsri_plane_attributes *g = TSRI_AGAIN_GIVEN(s, plane);
+  tsr_tensor *x = s->inputs[0];
+  tsr_shape shape = s->results[0].shape, from = x->layout.shape;
+  tsr_dtype dtype = s->results[0].dtype;
+  bool is_linear = g->mode == TSR_RESIZE_LINEAR;
+  bool fits = (is_linear || g->mode == TSR_RESIZE_NEAREST) && g->rounding >= 0 && g->rounding <= TSR_RESIZE_CEIL &&
+              g->first >> 1 == 0 && isfinite(g->row_step) && isfinite(g->row_start) && isfinite(g->column_step) &&
+              isfinite(g->column_start) && from.rank >= 2 && from.rank == shape.rank && x->layout.count > 0;
+  fits = fits && (is_linear ? tsri_dtype_is_float(x->dtype) && tsri_dtype_is_float(dtype) : x->dtype == dtype);
+  for (int i = 0; i + 2 < shape.rank && fits; i++) fits = from.dims[i] == shape.dims[i];
+  for (int i = 0; i < 2 && fits; i++) fits = shape.dims[shape.rank - 1 - i] <= INT32_MAX / 4;
+  return fits ? tsri_resize_planes(x, shape, dtype, g) : tsri_again_wrong(s, "an attribute");
+}
+
 tsr_tensor *tsri_again_resize(const tsri_again *s) {
   const tsri_taps_attributes *g = TSRI_AGAIN_GIVEN(s, taps);
   tsr_tensor *x = s->inputs[0], *indices = s->inputs[1], *weights = s->inputs[2];

@@ -25,6 +25,7 @@ static const struct {
   const tsri_op *op;
 } parts[] = {
     {"resize table", &tsri_op_resize_table},
+    {"resize plane", &tsri_op_resize_plane},
     {"random below", &tsri_op_random_below},
     {"qr whole", &tsri_op_qr_whole},
     {"norm gradient", &tsri_op_norm_gradient},
