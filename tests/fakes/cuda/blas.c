@@ -189,7 +189,7 @@ EXPORT int cublasLtMatmul(lt_handle handle, lt_operation operation, const void *
   fake_spend(proposal_us[algorithm->data[0]]);
   fake_state()->products++;
   fake_state()->last_proposal = (int)algorithm->data[0];
-  for (int64_t batch = 0; batch < d_layout->batch; batch++) {
+  for (int64_t batch = 0; batch < d_layout->batch && !fake_state()->is_idle; batch++) {
     for (int64_t i = 0; i < d_layout->rows; i++) {
       for (int64_t j = 0; j < d_layout->cols; j++) {
         double sum = 0;

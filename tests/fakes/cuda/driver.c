@@ -13,8 +13,12 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static fake_cuda state = {
-    .device_count = 1, .memory_bytes = 256 << 20, .least_arch = 75, .most_arch = 120, .dnn_version = 919};
+static fake_cuda state = {.device_count = 1,
+                          .memory_bytes = 256 << 20,
+                          .multiprocessors = 4,
+                          .least_arch = 75,
+                          .most_arch = 120,
+                          .dnn_version = 919};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 EXPORT fake_cuda *fake_cuda_state(void);
@@ -89,11 +93,11 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, cu_device device) {
 
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, cu_device device) {
   static const int values[][2] = {
-      {CU_MAX_GRID_Y, 65535},   {CU_MAX_GRID_Z, 65535},   {CU_WARP_SIZE, 32}, {CU_SHARED_BYTES_PER_BLOCK, 49152},
-      {CU_MULTIPROCESSORS, 4},  {CU_INTEGRATED, 0},       {CU_PCI_DOMAIN, 0}, {CU_PCI_BUS, 0x1b},
-      {CU_CAPABILITY_MAJOR, 9}, {CU_CAPABILITY_MINOR, 0},
+      {CU_MAX_GRID_Y, 65535},   {CU_MAX_GRID_Z, 65535}, {CU_WARP_SIZE, 32}, {CU_SHARED_BYTES_PER_BLOCK, 49152},
+      {CU_INTEGRATED, 0},       {CU_PCI_DOMAIN, 0},     {CU_PCI_BUS, 0x1b}, {CU_CAPABILITY_MAJOR, 9},
+      {CU_CAPABILITY_MINOR, 0},
   };
-  *value = attribute == CU_PCI_DEVICE ? device : 0;
+  *value = attribute == CU_PCI_DEVICE ? device : attribute == CU_MULTIPROCESSORS ? state.multiprocessors : 0;
   for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
     if (values[i][0] == attribute) *value = values[i][1];
   }

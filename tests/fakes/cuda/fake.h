@@ -21,7 +21,9 @@ typedef struct fake_cuda {
   int init_code;        // what cuInit answers
   int device_count;     // up to FAKE_CUDA_DEVICES
   size_t memory_bytes;  // of each device
-  int least_arch;       // that NVRTC compiles for
+  int multiprocessors;
+  int is_idle;  // products, convolutions, large fills and copies take no time and give nothing: for bench/launches.py
+  int least_arch;  // that NVRTC compiles for
   int most_arch;
   int sticky_code;           // what every call answers that works on a device; 0: none
   int shared_code;           // what a kernel's wish for more shared memory is answered with
