@@ -38,7 +38,12 @@ def start_again_with(fake):
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
-def prepare_driver(fake):
+def use_stand_in(fake):
+    """Starts this program again with the stand-in, unless that was done, and makes it a GPU of 16 GiB."""
+    folder = os.environ.get("LD_LIBRARY_PATH", "")
+    if "tessera-launches-" not in folder:
+        start_again_with(os.path.abspath(fake))
+    atexit.register(shutil.rmtree, folder)
     library = ctypes.CDLL(fake)
     library.fake_cuda_state.restype = ctypes.POINTER(Fake)
     state = library.fake_cuda_state().contents
@@ -90,14 +95,9 @@ def options():
 
 def main():
     args = options()
-    fake = os.path.abspath(args.driver)
-    if not os.path.exists(fake):
-        sys.exit(f"launches: there is no {fake}; configure the build with -DTESSERA_TESTS=ON")
-    folder = os.environ.get("LD_LIBRARY_PATH", "")
-    if "tessera-launches-" not in folder:
-        start_again_with(fake)
-    prepare_driver(fake)
-    atexit.register(shutil.rmtree, folder)
+    if not os.path.exists(args.driver):
+        sys.exit(f"launches: there is no {args.driver}; configure the build with -DTESSERA_TESTS=ON")
+    use_stand_in(args.driver)
     import random_cells
     import tessera
     import torch

@@ -66,8 +66,12 @@ PyObject *tsrpy_device_object(tsr_device *device);
 
 bool tsrpy_wait_init(void);
 
-// Notes that work over so many elements was recorded or queued; heavy operators count each element several times. INT32_MAX stands for work of unknown length.
+// Notes that work over so many elements was recorded or queued; heavy operators count each element several times. INT32_MAX stands for a step of training or a
+// captured one: long work for a CPU, and short for a GPU.
 void tsrpy_note_elements(int64_t count);
+
+// Elements to note for work that may take any time. It is long on every device.
+#define TSRPY_UNKNOWN_WORK (INT64_C(1) << 40)
 
 // Whether the program has worked with small arrays of the CPU alone, so that reading a result takes less time than giving up the GIL would.
 bool tsrpy_is_instant(const tsr_tensor *tensor);
@@ -194,6 +198,9 @@ PyObject *tsrpy_view_take(tsr_tensor *view);
 
 // Whether a device is the host's own.
 bool tsrpy_is_cpu(const tsr_device *device);
+
+// Whether a device that was opened here is a GPU and not an emulated one.
+bool tsrpy_is_gpu(const tsr_device *device);
 
 // The shape as a tuple of int.
 PyObject *tsrpy_shape_tuple(tsr_shape shape);

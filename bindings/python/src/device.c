@@ -7,6 +7,7 @@
 typedef struct device_object {
   PyObject_HEAD tsr_device *device;  // a reference
   PyObject *name;                    // "cuda:0"
+  bool is_gpu;                       // and not an emulated one
 } device_object;
 
 static PyTypeObject *device_type;
@@ -29,10 +30,12 @@ static void device_dealloc(PyObject *self) {
 static PyObject *remember(tsr_device *device) {
   tsr_device_info *info = PyMem_Calloc(1, sizeof *info);
   PyObject *name = NULL, *found = NULL;
+  bool is_gpu = false;
   if (!info) {
     PyErr_NoMemory();
   } else if (tsrpy_check(tsr_device_get_info(device, info))) {
     name = PyUnicode_FromFormat("%s:%d", tsr_device_backend(device), info->index);
+    is_gpu = !info->is_software && !tsrpy_is_cpu(device);
   }
   PyMem_Free(info);
   if (name) found = PyDict_GetItemWithError(opened, name);
@@ -47,7 +50,7 @@ static PyObject *remember(tsr_device *device) {
     Py_DECREF(name);
     return NULL;
   }
-  *object = (device_object){.ob_base = object->ob_base, .device = device, .name = name};
+  *object = (device_object){.ob_base = object->ob_base, .device = device, .name = name, .is_gpu = is_gpu};
   bool is_kept = PyDict_SetItem(opened, name, (PyObject *)object) == 0;
   Py_DECREF(object);  // the dict holds it
   return is_kept ? (PyObject *)object : NULL;
@@ -114,14 +117,26 @@ tsr_device *tsrpy_device_parse(PyObject *object) {
   return found ? cast(found)->device : NULL;
 }
 
-PyObject *tsrpy_device_object(tsr_device *device) {
+// Borrowed; NULL if the device was not opened here.
+static PyObject *find_device(const tsr_device *device) {
   PyObject *name = NULL, *object = NULL;
   Py_ssize_t at = 0;
   while (PyDict_Next(opened, &at, &name, &object)) {
-    if (cast(object)->device == device) return Py_NewRef(object);
+    if (cast(object)->device == device) return object;
   }
+  return NULL;
+}
+
+PyObject *tsrpy_device_object(tsr_device *device) {
+  PyObject *object = find_device(device);
+  if (object) return Py_NewRef(object);
   PyErr_SetString(PyExc_RuntimeError, "the array is on a device that was not opened here");
   return NULL;
+}
+
+bool tsrpy_is_gpu(const tsr_device *device) {
+  PyObject *object = find_device(device);
+  return object && cast(object)->is_gpu;
 }
 
 static PyObject *device_str(PyObject *self) { return Py_NewRef(cast(self)->name); }

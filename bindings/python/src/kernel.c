@@ -93,7 +93,7 @@ static PyObject *kernel_launch(PyObject *self, PyObject *given) {
   if (!read_named_args(named, args, &count)) return NULL;
   tsr_grid grid = tsr_grid_for(kernel_of(self), x, y, z);
   tsr_status status;
-  tsrpy_note_elements(INT32_MAX);  // a kernel may run as long as it likes
+  tsrpy_note_elements(TSRPY_UNKNOWN_WORK);
   Py_BEGIN_ALLOW_THREADS status = tsr_kernel_launch(kernel_of(self), grid, args, count);
   Py_END_ALLOW_THREADS if (!tsrpy_check(status)) return NULL;
   Py_RETURN_NONE;
