@@ -10,8 +10,9 @@ libraries run in one process and take turns, sample by sample. A sample is as ma
 CPU, too; otherwise it runs on its GPU if it has one.
 
 The results are compared as well: a relative difference that is too large for the dtype is printed. --seconds 0 only compares. As in bench/gpu_sweep.py,
---processes build kernels at the same time and measure in turn. Cells with a ratio under --least are printed when they are found, and again at the end in the
-order of their ratios, with the median of each family. cells.json has all cells.
+--processes build kernels at the same time and measure in turn. A device is opened with TF32 or without, so every eighth process takes the cells of TF32, and no
+other. Cells with a ratio under --least are printed when they are found, and again at the end in the order of their ratios, with the median of each family.
+cells.json has all cells.
 """
 import argparse
 import fnmatch
@@ -164,23 +165,26 @@ class Prepared:
         return round((queued - begin) / (time.perf_counter() - begin), 2)
 
 
+def takes_tf32(process):
+    return process % 8 == 7
+
+
 class Search:
-    def __init__(self, args, end):
+    """What one process does. `is_tf32`: it takes cells of TF32 alone."""
+
+    def __init__(self, args, end, is_tf32):
+        os.environ["TESSERA_TF32"] = "on" if is_tf32 else "off"
         import torch
         import tessera
         torch.set_grad_enabled(False)
-        self.torch, self.tessera, self.args, self.end = torch, tessera, args, end
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = is_tf32
+        self.torch, self.tessera, self.args, self.end, self.is_tf32 = torch, tessera, args, end, is_tf32
         self.where = random_cells.device_of(torch, args.backend)
         self.found, self.gpu = [], Waker()
         if args.threads:
             torch.set_num_threads(args.threads)
 
-    def use(self, cell):
-        """The settings that the cell wants of both libraries."""
-        self.torch.backends.cuda.matmul.allow_tf32 = self.torch.backends.cudnn.allow_tf32 = cell.tf32
-
     def prepare(self, cell):
-        self.use(cell)
         try:
             with self.tessera.device(self.args.backend):
                 return Prepared(self.torch, self.tessera, cell, self.where)
@@ -208,7 +212,6 @@ class Search:
         if self.where == "cuda":
             self.gpu.wake(lambda: batch[0].sample("torch", 3), self.gpu.last_ns)
         for prepared in batch:
-            self.use(prepared.cell)
             with self.tessera.device(self.args.backend):
                 try:
                     times = prepared.measure(self.args) if self.args.seconds > 0 else {}
@@ -226,8 +229,10 @@ class Search:
 
     def run(self, together, number):
         wanted = self.args.only.split(",")
-        made = (random_cells.cell(i, self.args.seed, self.args.most, self.where) for i in range(number, 10**6, together.count))
-        cells = (cell for cell in made if any(fnmatch.fnmatch(cell.title, pattern) for pattern in wanted))
+        alike = [i for i in range(together.count) if takes_tf32(i) == self.is_tf32]  # processes that share the cells
+        numbers = range(alike.index(number), 10**6, len(alike))
+        made = (random_cells.cell(i, self.args.seed, self.args.most, self.where) for i in numbers)
+        cells = (cell for cell in made if cell.tf32 == self.is_tf32 and any(fnmatch.fnmatch(cell.title, pattern) for pattern in wanted))
         together.rounds(lambda: self.batch(cells), self.measure)
         return self.found
 
@@ -276,7 +281,7 @@ def main():
     if args.threads:
         os.environ["TESSERA_THREADS"] = str(args.threads)
     end = time.time() + args.limit
-    answers = crew.run(args.processes, lambda together, number: Search(args, end).run(together, number))
+    answers = crew.run(args.processes, lambda together, number: Search(args, end, takes_tf32(number)).run(together, number))
     cells = [cell for found in answers for cell in found]
     os.makedirs(args.out, exist_ok=True)
     with open(os.path.join(args.out, "cells.json"), "w") as file:
