@@ -9,7 +9,7 @@
 
 #include <tessera/ops.h>
 
-enum { LEAST_GROUP = 32, GROUP = 256 };
+enum { SHORT_GROUP = 128, LEAST_GROUP = 32, GROUP = 256, AT_ONCE = 8 };
 
 // The logits as rows: x reshaped to [rows, n], with contiguous rows.
 typedef struct logits {
@@ -22,12 +22,26 @@ static logits logits_of(const tsri_layout *x) {
                   .pitch = x->shape.dims[0] > 1 ? x->strides[0] : x->shape.dims[1]};
 }
 
-// Items of a work-group: one for each four elements of a row, so that for short rows few items are idle.
-static int items_for(const tsr_device *device, const logits *l) {
-  int items = tsr_device_subgroup_size(device);
-  if (items < LEAST_GROUP) items = LEAST_GROUP;
-  while (items < GROUP && items * 4 < l->n) items *= 2;
-  return items;
+// The items of a work-group, and how many of them share a row.
+typedef struct row_team {
+  int group, team;
+} row_team;
+
+// A team for rows of n elements of which an item takes `each`. `most`: the largest team that is smaller than a work-group. A row that such a team takes in two
+// rounds is still left to it, since GPUs begin few work-groups in a microsecond.
+static row_team team_for(int64_t n, int each, int most) {
+  row_team t = {.group = SHORT_GROUP, .team = 1};
+  while (t.team * 2 <= most && (int64_t)t.team * each < n) t.team *= 2;
+  if ((int64_t)t.team * each * 2 >= n) return t;
+  t.group = LEAST_GROUP;
+  while (t.group < GROUP && (int64_t)t.group * each < n) t.group *= 2;
+  t.team = t.group;
+  return t;
+}
+
+static int64_t groups_for(row_team t, int64_t rows) {
+  int64_t rows_of_group = t.group / t.team;
+  return (rows + rows_of_group - 1) / rows_of_group;
 }
 
 static bool is_wide(const tsri_layout *x, const logits *l) { return x->offset % 4 == 0 && l->pitch % 4 == 0; }
@@ -90,15 +104,18 @@ static tsr_status run_entropy(const tsri_kernel_run *run) {
   if (status != TSR_OK) return status;
   if (run->layouts[0].shape.rank == 3) return run_columns(run);
   logits l = logits_of(&run->layouts[0]);
+  int subgroup = tsri_call_subgroup(run->device, SHORT_GROUP);
+  row_team t = team_for(l.n, AT_ONCE, subgroup > 0 ? subgroup : 1);
+  bool wide = is_wide(&run->layouts[0], &l) && l.n >= 4;
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_label_entropy", "label_entropy",
-      TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("I", run->input_dtypes[1]),
-                TSRI_CONSTANT("WIDE", is_wide(&run->layouts[0], &l)), TSRI_CONSTANT("WG", items_for(run->device, &l))));
+      TSRI_WITH(TSRI_TYPE("T", run->input_dtypes[0]), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("WIDE", wide),
+                TSRI_CONSTANT("AT_ONCE", AT_ONCE), TSRI_CONSTANT("WG", t.group), TSRI_CONSTANT("TEAM", t.team)));
   pass_logits(&call, run, &l);
   tsri_call_buffer(&call, "each", run->outputs[0], TSR_F32);
   tsri_call_buffer(&call, "lse", run->outputs[1], TSR_F32);
-  return tsri_call_many_groups(&call, l.rows);
+  return tsri_call_many_groups(&call, groups_for(t, l.rows));
 }
 
 const tsri_op tsri_op_label_entropy = {.name = "cross_entropy",
@@ -143,6 +160,7 @@ bool tsri_label_entropy(tsr_tensor *x, tsr_tensor *labels, int axis, tsr_tensor 
 // Inputs: x, labels, lse, then g and h if given. The attribute is_log says that the last input is h.
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   logits l = logits_of(&run->layouts[0]);
+  row_team t = team_for(run->shape.dims[1], 4, SHORT_GROUP / 2);
   bool has_h = TSRI_GIVEN(run->node, softmax)->is_log != 0;
   int g = 3, h = run->input_count - 1;
   tsr_status status = check(run);
@@ -152,7 +170,7 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
       &call, run->device, "op_label_entropy", "label_gradient",
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]),
                 TSRI_CONSTANT("WIDE", is_wide(&run->layouts[0], &l)), TSRI_CONSTANT("HAS_G", !has_h || h > g),
-                TSRI_CONSTANT("HAS_H", has_h), TSRI_CONSTANT("WG", items_for(run->device, &l))));
+                TSRI_CONSTANT("HAS_H", has_h), TSRI_CONSTANT("WG", t.group), TSRI_CONSTANT("TEAM", t.team)));
   pass_logits(&call, run, &l);
   tsri_call_buffer(&call, "lse", run->inputs[2], TSR_F32);
   tsri_call_buffer(&call, "g", run->inputs[g], TSR_F32);
@@ -162,7 +180,7 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
   tsri_call_word(&call, "a_at", run->layouts[2].offset);
   tsri_call_word(&call, "g_at", run->layouts[g].offset);
   tsri_call_word(&call, "h_at", run->layouts[h].offset);
-  return tsri_call_many_groups(&call, l.rows);
+  return tsri_call_many_groups(&call, groups_for(t, l.rows));
 }
 
 const tsri_op tsri_op_label_gradient = {.name = "cross_entropy",

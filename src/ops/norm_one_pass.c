@@ -15,22 +15,35 @@ typedef struct norm_shares {
   int64_t held, group, groups, lines;
 } norm_shares;
 
-// Chooses the distribution. False: rows are too long to be kept in registers.
-static bool share_rows(const tsr_device *device, int64_t rows, int64_t n, norm_shares *out) {
-  enum { SMALL_GROUP = 128, LARGE_GROUP = 256, MOST_HELD = 32, GROUPS_PER_CORE = 4, MANY_CORES = 128 };
+// Chooses the distribution. An item has five numbers in registers for each element that it holds, so a longer row has a larger group. False: rows are too long
+// to be kept in registers. `is_wide`: items take quads of neighbours.
+static bool share_rows(const tsr_device *device, int64_t rows, int64_t n, bool is_wide, norm_shares *out) {
+  enum { SMALL_GROUP = 128, LARGE_GROUP = 256, LARGEST_GROUP = 512, FEW_HELD = 8, MOST_HELD = 32, MANY_CORES = 128 };
   int64_t subgroup = tsr_device_subgroup_size(device), cores = device->info.compute_units;
-  if (subgroup <= 0 || device->limits.max_group_size < LARGE_GROUP) return false;
-  bool is_whole = n > subgroup * MOST_HELD;
-  int64_t group = is_whole ? LARGE_GROUP : SMALL_GROUP, across = is_whole ? group : subgroup;
-  if (across > group || group % across != 0) return false;
+  int64_t limit = device->limits.max_group_size;
+  if (subgroup <= 0 || limit < LARGE_GROUP) return false;
+  bool is_whole = n > subgroup * FEW_HELD * 2;
+  int64_t group = is_whole ? LARGE_GROUP : SMALL_GROUP;
+  if (is_whole && n > group * FEW_HELD && limit >= LARGEST_GROUP) group = LARGEST_GROUP;
+  int64_t across = is_whole ? group : subgroup, step = is_wide ? 4 : 1;
+  if (across > group || group % subgroup != 0) return false;
   *out = (norm_shares){.is_whole = is_whole,
-                       .held = (n + across - 1) / across,
+                       .held = (n + across * step - 1) / (across * step) * step,
                        .group = group,
                        .lines = group / across,
-                       .groups = GROUPS_PER_CORE * (cores > 0 ? cores : MANY_CORES)};
+                       .groups = (is_whole ? 2 : 4) * (cores > 0 ? cores : MANY_CORES)};
   int64_t needed = (rows + out->lines - 1) / out->lines;
   if (out->groups > needed) out->groups = needed;
   return out->held <= MOST_HELD;
+}
+
+// Whether all rows consist of quads.
+static bool are_quads(const tsri_kernel_run *run, int64_t n) {
+  if (n % 4 != 0) return false;
+  for (int i = 0; i < run->input_count; i++) {
+    if (run->layouts[i].offset % 4 != 0) return false;
+  }
+  return true;
 }
 
 // Inputs: x, the gradient of the result, then if given the weight and the tensor that is added to the gradient of x. Outputs: the gradient of x, and each
@@ -44,7 +57,8 @@ static tsr_status run_one_pass(const tsri_kernel_run *run) {
   norm_shares shares;
   tsr_status status = tsri_call_check(run->node->op->name, layout);
   if (status != TSR_OK) return status;
-  if (!share_rows(run->device, rows, n, &shares)) return TSR_ERR_INTERNAL;
+  bool is_wide = are_quads(run, n);
+  if (!share_rows(run->device, rows, n, is_wide, &shares)) return TSR_ERR_INTERNAL;
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_norm_gradient", "norm_gradient",
@@ -52,8 +66,9 @@ static tsr_status run_one_pass(const tsri_kernel_run *run) {
                 TSRI_TYPE("W", run->input_dtypes[weight]), TSRI_TYPE("P", run->input_dtypes[plus]),
                 TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("CENTRE", given->is_centred),
                 TSRI_CONSTANT("WEIGHT", given->has_weight), TSRI_CONSTANT("PLUS", plus != 0),
-                TSRI_CONSTANT("WHOLE", shares.is_whole), TSRI_CONSTANT("HELD", shares.held),
-                TSRI_CONSTANT("SG", tsr_device_subgroup_size(run->device)), TSRI_CONSTANT("WG", shares.group)));
+                TSRI_CONSTANT("WHOLE", shares.is_whole), TSRI_CONSTANT("WIDE", is_wide),
+                TSRI_CONSTANT("HELD", shares.held), TSRI_CONSTANT("SG", tsr_device_subgroup_size(run->device)),
+                TSRI_CONSTANT("WG", shares.group)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "g", run->inputs[1], run->input_dtypes[1]);
   tsri_call_buffer(&call, "weight", run->inputs[weight], run->input_dtypes[weight]);
@@ -90,7 +105,7 @@ bool tsri_norm_one_pass(tsr_tensor *x, tsr_tensor *g, tsr_tensor *weight, tsr_te
   tsr_device *device = x->value->device;
   int64_t n = shape.rank > 0 ? shape.dims[shape.rank - 1] : 0, count = tsr_tensor_count(x);
   norm_shares shares;
-  if (count == 0 || tsri_device_is_cpu(device) || !share_rows(device, count / n, n, &shares)) return false;
+  if (count == 0 || tsri_device_is_cpu(device) || !share_rows(device, count / n, n, false, &shares)) return false;
   tsr_dtype dtype = x->dtype, sums = tsri_accumulator(dtype);
   tsr_shape parts = TSR_SHAPE(shares.groups, n);
   const tsri_result shapes[3] = {{dtype, shape}, {sums, parts}, {sums, parts}};

@@ -37,6 +37,9 @@ typedef struct row_shape {
   int64_t spans;
 } row_shape;
 
+// The longest row that one item computes. An item's elements are in shared memory, 8 KiB of f32 for SHORT_GROUP of these rows.
+enum { LONGEST_SHORT = 16 };
+
 // Work-group sizes. SHORT_GROUP: for several rows. SPAN_GROUP: for a span of a row. LARGEST_GROUP: limit for one row. A GPU's core has room for only one or two
 // larger work-groups, whose loads, barriers and stores then do not overlap: rows of 12,544 f32 take 55 to 61 us on an H200 in work-groups of 512 or 256, and 86
 // to 105 in work-groups of 1,024.
@@ -90,6 +93,13 @@ static row_shape shape_row(const tsri_kernel_run *run, int64_t n, const int64_t 
 
 #define ROW_CONSTANTS(row) \
   TSRI_CONSTANT("WIDE", (row).is_wide), TSRI_CONSTANT("HELD", (row).held), TSRI_CONSTANT("WG", (row).group)
+
+// Whether an item has a row of its own, which goes through shared memory.
+static bool is_short(row_shape row, int64_t n) {
+  return n <= LONGEST_SHORT && row.team < row.group && !row.is_wide && !row.is_paired;
+}
+
+#define SHORT_ROW_CONSTANTS(n) TSRI_CONSTANT("HELD", ((n) + 3) / 4 * 4), TSRI_CONSTANT("WG", SHORT_GROUP)
 
 #define STORED_ROW_CONSTANTS(row) ROW_CONSTANTS(row), TSRI_CONSTANT("WIDE_Y", (row).is_wide)
 
@@ -256,9 +266,15 @@ static tsr_status softmax_column_spans(const softmax_lines *s) {
 // Softmax of lines that are kept in registers, by a part of a work-group or a whole one each.
 static tsr_status softmax_held(const softmax_lines *s, row_shape row) {
   tsri_call call;
-  tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_held",
-                        TSRI_WITH(ROW_TYPES(s->run), TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("TEAM", row.team),
-                                  TSRI_CONSTANT("PAIRED", row.is_paired), STORED_ROW_CONSTANTS(row)));
+  if (is_short(row, s->n)) {
+    tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_short",
+                          TSRI_WITH(ROW_TYPES(s->run), TSRI_CONSTANT("LOG", s->is_log), SHORT_ROW_CONSTANTS(s->n)));
+    row.team = 1;
+  } else {
+    tsri_call_init_hooked(&call, s->run, "op_rows", "softmax_held",
+                          TSRI_WITH(ROW_TYPES(s->run), TSRI_CONSTANT("LOG", s->is_log), TSRI_CONSTANT("TEAM", row.team),
+                                    TSRI_CONSTANT("PAIRED", row.is_paired), STORED_ROW_CONSTANTS(row)));
+  }
   pass_x_and_y(&call, s->run);
   tsri_call_word(&call, "rows", s->rows);
   tsri_call_word(&call, "n", s->n);
@@ -412,6 +428,10 @@ static tsr_status norm_once(const norm_rows *r, row_shape row) {
   tsri_call call;
   if (is_line) {
     tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_lines", TSRI_WITH(NORM_CONSTANTS(r)));
+  } else if (row.held && is_short(row, r->n)) {
+    row.team = 1;
+    tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_short",
+                          TSRI_WITH(NORM_CONSTANTS(r), SHORT_ROW_CONSTANTS(r->n)));
   } else if (row.held) {
     tsri_call_init_hooked(&call, r->run, "op_rows", "normalise_held",
                           TSRI_WITH(NORM_CONSTANTS(r), TSRI_CONSTANT("TEAM", row.team),

@@ -227,6 +227,8 @@ static const class_case class_cases[] = {
     {"one-class", CHECK_OFTEN, CHECK_PLAIN, {2, {3, 1}}, 1, TSR_I32, false, false, 0},
     {"empty", CHECK_OFTEN, CHECK_PLAIN, {2, {0, 3}}, 1, TSR_I32, false, false, 0},
     {"long", CHECK_HEAVY, CHECK_PLAIN, {2, {5, 5003}}, 1, TSR_I32, false, false, 0},
+    {"teams", CHECK_OFTEN, CHECK_PLAIN, {2, {37, 50}}, 1, TSR_I64, false, false, 0},
+    {"quads", CHECK_HEAVY, CHECK_PLAIN, {2, {5, 264}}, 1, TSR_I32, false, false, 0},
     {"smooth", CHECK_ALWAYS, CHECK_PLAIN, {2, {7, 13}}, 1, TSR_I32, false, false, 0.125},
     {"smooth-both", CHECK_OFTEN, CHECK_PERMUTED, {3, {3, 5, 7}}, 1, TSR_I32, true, true, 0.25},
     {"smooth-all", CHECK_OFTEN, CHECK_PLAIN, {2, {3, 5}}, 1, TSR_I32, true, false, 1},
