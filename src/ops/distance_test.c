@@ -9,6 +9,17 @@ TEST(cdist_is_the_distance_of_each_pair_of_rows) {
   finish();
 }
 
+// Rows of 20 elements are long enough for tiles on GPUs. Differences are squared as they are, so the distance of rows that are nearly equal is exact.
+TEST(cdist_of_nearly_equal_long_rows_is_exact) {
+  begin();
+  tsr_tensor *a = tsr_full(dev, TSR_F32, TSR_SHAPE(40, 20), 4096), *b = tsr_full(dev, TSR_F32, TSR_SHAPE(33, 20), 4097);
+  tsr_tensor *squares = tsr_square(tsr_cdist(a, b)), *low = tsr_min(squares, NULL, 0, false);
+  CHECK_VALUES(low, TSR_F32, (tsr_shape){0}, 1e-5, 20);
+  CHECK_VALUES(tsr_max(squares, NULL, 0, false), TSR_F32, (tsr_shape){0}, 1e-5, 20);
+  CHECK_VALUES(tsr_max(tsr_cdist(a, a), NULL, 0, false), TSR_F32, (tsr_shape){0}, 0, 0);
+  finish();
+}
+
 TEST(cdist_broadcasts_batches) {
   begin();
   tsr_tensor *a = list(TSR_F32, TSR_SHAPE(2, 1, 1), 1, 5), *b = list(TSR_F32, TSR_SHAPE(2, 1), 1, 3);

@@ -49,6 +49,17 @@ void check_cdist(check_run *run, const check_op *op, tsr_dtype dtype) {
       {"no-columns", CHECK_OFTEN, {2, {3, 0}}, {2, {2, 0}}, CHECK_PLAIN, CHECK_PLAIN},
       {"no-rows", CHECK_OFTEN, {2, {0, 3}}, {2, {2, 3}}, CHECK_PLAIN, CHECK_PLAIN},
       {"large", CHECK_HEAVY, {2, {130, 67}}, {2, {71, 67}}, CHECK_PLAIN, CHECK_PLAIN},
+      // In tiles on GPUs: with parts of tiles at the edges, rows that end within a strip, loads of one element and of four along either axis, offsets.
+      {"tiles", CHECK_OFTEN, {2, {70, 36}}, {2, {52, 36}}, CHECK_PLAIN, CHECK_PLAIN},
+      {"tiles-odd", CHECK_OFTEN, {2, {37, 21}}, {2, {41, 21}}, CHECK_TRANSPOSED, CHECK_PLAIN},
+      {"tiles-of-columns", CHECK_OFTEN, {2, {33, 20}}, {2, {36, 20}}, CHECK_PLAIN, CHECK_TRANSPOSED},
+      {"tiles-of-odd-columns", CHECK_OFTEN, {2, {33, 17}}, {2, {39, 17}}, CHECK_SLICED, CHECK_TRANSPOSED},
+      {"tiles-batch", CHECK_OFTEN, {3, {3, 35, 18}}, {3, {3, 30, 18}}, CHECK_OFFSET, CHECK_OFFSET},
+      {"tiles-broadcast", CHECK_OFTEN, {4, {2, 1, 31, 16}}, {3, {2, 33, 16}}, CHECK_REVERSED, CHECK_OFFSET},
+      {"tiles-middle", CHECK_HEAVY, {2, {500, 26}}, {2, {59, 26}}, CHECK_PLAIN, CHECK_PLAIN},
+      {"tiles-middle-columns", CHECK_HEAVY, {2, {499, 28}}, {2, {60, 28}}, CHECK_PLAIN, CHECK_TRANSPOSED},
+      {"tiles-large", CHECK_HEAVY, {2, {251, 28}}, {2, {500, 28}}, CHECK_PLAIN, CHECK_PLAIN},
+      {"tiles-large-columns", CHECK_HEAVY, {2, {250, 19}}, {2, {501, 19}}, CHECK_PLAIN, CHECK_TRANSPOSED},
   };
   for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
     const distance_case *c = &list[i];
