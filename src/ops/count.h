@@ -5,7 +5,8 @@
 
 #include <tessera/tessera.h>
 
-// How many elements of x lie in each bin between neighbouring `edges` (a list of two or more ascending f32 or f64): one row of a histogram.
+// How many elements of x lie in each bin between neighbouring `edges`: one row of a histogram. The edges are two or more f32 or f64, made by
+// tsr_linspace: the kernel finds most bins by a multiplication, so other edges would give wrong counts.
 tsr_tensor *tsri_histogram_between(tsr_tensor *x, tsr_tensor *edges);
 
 #endif

@@ -130,6 +130,32 @@ TEST(histogram_is_what_its_edges_say) {
   finish();
 }
 
+// Elements that are edges, and their neighbours: the kernel must read the edges to find their bins.
+TEST(histogram_counts_edges_and_their_neighbours_exactly) {
+  static const struct {
+    double low, high;
+    int64_t bins;
+  } ranges[] = {{-1, 1, 7874},     {0.1, 0.7, 1500}, {1e6, 1e6 + 300, 999}, {-1e-35, 3e-35, 7},
+                {-1e38, 1e38, 77}, {0, 1e-3, 12345}, {-1, 1, 20000}};
+  static const tsr_dtype dtypes[] = {TSR_F32, TSR_F64};
+  begin();
+  for (size_t i = 0; i < 2 * sizeof ranges / sizeof ranges[0]; i++) {
+    const double low = ranges[i / 2].low, high = ranges[i / 2].high;
+    const int64_t bins = ranges[i / 2].bins;
+    tsr_tensor *edges = tsr_linspace(dev, dtypes[i % 2], low, high, bins + 1);
+    tsr_tensor *ends[] = {tsr_full(dev, dtypes[i % 2], TSR_SCALAR, -INFINITY),
+                          tsr_full(dev, dtypes[i % 2], (tsr_shape){0}, INFINITY)};
+    tsr_tensor *x =
+        tsr_concat((tsr_tensor *[]){edges, tsr_nextafter(edges, ends[0]), tsr_nextafter(edges, ends[1])}, 3, 0);
+    tsr_tensor *inside = tsr_masked_select(x, tsr_lt(x, tsr_slice(edges, 0, bins, bins + 1, 1)));
+    tsr_tensor *above = tsr_bucketize(inside, edges, true);  // 0 for the element below the first edge
+    tsr_tensor *wanted = tsr_bincount(tsr_sub_scalar(above, 1), NULL, bins),
+               *counts = tsr_histogram(inside, bins, low, high);
+    CHECK_VALUES(tsr_any(tsr_ne(counts, wanted), NULL, 0, false), TSR_BOOL, TSR_SCALAR, 0, 0);
+  }
+  finish();
+}
+
 TEST(bucketize_and_interp_look_between_points) {
   begin();
   tsr_tensor *edges = list(TSR_F32, TSR_SHAPE(3), 0, 1, 3), *heights = list(TSR_F32, TSR_SHAPE(3), 10, 20, 0);
