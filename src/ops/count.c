@@ -14,29 +14,47 @@
 #include <tessera/ops.h>
 
 // Work-groups of GROUP items count at least LEAST_PART elements each. Parts are larger if there would be more than MOST_PARTS, or if a work-group has many
-// bins: it counts at least PER_COUNT elements per bin, because in the end it adds each of its bins to memory.
-enum { GROUP = 256, LEAST_PART = 16 * GROUP, MOST_PARTS = 2048, PER_COUNT = 4, MOST_BINS = 1 << 24 };
+// bins: it counts at least PER_COUNT elements per bin, because in the end it adds each of its bins to memory. PACKED_PART: most elements of a work-group whose
+// counters have 16 bits.
+enum { GROUP = 256, LEAST_PART = 16 * GROUP, MOST_PARTS = 2048, PER_COUNT = 4, PACKED_PART = 255 * GROUP };
+enum { MOST_BINS = 1 << 24 };
 
-static int64_t part_of(int64_t count, int64_t local_bins) {
+// How a work-group counts in shared memory: in so many counters (MOST of kernels/op_count.tk), each of which counts one bin, or two if it is packed.
+// counters 0: it counts in global memory.
+typedef struct count_way {
+  int64_t counters;
+  bool is_packed;
+} count_way;
+
+static int64_t part_of(int64_t count, int64_t local_bins, bool is_packed) {
   int64_t part = count / MOST_PARTS > PER_COUNT * local_bins ? count / MOST_PARTS : PER_COUNT * local_bins;
-  return part > LEAST_PART ? (part + GROUP - 1) / GROUP * GROUP : LEAST_PART;
+  part = part > LEAST_PART ? (part + GROUP - 1) / GROUP * GROUP : LEAST_PART;
+  return is_packed && part > PACKED_PART ? PACKED_PART : part;
 }
 
-// How many bins a work-group keeps in shared memory: MOST of kernels/op_count.tk. 0 if they do not fit.
-static int64_t local_bins(const tsr_device *device, int64_t bins) {
-  static const int64_t most[] = {1024, 4096, 8192};
-  for (size_t i = 0; i < sizeof most / sizeof most[0]; i++) {
-    if (bins <= most[i])
-      return most[i] * (int64_t)sizeof(int32_t) <= (int64_t)device->limits.shared_bytes ? most[i] : 0;
+// Chooses the smallest counters that hold all bins and fit in shared memory: 16 and 32 KiB, less 256 bytes, as the variant of a kernel that stops in time and
+// continues in another launch (lang/lower/resume.c) has an array of its own there. With more than SURE bins, parts are so long that there may be too few
+// work-groups to keep the device busy; then elements are counted in global memory, by more work-groups.
+static count_way choose_way(tsr_device *device, int64_t count, int64_t bins) {
+  enum { SURE = 2 * 4032 };
+  static const count_way ways[] = {{1024, false}, {4032, false}, {4032, true}, {8128, true}};
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+    const count_way *way = &ways[i];
+    if (bins > way->counters * (way->is_packed ? 2 : 1)) continue;
+    if (way->counters * (int64_t)sizeof(uint32_t) > (int64_t)device->limits.shared_bytes) break;
+    int64_t groups = count / part_of(count, bins, way->is_packed);
+    if (bins > SURE && groups < TSRI_TUNED(tsri_call_tuning(device), matmul_tiles)) break;
+    return *way;
   }
-  return 0;
+  return (count_way){0, false};
 }
 
 // One input: a contiguous list of integers; the result counts 0, 1, … Two inputs: a list of floats and the edges of the bins.
 tsr_status tsri_run_count(const tsri_kernel_run *run) {
   const tsri_layout *values = &run->layouts[0];
-  int64_t bins = run->shape.dims[0], most = local_bins(run->device, bins);
-  int64_t part = part_of(values->count, most > 0 ? bins : 0);
+  int64_t bins = run->shape.dims[0];
+  count_way way = choose_way(run->device, values->count, bins);
+  int64_t part = part_of(values->count, way.counters > 0 ? bins : 0, way.is_packed);
   int has_ranges = run->input_count > 1;  // else `edges` is not read
   if (bins == 0) return TSR_OK;
   tsr_status status = tsri_call_zero(run);
@@ -44,7 +62,8 @@ tsr_status tsri_run_count(const tsri_kernel_run *run) {
   tsri_call call;
   tsri_call_init(&call, run->device, "op_count", "count",
                  TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[0]), TSRI_CONSTANT("RANGES", has_ranges),
-                           TSRI_CONSTANT("LOCAL", most > 0), TSRI_CONSTANT("MOST", most > 0 ? most : 1)));
+                           TSRI_CONSTANT("LOCAL", way.counters > 0), TSRI_CONSTANT("PACKED", way.is_packed),
+                           TSRI_CONSTANT("MOST", way.counters > 0 ? way.counters : 1)));
   tsri_call_buffer(&call, "values", run->inputs[0], run->input_dtypes[0]);
   tsri_call_buffer(&call, "edges", run->inputs[has_ranges], run->input_dtypes[0]);
   tsri_call_buffer(&call, "counts", run->output, TSRI_INDEX_DTYPE);

@@ -156,6 +156,19 @@ TEST(histogram_counts_edges_and_their_neighbours_exactly) {
   finish();
 }
 
+// With many bins, two of them share a counter of 32 bits in shared memory: neither may spill into the other.
+TEST(many_equal_elements_are_counted_in_their_bin_alone) {
+  begin();
+  for (int64_t bins = 5000; bins <= 15000; bins += 10000) {
+    for (int bin = 4998; bin <= 4999; bin++) {
+      tsr_tensor *counts = tsr_bincount(tsr_full(dev, TSR_I32, TSR_SHAPE(300000), bin), NULL, bins);
+      CHECK_VALUES(tsr_slice(counts, 0, bin, bin + 1, 1), TSR_I32, TSR_SHAPE(1), 0, 300000);
+      CHECK_VALUES(tsr_sum(counts, NULL, 0, false), TSR_I32, TSR_SCALAR, 0, 300000);
+    }
+  }
+  finish();
+}
+
 TEST(bucketize_and_interp_look_between_points) {
   begin();
   tsr_tensor *edges = list(TSR_F32, TSR_SHAPE(3), 0, 1, 3), *heights = list(TSR_F32, TSR_SHAPE(3), 10, 20, 0);
