@@ -49,7 +49,8 @@ static bool choose_tile(tsr_device *device, const distance_sizes *s, tsr_dtype d
   const tsri_tuning *tuning = tsri_call_tuning(device);
   const distance_tile *smallest = &tiles[TILE_KINDS - 1];
   if (!TSRI_TUNED(tuning, matmul_blocks) || s->k < LEAST_ROW) return false;
-  if (tile_count(s, smallest) * smallest->m * smallest->n > MOST_WASTE * s->batch * s->m * s->n) return false;
+  double results = (double)s->batch * (double)s->m * (double)s->n;
+  if ((double)tile_count(s, smallest) * smallest->m * smallest->n > MOST_WASTE * results) return false;
   double least = 0;
   for (int i = 0; i < TILE_KINDS; i++) {
     const distance_tile *t = &tiles[i];
