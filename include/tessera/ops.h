@@ -714,7 +714,8 @@ TSR_API tsr_tensor *tsr_weighted_sum_rows(tsr_tensor *weights, tsr_tensor *v);
 // Recurrent layers over x of [steps, batch, inputs], by PyTorch's formulas: weight_input is [gates * hidden, inputs], weight_hidden
 // [gates * hidden, hidden]. Gates of lstm are in, forget, cell, out; those of gru reset, update, new, where the reset is applied after the product. Biases, first
 // states and direction are in tsr_recurrent_desc (desc.h). The results are the states of all steps, [steps, batch, hidden], and the last one, [batch, hidden];
-// any may be NULL. The layer is recorded step by step; capture it (capture.h) to avoid recording it again for each run.
+// any may be NULL. On GPUs all steps are one operator, unless gradients are recorded. Elsewhere the layer is recorded step by step; capture it (capture.h) to avoid
+// recording it again for each run.
 //
 // Errors: TSR_ERR_SHAPE, TSR_ERR_INVALID_ARGUMENT (options). Then all results are NULL.
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// rnn, lstm and gru, composed step by step. The product with the inputs is one product for all steps; each step then takes one product and a few fused
-// element-wise kernels. f16 and bf16 are computed in f32 until the end.
+// rnn, lstm and gru. The product with the inputs is one product for all steps. The steps then are one operator on GPUs (recurrent_steps.c), unless gradients are
+// recorded; elsewhere they are composed: each takes one product and a few fused element-wise kernels. f16 and bf16 are computed in f32 until the end.
+#include "ops/recurrent.h"
 #include "core/alloc.h"
 #include "core/error.h"
 #include "core/tensor.h"
@@ -8,19 +9,9 @@
 #include "ops/create.h"
 #include "ops/promote.h"
 
-#include <tessera/ops.h>
-
-typedef struct recurrence {
-  const char *name;
-  int gates;
-  const tsr_recurrent_desc *desc;
-  int64_t steps, batch, hidden;
-  tsr_dtype dtype, wide;
-} recurrence;
-
 // --- Checks ----------------------------------------------------------------------------------------------------------
 
-static tsr_status check_shape(const recurrence *r, const char *what, const tsr_tensor *tensor, tsr_shape wanted) {
+static tsr_status check_shape(const tsri_recurrence *r, const char *what, const tsr_tensor *tensor, tsr_shape wanted) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
   if (!tensor) return TSR_OK;
   tsr_status status = tsri_tensor_check(r->name, tensor);
@@ -29,8 +20,9 @@ static tsr_status check_shape(const recurrence *r, const char *what, const tsr_t
                    tsr_shape_format(tensor->layout.shape, a, sizeof a), tsr_shape_format(wanted, b, sizeof b));
 }
 
-// Checks the shapes and fills in *r. x is [steps, batch, inputs], the weights are [gates * hidden, inputs] and [gates * hidden, hidden].
-static tsr_status measure(recurrence *r, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *hidden) {
+// Checks the shapes and fills in *r and the dtype of the results. x is [steps, batch, inputs], the weights are [gates * hidden, inputs] and [gates * hidden, hidden].
+static tsr_status measure(tsri_recurrence *r, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *hidden,
+                          tsr_dtype *out_dtype) {
   char a[TSR_SHAPE_TEXT_BYTES], b[TSR_SHAPE_TEXT_BYTES];
   tsr_status status = tsri_tensor_check(r->name, x);
   if (status == TSR_OK) status = tsri_tensor_check(r->name, weight);
@@ -58,38 +50,38 @@ static tsr_status measure(recurrence *r, const tsr_tensor *x, const tsr_tensor *
   if (status == TSR_OK && d->relu && r->gates != 1) {
     status = TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: does not read .relu of the description", r->name);
   }
-  r->dtype = tsri_promote_float(tsri_promote(tsri_promote(x->dtype, weight->dtype), hidden->dtype));
-  r->wide = tsri_accumulator(r->dtype);
+  *out_dtype = tsri_promote_float(tsri_promote(tsri_promote(x->dtype, weight->dtype), hidden->dtype));
+  r->wide = tsri_accumulator(*out_dtype);
   return status;
 }
 
 // --- Steps -----------------------------------------------------------------------------------------------------------
 
 // The first state: the given one in the wide dtype, or zeros.
-static tsr_tensor *start_state(const recurrence *r, tsr_tensor *given, tsr_tensor *like) {
+static tsr_tensor *start_state(const tsri_recurrence *r, tsr_tensor *given, tsr_tensor *like) {
   if (given) return tsr_cast(given, r->wide);
   return tsri_record_zeros(like->value->device, r->wide, TSR_SHAPE(r->batch, r->hidden));
 }
 
 // Gate i of `all`, [batch, gates * hidden]: a view of [batch, hidden].
-static tsr_tensor *gate(const recurrence *r, tsr_tensor *all, int i) {
+static tsr_tensor *gate(const tsri_recurrence *r, tsr_tensor *all, int i) {
   return tsr_slice(all, 1, i * r->hidden, (i + 1) * r->hidden, 1);
 }
 
 // function(gate i).
-static tsr_tensor *opened(const recurrence *r, tsr_tensor *all, int i, tsr_tensor *(*function)(tsr_tensor *)) {
+static tsr_tensor *opened(const tsri_recurrence *r, tsr_tensor *all, int i, tsr_tensor *(*function)(tsr_tensor *)) {
   tsr_tensor *part = gate(r, all, i);
   return tsri_then(function(part), part);
 }
 
 // The next state of rnn: tanh or relu of the sum. Releases `state`.
-static tsr_tensor *next_plain(const recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state) {
+static tsr_tensor *next_plain(const tsri_recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state) {
   tsr_tensor *sum = tsr_add(input, inner), *next = r->desc->relu ? tsr_relu(sum) : tsr_tanh(sum);
   return tsri_then(tsri_then(next, sum), state);
 }
 
 // The next state and cell of lstm, whose gates are in, forget, cell and out. Releases `state` and *cell.
-static tsr_tensor *next_lstm(const recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state,
+static tsr_tensor *next_lstm(const tsri_recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state,
                              tsr_tensor **cell) {
   tsr_tensor *sum = tsr_add(input, inner);
   tsr_tensor *in = opened(r, sum, 0, tsr_sigmoid), *kept = opened(r, sum, 1, tsr_sigmoid);
@@ -104,7 +96,7 @@ static tsr_tensor *next_lstm(const recurrence *r, tsr_tensor *input, tsr_tensor 
 
 // The next state of gru, whose gates are reset, update and new: offered + update * (state - offered), where `offered` is the value of gate new. Releases
 // `state`.
-static tsr_tensor *next_gru(const recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state) {
+static tsr_tensor *next_gru(const tsri_recurrence *r, tsr_tensor *input, tsr_tensor *inner, tsr_tensor *state) {
   tsr_tensor *sum = tsr_add(input, inner);
   tsr_tensor *reset = opened(r, sum, 0, tsr_sigmoid), *update = opened(r, sum, 1, tsr_sigmoid);
   tsr_tensor *from_input = gate(r, input, 2), *from_state = gate(r, inner, 2);
@@ -117,7 +109,7 @@ static tsr_tensor *next_gru(const recurrence *r, tsr_tensor *input, tsr_tensor *
 }
 
 // Puts the state after each step into `states`, and the last states into out_state[0] and, for lstm, out_state[1].
-static void run_steps(const recurrence *r, tsr_tensor *inputs, tsr_tensor *weight, tsr_tensor **states,
+static void run_steps(const tsri_recurrence *r, tsr_tensor *inputs, tsr_tensor *weight, tsr_tensor **states,
                       tsr_tensor **out_state) {
   const tsr_recurrent_desc *d = r->desc;
   tsr_tensor *state = start_state(r, d->hidden, inputs), *cell = r->gates == 4 ? start_state(r, d->cell, inputs) : NULL;
@@ -138,31 +130,51 @@ static void run_steps(const recurrence *r, tsr_tensor *inputs, tsr_tensor *weigh
   out_state[1] = cell;
 }
 
-// x cast to the dtype of the result. Releases x.
-static tsr_tensor *narrowed(const recurrence *r, tsr_tensor *x) { return tsri_then(tsr_cast(x, r->dtype), x); }
-
-// Computes the results: the states of all steps, the last state, and the last cell (lstm).
-static tsr_status compute(const recurrence *r, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *hidden,
-                          tsr_tensor **out_results) {
+// The composed steps.
+static tsr_status compose(const tsri_recurrence *r, tsr_tensor *inputs, tsr_tensor *weight, tsr_tensor **out_results) {
   tsr_tensor **states = tsri_calloc((size_t)r->steps + 1, sizeof *states), *last[2] = {NULL, NULL};
   if (!states || r->steps > INT32_MAX) {
     tsri_free(states);
     return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "%s: no host memory for %lld steps", r->name, (long long)r->steps);
   }
-  tsr_tensor *bias = r->desc->bias_input ? tsr_cast(r->desc->bias_input, r->wide) : NULL;
-  tsr_tensor *wide = tsr_cast(x, r->wide), *into = tsr_cast(weight, r->wide), *inner = tsr_cast(hidden, r->wide);
-  tsr_tensor *inputs = tsr_linear(wide, into, bias, NULL);
-  tsr_status status = tsri_tensor_check(r->name, inputs);
-  if (status == TSR_OK) {
-    run_steps(r, inputs, inner, states, last);
-    tsr_shape nothing = TSR_SHAPE(0, r->batch, r->hidden);
-    out_results[0] = narrowed(r, r->steps > 0 ? tsr_stack(states, (int)r->steps, 0)
-                                              : tsri_record_zeros(inputs->value->device, r->wide, nothing));
-    out_results[1] = narrowed(r, last[0]);
-    if (last[1]) out_results[2] = narrowed(r, last[1]);
-  }
+  run_steps(r, inputs, weight, states, last);
+  tsr_shape nothing = TSR_SHAPE(0, r->batch, r->hidden);
+  out_results[0] =
+      r->steps > 0 ? tsr_stack(states, (int)r->steps, 0) : tsri_record_zeros(inputs->value->device, r->wide, nothing);
+  out_results[1] = last[0];
+  if (last[1]) out_results[2] = last[1];
   tsri_release_all(states, (int)r->steps);
   tsri_free(states);
+  return TSR_OK;
+}
+
+tsr_status tsri_recurrent_states(const tsri_recurrence *r, tsr_tensor *inputs, tsr_tensor *weight,
+                                 tsr_tensor **out_results) {
+  tsr_tensor *given[5] = {inputs, weight};
+  tsr_tensor *const optional[] = {r->desc->hidden, r->desc->cell, r->desc->bias_hidden};
+  tsr_device *device = NULL;
+  int count = 2;
+  for (int i = 0; i < 3; i++) {
+    if (optional[i]) given[count++] = optional[i];
+  }
+  tsr_status status = tsri_record_device(r->name, given, count, &device);
+  if (status != TSR_OK || !tsri_recurrent_has_kernel(r, device)) return compose(r, inputs, weight, out_results);
+  tsri_recurrent_record(r, device, inputs, weight, out_results);
+  return TSR_OK;
+}
+
+// Computes the results: the states of all steps, the last state, and the last cell (lstm).
+static tsr_status compute(const tsri_recurrence *r, tsr_dtype dtype, tsr_tensor *x, tsr_tensor *weight,
+                          tsr_tensor *hidden, tsr_tensor **out_results) {
+  tsr_tensor *bias = r->desc->bias_input ? tsr_cast(r->desc->bias_input, r->wide) : NULL;
+  tsr_tensor *wide = tsr_cast(x, r->wide), *into = tsr_cast(weight, r->wide), *inner = tsr_cast(hidden, r->wide);
+  tsr_tensor *inputs = tsr_linear(wide, into, bias, NULL), *results[3] = {NULL, NULL, NULL};
+  tsr_status status = tsri_tensor_check(r->name, inputs);
+  if (status == TSR_OK) status = tsri_tensor_check(r->name, inner);
+  if (status == TSR_OK) status = tsri_recurrent_states(r, inputs, inner, results);
+  for (int i = 0; i < 3 && status == TSR_OK; i++) {
+    if (results[i]) out_results[i] = tsri_then(tsr_cast(results[i], dtype), results[i]);
+  }
   tsr_tensor *const done[] = {bias, wide, into, inner, inputs};
   tsri_release_all(done, 5);
   return status;
@@ -171,12 +183,13 @@ static tsr_status compute(const recurrence *r, tsr_tensor *x, tsr_tensor *weight
 static tsr_status run(const char *name, int gates, tsr_tensor *const *given, const tsr_recurrent_desc *desc,
                       tsr_tensor **const *outs) {
   static const tsr_recurrent_desc usual;
-  recurrence r = {.name = name, .gates = gates, .desc = desc ? desc : &usual};
+  tsri_recurrence r = {.name = name, .gates = gates, .desc = desc ? desc : &usual};
   int count = gates == 4 ? 3 : 2;
+  tsr_dtype dtype = TSR_F32;
   tsr_tensor *results[3] = {NULL, NULL, NULL};
   tsri_clear_outs(outs, count);
-  tsr_status status = measure(&r, given[0], given[1], given[2]);
-  if (status == TSR_OK) status = compute(&r, given[0], given[1], given[2], results);
+  tsr_status status = measure(&r, given[0], given[1], given[2], &dtype);
+  if (status == TSR_OK) status = compute(&r, dtype, given[0], given[1], given[2], results);
   return status == TSR_OK ? tsri_hand_out(name, results, outs, count) : status;
 }
 

@@ -23,6 +23,7 @@
 #include "ops/promote.h"
 #include "ops/quant.h"
 #include "ops/random.h"
+#include "ops/recurrent.h"
 #include "ops/resize.h"
 #include "ops/roi.h"
 #include "ops/rows.h"
@@ -295,6 +296,7 @@ static const struct {
 } parts[] = {
     {&tsri_op_resize_table, {NULL, 0, 0, NULL, tsri_again_resize_table}},
     {&tsri_op_resize_plane, {NULL, 1, 1, tsri_again_resize_plane, NULL}},
+    {&tsri_op_recurrent_steps, {NULL, 3, 5, NULL, tsri_again_recurrent}},
     {&tsri_op_random_below, {NULL, 0, 0, again_random_below, NULL}},
     {&tsri_op_norm_gradient, {NULL, 2, 4, NULL, tsri_again_norm_gradient}},
     {&tsri_op_norm_one_pass, {NULL, 2, 4, NULL, tsri_again_norm_one_pass}},

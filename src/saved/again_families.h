@@ -36,6 +36,7 @@ tsr_status tsri_again_roi_places(const tsri_again *s, tsr_tensor **out);
 tsr_status tsri_again_resize_table(const tsri_again *s, tsr_tensor **out);
 tsr_tensor *tsri_again_resize(const tsri_again *s);
 tsr_tensor *tsri_again_resize_plane(const tsri_again *s);
+tsr_status tsri_again_recurrent(const tsri_again *s, tsr_tensor **out);
 
 // Gradients (again_gradients.c).
 tsr_status tsri_again_norm_gradient(const tsri_again *s, tsr_tensor **out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Factors of matrices and resized images. Their nodes are only parts of what public functions compute, so the nodes are checked and recorded here.
+// Factors of matrices, resized images, and recurrent layers. Their nodes are only parts of what public functions compute, so the nodes are checked and recorded here.
 #include <math.h>
 
 #include "core/error.h"
@@ -7,6 +7,7 @@
 #include "ops/compose.h"
 #include "ops/matrix.h"
 #include "ops/promote.h"
+#include "ops/recurrent.h"
 #include "ops/resize.h"
 #include "ops/roi.h"
 #include "saved/again_families.h"
@@ -181,4 +182,49 @@ tsr_tensor *tsri_again_resize(const tsri_again *s) {
   for (int i = 0; i < 3 && status == TSR_OK; i++) status = tsri_tensor_check(s->op->name, inputs[i]);
   if (status != TSR_OK) return tsri_tensor_fail(status);
   return tsri_record_kernel(s->op, s->device, s->results[0].dtype, shape, inputs, 3, g);
+}
+
+// --- Recurrent layers ------------------------------------------------------------------------------------------------
+
+// Whether inputs and results of the steps have the shapes that *r says, and its dtype.
+static bool are_steps(const tsri_again *s, const tsri_recurrence *r, const tsr_recurrent_desc *desc) {
+  int64_t depth = tsri_recurrent_depth(r);
+  tsr_shape state = TSR_SHAPE(r->batch, r->hidden);
+  const tsr_shape wanted[3] = {TSR_SHAPE(r->steps, r->batch, r->gates * r->hidden),
+                               TSR_SHAPE(r->hidden / depth, r->gates, r->hidden, depth), state};
+  bool fits = s->result_count == (r->gates == 4 ? 3u : 2u) && (r->wide == TSR_F32 || r->wide == TSR_F64);
+  for (uint32_t i = 0; i < s->input_count; i++) fits = fits && s->inputs[i]->dtype == r->wide;
+  for (int i = 0; i < 3 && fits; i++) fits = tsri_shape_equal(s->inputs[i]->layout.shape, wanted[i]);
+  if (fits && desc->cell) fits = tsri_shape_equal(desc->cell->layout.shape, state);
+  if (fits && desc->bias_hidden)
+    fits = tsri_shape_equal(desc->bias_hidden->layout.shape, TSR_SHAPE(r->gates * r->hidden));
+  return fits;
+}
+
+tsr_status tsri_again_recurrent(const tsri_again *s, tsr_tensor **out) {
+  const tsri_recurrent_attributes *g = TSRI_AGAIN_GIVEN(s, recurrent);
+  tsr_shape states = s->results[0].shape;
+  bool is_lstm = g->gates == 4;
+  uint32_t count = 3u + is_lstm + (g->has_bias != 0);
+  if (s->input_count != count || states.rank != 3 || states.dims[2] > INT32_MAX || g->gates < 1 || g->gates > 4 ||
+      g->gates == 2 || (g->relu && g->gates != 1)) {
+    return wrong(s, "an attribute or the number of inputs");
+  }
+  tsr_recurrent_desc desc = {.hidden = s->inputs[2], .relu = g->relu != 0, .reverse = g->reverse != 0};
+  if (is_lstm) desc.cell = s->inputs[3];
+  if (g->has_bias) desc.bias_hidden = s->inputs[count - 1];
+  tsri_recurrence r = {.name = s->op->name,
+                       .gates = (int)g->gates,
+                       .desc = &desc,
+                       .steps = states.dims[0],
+                       .batch = states.dims[1],
+                       .hidden = states.dims[2],
+                       .wide = s->results[0].dtype};
+  if (!are_steps(s, &r, &desc)) return wrong(s, "an input");
+  tsr_tensor *turned = tsr_permute(s->inputs[1], (const int[]){1, 2, 0, 3}, 4);
+  tsr_tensor *weight = tsri_then(tsr_reshape(turned, TSR_SHAPE(r.gates * r.hidden, r.hidden)), turned);
+  tsr_status status = tsri_tensor_check(s->op->name, weight);
+  if (status == TSR_OK) status = tsri_recurrent_states(&r, s->inputs[0], weight, out);
+  tsr_release(weight);
+  return status;
 }

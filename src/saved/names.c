@@ -16,6 +16,7 @@
 #include "ops/operators.h"
 #include "ops/pool.h"
 #include "ops/random.h"
+#include "ops/recurrent.h"
 #include "ops/resize.h"
 #include "ops/roi.h"
 
@@ -26,6 +27,7 @@ static const struct {
 } parts[] = {
     {"resize table", &tsri_op_resize_table},
     {"resize plane", &tsri_op_resize_plane},
+    {"recurrent steps", &tsri_op_recurrent_steps},
     {"random below", &tsri_op_random_below},
     {"qr whole", &tsri_op_qr_whole},
     {"norm gradient", &tsri_op_norm_gradient},

@@ -268,11 +268,24 @@ static tsr_tensor *regions(tsr_tensor *x) {
   return joined(gradients, 2);
 }
 
+// Recurrent layers with and without options, one of which reads the states of another.
+static tsr_tensor *sequences(tsr_tensor *x) {
+  tsr_tensor *in = tsr_reshape(x, TSR_SHAPE(4, 2, 4)), *parts[7];
+  tsr_tensor *inner = weights(x, TSR_SHAPE(12, 3), 2), *bias = weights(x, TSR_SHAPE(12), 3);
+  tsr_recurrent_desc options = {.bias_hidden = bias, .cell = weights(x, TSR_SHAPE(2, 3), 4), .reverse = true};
+  CHECK_OK(tsr_lstm(in, weights(x, TSR_SHAPE(12, 4), 1), inner, &options, &parts[0], &parts[1], &parts[2]));
+  CHECK_OK(tsr_gru(parts[0], weights(x, TSR_SHAPE(9, 3), 5), tsr_slice(inner, 0, 0, 9, 1), NULL, &parts[3], &parts[4]));
+  options = (tsr_recurrent_desc){.hidden = parts[4], .relu = true};
+  CHECK_OK(tsr_rnn(in, weights(x, TSR_SHAPE(3, 4), 6), tsr_slice(inner, 0, 0, 3, 1), &options, &parts[5], &parts[6]));
+  return joined(parts, 7);
+}
+
 static const struct {
   const char *name;
   model network;
-} models[] = {{"dense", dense},       {"images", images},     {"transformer", transformer}, {"indexing", indexing},
-              {"matrices", matrices}, {"pictures", pictures}, {"training", training},       {"regions", regions}};
+} models[] = {{"dense", dense},       {"images", images},     {"transformer", transformer},
+              {"indexing", indexing}, {"matrices", matrices}, {"pictures", pictures},
+              {"training", training}, {"regions", regions},   {"sequences", sequences}};
 enum { MODELS = sizeof models / sizeof models[0] };
 
 static void fill_input(float *values, int count, float step) {
