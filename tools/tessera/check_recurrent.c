@@ -27,6 +27,10 @@ static const layer_case layers[] = {
     {"one", CHECK_OFTEN, CHECK_PLAIN, 1, 1, 1, 1, true, false, false},
     {"no-steps", CHECK_OFTEN, CHECK_PLAIN, 0, 2, 3, 2, false, true, false},
     {"long", CHECK_HEAVY, CHECK_PLAIN, 17, 5, 7, 9, true, true, false},
+    // On GPUs, rows: several rows for each work-group, and more weights than it keeps in registers. units, quads: a launch for each step.
+    {"rows", CHECK_OFTEN, CHECK_PLAIN, 3, 9, 2, 130, true, true, true},
+    {"units", CHECK_HEAVY, CHECK_PLAIN, 3, 3, 2, 370, true, true, false},
+    {"quads", CHECK_HEAVY, CHECK_PLAIN, 2, 2, 2, 384, false, true, true},
 };
 
 typedef struct layer {
