@@ -5,7 +5,7 @@
 enum { MOST = 80000 };
 
 static void check_as_on_cpu(const char *what, tsr_tensor *there, tsr_tensor *here) {
-  static unsigned char a[MOST * 4], b[MOST * 4];
+  static unsigned char a[MOST * 8], b[MOST * 8];
   size_t bytes = (size_t)tsr_tensor_count(here) * tsr_dtype_bytes(tsr_tensor_dtype(here));
   CHECK_OK(tsr_read(there, a, bytes));
   CHECK_OK(tsr_read(here, b, bytes));
@@ -190,15 +190,15 @@ static void check_sums(tsr_device *device, tsr_device *cpu, int64_t rows, int64_
 }
 
 // Runs of equal targets within an item's share, over several, over more than are joined at once, and over all; rows of columns and single elements. Integers are
-// added by atomics or compared one by one, floats are sorted by their targets.
+// added by atomics or compared one by one, floats are sorted by their targets. x has `size` rows, of which the indices name the first or last `targets`.
 static void check_scatter(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t n, int64_t columns,
-                          int64_t targets) {
+                          int64_t targets, int64_t size) {
   tsr_tensor *results[2];
   for (int i = 0; i < 2; i++) {
     tsr_device *on = i ? cpu : device;
     tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(n, 1), -targets, targets + 1, 8);
     tsr_tensor *source = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(n, columns), -99, 99, 6), dtype);
-    results[i] = tsr_scatter_add(tsr_ones(on, dtype, TSR_SHAPE(targets, columns)), 0,
+    results[i] = tsr_scatter_add(tsr_ones(on, dtype, TSR_SHAPE(size, columns)), 0,
                                  tsr_expand(list, TSR_SHAPE(n, columns)), source);
   }
   check_as_on_cpu("scatter_add", results[0], results[1]);
@@ -212,7 +212,8 @@ static tsr_tensor *stepped(tsr_device *on, tsr_dtype dtype, int64_t rows, int64_
 }
 
 // Each element has an index along the last axis. The sums of floats are exact, so that they do not depend on an order.
-// An index for each element, along the middle axis: floats are added along a copy's last axis, the largest ones are found by atomics.
+// An index for each element, along the middle axis. Few targets: an item has a line, or a part or range of it. Many: floats are added along a copy's last axis, the
+// largest ones are found by atomics.
 static void check_scatter_columns(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t n, int64_t targets) {
   enum { OUTER = 2, INNER = 35 };
   tsr_tensor *results[2][3];
@@ -231,7 +232,7 @@ static void check_scatter_columns(tsr_device *device, tsr_device *cpu, tsr_dtype
 }
 
 // A target of each column gets a special number.
-static void check_scatter_extremes(tsr_device *device, tsr_device *cpu) {
+static void check_scatter_extremes(tsr_device *device, tsr_device *cpu, int64_t size) {
   enum { N = 2000, COLUMNS = 8 };
   static const float specials[COLUMNS] = {INFINITY, -INFINITY, NAN, -NAN, 1e-40f, -1e-40f, -1e38f, 0};
   static float data[N * COLUMNS];
@@ -241,7 +242,7 @@ static void check_scatter_extremes(tsr_device *device, tsr_device *cpu) {
     tsr_device *on = i ? cpu : device;
     tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(N, COLUMNS), 0, 3, 8);
     tsr_tensor *source = tsr_from_data(on, TSR_F32, TSR_SHAPE(N, COLUMNS), data, sizeof data);
-    tsr_tensor *x = tsr_full(on, TSR_F32, TSR_SHAPE(3, COLUMNS), -200);
+    tsr_tensor *x = tsr_full(on, TSR_F32, TSR_SHAPE(size, COLUMNS), -200);
     results[i][0] = tsr_scatter_max(x, 0, list, source);
     results[i][1] = tsr_scatter_min(tsr_neg(x), 0, list, source);
     for (int j = 0; j < 2; j++) results[i][j] = tsr_masked_fill(results[i][j], tsr_isnan(results[i][j]), 777);
@@ -249,6 +250,85 @@ static void check_scatter_extremes(tsr_device *device, tsr_device *cpu) {
   check_as_on_cpu("scatter_max of special numbers", results[0][0], results[1][0]);
   check_as_on_cpu("scatter_min of special numbers", results[0][1], results[1][1]);
 }
+
+static tsr_tensor *combined(int way, tsr_tensor *x, int axis, tsr_tensor *list, tsr_tensor *source) {
+  return way == 0   ? tsr_scatter_add(x, axis, list, source)
+         : way == 1 ? tsr_scatter_mul(x, axis, list, source)
+         : way == 2 ? tsr_scatter_max(x, axis, list, source)
+                    : tsr_scatter_min(x, axis, list, source);
+}
+
+// All four ways, from views, into `size` targets along the middle axis, or the last one if `inner` is 1. Indices name `targets` of them at both ends, and some are
+// out of range. Numbers are such that products have few digits.
+static void check_scatter_lines(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, tsr_dtype index, int64_t outer,
+                                int64_t n, int64_t inner, int64_t size, int64_t targets) {
+  tsr_tensor *results[2][4];
+  int axis = inner == 1 ? 2 : 1;
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_shape of_list = TSR_SHAPE(outer, axis == 1 ? n : 1, axis == 1 ? inner : n),
+              of_x = TSR_SHAPE(outer, axis == 1 ? size : 1, axis == 1 ? inner : size), twice = of_list;
+    twice.dims[2] *= 2;
+    tsr_tensor *list = tsr_randint(on, index, of_list, -targets, targets, 8);
+    list = tsr_where(tsr_eq(tsr_randint(on, index, of_list, 0, 9, 5), tsr_zeros(on, index, TSR_SHAPE())),
+                     tsr_full(on, index, TSR_SHAPE(), (double)size), list);
+    tsr_tensor *source =
+        tsr_sub(tsr_mul(tsr_randint(on, TSR_I32, twice, 0, 2, 6), tsr_full(on, TSR_I32, TSR_SHAPE(), 2)),
+                tsr_ones(on, TSR_I32, TSR_SHAPE()));
+    tsr_tensor *x = tsr_cast(tsr_randint(on, TSR_I32, of_x, -9, 9, 7), dtype);
+    source = tsr_cast(source, dtype);
+    CHECK_OK(tsr_evaluate(source));
+    source = tsr_slice(source, 2, 0, twice.dims[2], 2);
+    for (int way = 0; way < 4; way++) results[i][way] = combined(way, x, axis, list, source);
+  }
+  for (int way = 0; way < 4; way++) check_as_on_cpu("scatter of lines", results[0][way], results[1][way]);
+}
+
+// -0 stays -0, unless something else is added.
+static void check_scatter_zeros(tsr_device *device, tsr_device *cpu) {
+  tsr_tensor *results[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(1000, 5), 0, 2, 3);
+    results[i] = tsr_scatter_add(tsr_full(on, TSR_F32, TSR_SHAPE(3, 5), -0.0), 0, list,
+                                 tsr_full(on, TSR_F32, TSR_SHAPE(1000, 5), -0.0));
+  }
+  check_as_on_cpu("scatter_add of -0", results[0], results[1]);
+}
+
+// Sums along the first axis, whose last bits depend on the order.
+static void check_scatter_columns_again(tsr_device *device) {
+  tsr_tensor *results[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_tensor *list = tsr_randint(device, TSR_I32, TSR_SHAPE(5000, 40), 0, 30, 11);
+    results[i] = tsr_scatter_add(tsr_zeros(device, TSR_F32, TSR_SHAPE(30, 40)), 0, list,
+                                 tsr_randn(device, TSR_F32, TSR_SHAPE(5000, 40), 12));
+    CHECK_OK(tsr_evaluate(results[i]));
+  }
+  check_as_on_cpu("scatter_add of columns a second time", results[0], results[1]);
+}
+
+static void scatters_of_lines_agree(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  check_scatter_lines(device, cpu, TSR_F32, TSR_I64, 1, 3001, 7, 5, 1);
+  check_scatter_lines(device, cpu, TSR_F32, TSR_I32, 3, 800, 33, 117, 117);
+  check_scatter_lines(device, cpu, TSR_BF16, TSR_I32, 2, 500, 3, 190, 100);
+  check_scatter_lines(device, cpu, TSR_F16, TSR_I64, 1, 300, 130, 400, 3);
+  check_scatter_lines(device, cpu, TSR_I8, TSR_I32, 1, 700, 9, 90, 40);
+  check_scatter_lines(device, cpu, TSR_I64, TSR_I32, 2, 700, 9, 90, 40);
+  check_scatter_lines(device, cpu, TSR_I32, TSR_I64, 1, 700, 65, 20, 20);
+  check_scatter_lines(device, cpu, TSR_F32, TSR_I64, 30001, 31, 1, 5, 5);
+  check_scatter_lines(device, cpu, TSR_BF16, TSR_I32, 30001, 29, 1, 5, 1);
+  check_scatter_lines(device, cpu, TSR_U8, TSR_I64, 90001, 17, 1, 3, 3);
+  check_scatter_zeros(device, cpu);
+  check_scatter_columns_again(device);
+  tsr_scope_end(other);
+  tsr_scope_end(scope);
+  tsr_device_release(cpu);
+}
+TEST(scatters_of_lines_are_the_same_on_every_device) { test_on_every_device(scatters_of_lines_agree); }
 
 static void check_scatter_rows(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t rows, int64_t n,
                                int64_t size) {
@@ -336,17 +416,21 @@ static void sums_and_rows_agree(tsr_device *device) {
   check_sums(device, cpu, 5, 200);
   check_sums(device, cpu, 7, 5000);
   check_sums(device, cpu, 1, 70003);
-  check_scatter(device, cpu, TSR_I32, 1000, 1, 3);
-  check_scatter(device, cpu, TSR_I32, 500, 6, 40);
-  check_scatter(device, cpu, TSR_F32, 1500, 30, 2000);
-  check_scatter(device, cpu, TSR_F32, 2000, 6, 40);
-  check_scatter(device, cpu, TSR_F32, 9000, 3, 2);
+  check_scatter(device, cpu, TSR_I32, 1000, 1, 3, 3);
+  check_scatter(device, cpu, TSR_I32, 500, 6, 40, 40);
+  check_scatter(device, cpu, TSR_F32, 1500, 30, 2000, 2000);
+  check_scatter(device, cpu, TSR_F32, 2000, 6, 40, 2000);
+  check_scatter(device, cpu, TSR_F32, 9000, 3, 2, 2000);
+  check_scatter(device, cpu, TSR_F32, 9000, 3, 2, 2);
   check_scatter_columns(device, cpu, TSR_F32, 900, 70);
   check_scatter_columns(device, cpu, TSR_F32, 1500, 1);
   check_scatter_columns(device, cpu, TSR_BF16, 700, 900);
   check_scatter_columns(device, cpu, TSR_F16, 600, 40);
   check_scatter_columns(device, cpu, TSR_I32, 600, 40);
-  check_scatter_extremes(device, cpu);
+  check_scatter_columns(device, cpu, TSR_F32, 1300, 1100);
+  check_scatter_columns(device, cpu, TSR_F32, 1700, 1700);
+  check_scatter_extremes(device, cpu, 3);
+  check_scatter_extremes(device, cpu, 1600);
   check_scatter_rows(device, cpu, TSR_F32, 40, 90, 30);
   check_scatter_rows(device, cpu, TSR_F32, 40, 9, 30);
   check_scatter_rows(device, cpu, TSR_I32, 7, 20, 11);

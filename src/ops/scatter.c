@@ -4,6 +4,7 @@
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/scatter_exact.h"
+#include "ops/scatter_lines.h"
 #include "ops/scatter_parts.h"
 
 // --- Which kernel ----------------------------------------------------------------------------------------------------
@@ -11,6 +12,7 @@
 typedef enum scatter_method {
   SORTED,  // no kernel of kernels/op_scatter.tk
   FEW,     // each element of the result loops over all indices that may name it
+  LINES,   // few targets, or short rows: a work item joins the elements of a line (scatter_lines.h)
   ATOMIC,  // 32-bit integers whose sum, maximum or minimum does not depend on the order
   EXACT,   // float sums along the last axis that do not depend on the order (scatter_exact.h)
   PARTS,   // as EXACT, for many elements and few targets (scatter_parts.h)
@@ -29,6 +31,7 @@ typedef struct range_cut {
 typedef struct scatter_choice {
   tsri_scatter_sizes sizes;
   range_cut cut;
+  tsri_lines_cut lines;
   tsri_exact_cut exact;
   tsri_parts_cut parts;
 } scatter_choice;
@@ -97,7 +100,11 @@ static bool cut_ranges(const tsri_scatter *s, const tsri_scatter_sizes *z, range
 
 static scatter_method choose(const tsri_scatter *s, scatter_choice *c) {
   if (!tsri_call_tuning(s->device)->reduce_wide || !tsri_scatter_find_sizes(s, &c->sizes)) return SORTED;
-  if (has_few(s, &c->sizes)) return FEW;
+  enum { FEWER = 64 };  // indices, up to which FEW takes a few microseconds
+  bool is_few = has_few(s, &c->sizes);
+  if (is_few && c->sizes.n <= FEWER) return FEW;
+  if (tsri_scatter_lines_cut(s, &c->sizes, &c->lines)) return LINES;
+  if (is_few) return FEW;
   if (is_atomic(s)) return ATOMIC;
   if (tsri_scatter_exact_cut(s, &c->sizes, &c->exact)) return EXACT;
   if (tsri_scatter_parts_cut(s, &c->sizes, &c->parts)) return PARTS;
@@ -233,6 +240,9 @@ bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
   switch (choose(&s, &c)) {
     case FEW:
       *out_status = run_few(run, &s, &c.sizes);
+      break;
+    case LINES:
+      *out_status = tsri_scatter_lines_run(run, &s, &c.sizes, &c.lines);
       break;
     case ATOMIC:
       *out_status = run_atomic(run, &s, &c.sizes);
