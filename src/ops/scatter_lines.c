@@ -13,15 +13,17 @@ static int64_t rounded_range(int64_t count) {
   return (count + step - 1) / step * step;
 }
 
-// Sets the number of parts. With `busy` items a GPU like an H200 is busy: 132 cores, each of which has some 200 KB of shared memory and holds at most 1,024 of
-// these items. A part has twice as many elements as there are targets, so that its sums are few in comparison.
+// Sets the number of parts, with which there are as many items as an H200 holds: 132 cores, each of which has some 200 KB of shared memory and holds at most 1,024 of
+// these items. The sums of all parts are written and read once: a part has twice as many elements as there are targets, so that this is little in comparison, or
+// all sums together are so few that it takes no time.
 static void cut_into_parts(const tsri_scatter_sizes *z, size_t item_bytes, tsri_lines_cut *out) {
-  enum { CORES = 132, CORE_BYTES = 208 << 10, CORE_ITEMS = 1024, LEAST_LENGTH = 64 };
-  int64_t held = CORE_BYTES / (int64_t)item_bytes, items = z->outer * z->inner * out->ranges;
-  int64_t busy = CORES * (held < CORE_ITEMS ? held : CORE_ITEMS), least = 2 * z->size;
-  if (least < LEAST_LENGTH) least = LEAST_LENGTH;
-  int64_t parts = busy / items, most = z->n / least;
+  enum { CORES = 132, CORE_BYTES = 208 << 10, CORE_ITEMS = 1024, LEAST_LENGTH = 32, FEW_SUMS = 1 << 19 };
+  int64_t held = CORE_BYTES / (int64_t)item_bytes, lines = z->outer * z->inner;
+  int64_t parts = CORES * (held < CORE_ITEMS ? held : CORE_ITEMS) / (lines * out->ranges);
+  int64_t long_ones = z->n / (2 * z->size), few_sums = FEW_SUMS / (lines * z->size),
+          most = long_ones > few_sums ? long_ones : few_sums;
   if (parts > most) parts = most;
+  if (parts > z->n / LEAST_LENGTH) parts = z->n / LEAST_LENGTH;
   if (parts < 1) parts = 1;
   out->length = (z->n + parts - 1) / parts;
   out->parts = (z->n + out->length - 1) / out->length;
