@@ -284,13 +284,26 @@ static void check_scatter_lines(tsr_device *device, tsr_device *cpu, tsr_dtype d
   for (int way = 0; way < 4; way++) check_as_on_cpu("scatter of lines", results[0][way], results[1][way]);
 }
 
+// Sums into so many targets along the first axis that copies are summed by rows: ranges of a row, bins, or parts of a row.
+static void check_scatter_turned(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t n, int64_t columns,
+                                 int64_t size) {
+  tsr_tensor *results[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *list = tsr_randint(on, TSR_I64, TSR_SHAPE(n, columns), -size - 1, size + 1, 8);
+    tsr_tensor *source = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(n, columns), -99, 99, 6), dtype);
+    results[i] = tsr_scatter_add(stepped(on, dtype, size, columns, 7), 0, list, source);
+  }
+  check_as_on_cpu("scatter_add along the first axis", results[0], results[1]);
+}
+
 // -0 stays -0, unless something else is added.
-static void check_scatter_zeros(tsr_device *device, tsr_device *cpu) {
+static void check_scatter_zeros(tsr_device *device, tsr_device *cpu, int64_t size) {
   tsr_tensor *results[2];
   for (int i = 0; i < 2; i++) {
     tsr_device *on = i ? cpu : device;
     tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(1000, 5), 0, 2, 3);
-    results[i] = tsr_scatter_add(tsr_full(on, TSR_F32, TSR_SHAPE(3, 5), -0.0), 0, list,
+    results[i] = tsr_scatter_add(tsr_full(on, TSR_F32, TSR_SHAPE(size, 5), -0.0), 0, list,
                                  tsr_full(on, TSR_F32, TSR_SHAPE(1000, 5), -0.0));
   }
   check_as_on_cpu("scatter_add of -0", results[0], results[1]);
@@ -322,7 +335,12 @@ static void scatters_of_lines_agree(tsr_device *device) {
   check_scatter_lines(device, cpu, TSR_F32, TSR_I64, 30001, 31, 1, 5, 5);
   check_scatter_lines(device, cpu, TSR_BF16, TSR_I32, 30001, 29, 1, 5, 1);
   check_scatter_lines(device, cpu, TSR_U8, TSR_I64, 90001, 17, 1, 3, 3);
-  check_scatter_zeros(device, cpu);
+  check_scatter_turned(device, cpu, TSR_BF16, 3000, 65, 1801);
+  check_scatter_turned(device, cpu, TSR_F16, 4001, 3, 2600);
+  check_scatter_turned(device, cpu, TSR_F32, 60001, 8, 2001);
+  check_scatter_turned(device, cpu, TSR_F32, 470001, 2, 1700);
+  check_scatter_zeros(device, cpu, 3);
+  check_scatter_zeros(device, cpu, 2000);
   check_scatter_columns_again(device);
   tsr_scope_end(other);
   tsr_scope_end(scope);

@@ -3,9 +3,8 @@
 #include "graph/transfer.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
-#include "ops/scatter_exact.h"
 #include "ops/scatter_lines.h"
-#include "ops/scatter_parts.h"
+#include "ops/scatter_turned.h"
 
 // --- Which kernel ----------------------------------------------------------------------------------------------------
 
@@ -17,6 +16,7 @@ typedef enum scatter_method {
   EXACT,   // float sums along the last axis that do not depend on the order (scatter_exact.h)
   PARTS,   // as EXACT, for many elements and few targets (scatter_parts.h)
   RANGES,  // single elements along the last axis; a work-group has a range of a row's targets
+  TURNED,  // as EXACT or PARTS, for other axes (scatter_turned.h)
   EXTREME  // floats of up to 32 bits whose maximum or minimum is found by atomics
 } scatter_method;
 
@@ -34,6 +34,7 @@ typedef struct scatter_choice {
   tsri_lines_cut lines;
   tsri_exact_cut exact;
   tsri_parts_cut parts;
+  tsri_turned_cut turned;
 } scatter_choice;
 
 static bool is_atomic(const tsri_scatter *s) {
@@ -109,6 +110,7 @@ static scatter_method choose(const tsri_scatter *s, scatter_choice *c) {
   if (tsri_scatter_exact_cut(s, &c->sizes, &c->exact)) return EXACT;
   if (tsri_scatter_parts_cut(s, &c->sizes, &c->parts)) return PARTS;
   if (cut_ranges(s, &c->sizes, &c->cut)) return RANGES;
+  if (tsri_scatter_turned_cut(s, &c->sizes, &c->turned)) return TURNED;
   return is_extreme(s) ? EXTREME : SORTED;
 }
 
@@ -252,6 +254,9 @@ bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
       break;
     case PARTS:
       *out_status = tsri_scatter_parts_run(run, &c.sizes, &c.parts);
+      break;
+    case TURNED:
+      *out_status = tsri_scatter_turned_run(run, &c.sizes, &c.turned);
       break;
     case RANGES:
       *out_status = run_ranges(run, &s, &c.sizes, &c.cut);

@@ -49,6 +49,14 @@ void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_si
   tsri_call_word(call, "s_step", z->strides[2][1]);
 }
 
+tsr_dtype tsri_scatter_result(const tsri_kernel_run *run, const tsri_scatter_sizes *z) {
+  return z->is_alone ? TSR_F32 : run->dtype;
+}
+
+void tsri_scatter_pass_result(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call) {
+  tsri_call_buffer(call, "y", run->output, tsri_scatter_result(run, z));
+}
+
 int tsri_scatter_subgroup(const tsr_device *device, int group) {
   return device->info.is_software ? 0 : tsri_call_subgroup(device, group);
 }
@@ -64,7 +72,7 @@ tsr_status tsri_scatter_launch_ranges(const tsri_kernel_run *run, const tsri_sca
                                       int64_t per, tsri_call *call) {
   tsri_scatter_pass_x(run, z, call);
   tsri_scatter_pass_sources(run, z, run->dtype, call);
-  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_scatter_pass_result(run, z, call);
   tsri_call_word(call, "rows", z->outer);
   tsri_call_word(call, "ranges", ranges);
   tsri_call_word(call, "per", per);

@@ -6,9 +6,11 @@
 #include "ops/scatter.h"
 
 // The sizes of a scatter: x and y are [outer, size, inner], indices and source [outer, n, inner]. `strides` has those of x, the indices and the source.
+// is_alone: the result are the sums alone, as f32, without x (only for scatter_exact.h and scatter_parts.h).
 typedef struct tsri_scatter_sizes {
   int64_t outer, n, inner, size;
   int64_t strides[3][3];
+  bool is_alone;
 } tsri_scatter_sizes;
 
 // Fills in *out. False: the kernels would need a copy of an input first, or cannot address it.
@@ -18,6 +20,12 @@ bool tsri_scatter_find_sizes(const tsri_scatter *s, tsri_scatter_sizes *out);
 // the axis of the scatter.
 void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsr_dtype dtype,
                                tsri_call *call);
+
+// Binds the result.
+void tsri_scatter_pass_result(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsri_call *call);
+
+// The dtype of the result.
+tsr_dtype tsri_scatter_result(const tsri_kernel_run *run, const tsri_scatter_sizes *z);
 
 // As tsri_call_subgroup, but 0 for software drivers, which take long to compile kernels that use subgroups.
 int tsri_scatter_subgroup(const tsr_device *device, int group);

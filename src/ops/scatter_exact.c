@@ -113,11 +113,12 @@ int64_t tsri_scatter_exact_room(int64_t n) {
 static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter_sizes *z, const tsri_exact_cut *cut) {
   bool is_once = cut->per * z->n <= (int64_t)cut->group * cut->each;
   tsri_call call;
-  tsri_call_init(
-      &call, run->device, "op_scatter", "scatter_exact",
-      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANGE", cut->range),
-                TSRI_CONSTANT("WHOLE", cut->ranges == 1), TSRI_CONSTANT("JOINED", cut->per > 1),
-                TSRI_CONSTANT("ONCE", is_once), TSRI_CONSTANT("EACH", cut->each), TSRI_CONSTANT("WG", cut->group)));
+  tsri_call_init(&call, run->device, "op_scatter", "scatter_exact",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("Y", tsri_scatter_result(run, z)),
+                           TSRI_CONSTANT("ALONE", z->is_alone), TSRI_TYPE("I", run->input_dtypes[1]),
+                           TSRI_CONSTANT("RANGE", cut->range), TSRI_CONSTANT("WHOLE", cut->ranges == 1),
+                           TSRI_CONSTANT("JOINED", cut->per > 1), TSRI_CONSTANT("ONCE", is_once),
+                           TSRI_CONSTANT("EACH", cut->each), TSRI_CONSTANT("WG", cut->group)));
   tsri_call_word(&call, "room", tsri_scatter_exact_room(z->n));
   return tsri_scatter_launch_ranges(run, z, cut->ranges, cut->per, &call);
 }
@@ -156,7 +157,8 @@ static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes 
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_scatter", "scatter_binned",
-      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("RANGE", cut->range),
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("Y", tsri_scatter_result(run, z)),
+                TSRI_CONSTANT("ALONE", z->is_alone), TSRI_CONSTANT("RANGE", cut->range),
                 TSRI_CONSTANT("MANY", b->tiles > cut->group), TSRI_CONSTANT("WORDS", b->words),
                 TSRI_CONSTANT("IS_HALF", run->dtype == TSR_F16),
                 TSRI_CONSTANT("HELD", held > MOST_HELD ? MOST_HELD : held),
@@ -164,7 +166,7 @@ static tsr_status add_bins(const tsri_kernel_run *run, const tsri_scatter_sizes 
   tsri_scatter_pass_x(run, z, &call);
   tsri_call_buffer(&call, "found", b->found, TSR_U32);
   tsri_call_buffer(&call, "lists", b->lists, TSR_U32);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_scatter_pass_result(run, z, &call);
   tsri_call_word(&call, "rows", z->outer);
   tsri_call_word(&call, "bins", cut->ranges);
   tsri_call_word(&call, "tiles", b->tiles);

@@ -42,10 +42,11 @@ static tsr_status join_parts(const tsri_kernel_run *run, const tsri_scatter_size
   int64_t blocks = (z->size + TARGETS - 1) / TARGETS;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_scatter", "scatter_totals",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_CONSTANT("TARGETS", TARGETS)));
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("Y", tsri_scatter_result(run, z)),
+                           TSRI_CONSTANT("ALONE", z->is_alone), TSRI_CONSTANT("TARGETS", TARGETS)));
   tsri_scatter_pass_x(run, z, &call);
   tsri_call_buffer(&call, "words", words, TSR_U32);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_scatter_pass_result(run, z, &call);
   tsri_call_word(&call, "all", z->outer * blocks);
   tsri_call_word(&call, "blocks", blocks);
   tsri_call_word(&call, "parts", cut->parts);
