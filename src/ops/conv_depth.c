@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Depthwise convolutions and their gradient by the weights, by kernels/op_conv_depth.tk: chooses which axes the kernels take, and how the work is divided.
+// Depthwise convolutions and their gradient by the weights, by kernels/op_conv_depth.tk: chooses how the work is divided.
 #include "ops/conv_depth.h"
 
 #include "graph/node.h"
@@ -7,96 +7,179 @@
 #include "ops/promote.h"
 #include "ops/window.h"
 
-// Which axes of a convolution are axes 1 and 2 of the kernel, as indices into the arrays of tsri_conv_op.
-typedef struct depth_axes {
-  int a, b;
-  bool is_line;  // the convolution has one axis, which is the kernel's axis 1
-} depth_axes;
+static int64_t divisor_of(int64_t a, int64_t b) { return b == 0 ? a : divisor_of(b, a % b); }
 
-static bool is_missing(const tsri_conv_op *op, int axis) {
-  return op->size[axis] * op->kernel[axis] * op->windows[axis] == 1 && op->before[axis] == 0;
+static int64_t chunks_of(int64_t size, int64_t chunk) { return (size + chunk - 1) / chunk; }
+
+// --- How results are divided among items --------------------------------------------------------------------------------
+
+// What an item computes along axis 1 or 2.
+typedef struct depth_axis {
+  int64_t results;  // ROWS or COLS
+  int64_t step;     // between the positions of x that it reads
+  int64_t reads;    // number of these positions
+} depth_axis;
+
+// A transposed convolution with stride 1 is computed as a convolution with reversed weights.
+static bool is_spread(const tsri_conv_op *op) {
+  return op->is_transposed && op->stride[0] * op->stride[1] * op->stride[2] != 1;
 }
 
-static depth_axes axes_of(const tsri_conv_op *op) {
-  bool is_line = is_missing(op, 1);
-  return is_line ? (depth_axes){2, 1, true} : (depth_axes){1, 2, false};
+// The reads of `results` neighbouring results. These are the constants READS and G of the kernel.
+static depth_axis axis_of(const tsri_conv_op *op, int i, int64_t results) {
+  int64_t reach = (op->kernel[i] - 1) * op->dilation[i];
+  if (is_spread(op)) {
+    int64_t stride = op->stride[i], before = chunks_of(reach, stride);
+    results = chunks_of(results, stride) * stride;  // blocks begin at multiples of the stride
+    return (depth_axis){results, 1, before + (results - 1) / stride + 1};
+  }
+  int64_t step = results == 1 ? op->dilation[i] : divisor_of(op->stride[i], op->dilation[i]);
+  return (depth_axis){results, step, ((results - 1) * op->stride[i] + reach) / step + 1};
 }
+
+// Up to `results` neighbouring results: as many as need no more reads than they would one by one. Where the reads of neighbours do not meet, an item gets one.
+static depth_axis shared_axis(const tsri_conv_op *op, int i, int64_t results) {
+  while (results > 1 && results > op->windows[i]) results /= 2;
+  depth_axis axis = axis_of(op, i, results);
+  while (!is_spread(op) && results > 1 && axis.reads > results * op->kernel[i]) axis = axis_of(op, i, results /= 2);
+  return axis;
+}
+
+enum { QUAD = 4, MOST_WIDE_READS = 32, MOST_READS = 512, MOST_BLOCK = 32 };
 
 bool tsri_conv_is_depthwise(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
-  enum { MOST_TAPS = 64, MOST_STEP = 4 };
-  depth_axes axes = axes_of(op);
-  bool is_small = op->kernel[1] * op->kernel[2] <= MOST_TAPS && op->stride[axes.a] <= MOST_STEP &&
-                  op->dilation[axes.a] <= MOST_STEP && is_missing(op, 0);
-  bool is_plain = !op->is_transposed || op->stride[1] * op->stride[2] == 1;
-  return op->channels == 1 && is_small && is_plain && tsri_dtype_is_float(dtype) &&
+  enum { MOST_TAPS = 64, MOST_CHANNELS = 8 };
+  depth_axis a = axis_of(op, 1, 1), b = axis_of(op, 2, 1);
+  bool is_small = op->kernel[1] * op->kernel[2] <= MOST_TAPS && a.reads * b.reads <= MOST_READS &&
+                  a.results * b.results <= MOST_BLOCK;
+  return op->channels == 1 && op->out_channels < MOST_CHANNELS && is_small && tsri_dtype_is_float(dtype) &&
          TSRI_TUNED(tsri_tuning_of(device), conv_depth) != 0;
 }
 
-// Results per item (ROWS): as many as leave enough items to keep the device busy. Items have several loads in flight, so a fourth of the usual number of items
-// suffices.
-static int rows_of(const tsr_device *device, int64_t count, int64_t size) {
-  int64_t enough = TSRI_TUNED(tsri_tuning_of(device), column_items) / 4;
-  int rows = 4;
-  while (rows > 1 && (rows > size || count / rows < enough)) rows /= 2;
-  return rows;
-}
+// A launch of conv_depth.
+typedef struct depth_cut {
+  depth_axis rows, columns;
+  bool is_spread, reads_quads, stores_quads;
+  int64_t shift;                                    // elements that are read before the first needed one
+  int64_t first[TSRI_CONV_AXES];                    // position of x that block 0 reads first
+  int64_t margin[TSRI_CONV_AXES];                   // results of block 0 that are before the beginning of the axis
+  int64_t items, w_at, w_axes[TSRI_CONV_AXES];      // weights, reversed along each axis for a transposed convolution with stride 1
+} depth_cut;
 
-static void pass_pair(tsri_call *call, const char *stem, const int64_t *values, depth_axes axes) {
-  tsri_call_words(call, stem, 1, (const int64_t[]){values[axes.a], values[axes.b]}, 2);
-}
-
-// Passes weights and padding. A transposed convolution with stride 1 is passed as a convolution with the weights reversed along each axis.
-static void pass_kernel(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, depth_axes axes) {
-  int64_t at = (int64_t)(op->w.offset / tsr_dtype_bytes(run->dtype)), steps[TSRI_CONV_AXES], before[TSRI_CONV_AXES];
-  for (int i = 0; i < TSRI_CONV_AXES; i++) {
-    int64_t last = op->kernel[i] - 1;
-    steps[i] = op->is_transposed ? -op->w_axes[i] : op->w_axes[i];
-    before[i] = op->is_transposed ? last * op->dilation[i] - op->before[i] : op->before[i];
-    if (op->is_transposed) at += last * op->w_axes[i];
+static bool are_quads(const int64_t *values, int count) {
+  for (int i = 0; i < count; i++) {
+    if (values[i] % QUAD != 0) return false;
   }
+  return true;
+}
+
+// Whether lines of x can be read in quads: each line begins at a multiple of four elements and has a multiple of four.
+static bool has_quads(const tsri_conv_op *op, const depth_axis *columns, size_t element) {
+  const int64_t steps[] = {(int64_t)(op->x.offset / element), op->x_image, op->x_channel, op->x_axes[0], op->x_axes[1],
+                           op->size[2]};
+  return columns->results == QUAD && columns->reads * columns->step <= MOST_WIDE_READS &&
+         op->x_axes[2] == 1 && are_quads(steps, sizeof steps / sizeof steps[0]);
+}
+
+// Finds where block 0 begins, and the order in which weights are read.
+static void place_blocks(const tsri_conv_op *op, size_t element, depth_cut *cut) {
+  cut->w_at = (int64_t)(op->w.offset / element);
+  for (int i = 0; i < TSRI_CONV_AXES; i++) {
+    int64_t reach = (op->kernel[i] - 1) * op->dilation[i], stride = op->stride[i];
+    bool is_reversed = op->is_transposed && !cut->is_spread;
+    cut->w_axes[i] = is_reversed ? -op->w_axes[i] : op->w_axes[i];
+    if (is_reversed) cut->w_at += (op->kernel[i] - 1) * op->w_axes[i];
+    cut->first[i] = is_reversed ? op->before[i] - reach : -op->before[i];
+    if (!cut->is_spread) continue;
+    cut->margin[i] = i == 0 ? 0 : op->before[i] % stride;
+    cut->first[i] = i == 0 ? op->before[i] : op->before[i] / stride - chunks_of(reach, stride);
+  }
+}
+
+// Items compute blocks of four results along each axis, if that leaves enough items to keep the device busy. Where x cannot be read in quads, items that read
+// neighbouring elements are faster than items that share more reads, so there are two columns, or one.
+static depth_cut cut_of_results(const tsr_device *device, const tsri_conv_op *op, size_t element, bool is_last) {
+  enum { BLOCK = 4, NARROW = 2 };
+  int64_t results = op->images * op->groups * op->out_channels * op->windows[0] * op->windows[1] * op->windows[2];
+  int64_t enough = TSRI_TUNED(tsri_tuning_of(device), column_items) / 4;
+  depth_cut cut = {.is_spread = is_spread(op)};
+  cut.columns = axis_of(op, 2, QUAD);
+  place_blocks(op, element, &cut);
+  bool is_wide = !is_last && !cut.is_spread && results / QUAD >= enough && op->windows[2] >= QUAD;
+  cut.reads_quads = is_wide && has_quads(op, &cut.columns, element);
+  if (cut.reads_quads) {
+    cut.shift = (cut.first[2] % QUAD + QUAD) % QUAD;
+    cut.first[2] -= cut.shift;
+    cut.columns.step = 1;
+  } else {
+    cut.columns = shared_axis(op, 2, results / (BLOCK * NARROW) >= enough ? (is_last ? BLOCK : NARROW) : 1);
+  }
+  int64_t rows = BLOCK;
+  while (rows > 1 && results / (rows * cut.columns.results) < enough) rows /= 2;
+  cut.rows = shared_axis(op, 1, rows);
+  const int64_t steps[] = {op->windows[2], cut.columns.results, cut.margin[2]};
+  cut.stores_quads = !is_last && op->y_axes[2] == 1 && are_quads(steps, 3);
+  cut.items = op->images * op->groups * op->out_channels * op->windows[0] *
+              chunks_of(op->windows[1] + cut.margin[1], cut.rows.results) *
+              chunks_of(op->windows[2] + cut.margin[2], cut.columns.results);
+  return cut;
+}
+
+static void pass_axes(tsri_call *call, const char *stem, const int64_t *values) {
+  tsri_call_words(call, stem, 0, values, TSRI_CONV_AXES);
+}
+
+static void pass_result(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, const depth_cut *cut) {
+  size_t element = tsr_dtype_bytes(run->dtype);
+  tsri_call_buffer(call, "bias", run->inputs[op->has_bias ? 2 : 1], run->dtype);
+  tsri_call_word(call, "b_at", (int64_t)(op->bias.offset / element));
+  tsri_call_word(call, "b_step", op->bias_step);
+  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_call_word(call, "yn", op->y_image);
+  tsri_call_word(call, "yc", op->y_channel);
+  pass_axes(call, "y", op->y_axes);
+  pass_axes(call, "f", cut->first);
+  tsri_call_words(call, "m", 1, &cut->margin[1], 2);
+}
+
+static void pass_operands(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, const depth_cut *cut) {
+  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
+  tsri_call_word(call, "x_at", (int64_t)(op->x.offset / tsr_dtype_bytes(run->dtype)));
+  tsri_call_word(call, "xn", op->x_image);
+  tsri_call_word(call, "xc", op->x_channel);
+  pass_axes(call, "x", op->x_axes);
   tsri_call_buffer(call, "w", run->inputs[1], run->dtype);
-  tsri_call_word(call, "w_at", at);
+  tsri_call_word(call, "w_at", cut->w_at);
   tsri_call_word(call, "wg", op->w_group);
   tsri_call_word(call, "wn", op->w_out);
-  pass_pair(call, "w", steps, axes);
-  pass_pair(call, "p", before, axes);
+  pass_axes(call, "w", cut->w_axes);
 }
 
 tsr_status tsri_conv_run_depthwise(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last) {
-  depth_axes axes = axes_of(op);
-  int64_t channels = op->groups * op->out_channels, size = op->windows[axes.a],
-          lines = op->images * channels * op->windows[axes.b];
-  int rows = rows_of(run->device, lines * size, size);
+  depth_cut cut = cut_of_results(run->device, op, tsr_dtype_bytes(run->dtype), is_last);
+  const int64_t *k = op->kernel;
   tsri_call call;
-  tsri_call_init_hooked(&call, run, "op_conv_depth", "conv_depth",
-                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                                  TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma),
-                                  TSRI_CONSTANT("BIAS", op->has_bias), TSRI_CONSTANT("LAST", is_last),
-                                  TSRI_CONSTANT("LINE", axes.is_line), TSRI_CONSTANT("K1", op->kernel[axes.a]),
-                                  TSRI_CONSTANT("K2", op->kernel[axes.b]), TSRI_CONSTANT("S1", op->stride[axes.a]),
-                                  TSRI_CONSTANT("D1", op->dilation[axes.a]), TSRI_CONSTANT("ROWS", rows)));
-  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, "bias", run->inputs[op->has_bias ? 2 : 1], run->dtype);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  int64_t items = lines * ((size + rows - 1) / rows);
-  tsri_call_word(&call, "n", items);
-  tsri_call_word(&call, "x_at", (int64_t)(op->x.offset / tsr_dtype_bytes(run->dtype)));
-  tsri_call_word(&call, "b_at", (int64_t)(op->bias.offset / tsr_dtype_bytes(run->dtype)));
-  tsri_call_word(&call, "b_step", op->bias_step);
-  tsri_call_word(&call, "out_channels", channels);
+  tsri_call_init_hooked(
+      &call, run, "op_conv_depth", "conv_depth",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma), TSRI_CONSTANT("BIAS", op->has_bias),
+                TSRI_CONSTANT("LAST", is_last), TSRI_CONSTANT("TRANSPOSED", cut.is_spread),
+                TSRI_CONSTANT("WIDE", cut.reads_quads), TSRI_CONSTANT("WIDE_Y", cut.stores_quads),
+                TSRI_CONSTANT("K0", k[0]), TSRI_CONSTANT("K1", k[1]), TSRI_CONSTANT("K2", k[2]),
+                TSRI_CONSTANT("S0", op->stride[0]), TSRI_CONSTANT("S1", op->stride[1]),
+                TSRI_CONSTANT("S2", op->stride[2]), TSRI_CONSTANT("D1", op->dilation[1]),
+                TSRI_CONSTANT("D2", op->dilation[2]), TSRI_CONSTANT("G1", cut.rows.step),
+                TSRI_CONSTANT("G2", cut.columns.step), TSRI_CONSTANT("ROWS", cut.rows.results),
+                TSRI_CONSTANT("COLS", cut.columns.results), TSRI_CONSTANT("SHIFT", cut.shift)));
+  tsri_call_word(&call, "n", cut.items);
+  tsri_call_word(&call, "out_channels", op->groups * op->out_channels);
   tsri_call_word(&call, "group_channels", op->out_channels);
-  pass_pair(&call, "i", op->size, axes);
-  pass_pair(&call, "o", op->windows, axes);
-  tsri_call_word(&call, "xn", op->x_image);
-  tsri_call_word(&call, "xc", op->x_channel);
-  pass_pair(&call, "x", op->x_axes, axes);
-  pass_kernel(&call, run, op, axes);
-  tsri_call_word(&call, "yn", op->y_image);
-  tsri_call_word(&call, "yc", op->y_channel);
-  pass_pair(&call, "y", op->y_axes, axes);
-  tsri_call_word(&call, "s2", op->stride[axes.b]);
-  tsri_call_word(&call, "d2", op->dilation[axes.b]);
-  return tsri_call_items(&call, items);
+  tsri_call_word(&call, "d0", op->dilation[0]);
+  pass_axes(&call, "i", op->size);
+  pass_axes(&call, "o", op->windows);
+  pass_operands(&call, run, op, &cut);
+  pass_result(&call, run, op, &cut);
+  return tsri_call_items(&call, cut.items);
 }
 
 // --- The gradient by the weights --------------------------------------------------------------------------------------
@@ -130,7 +213,7 @@ typedef struct weight_cut {
 static weight_cut cut_of(const tsr_device *device, const tsri_conv_op *op, int group) {
   enum { GROUPS_PER_TILE = 8, LEAST_ROUNDS = 8, MOST_LANES = 32, MOST_PARTS = 1024 };
   bool is_last = op->x_channel == 1 && op->y_channel == 1 && op->groups > 1;
-  weight_cut cut = {.lanes = is_last ? MOST_LANES : 1, .positions = op->images * op->windows[1] * op->windows[2]};
+  weight_cut cut = {.lanes = is_last ? MOST_LANES : 1, .positions = op->images * op->windows[0] * op->windows[1] * op->windows[2]};
   int64_t groups = (op->groups * op->out_channels + cut.lanes - 1) / cut.lanes, side = group / cut.lanes;
   int64_t wanted = (int64_t)TSRI_TUNED(tsri_tuning_of(device), matmul_tiles) * GROUPS_PER_TILE / groups,
           most = cut.positions / (side * LEAST_ROUNDS);
@@ -144,15 +227,14 @@ static weight_cut cut_of(const tsr_device *device, const tsri_conv_op *op, int g
 
 static tsr_status sum_parts(const tsri_kernel_run *run, const tsri_conv_op *op, const weight_cut *cut, int group,
                             tsr_buffer *sums) {
-  depth_axes axes = axes_of(op);
   size_t element = tsr_dtype_bytes(run->dtype);
   int64_t channels = op->groups * op->out_channels;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_conv_depth", "conv_depth_weight",
                  TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
                            TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma),
-                           TSRI_CONSTANT("K1", op->kernel[axes.a]), TSRI_CONSTANT("K2", op->kernel[axes.b]),
-                           TSRI_CONSTANT("LANES", cut->lanes), TSRI_CONSTANT("WG", group)));
+                           TSRI_CONSTANT("K0", op->kernel[0]), TSRI_CONSTANT("K1", op->kernel[1]),
+                           TSRI_CONSTANT("K2", op->kernel[2]), TSRI_CONSTANT("LANES", cut->lanes), TSRI_CONSTANT("WG", group)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
   tsri_call_buffer(&call, "parts", sums, tsri_accumulator(run->dtype));
@@ -166,20 +248,26 @@ static tsr_status sum_parts(const tsri_kernel_run *run, const tsri_conv_op *op, 
   tsri_call_word(&call, "xc", op->x_channel);
   tsri_call_word(&call, "gn", op->y_image);
   tsri_call_word(&call, "gc", op->y_channel);
-  pass_pair(&call, "i", op->size, axes);
-  pass_pair(&call, "o", op->windows, axes);
-  pass_pair(&call, "x", op->x_axes, axes);
-  pass_pair(&call, "g", op->y_axes, axes);
-  pass_pair(&call, "s", op->stride, axes);
-  pass_pair(&call, "d", op->dilation, axes);
-  pass_pair(&call, "p", op->before, axes);
+  pass_axes(&call, "i", op->size);
+  pass_axes(&call, "o", op->windows);
+  pass_axes(&call, "x", op->x_axes);
+  pass_axes(&call, "g", op->y_axes);
+  pass_axes(&call, "s", op->stride);
+  pass_axes(&call, "d", op->dilation);
+  pass_axes(&call, "p", op->before);
   return tsri_call_groups(&call, (channels + cut->lanes - 1) / cut->lanes, cut->parts, 1);
+}
+
+bool tsri_conv_weight_is_depthwise(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
+  enum { MOST_TAPS = 64 };  // an item has a sum for each
+  return op->channels == 1 && !op->is_transposed && op->kernel[0] * op->kernel[1] * op->kernel[2] <= MOST_TAPS &&
+         tsri_dtype_is_float(dtype) && TSRI_TUNED(tsri_tuning_of(device), conv_depth) != 0;
 }
 
 tsr_status tsri_conv_run_depthwise_weight(const tsri_kernel_run *run, const tsri_conv_op *op) {
   enum { GROUP = 256 };
   weight_cut cut = cut_of(run->device, op, GROUP);
-  int64_t count = op->groups * op->out_channels * op->kernel[1] * op->kernel[2];
+  int64_t count = op->groups * op->out_channels * op->kernel[0] * op->kernel[1] * op->kernel[2];
   tsr_buffer *sums = NULL;
   tsr_status status = tsri_call_scratch(run->device, count * cut.parts, tsri_accumulator(run->dtype), &sums);
   if (status == TSR_OK) status = sum_parts(run, op, &cut, GROUP, sums);

@@ -54,7 +54,7 @@ bool tsri_conv_weight_has_kernel(const tsr_tensor *x, const tsr_tensor *g, const
     return false;
   }
   tsri_native_op op = describe(given, &x->layout, &g->layout, &w, x->dtype);
-  if (given->groups != 1) return tsri_conv_is_depthwise(device, &op.is.conv, x->dtype);
+  if (given->groups != 1) return tsri_conv_weight_is_depthwise(device, &op.is.conv, x->dtype);
   return tsri_device_takes(device, &op);
 }
 
