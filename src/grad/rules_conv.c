@@ -125,7 +125,10 @@ void tsri_gradient_conv(const grad_view *v) {
   bool is_transposed = given->is_transposed != 0;
   if (v->wants[0]) v->gradients[0] = (is_transposed ? collect_windows : spread_windows)(&w, g, weight, &shape.dims[2]);
   if (v->wants[1]) {
-    v->gradients[1] = is_transposed ? weight_gradient(&w, g, x, &kernel.dims[2])
+    // A transposed convolution is the gradient by x of a convolution with the same weights; there x and the gradient by the result change roles.
+    tsri_conv_attributes plain = *given;
+    plain.is_transposed = false;
+    v->gradients[1] = is_transposed ? weight_gradient_of(&w, g, x, &plain, &kernel.dims[2])
                                     : weight_gradient_of(&w, x, g, given, &kernel.dims[2]);
   }
   if (v->input_count < 3 || !v->wants[2]) return;

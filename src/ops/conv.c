@@ -320,16 +320,42 @@ static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weigh
   return tsri_tensor_named(op->name, result);
 }
 
-// Whether to compute natively with channels last in memory, for which libraries have faster kernels. The result keeps this order in memory, so that the next
-// convolution needs no copy.
+static tsri_conv_op describe(const convolution *c, const tsri_layout *x, const tsri_layout *w, const tsr_tensor *bias,
+                             tsr_dtype dtype) {
+  return tsri_conv_describe(&c->given, x, w, bias ? &bias->layout : NULL, result_shape(c), dtype);
+}
+
+static bool has_elements(const convolution *c, const tsr_tensor *x, const tsr_tensor *weight) {
+  bool has_results = c->out_channels > 0;
+  for (int i = 0; i < c->spatial; i++) has_results = has_results && c->sizes[i] > 0;
+  return has_results && x->layout.count > 0 && weight->layout.count > 0;
+}
+
+// Whether the elements of x are in memory with channels last, and not (because of axes of one element) in the usual order as well.
+static bool is_last_in_memory(const tsr_tensor *x) {
+  tsri_layout last = tsri_conv_weight_layout(x->layout.shape, true);
+  bool is_last = !tsr_tensor_is_contiguous(x);
+  for (int i = 0; i < x->layout.shape.rank; i++) {
+    is_last = is_last && (x->layout.shape.dims[i] == 1 || x->layout.strides[i] == last.strides[i]);
+  }
+  return is_last;
+}
+
+// Whether to compute with channels last in memory. The result keeps this order in memory, so that the next convolution needs no copy. Libraries have faster
+// kernels for it; the kernel for depthwise convolutions is as fast in both orders, so x stays as it is.
 static bool prefers_last(const convolution *c, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias) {
   tsri_graph_state *state = NULL;
-  if (tsri_graph_state_for(x->value->device, &state) != TSR_OK || !state->tuning.conv_channels_last) return false;
+  const tsr_device *device = x->value->device;
+  if (c->given.is_last || !has_elements(c, x, weight)) return false;
+  if (tsri_graph_state_for(x->value->device, &state) != TSR_OK) return false;
+  tsr_dtype dtype = dtype_of(c, x, weight, bias);
+  tsri_conv_op op = describe(c, &x->layout, &weight->layout, bias, dtype);
+  if (tsri_conv_is_depthwise(device, &op, dtype)) return c->given.groups > 1 && is_last_in_memory(x);
+  if (!state->tuning.conv_channels_last) return false;
   convolution turned = *c;
   turned.given.is_last = true;
   tsri_layout x_last = tsri_conv_weight_layout(c->x, true), w_last = tsri_conv_weight_layout(c->w, true);
-  return !c->given.is_last && is_native_with(&turned, x->value->device, &x_last, &w_last, bias, result_shape(&turned),
-                                             dtype_of(c, x, weight, bias));
+  return is_native_with(&turned, device, &x_last, &w_last, bias, result_shape(&turned), dtype);
 }
 
 // Convolves with channels last in memory, and returns a view of the result with channels as axis 1.

@@ -60,10 +60,11 @@ bool tsri_conv_is_depthwise(const tsr_device *device, const tsri_conv_op *op, ts
 typedef struct depth_cut {
   depth_axis rows, columns;
   bool is_spread, reads_quads, stores_quads;
-  int64_t shift;                                    // elements that are read before the first needed one
-  int64_t first[TSRI_CONV_AXES];                    // position of x that block 0 reads first
-  int64_t margin[TSRI_CONV_AXES];                   // results of block 0 that are before the beginning of the axis
-  int64_t items, w_at, w_axes[TSRI_CONV_AXES];      // weights, reversed along each axis for a transposed convolution with stride 1
+  int64_t shift;                   // elements that are read before the first needed one
+  int64_t first[TSRI_CONV_AXES];   // position of x that block 0 reads first
+  int64_t margin[TSRI_CONV_AXES];  // results of block 0 that are before the beginning of the axis
+  int64_t items, w_at,
+      w_axes[TSRI_CONV_AXES];  // weights, reversed along each axis for a transposed convolution with stride 1
 } depth_cut;
 
 static bool are_quads(const int64_t *values, int count) {
@@ -75,10 +76,10 @@ static bool are_quads(const int64_t *values, int count) {
 
 // Whether lines of x can be read in quads: each line begins at a multiple of four elements and has a multiple of four.
 static bool has_quads(const tsri_conv_op *op, const depth_axis *columns, size_t element) {
-  const int64_t steps[] = {(int64_t)(op->x.offset / element), op->x_image, op->x_channel, op->x_axes[0], op->x_axes[1],
-                           op->size[2]};
-  return columns->results == QUAD && columns->reads * columns->step <= MOST_WIDE_READS &&
-         op->x_axes[2] == 1 && are_quads(steps, sizeof steps / sizeof steps[0]);
+  const int64_t steps[] = {
+      (int64_t)(op->x.offset / element), op->x_image, op->x_channel, op->x_axes[0], op->x_axes[1], op->size[2]};
+  return columns->results == QUAD && columns->reads * columns->step <= MOST_WIDE_READS && op->x_axes[2] == 1 &&
+         are_quads(steps, sizeof steps / sizeof steps[0]);
 }
 
 // Finds where block 0 begins, and the order in which weights are read.
@@ -213,7 +214,8 @@ typedef struct weight_cut {
 static weight_cut cut_of(const tsr_device *device, const tsri_conv_op *op, int group) {
   enum { GROUPS_PER_TILE = 8, LEAST_ROUNDS = 8, MOST_LANES = 32, MOST_PARTS = 1024 };
   bool is_last = op->x_channel == 1 && op->y_channel == 1 && op->groups > 1;
-  weight_cut cut = {.lanes = is_last ? MOST_LANES : 1, .positions = op->images * op->windows[0] * op->windows[1] * op->windows[2]};
+  weight_cut cut = {.lanes = is_last ? MOST_LANES : 1,
+                    .positions = op->images * op->windows[0] * op->windows[1] * op->windows[2]};
   int64_t groups = (op->groups * op->out_channels + cut.lanes - 1) / cut.lanes, side = group / cut.lanes;
   int64_t wanted = (int64_t)TSRI_TUNED(tsri_tuning_of(device), matmul_tiles) * GROUPS_PER_TILE / groups,
           most = cut.positions / (side * LEAST_ROUNDS);
@@ -230,11 +232,12 @@ static tsr_status sum_parts(const tsri_kernel_run *run, const tsri_conv_op *op, 
   size_t element = tsr_dtype_bytes(run->dtype);
   int64_t channels = op->groups * op->out_channels;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_conv_depth", "conv_depth_weight",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                           TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma),
-                           TSRI_CONSTANT("K0", op->kernel[0]), TSRI_CONSTANT("K1", op->kernel[1]),
-                           TSRI_CONSTANT("K2", op->kernel[2]), TSRI_CONSTANT("LANES", cut->lanes), TSRI_CONSTANT("WG", group)));
+  tsri_call_init(
+      &call, run->device, "op_conv_depth", "conv_depth_weight",
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma), TSRI_CONSTANT("K0", op->kernel[0]),
+                TSRI_CONSTANT("K1", op->kernel[1]), TSRI_CONSTANT("K2", op->kernel[2]),
+                TSRI_CONSTANT("LANES", cut->lanes), TSRI_CONSTANT("WG", group)));
   tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(&call, "g", run->inputs[1], run->dtype);
   tsri_call_buffer(&call, "parts", sums, tsri_accumulator(run->dtype));

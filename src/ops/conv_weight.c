@@ -45,6 +45,10 @@ static tsri_native_op describe(const tsri_conv_attributes *given, const tsri_lay
   return op;
 }
 
+static bool is_depthwise(const tsr_device *device, const tsri_native_op *op) {
+  return op->is.conv.groups != 1 && tsri_conv_weight_is_depthwise(device, &op->is.conv, op->dtype);
+}
+
 bool tsri_conv_weight_has_kernel(const tsr_tensor *x, const tsr_tensor *g, const tsri_conv_attributes *given,
                                  const int64_t *kernel) {
   tsri_layout w = layout_of(x->layout.shape, g->layout.shape, given, kernel);
@@ -54,8 +58,7 @@ bool tsri_conv_weight_has_kernel(const tsr_tensor *x, const tsr_tensor *g, const
     return false;
   }
   tsri_native_op op = describe(given, &x->layout, &g->layout, &w, x->dtype);
-  if (given->groups != 1) return tsri_conv_weight_is_depthwise(device, &op.is.conv, x->dtype);
-  return tsri_device_takes(device, &op);
+  return is_depthwise(device, &op) || tsri_device_takes(device, &op);
 }
 
 // Inputs: x and the gradient by the result, both [image, channel, spatial …]. If a native operator (such as cuDNN's) fails at run time, falls back to the
@@ -69,7 +72,7 @@ static tsr_status run(const tsri_kernel_run *run) {
   if (x->count == 0 || g->count == 0) return tsri_call_zero(run);
   tsri_native_op op = describe(given, x, g, &w, run->dtype);
   tsr_status status = TSR_OK;
-  if (given->groups != 1) {
+  if (is_depthwise(run->device, &op)) {
     status = tsri_call_check(run->node->op->name, x);
     if (status == TSR_OK) status = tsri_call_check(run->node->op->name, g);
     return status == TSR_OK ? tsri_conv_run_depthwise_weight(run, &op.is.conv) : status;
@@ -94,7 +97,8 @@ static tsr_status run(const tsri_kernel_run *run) {
   tsri_call_word(&call, "x_at", x->offset);
   tsri_call_word(&call, "g_at", g->offset);
   tsri_call_word(&call, "images", x->shape.dims[0]);
-  tsri_call_word(&call, "channels", x->shape.dims[1]);
+  tsri_call_word(&call, "channels", op.is.conv.channels);
+  tsri_call_word(&call, "group_channels", op.is.conv.out_channels);
   tsri_window_pass(&call, "i", &x->shape.dims[2], spatial, 1);
   tsri_window_pass(&call, "k", &w.shape.dims[2], spatial, 1);
   tsri_window_pass(&call, "o", &g->shape.dims[2], spatial, 1);

@@ -288,7 +288,12 @@ static const conv_case convs[] = {
      P,
      {5, {2, 6, 24, 25, 20}},
      {5, {6, 1, 2, 3, 3}},
-     {.stride = {2, 1, 1}, .dilation = {3, 2, 1}, .before = {2, 1, 1}, .after = {2, 1, 1}, .groups = 6, .channels_last = true},
+     {.stride = {2, 1, 1},
+      .dilation = {3, 2, 1},
+      .before = {2, 1, 1},
+      .after = {2, 1, 1},
+      .groups = 6,
+      .channels_last = true},
      false},
 };
 
