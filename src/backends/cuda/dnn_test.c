@@ -288,20 +288,46 @@ TEST(f32_without_tf32_is_convolved_without_matrix_units) {
   fixture_close(&f);
 }
 
-TEST(a_depthwise_convolution_over_three_axes_is_left_to_kernels) {
+// Whether a convolution with groups goes to cuDNN: with `channels` and `out_channels` for each group, forward or, with the same weights, transposed.
+static bool takes_groups(fixture f, tsr_dtype dtype, int64_t depth, bool is_last, int64_t groups, int64_t channels,
+                         int64_t out_channels, int64_t dilation) {
+  tsri_conv_op conv = conv_of(depth, is_last, 1, false, false);
+  conv.groups = groups;
+  conv.channels = channels;
+  conv.out_channels = out_channels;
+  conv.dilation[1] = conv.dilation[2] = dilation;
+  conv.before[1] = conv.before[2] = dilation;
+  strides_of(is_last, groups * channels, conv.size, &conv.x_image, &conv.x_channel, conv.x_axes);
+  strides_of(is_last, groups * out_channels, conv.windows, &conv.y_image, &conv.y_channel, conv.y_axes);
+  strides_of(is_last, channels, conv.kernel, &conv.w_out, &conv.w_channel, conv.w_axes);
+  conv.w_group = out_channels * conv.w_out;
+  trial t = {.f = f, .op = {.kind = TSRI_NATIVE_CONV, .dtype = dtype, .result = dtype, .is.conv = conv}};
+  return takes(&t);
+}
+
+TEST(depthwise_convolutions_are_left_to_kernels_unless_channels_are_last) {
   no_timing();
-  image_count = 4;
-  fixture f = fixture_open();
-  for (int64_t depth = 1; depth <= 3; depth += 2) {
-    tsri_conv_op conv = conv_of(depth, true, 1, false, false);
-    conv.groups = CHANNELS;
-    conv.channels = 1;
-    conv.out_channels = result_channels / CHANNELS;
-    strides_of(true, 1, conv.kernel, &conv.w_out, &conv.w_channel, conv.w_axes);
-    conv.w_group = conv.out_channels * conv.w_out;
-    trial t = {.f = f, .op = {.kind = TSRI_NATIVE_CONV, .dtype = TSR_BF16, .result = TSR_BF16, .is.conv = conv}};
-    CHECK(takes(&t) == (depth == 1));
-  }
+  tsri_cuda_least_conv = 1;
+  fixture f = fixture_open_with(&(tsri_open_options){.tf32 = true, .timeout_ns = UINT64_MAX});
+  CHECK(takes_groups(f, TSR_BF16, 1, true, 8, 1, 1, 1));
+  CHECK(!takes_groups(f, TSR_BF16, 1, false, 8, 1, 1, 1));
+  CHECK(!takes_groups(f, TSR_BF16, 1, true, 8, 1, 1, 2));  // dilation
+  CHECK(!takes_groups(f, TSR_BF16, 3, true, 8, 1, 1, 1));  // three axes
+  CHECK(!takes_groups(f, TSR_F32, 1, true, 8, 1, 1, 1));
+  CHECK(!takes_groups(f, TSR_BF16, 1, true, 1, 1, 1, 1));  // a single channel
+  fixture_close(&f);
+}
+
+TEST(groups_of_few_or_unaligned_channels_are_left_to_kernels) {
+  no_timing();
+  tsri_cuda_least_conv = 1;
+  fixture f = fixture_open_with(&(tsri_open_options){.tf32 = true, .timeout_ns = UINT64_MAX});
+  CHECK(takes_groups(f, TSR_BF16, 1, true, 4, 16, 24, 1));
+  CHECK(takes_groups(f, TSR_BF16, 3, true, 4, 16, 24, 1));
+  CHECK(!takes_groups(f, TSR_BF16, 1, true, 4, 24, 25, 1));
+  CHECK(!takes_groups(f, TSR_BF16, 1, true, 2, 8, 64, 1));
+  CHECK(takes_groups(f, TSR_F32, 1, true, 2, 20, 16, 1));
+  CHECK(!takes_groups(f, TSR_F32, 1, true, 2, 48, 50, 1));
   fixture_close(&f);
 }
 
