@@ -92,8 +92,9 @@ tsr_status tsri_run_conv(const tsri_kernel_run *run) {
   bool is_empty = x->count == 0 || w->count == 0;
   if (!is_empty) {
     tsri_conv_op op = tsri_conv_describe(given, x, w, has_bias ? b : NULL, run->shape, run->dtype);
-    if (tsri_conv_is_depthwise(run->device, &op, run->dtype)) return tsri_conv_run_depthwise(run, &op, is_last);
+    if (tsri_conv_is_depthwise(run->device, &op, run->dtype)) return tsri_conv_run_direct(run, &op, is_last);
     if (tsri_conv_has_tiles(run->device, &op, run->dtype)) return tsri_conv_run_tiles(run, &op, is_last);
+    if (tsri_conv_is_direct(run->device, &op, run->dtype)) return tsri_conv_run_direct(run, &op, is_last);
   }
   // If x or the weight has no elements, there is nothing to sum and no buffer: bind another buffer, which is not read.
   tsr_buffer *x_buffer = run->inputs[0], *w_buffer = run->inputs[1], *spare = NULL;

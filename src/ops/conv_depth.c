@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Depthwise convolutions and their gradient by the weights, by kernels/op_conv_depth.tk: chooses how the work is divided.
+// Depthwise convolutions, others with few channels in a group, and the gradient of the former by the weights, by kernels/op_conv_depth.tk: chooses how the work is divided.
 #include "ops/conv_depth.h"
 
 #include "graph/node.h"
@@ -47,13 +47,25 @@ static depth_axis shared_axis(const tsri_conv_op *op, int i, int64_t results) {
 
 enum { QUAD = 4, MOST_WIDE_READS = 32, MOST_READS = 512, MOST_BLOCK = 32 };
 
-bool tsri_conv_is_depthwise(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
+// Whether the kernel conv_depth can compute the convolution, with so few channels of the result in a group that tiles would be mostly empty.
+static bool has_blocks(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
   enum { MOST_TAPS = 64, MOST_CHANNELS = 8 };
   depth_axis a = axis_of(op, 1, 1), b = axis_of(op, 2, 1);
   bool is_small = op->kernel[1] * op->kernel[2] <= MOST_TAPS && a.reads * b.reads <= MOST_READS &&
                   a.results * b.results <= MOST_BLOCK;
-  return op->channels == 1 && op->out_channels < MOST_CHANNELS && is_small && tsri_dtype_is_float(dtype) &&
+  return op->out_channels < MOST_CHANNELS && is_small && tsri_dtype_is_float(dtype) &&
          TSRI_TUNED(tsri_tuning_of(device), conv_depth) != 0;
+}
+
+bool tsri_conv_is_depthwise(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
+  return op->channels == 1 && has_blocks(device, op, dtype);
+}
+
+bool tsri_conv_is_direct(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
+  enum { LITTLE_WORK = 1 << 17 };  // for less, compiling a kernel for this shape takes longer than it can save
+  double work = (double)op->channels * (double)(op->groups * op->out_channels * op->images);
+  for (int i = 0; i < TSRI_CONV_AXES; i++) work *= (double)(op->kernel[i] * op->windows[i]);
+  return work >= LITTLE_WORK && has_blocks(device, op, dtype);
 }
 
 // A launch of conv_depth.
@@ -153,10 +165,11 @@ static void pass_operands(tsri_call *call, const tsri_kernel_run *run, const tsr
   tsri_call_word(call, "w_at", cut->w_at);
   tsri_call_word(call, "wg", op->w_group);
   tsri_call_word(call, "wn", op->w_out);
+  tsri_call_word(call, "wc", op->w_channel);
   pass_axes(call, "w", cut->w_axes);
 }
 
-tsr_status tsri_conv_run_depthwise(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last) {
+tsr_status tsri_conv_run_direct(const tsri_kernel_run *run, const tsri_conv_op *op, bool is_last) {
   depth_cut cut = cut_of_results(run->device, op, tsr_dtype_bytes(run->dtype), is_last);
   const int64_t *k = op->kernel;
   tsri_call call;
@@ -165,14 +178,15 @@ tsr_status tsri_conv_run_depthwise(const tsri_kernel_run *run, const tsri_conv_o
       TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
                 TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma), TSRI_CONSTANT("BIAS", op->has_bias),
                 TSRI_CONSTANT("LAST", is_last), TSRI_CONSTANT("TRANSPOSED", cut.is_spread),
-                TSRI_CONSTANT("WIDE", cut.reads_quads), TSRI_CONSTANT("WIDE_Y", cut.stores_quads),
-                TSRI_CONSTANT("K0", k[0]), TSRI_CONSTANT("K1", k[1]), TSRI_CONSTANT("K2", k[2]),
-                TSRI_CONSTANT("S0", op->stride[0]), TSRI_CONSTANT("S1", op->stride[1]),
+                TSRI_CONSTANT("DEEP", op->channels > 1), TSRI_CONSTANT("WIDE", cut.reads_quads),
+                TSRI_CONSTANT("WIDE_Y", cut.stores_quads), TSRI_CONSTANT("K0", k[0]), TSRI_CONSTANT("K1", k[1]),
+                TSRI_CONSTANT("K2", k[2]), TSRI_CONSTANT("S0", op->stride[0]), TSRI_CONSTANT("S1", op->stride[1]),
                 TSRI_CONSTANT("S2", op->stride[2]), TSRI_CONSTANT("D1", op->dilation[1]),
                 TSRI_CONSTANT("D2", op->dilation[2]), TSRI_CONSTANT("G1", cut.rows.step),
                 TSRI_CONSTANT("G2", cut.columns.step), TSRI_CONSTANT("ROWS", cut.rows.results),
                 TSRI_CONSTANT("COLS", cut.columns.results), TSRI_CONSTANT("SHIFT", cut.shift)));
   tsri_call_word(&call, "n", cut.items);
+  tsri_call_word(&call, "channels", op->channels);
   tsri_call_word(&call, "out_channels", op->groups * op->out_channels);
   tsri_call_word(&call, "group_channels", op->out_channels);
   tsri_call_word(&call, "d0", op->dilation[0]);
