@@ -435,6 +435,50 @@ static tsr_tensor *multiply(const convolution *c, tsr_tensor *x, tsr_tensor *wei
   return result ? tsri_tensor_named(c->op->name, result) : NULL;
 }
 
+// --- A transposed convolution as a convolution --------------------------------------------------------------------------
+
+// Describes a transposed convolution without strides and groups as a convolution: weights are reversed along each axis, and their first two axes change places.
+// Returns false if it has strides or groups, or more padding than a kernel reaches.
+static bool turn(const convolution *c, convolution *out, tsr_conv_desc *out_desc) {
+  *out = *c;
+  out->op = TSRI_BODY(conv);
+  out->given.is_transposed = false;
+  out->w.dims[0] = c->w.dims[1];
+  out->w.dims[1] = c->w.dims[0];
+  *out_desc = (tsr_conv_desc){.groups = 1};
+  bool is_plain = c->given.is_transposed && c->given.groups == 1 && !c->given.is_last;
+  for (int i = 0; i < c->spatial; i++) {
+    int64_t reach = (c->w.dims[2 + i] - 1) * c->given.dilation[i];
+    out->given.before[i] = out_desc->before[i] = reach - c->given.before[i];
+    out_desc->after[i] = c->sizes[i] + reach - c->x.dims[2 + i] - out_desc->before[i];
+    out_desc->dilation[i] = c->given.dilation[i];
+    is_plain = is_plain && c->given.stride[i] == 1 && out_desc->before[i] >= 0 && out_desc->after[i] >= 0;
+  }
+  return is_plain;
+}
+
+// Computes a transposed convolution as a convolution, if the device has a native one only for the latter. Returns NULL if not.
+static tsr_tensor *convolve_turned(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
+  convolution turned;
+  tsr_conv_desc desc;
+  if (!has_elements(c, x, weight) || !turn(c, &turned, &desc)) return NULL;
+  tsr_dtype dtype = dtype_of(c, x, weight, bias);
+  const tsr_device *device = x->value->device;
+  tsri_layout w = tsri_conv_weight_layout(c->w, false), w_turned = tsri_conv_weight_layout(turned.w, false);
+  tsr_shape shape = result_shape(c);
+  if (is_native_with(c, device, &x->layout, &w, bias, shape, dtype) ||
+      !is_native_with(&turned, device, &x->layout, &w_turned, bias, shape, dtype)) {
+    return NULL;
+  }
+  int axes[TSRI_MAX_SPATIAL];
+  for (int i = 0; i < c->spatial; i++) axes[i] = 2 + i;
+  tsr_tensor *swapped = tsr_transpose(weight, 0, 1), *reversed = tsr_flip_axes(swapped, axes, c->spatial),
+             *packed = tsr_contiguous(reversed);
+  tsr_tensor *result = tsr_conv(x, packed, bias, &desc);
+  tsri_release_all((tsr_tensor *[]){swapped, reversed, packed}, 3);
+  return tsri_tensor_named(c->op->name, result);
+}
+
 // Records the convolution, natively or by a kernel. x has its channels as axis 1.
 static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias,
                             const tsr_conv_desc *desc) {
@@ -448,7 +492,10 @@ static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, t
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *product = is_product(c, x, dtype_of(c, x, weight, bias)) ? multiply(c, x, weight, bias) : NULL;
   if (product) return product;
-  return prefers_last(c, x, weight, bias) ? record_last(c, x, weight, bias) : record(c, x, weight, bias);
+  bool is_last = prefers_last(c, x, weight, bias);
+  tsr_tensor *turned = is_last ? NULL : convolve_turned(c, x, weight, bias);
+  if (turned) return turned;
+  return is_last ? record_last(c, x, weight, bias) : record(c, x, weight, bias);
 }
 
 static tsr_tensor *start(const tsri_op *op, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias,

@@ -90,7 +90,7 @@ static bool are_quads(const int64_t *values, int count) {
 static bool has_quads(const tsri_conv_op *op, const depth_axis *columns, size_t element) {
   const int64_t steps[] = {
       (int64_t)(op->x.offset / element), op->x_image, op->x_channel, op->x_axes[0], op->x_axes[1], op->size[2]};
-  return columns->results == QUAD && columns->reads * columns->step <= MOST_WIDE_READS && op->x_axes[2] == 1 &&
+  return columns->results % QUAD == 0 && columns->reads * columns->step <= MOST_WIDE_READS && op->x_axes[2] == 1 &&
          are_quads(steps, sizeof steps / sizeof steps[0]);
 }
 
@@ -109,14 +109,15 @@ static void place_blocks(const tsri_conv_op *op, size_t element, depth_cut *cut)
   }
 }
 
-// Items compute blocks of four results along each axis, if that leaves enough items to keep the device busy. Where x cannot be read in quads, items that read
+// Items compute blocks of four results along each axis, or eight along a single one, if that leaves enough items to keep the device busy. Where x cannot be read in quads, items that read
 // neighbouring elements are faster than items that share more reads, so there are two columns, or one.
 static depth_cut cut_of_results(const tsr_device *device, const tsri_conv_op *op, size_t element, bool is_last) {
   enum { BLOCK = 4, NARROW = 2 };
   int64_t results = op->images * op->groups * op->out_channels * op->windows[0] * op->windows[1] * op->windows[2];
   int64_t enough = TSRI_TUNED(tsri_tuning_of(device), column_items) / 4;
   depth_cut cut = {.is_spread = is_spread(op)};
-  cut.columns = axis_of(op, 2, QUAD);
+  bool is_line = op->windows[1] == 1 && results / (2 * QUAD) >= enough;
+  cut.columns = axis_of(op, 2, is_line ? 2 * QUAD : QUAD);
   place_blocks(op, element, &cut);
   bool is_wide = !is_last && !cut.is_spread && results / QUAD >= enough && op->windows[2] >= QUAD;
   cut.reads_quads = is_wide && has_quads(op, &cut.columns, element);
