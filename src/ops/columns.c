@@ -13,6 +13,22 @@
 
 // --- Launch ----------------------------------------------------------------------------------------------------------
 
+// The number of windows of all images and channels; `count`: elements of the columns.
+static int64_t windows_of(const tsri_columns_attributes *given, int64_t count) {
+  for (int i = 0; i < (int)given->spatial; i++) count /= given->kernel[i];
+  return count;
+}
+
+// Whether items copy whole windows (kernel im2col_windows): windows are small, and there are enough for the device.
+static bool has_many_windows(const tsr_device *device, const tsri_columns_attributes *given, int64_t count) {
+  enum { MOST_TAPS = 32 };
+  const tsri_tuning *tuning = tsri_tuning_of(device);
+  int spatial = (int)given->spatial;
+  int64_t taps = given->kernel[spatial - 1] * (spatial > 1 ? given->kernel[spatial - 2] : 1);
+  return TSRI_TUNED(tuning, conv_depth) != 0 && taps <= MOST_TAPS &&
+         windows_of(given, count) >= TSRI_TUNED(tuning, column_items) / 4;
+}
+
 // Input: x of im2col, or the columns of col2im; contiguous.
 tsr_status tsri_run_columns(const tsri_kernel_run *run) {
   const tsri_columns_attributes *given = TSRI_GIVEN(run->node, columns);
@@ -26,13 +42,20 @@ tsr_status tsri_run_columns(const tsri_kernel_run *run) {
   tsr_status status = tsri_call_check(run->node->op->name, x);
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
   if (status != TSR_OK) return status;
+  bool by_windows = !is_back && has_many_windows(run->device, given, result.count);
   tsr_dtype dtype = is_back ? run->dtype : tsri_call_carrier(run->device, run->dtype);
   tsri_call call;
   if (is_back) {
     tsri_call_init(&call, run->device, "op_columns", "col2im",
                    TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_TYPE("A", tsri_accumulator(dtype))));
   } else {
-    tsri_call_init(&call, run->device, "op_columns", "im2col", TSRI_WITH(TSRI_TYPE("T", dtype)));
+    if (by_windows) {
+      tsri_call_init(&call, run->device, "op_columns", "im2col_windows",
+                     TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_CONSTANT("K1", spatial > 1 ? given->kernel[spatial - 2] : 1),
+                               TSRI_CONSTANT("K2", given->kernel[spatial - 1])));
+    } else {
+      tsri_call_init(&call, run->device, "op_columns", "im2col", TSRI_WITH(TSRI_TYPE("T", dtype)));
+    }
     tsri_call_word(&call, "channels", x->shape.dims[1]);
     tsri_call_word(&call, "xn", x->strides[0]);
     tsri_call_word(&call, "xc", x->strides[1]);
@@ -40,15 +63,17 @@ tsr_status tsri_run_columns(const tsri_kernel_run *run) {
   }
   tsri_call_buffer(&call, "x", run->inputs[0], dtype);
   tsri_call_buffer(&call, "y", run->output, dtype);
-  tsri_call_word(&call, "n", result.count);
+  int64_t items = by_windows ? windows_of(given, result.count) : result.count;
+  tsri_call_word(&call, "n", items);
   tsri_call_word(&call, "x_at", x->offset);
   tsri_window_pass(&call, "i", given->size, spatial, 1);
-  tsri_window_pass(&call, "k", given->kernel, spatial, 1);
+  if (by_windows) tsri_call_word(&call, "k0", spatial > 2 ? given->kernel[0] : 1);
+  else tsri_window_pass(&call, "k", given->kernel, spatial, 1);
   tsri_window_pass(&call, "o", given->windows, spatial, 1);
   tsri_window_pass(&call, "s", given->stride, spatial, 1);
   tsri_window_pass(&call, "d", given->dilation, spatial, 1);
   tsri_window_pass(&call, "p", given->before, spatial, 0);
-  return tsri_call_items(&call, result.count);
+  return tsri_call_items(&call, items);
 }
 
 // --- Shapes ----------------------------------------------------------------------------------------------------------

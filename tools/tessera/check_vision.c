@@ -33,6 +33,19 @@ static const column_case columns[] = {
     {"reversed", CHECK_OFTEN, CHECK_REVERSED, {4, {2, 2, 4, 4}}, {2, {4, 1}}, {.groups = 0}},
     {"empty", CHECK_OFTEN, CHECK_PLAIN, {4, {0, 2, 4, 4}}, {2, {2, 2}}, {.groups = 0}},
     {"large", CHECK_HEAVY, CHECK_PLAIN, {4, {2, 8, 31, 29}}, {2, {3, 3}}, {.before = {1, 1}, .after = {1, 1}}},
+    // So large that an item of a GPU copies all elements of a window.
+    {"windows",
+     CHECK_HEAVY,
+     CHECK_SLICED,
+     {4, {2, 5, 59, 123}},
+     {2, {3, 2}},
+     {.stride = {1, 2}, .dilation = {2, 3}, .before = {2, 1}, .after = {2, 3}}},
+    {"windows-solid",
+     CHECK_HEAVY,
+     CHECK_PLAIN,
+     {5, {3, 3, 12, 19, 20}},
+     {3, {2, 1, 3}},
+     {.before = {1, 0, 1}, .after = {0, 0, 1}}},
 };
 
 enum { COLUMN_COUNT = sizeof columns / sizeof columns[0] };

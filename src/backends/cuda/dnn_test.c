@@ -331,6 +331,36 @@ TEST(groups_of_few_or_unaligned_channels_are_left_to_kernels) {
   fixture_close(&f);
 }
 
+static tsr_tensor *convolved_once(tsr_device *device, tsr_dtype dtype, int64_t groups, int64_t stride) {
+  tsr_tensor *x = tsr_contiguous(tsr_zeros(device, dtype, TSR_SHAPE(4, 32, 16, 16))),
+             *w = tsr_contiguous(tsr_zeros(device, dtype, TSR_SHAPE(32, 32 / groups, 3, 3)));
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_evaluate(w));
+  return tsr_conv_transpose(x, w, NULL, &(tsr_conv_desc){.groups = groups, .stride = {stride, stride}});
+}
+
+TEST(transposed_convolutions_of_f32_go_to_cudnn_as_convolutions) {
+  no_timing();
+  fake_cuda *fake = fixture_use_fake();
+  tsr_device *device = NULL;
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cuda"}, &device));
+  tsr_scope *scope = tsr_scope_begin(device);
+  int before = fake->convolutions;
+  CHECK_OK(tsr_evaluate(convolved_once(device, TSR_F32, 1, 1)));
+  CHECK_EQ_INT(fake->convolutions - before, 1);
+  before = fake->convolutions;
+  CHECK_OK(tsr_evaluate(convolved_once(device, TSR_F32, 1, 2)));   // strides
+  CHECK_OK(tsr_evaluate(convolved_once(device, TSR_F32, 4, 1)));   // groups
+  CHECK_OK(tsr_evaluate(convolved_once(device, TSR_F32, 32, 1)));  // depthwise
+  CHECK_EQ_INT(fake->convolutions - before, 0);
+  int launches = fake->launches;
+  CHECK_OK(tsr_evaluate(convolved_once(device, TSR_BF16, 32, 2)));
+  CHECK_EQ_INT(fake->convolutions - before, 0);
+  CHECK(fake->launches - launches <= 3);  // x and w are filled, and one kernel convolves
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
 TEST(a_convolution_that_fails_is_left_to_kernels_from_then_on) {
   no_timing();
   fixture f = fixture_open();
