@@ -20,7 +20,8 @@ typedef struct norm_shares {
 static bool share_rows(const tsr_device *device, int64_t rows, int64_t n, bool is_wide, norm_shares *out) {
   enum { SMALL_GROUP = 128, LARGE_GROUP = 256, LARGEST_GROUP = 512, FEW_HELD = 8, MOST_HELD = 32, MANY_CORES = 128 };
   int64_t subgroup = tsr_device_subgroup_size(device), cores = device->info.compute_units;
-  int64_t limit = device->limits.max_group_size;
+  int64_t limit = device->limits.max_group_size, most = TSRI_TUNED(tsri_tuning_of(device), row_group);
+  if (most < limit) limit = most;
   if (subgroup <= 0 || limit < LARGE_GROUP) return false;
   bool is_whole = n > subgroup * FEW_HELD * 2;
   int64_t group = is_whole ? LARGE_GROUP : SMALL_GROUP;

@@ -55,7 +55,9 @@ static bool choose_rows(const tsri_recurrence *r, const tsr_device *device, int6
 // four at least.
 static bool shape_whole(const tsri_recurrence *r, const tsr_device *device, steps_shape *s) {
   enum { LEAST_ITEMS = 4, MOST_ITEMS = 512, MOST_SLICES = 8, MOST_ROWS = 4, WEIGHT_BYTES = 512 << 10 };
-  int64_t items = least_of(device->limits.max_group_size, MOST_ITEMS), element = (int64_t)tsr_dtype_bytes(r->wide);
+  int64_t items =
+      least_of(device->limits.max_group_size, least_of(TSRI_TUNED(tsri_tuning_of(device), row_group), MOST_ITEMS));
+  int64_t element = (int64_t)tsr_dtype_bytes(r->wide);
   if (r->hidden > items || r->gates * r->hidden * r->hidden * element > WEIGHT_BYTES) return false;
   *s = (steps_shape){.is_whole = true, .units = r->hidden};
   int64_t wanted = r->hidden < LEAST_ITEMS ? quotient_up(LEAST_ITEMS, r->hidden) : quotient_up(r->hidden, 4);
