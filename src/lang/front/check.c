@@ -79,6 +79,7 @@ void tsri_checker_reset(tsri_checker *c) {
     arrays[i]->is_full = false;
   }
   for (int axis = 0; axis < 3; axis++) c->group_size[axis] = axis ? 1 : TSRI_LANG_DEFAULT_GROUP;
+  c->resident_groups = 1;
   c->steps = 0;
   c->local_bytes = 0;
   c->is_too_large = false;

@@ -97,6 +97,7 @@ typedef struct tsri_checker {
   tsri_frame *frame;
   tsri_stmt_list *block;
   uint32_t group_size[3];
+  uint32_t resident_groups;
   uint32_t unrolled;   // number of enclosing `unroll for` loops
   bool is_const_only;  // no code may be built: file-level constants and default values
   bool is_checked;     // the kernel checks its indices

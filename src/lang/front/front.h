@@ -24,7 +24,7 @@
 
 // Names that are not keywords: a declaration may hide them.
 #define TSRI_LANG_NAMES(X) \
-  X(WG, "WG") X(WG_Y, "WG_Y") X(WG_Z, "WG_Z") X(INFINITY, "INFINITY") X(NAN, "NAN") X(PI, "PI") \
+  X(WG, "WG") X(WG_Y, "WG_Y") X(WG_Z, "WG_Z") X(RESIDENT, "RESIDENT") X(INFINITY, "INFINITY") X(NAN, "NAN") X(PI, "PI") \
   X(F32_MAX, "F32_MAX") X(F32_MIN, "F32_MIN") X(F32_EPSILON, "F32_EPSILON") X(I32_MIN, "I32_MIN") \
   X(I32_MAX, "I32_MAX") X(U32_MAX, "U32_MAX") X(BARRIER, "barrier") X(CLAMP, "clamp") X(LOAD2, "load2") \
   X(LOAD4, "load4") X(LOAD4_ONCE, "load4_once") X(STORE2, "store2") X(STORE4, "store4") X(UNROLL, "unroll") X(LANE_X, "x") X(LANE_Y, "y") \

@@ -77,6 +77,8 @@ static tsr_status check_args(const tsri_lang_kernel_info *info, const tsri_lang_
   return TSR_OK;
 }
 
+enum { MOST_RESIDENT = 32 };
+
 static void set_group_size(tsri_checker *c, const tsri_ast *generic, int64_t value) {
   static const uint32_t most[3] = {TSRI_LANG_MAX_GROUP, TSRI_LANG_MAX_GROUP, 64};
   uint32_t axis = generic->symbol - TSRI_SYM_WG;
@@ -91,6 +93,14 @@ static void set_group_size(tsri_checker *c, const tsri_ast *generic, int64_t val
                     c->group_size[1], c->group_size[2], TSRI_LANG_MAX_GROUP);
     tsri_diag_hint(c->diag, "256 run on every device");
   }
+}
+
+static void set_resident_groups(tsri_checker *c, const tsri_ast *generic, int64_t value) {
+  if (value < 1 || value > MOST_RESIDENT) {
+    tsri_diag_error(c->diag, generic->pos, "RESIDENT is %lld: 1 to %d groups", (long long)value, MOST_RESIDENT);
+    return;
+  }
+  c->resident_groups = (uint32_t)value;
 }
 
 static void bind_generics(tsri_checker *c, const tsri_ast *kernel, const tsri_lang_kernel_info *info,
@@ -115,6 +125,7 @@ static void bind_generics(tsri_checker *c, const tsri_ast *kernel, const tsri_la
     tsri_name_binding_at(c, tsri_bind(c, TSRI_BIND_CONST, ast->symbol, ast->pos))->value = bound;
     snprintf(variant + used, TSRI_VARIANT_BYTES - used, "%s%s=%lld", before, generic->name, (long long)value);
     if (tsri_sym_in(ast->symbol, TSRI_SYM_WG, TSRI_SYM_WG_Z)) set_group_size(c, ast, value);
+    if (ast->symbol == TSRI_SYM_RESIDENT) set_resident_groups(c, ast, value);
   }
   size_t used = strlen(variant);
   if (kernel->a) snprintf(variant + used, TSRI_VARIANT_BYTES - used, ">");
@@ -361,6 +372,7 @@ static tsri_kernel *finish_kernel(const tsri_checker *c, tsri_kernel *head, uint
   head->stmt_count = c->stmts.count;
   head->needs = find_needs(c);
   for (int axis = 0; axis < 3; axis++) head->group_size[axis] = c->group_size[axis];
+  head->resident_groups = c->resident_groups;
   char *block = tsri_malloc(lay_out(NULL, c, head, symbol));
   if (!block) return NULL;
   lay_out(block, c, head, symbol);

@@ -66,6 +66,7 @@ TEST(group_size_comes_from_wg) {
   CHECK_FORM_WITH("kernel k<WG = 8>() { }", "WG=32", "group 32x1x1");
   CHECK_FORM_WITH("kernel k<TILE = 4, WG = TILE * 2, WG_Y = TILE>() { }", "TILE=8", "group 16x8x1");
   CHECK_REFUSED_WITH("kernel k<WG = 8>() { }", "WG=0", "t.tk:1:10: error: WG is 0: a group has 1 to 1024 items");
+  CHECK_REFUSED_WITH("kernel k<RESIDENT = 1>() { }", "RESIDENT=0", "error: RESIDENT is 0: 1 to 32 groups");
   CHECK_REFUSED_WITH("kernel k<WG = 8, WG_Z = 1>() { }", "WG_Z=65", "error: WG_Z is 65: a group has 1 to 64 items");
   CHECK_REFUSED_WITH("kernel k<WG = 64, WG_Y = 32>() { }", "", "error: a group of 64x32x1 items is too large");
 }

@@ -354,10 +354,11 @@ typedef struct tsri_kernel {
   const char *variant;       // "rms_norm<T=f32, WG=256>": for messages and cache keys
   const char *file;          // as given to tsri_lang_parse
   uint32_t group_size[3];
-  bool is_checked;        // LOAD, STORE and ATOMIC must check their index
-  uint32_t needs;         // tsri_ir_needs
-  uint32_t shared_bytes;  // sum of all shared arrays at their storage size, each aligned to 16
-  uint32_t params_bytes;  // size of the parameter block, a multiple of 4
+  uint32_t resident_groups;  // how many groups should fit a multiprocessor at least; a hint, 1 if there is none
+  bool is_checked;           // LOAD, STORE and ATOMIC must check their index
+  uint32_t needs;            // tsri_ir_needs
+  uint32_t shared_bytes;     // sum of all shared arrays at their storage size, each aligned to 16
+  uint32_t params_bytes;     // size of the parameter block, a multiple of 4
 
   uint32_t buffer_count, shared_count, local_count, param_count, fragment_count;
   const tsri_ir_array *buffers;  // in the order of the parameter list

@@ -138,11 +138,13 @@ static void put_parameters(tsri_c_emitter *e, tsri_builder *out, const tsri_emit
 }
 
 static void put_head(tsri_c_emitter *e, tsri_builder *out, const tsri_emitted *emitted) {
-  tsri_c_name sizes[4];
+  tsri_c_name sizes[5];
   for (int i = 0; i < 3; i++) sizes[i] = tsri_c_named("%" PRIu32, e->kernel->group_size[i]);
+  uint32_t resident = e->kernel->resident_groups;
   sizes[3] = tsri_c_named("%" PRIu32, e->items);
-  const tsri_hole holes[] = {
-      {"$0", sizes[0].text}, {"$1", sizes[1].text}, {"$2", sizes[2].text}, {"$n", sizes[3].text}, {NULL, NULL}};
+  sizes[4] = resident > 1 ? tsri_c_named(", %" PRIu32, resident) : tsri_c_named("%s", "");
+  const tsri_hole holes[] = {{"$0", sizes[0].text}, {"$1", sizes[1].text}, {"$2", sizes[2].text},
+                             {"$n", sizes[3].text}, {"$r", sizes[4].text}, {NULL, NULL}};
   if (e->options->as_function) tsri_builder_string(out, "TSR_FN void ");
   else tsri_template_put(out, e->spell->head, holes, 1);
   tsri_builder_add(out, "%s(", emitted->entry);

@@ -41,13 +41,14 @@ typedef enum tsri_c_dialect_bit {
 // How a dialect spells things. Each word ends with a blank, so that an empty word leaves no blank behind.
 typedef struct tsri_c_spelling {
   uint32_t bit;
-  const char *prelude;   // types u8 to f64 and TSR_FN, which stands before a helper
-  const char *head;      // of the function, up to its name; $0 $1 $2: items per group along each axis, $n: all items
-  const char *params;    // declares tsr_p, the parameters in a struct $entry_params
-  const char *begin;     // the first lines of its body; NULL: none
-  const char *space[3];  // address space before a pointer's type, by tsri_ir_space
-  const char *shared;    // before the declaration of a shared array, which is aligned to 16
-  const char *no_alias;  // after the * of a pointer parameter
+  const char *prelude;  // types u8 to f64 and TSR_FN, which stands before a helper
+  const char *
+      head;  // of the function, up to its name; $0 $1 $2: items per group along each axis, $n: all items; $r: the least number of groups per multiprocessor, if it is not 1
+  const char *params;          // declares tsr_p, the parameters in a struct $entry_params
+  const char *begin;           // the first lines of its body; NULL: none
+  const char *space[3];        // address space before a pointer's type, by tsri_ir_space
+  const char *shared;          // before the declaration of a shared array, which is aligned to 16
+  const char *no_alias;        // after the * of a pointer parameter
   const char *build_options;   // for the device's compiler; OpenCL's depend on the kernel
   const char *loopless;        // additional options for a kernel without loops; NULL: none
   const char *barrier;         // for shared memory and buffers

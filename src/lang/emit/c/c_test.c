@@ -67,6 +67,19 @@ TEST(a_kernel_can_be_a_function_that_other_code_calls) {
   tsri_kernel_release(kernel);
 }
 
+TEST(cuda_is_told_how_many_groups_should_be_resident) {
+  tsri_kernel *kernel =
+      kernel_of("kernel k<WG = 128, RESIDENT = 2>(out f32 c[]) { c[global.x] = 1; }", TSR_DTYPE_COUNT, false);
+  tsri_emitted code;
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("cuda"), kernel, NULL, &code));
+  CHECK_STR_HAS(code.data, "__launch_bounds__(128, 2) ");
+  tsri_emitted_deinit(&code);
+  CHECK_OK(tsri_emit_kernel(tsri_emitter_find("hip"), kernel, NULL, &code));
+  CHECK_STR_HAS(code.data, "__launch_bounds__(128) ");
+  tsri_emitted_deinit(&code);
+  tsri_kernel_release(kernel);
+}
+
 TEST(the_output_says_what_a_launch_needs) {
   tsri_kernel *kernel = kernel_of(norm, TSR_F32, false), *checked = kernel_of(norm, TSR_F32, true);
   tsri_emitted code;

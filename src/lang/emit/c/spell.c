@@ -56,8 +56,8 @@ const tsri_c_spelling tsri_c_opencl = {
   "#endif\n"
 
 // Shared by CUDA and HIP; `word` is put before an id.
-#define CUDA_WORDS(word)                                                                                            \
-  .head = "extern \"C\" __global__ void __launch_bounds__($n) ", .params = "$entry_params tsr_p",                   \
+#define CUDA_WORDS(word, resident)                                                                                  \
+  .head = "extern \"C\" __global__ void __launch_bounds__($n" resident ") ", .params = "$entry_params tsr_p",       \
   .space = {"", "", ""}, .shared = "__shared__ __align__(16) ", .barrier = "__syncthreads()",                       \
   .shared_barrier = "__syncthreads()", .ids = {word "blockIdx.$#", word "gridDim.$#", word "threadIdx.$#", GLOBAL}, \
   .axes = "xyz", .math_prefix = "", .f32_suffix = "f", .long_suffix = "LL", .native_i64 = "longlong",               \
@@ -70,7 +70,7 @@ const tsri_c_spelling tsri_c_cuda = {
     .no_alias = "TSR_NO_ALIAS ",
     .build_options = "-fmad=false",
     .loopless = " -DTSR_WAITS",
-    CUDA_WORDS(""),
+    CUDA_WORDS("", "$r"),
     .fragments = &tsri_c_fragments_cuda,
 };
 
@@ -80,7 +80,7 @@ const tsri_c_spelling tsri_c_hip = {
         "types", CUDA_TYPES),
     .no_alias = "__restrict__ ",
     .build_options = "-ffp-contract=off",
-    CUDA_WORDS("(u32)"),
+    CUDA_WORDS("(u32)", ""),
     .fragments = &tsri_c_fragments_hip,
 };
 
