@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Fourier transforms, by a native operator of the device or by the kernels of kernels/op_fft.tk. A complex tensor has a last axis of 2, real and imaginary part.
 //
-// A length whose prime factors are at most 13 is transformed by work-groups that hold whole lines, or parts of long ones (fft_lines.h). One whose prime factors are at
-// most MOST_RADIX is transformed in passes over memory, one for each factor, with those of 2 taken by fours. Any other length n becomes a convolution (Bluestein's):
-// with w[t] = exp(-pi i t^2 / n), element k is w[k] times the sum over j of x[j] w[j] * conj(w[k - j]), which is computed by transforms of a length of small factors.
+// A length whose prime factors are at most MOST_RADIX is transformed by work-groups that hold whole lines, or parts of long ones (fft_lines.h). Where these cannot
+// (short lines on emulated devices, small work-groups, primes above 13 in web pages), it takes a pass over memory for each factor, with those of 2 taken by fours.
+// Any other length n becomes a convolution (Bluestein's): with w[t] = exp(-pi i t^2 / n), element k is w[k] times the sum over j of x[j] w[j] * conj(w[k - j]),
+// which is computed by transforms of a length of small factors (fft_fused.c, or by separate launches here).
 #include "ops/fft.h"
 
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/axes.h"
 #include "ops/call.h"
+#include "ops/fft_fused.h"
 #include "ops/operators.h"
 #include "ops/wide.h"
 #include "runtime/native_op.h"
@@ -79,6 +81,12 @@ static tsr_status run_passes(const tsri_fft_lines *l, const int64_t *radices, in
   return status;
 }
 
+bool tsri_fft_is_native(const tsri_fft_lines *l, int64_t n) {
+  tsri_native_op op = {.kind = TSRI_NATIVE_FFT, .dtype = l->dtype, .result = l->dtype};
+  op.is.fft = (tsri_fft_op){.kind = TSRI_FFT_COMPLEX, .outer = l->outer, .n = n, .inner = l->inner};
+  return tsri_device_takes(l->device, &op);
+}
+
 tsr_status tsri_fft_run_native(const tsri_fft_lines *l, tsri_fft_kind kind, tsr_buffer *x, int64_t x_at,
                                tsr_buffer *y) {
   tsri_native_op op = {.kind = TSRI_NATIVE_FFT, .dtype = l->dtype, .result = l->dtype};
@@ -98,7 +106,7 @@ tsr_status tsri_fft_run_native(const tsri_fft_lines *l, tsri_fft_kind kind, tsr_
 static tsr_status run_factors(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
   tsr_status status = tsri_fft_run_native(l, TSRI_FFT_COMPLEX, x, x_at, y);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  if (tsri_fft_takes(l)) return tsri_fft_run_lines(l, x, x_at, y);
+  if (tsri_fft_takes(l)) return tsri_fft_run_lines(l, &(tsri_fft_ends){0}, x, x_at, y);
   int64_t radices[MOST_PASSES];
   int count = find_radices(l->n, radices);
   return run_passes(l, radices, count, x, x_at, y);
@@ -165,10 +173,16 @@ static int64_t length_of_convolution(int64_t least) {
   return best;
 }
 
-static tsr_status run_convolution(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+int64_t tsri_fft_convolution_length(int64_t n) {
+  int64_t radices[MOST_PASSES];
+  return find_radices(n, radices) == 0 ? length_of_convolution(2 * n - 1) : 0;
+}
+
+tsr_status tsri_fft_run_convolution(const tsri_fft_lines *l, const tsri_fft_ends *ends, int64_t size, tsr_buffer *x,
+                                    int64_t x_at, tsr_buffer *y) {
   tsri_fft_lines wide = *l;
   wide.scale = 1;
-  wide.n = length_of_convolution(2 * l->n - 1);
+  wide.n = size;
   int64_t room = 2 * tsri_fft_count(&wide);
   if (room > TSRI_CALL_MAX_ELEMENTS) {
     return TSRI_FAIL(
@@ -177,9 +191,13 @@ static tsr_status run_convolution(const tsri_fft_lines *l, tsr_buffer *x, int64_
   }
   tsr_buffer *w = NULL, *a = NULL, *b = NULL;
   tsr_status status = tsri_fft_make_roots(l, l->sign, 2 * l->n, l->n, l->n, true, &w);
-  if (status == TSR_OK) status = tsri_call_scratch(l->device, room, l->dtype, &a);
-  if (status == TSR_OK) status = tsri_call_scratch(l->device, room, l->dtype, &b);
-  if (status == TSR_OK) status = convolve(l, &wide, x, x_at, w, a, b, y);
+  bool is_fused = !tsri_fft_is_native(l, size);
+  if (status == TSR_OK && is_fused) status = tsri_fft_convolve(l, ends, size, x, x_at, w, y);
+  if (status == TSR_ERR_UNSUPPORTED || (status == TSR_OK && !is_fused)) {
+    status = tsri_call_scratch(l->device, room, l->dtype, &a);
+    if (status == TSR_OK) status = tsri_call_scratch(l->device, room, l->dtype, &b);
+    if (status == TSR_OK) status = convolve(l, &wide, x, x_at, w, a, b, y);
+  }
   tsr_buffer_release(w);
   tsr_buffer_release(a);
   tsr_buffer_release(b);
@@ -187,8 +205,8 @@ static tsr_status run_convolution(const tsri_fft_lines *l, tsr_buffer *x, int64_
 }
 
 tsr_status tsri_fft_run(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
-  int64_t radices[MOST_PASSES];
-  if (find_radices(l->n, radices) == 0) return run_convolution(l, x, x_at, y);
+  int64_t size = tsri_fft_convolution_length(l->n);
+  if (size) return tsri_fft_run_convolution(l, &(tsri_fft_ends){0}, size, x, x_at, y);
   return run_factors(l, x, x_at, y);
 }
 

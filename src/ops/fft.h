@@ -16,6 +16,16 @@ tsr_status tsri_fft_lines_init(const tsri_kernel_run *run, tsri_fft_lines *out);
 // Transforms x, from element `x_at` on, into y, whatever the length of the lines.
 tsr_status tsri_fft_run(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y);
 
+// The length of the circular convolutions by which lines of n elements are transformed that have a large prime factor; 0: n has none.
+int64_t tsri_fft_convolution_length(int64_t n);
+
+// As tsri_fft_run, by a convolution of `size` elements. With `ends` that are not all 0, tsri_fft_convolves must be true.
+tsr_status tsri_fft_run_convolution(const tsri_fft_lines *l, const tsri_fft_ends *ends, int64_t size, tsr_buffer *x,
+                                    int64_t x_at, tsr_buffer *y);
+
+// Whether the device has a native transform for such lines, but of n elements.
+bool tsri_fft_is_native(const tsri_fft_lines *l, int64_t n);
+
 // Runs the device's native transform. Returns TSR_ERR_UNSUPPORTED, without a message, if it has none.
 tsr_status tsri_fft_run_native(const tsri_fft_lines *l, tsri_fft_kind kind, tsr_buffer *x, int64_t x_at, tsr_buffer *y);
 

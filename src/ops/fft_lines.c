@@ -28,76 +28,124 @@ tsr_status tsri_fft_make_roots(const tsri_fft_lines *l, double sign, int64_t n, 
   return tsri_call_items(&call, count);
 }
 
-// One launch of fft_lines: transforms lines of plan->n elements of x, a tensor [outer, n, m], to y, a tensor [outer, m / inner, n, inner].
-typedef struct lines_pass {
-  const tsri_fft_plan *plan;
-  int64_t m, inner;
-  double scale;
-  bool is_twisted;  // first of two transforms: results are multiplied by roots from `v`
-} lines_pass;
+// Two work-groups of 512 items fit a multiprocessor of NVIDIA's if an item takes at most 64 registers, so that one computes while the other waits for memory. The
+// compiler takes up to 98 if it is not told; down to 64 it stores nothing elsewhere, or a few numbers, if an item holds 16 complex numbers of f32.
+enum { LARGE_GROUP = 448, LARGE_HELD = 16 };
 
-static tsr_status launch(const tsri_fft_lines *l, const lines_pass *pass, tsr_buffer *x, int64_t x_at, tsr_buffer *v,
-                         tsr_buffer *y) {
+static int resident_groups(const tsri_fft_lines *l, const tsri_fft_plan *p) {
+  return l->dtype == TSR_F32 && p->team * p->lines >= LARGE_GROUP && p->held <= LARGE_HELD ? 2 : 1;
+}
+
+tsr_status tsri_fft_launch(const tsri_fft_lines *l, const tsri_fft_pass *pass, tsr_buffer *x, int64_t x_at,
+                           tsr_buffer *y) {
   const tsri_fft_plan *p = pass->plan;
-  int64_t lines = l->outer * pass->m;
-  bool is_across = pass->m > 1, stores_across = p->stages == 1 ? is_across : pass->inner > 1;
+  int64_t lines = l->outer * pass->m, length = p->n * pass->m / pass->inner, radices = 0;
+  bool is_across = pass->m > 1, is_wide = p->coefs > 1;
+  bool stores_across = p->stages == 1 && !is_wide ? is_across : (pass->v ? pass->inner : pass->m) > 1;
+  for (int i = p->stages - 1; i >= 0; i--) radices = radices << 6 | p->radices[i];
   tsri_call call;
-  int64_t radices = 0;
-  for (int i = p->stages - 1; i >= 0; i--) radices = radices << 5 | p->radices[i];
   tsri_call_init(
       &call, l->device, "op_fft", "fft_lines",
       TSRI_WITH(TSRI_TYPE("T", l->dtype), TSRI_CONSTANT("N", p->n), TSRI_CONSTANT("RADICES", radices),
                 TSRI_CONSTANT("TEAM", p->team), TSRI_CONSTANT("LINES", p->lines), TSRI_CONSTANT("HELD", p->held),
+                TSRI_CONSTANT("COEFS", p->coefs), TSRI_CONSTANT("FUSED", is_wide && l->device->limits.has_exact_fma),
                 TSRI_CONSTANT("ACROSS", is_across), TSRI_CONSTANT("OUT_ACROSS", stores_across),
-                TSRI_CONSTANT("PAIRED", x_at % 2 == 0), TSRI_CONSTANT("TWISTED", pass->is_twisted)));
+                TSRI_CONSTANT("PAIRED", x_at % 2 == 0), TSRI_CONSTANT("TWISTED", pass->v != NULL),
+                TSRI_CONSTANT("READS", pass->reads), TSRI_CONSTANT("WRITES", pass->writes),
+                TSRI_CONSTANT("CONVOLVED", pass->c != NULL), TSRI_CONSTANT("RESIDENT", resident_groups(l, p))));
   tsri_call_buffer(&call, "x", x, l->dtype);
-  tsri_call_buffer(&call, "v", v, l->dtype);
+  tsri_call_buffer(&call, "v", pass->v ? pass->v : x, l->dtype);
+  tsri_call_buffer(&call, "w", pass->w ? pass->w : x, l->dtype);
+  tsri_call_buffer(&call, "c", pass->c ? pass->c : x, l->dtype);
   tsri_call_buffer(&call, "y", y, l->dtype);
   tsri_call_word(&call, "lines", lines);
   tsri_call_word(&call, "m", pass->m);
   tsri_call_word(&call, "inner", pass->inner);
   tsri_call_word(&call, "x_at", x_at);
+  tsri_call_word(&call, "x_n", pass->x_n ? pass->x_n : length);
+  tsri_call_word(&call, "y_n", pass->y_n ? pass->y_n : length);
+  tsri_call_word(&call, "length", pass->length);
   tsri_call_real(&call, "scale", pass->scale);
-  tsri_call_word(&call, "swapped", l->sign > 0);
+  tsri_call_word(&call, "swapped", pass->is_swapped);
   return tsri_call_many_groups(&call, (lines + p->lines - 1) / p->lines);
 }
 
-static tsr_status run_whole(const tsri_fft_lines *l, const tsri_fft_plan *plan, tsr_buffer *x, int64_t x_at,
-                            tsr_buffer *y) {
-  lines_pass pass = {.plan = plan, .m = l->inner, .inner = l->inner, .scale = l->scale};
-  return launch(l, &pass, x, x_at, x, y);
-}
-
-// Launches the first of two transforms, of plan->n elements each.
-static tsr_status run_first(const tsri_fft_lines *l, const tsri_fft_plan *plan, tsr_buffer *x, int64_t x_at,
-                            tsr_buffer *y) {
-  lines_pass pass = {.plan = plan, .m = l->n / plan->n * l->inner, .inner = l->inner, .scale = 1, .is_twisted = true};
-  tsr_buffer *v = NULL;
-  tsr_status status = tsri_fft_make_roots(l, -1, l->n, LOW + l->n / LOW + 1, LOW, false, &v);
-  if (status == TSR_OK) status = launch(l, &pass, x, x_at, v, y);
-  tsr_buffer_release(v);
-  return status;
+tsr_status tsri_fft_make_twist(const tsri_fft_lines *l, tsr_buffer **out_v) {
+  return tsri_fft_make_roots(l, -1, l->n, LOW + l->n / LOW + 1, LOW, false, out_v);
 }
 
 // On emulated devices, building a kernel for each length takes longer than transforming short lines in passes. LEAST_GROUP, LEAST_SHARED: the smallest
-// work-group limit and shared memory with which every radix fits.
-enum { LEAST_EMULATED = 128, LEAST_GROUP = 256, LEAST_SHARED = 16384 };
+// work-group limit and shared memory with which every radix up to SURE_RADIX fits.
+enum { LEAST_EMULATED = 128, LEAST_GROUP = 256, LEAST_SHARED = 16384, SURE_RADIX = 13 };
 
 static bool is_worth_building(const tsri_fft_lines *l) {
   return (!l->device->info.is_software || l->n >= LEAST_EMULATED) && l->device->limits.max_group_size >= LEAST_GROUP &&
          l->device->limits.shared_bytes >= LEAST_SHARED;
 }
 
+// Whether a work-group can hold these lines or parts of them, in as many passes as it takes.
+static bool has_plans(const tsri_fft_lines *l) {
+  tsri_fft_plan plan;
+  int64_t n = l->n, inner = l->inner;
+  while (!tsri_fft_plan_init(l->device, l->dtype, n, inner > 1, &plan)) {
+    if (!tsri_fft_plan_split(l->device, l->dtype, n, &plan)) return false;
+    n /= plan.n;
+    inner *= plan.n;
+  }
+  return true;
+}
+
 bool tsri_fft_takes(const tsri_fft_lines *l) {
   int64_t rest = l->n;
-  for (int r = 2; r <= 13; r++) {
+  for (int r = 2; r <= SURE_RADIX; r++) {
     while (rest % r == 0) rest /= r;
   }
-  return rest == 1 && l->n > 1 && is_worth_building(l);
+  return l->n > 1 && is_worth_building(l) &&
+         (rest == 1 || ((int)TSRI_FFT_LARGEST_RADIX > (int)SURE_RADIX && has_plans(l)));
+}
+
+// A launch for lines of plan->n elements of `now`: `l`, or what is left of its lines after the launches before.
+static tsri_fft_pass pass_of(const tsri_fft_lines *l, const tsri_fft_lines *now, const tsri_fft_plan *plan) {
+  return (tsri_fft_pass){.plan = plan,
+                         .m = now->n / plan->n * now->inner,
+                         .inner = now->inner,
+                         .scale = 1,
+                         .is_swapped = l->sign > 0,
+                         .length = l->n};
+}
+
+// Launches the first of two transforms.
+static tsr_status run_first(const tsri_fft_lines *l, const tsri_fft_lines *now, const tsri_fft_plan *plan,
+                            const tsri_fft_ends *ends, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+  tsri_fft_pass pass = pass_of(l, now, plan);
+  if (now->n == l->n) {
+    pass.reads = ends->reads;
+    pass.x_n = ends->x_n;
+  }
+  tsr_status status = tsri_fft_make_twist(now, &pass.v);
+  if (status == TSR_OK) status = tsri_fft_launch(l, &pass, x, x_at, y);
+  tsr_buffer_release(pass.v);
+  return status;
+}
+
+// Launches the last transform, whose results have their final positions in lines of l->n elements.
+static tsr_status run_last(const tsri_fft_lines *l, const tsri_fft_lines *now, const tsri_fft_plan *plan,
+                           const tsri_fft_ends *ends, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+  tsri_fft_pass pass = pass_of(l, now, plan);
+  pass.inner = l->inner;
+  pass.scale = l->scale;
+  pass.writes = ends->writes;
+  pass.y_n = ends->y_n;
+  if (now->n == l->n) {
+    pass.reads = ends->reads;
+    pass.x_n = ends->x_n;
+  }
+  return tsri_fft_launch(l, &pass, x, x_at, y);
 }
 
 // Launches as many transforms as the line needs; each reads what the one before has written.
-tsr_status tsri_fft_run_lines(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_at, tsr_buffer *y) {
+tsr_status tsri_fft_run_lines(const tsri_fft_lines *l, const tsri_fft_ends *ends, tsr_buffer *x, int64_t x_at,
+                              tsr_buffer *y) {
   tsri_fft_lines now = *l;
   tsri_fft_plan plan;
   tsr_buffer *from = NULL;
@@ -108,13 +156,13 @@ tsr_status tsri_fft_run_lines(const tsri_fft_lines *l, tsr_buffer *x, int64_t x_
     (void)is_split;
     tsr_buffer *to = NULL;
     status = tsri_call_scratch(l->device, 2 * tsri_fft_count(l), l->dtype, &to);
-    if (status == TSR_OK) status = run_first(&now, &plan, from ? from : x, from ? 0 : x_at, to);
+    if (status == TSR_OK) status = run_first(l, &now, &plan, ends, from ? from : x, from ? 0 : x_at, to);
     tsr_buffer_release(from);
     from = to;
     now.n /= plan.n;
     now.inner *= plan.n;
   }
-  if (status == TSR_OK) status = run_whole(&now, &plan, from ? from : x, from ? 0 : x_at, y);
+  if (status == TSR_OK) status = run_last(l, &now, &plan, ends, from ? from : x, from ? 0 : x_at, y);
   tsr_buffer_release(from);
   return status;
 }

@@ -3,10 +3,12 @@
 
 #include <math.h>
 
+// MOST_RADIX: the largest radix whose butterflies an item computes alone. SLOTS: as in op_fft.tk.
 // Items of a work-group: ROW_GROUP is wanted if it takes several lines, LARGEST_GROUP is the limit. Bytes of neighbouring lines that are read together:
 // ACROSS_BYTES is wanted, LEAST_BYTES suffices for long lines.
 enum {
   MOST_RADIX = 16,
+  SLOTS = 4,
   MOST_HELD = 32,
   FEW_HELD = 18,
   ROW_GROUP = 128,
@@ -20,29 +22,59 @@ enum {
 // The largest composite radix: 4 for lines of up to 31 elements, 8 below 128. So more items share a line, and neighbouring items read neighbouring elements.
 static int most_radix(int64_t n) { return n < 32 ? 4 : n < 128 ? 8 : MOST_RADIX; }
 
-static bool is_radix(int r, int64_t n) { return r <= most_radix(n) || r == 5 || r == 7 || r == 11 || r == 13; }
+static bool is_prime(int r) {
+  for (int d = 2; d * d <= r; d++) {
+    if (r % d == 0) return false;
+  }
+  return r > 1;
+}
 
-// The largest number of complex numbers that an item holds in any stage, if `team` items share a line.
+// The primes up to 13 are radices of butterflies that an item computes alone; larger ones are shared.
+static bool is_radix(int r, int64_t n) { return r <= most_radix(n) || (r <= TSRI_FFT_LARGEST_RADIX && is_prime(r)); }
+
+// How many items share a butterfly of radix r, each with SLOTS pairs of results (advance_wide in op_fft.tk).
+static int64_t blocks_of(int r) { return r > MOST_RADIX ? r / 2 / SLOTS + 1 : 1; }
+
+// The largest number of complex numbers that an item holds in any stage, or before the first one, if `team` items share a line. INT64_MAX: they are too few.
 static int64_t held_by(const tsri_fft_plan *p, int64_t team) {
-  int64_t held = 0;
+  int64_t held = p->radices[0] > MOST_RADIX ? (p->n + team - 1) / team : 0;
   for (int i = 0; i < p->stages; i++) {
-    int64_t butterflies = p->n / p->radices[i], each = (butterflies + team - 1) / team * p->radices[i];
+    int r = p->radices[i];
+    int64_t butterflies = p->n / r, beside = team / blocks_of(r);
+    if (beside == 0) return INT64_MAX;
+    int64_t each = (butterflies + beside - 1) / beside * (r > MOST_RADIX ? 2 * SLOTS : r);
     if (each > held) held = each;
   }
   return held;
 }
 
-// Chooses how many items share a line, at most `limit`, so that an item has a whole number of butterflies of some radix and all items together use the fewest
-// registers. If an item holds more than FEW_HELD numbers, the cost counts twice, because a GPU then has too few items in flight. Returns the cost.
+static void consider_team(tsri_fft_plan *p, int64_t team, int64_t limit, int64_t *best) {
+  if (team > limit) return;
+  int64_t held = held_by(p, team);
+  if (held > MOST_HELD) return;
+  int64_t cost = held * team * (held > FEW_HELD ? 2 : 1);
+  if (cost >= *best) return;
+  *best = cost;
+  p->team = (int)team;
+  p->held = (int)held;
+}
+
+// Chooses how many items share a line, at most `limit`, so that an item has a whole number of butterflies of some radix (or of parts of them) and all items
+// together use the fewest registers. If an item holds more than FEW_HELD numbers, the cost counts twice, because a GPU then has too few items in flight. Returns
+// the cost. Of teams that cost the same it takes the smaller one for large radices, since an item that has two butterflies reads their factors once.
 static int64_t choose_team(tsri_fft_plan *p, int64_t limit) {
   int64_t best = INT64_MAX;
   for (int i = 0; i < p->stages; i++) {
-    for (int64_t each = p->radices[i]; each <= MOST_HELD; each += p->radices[i]) {
-      int64_t team = (p->n + each - 1) / each, held = held_by(p, team), cost = held * team * (held > FEW_HELD ? 2 : 1);
-      if (team > limit || held > MOST_HELD || cost >= best) continue;
-      best = cost;
-      p->team = (int)team;
-      p->held = (int)held;
+    int r = p->radices[i];
+    int64_t butterflies = p->n / r, most = MOST_HELD / (r > MOST_RADIX ? 2 * SLOTS : r);
+    if (r > MOST_RADIX) {
+      for (int64_t rounds = most; rounds > 0; rounds--) {
+        consider_team(p, (butterflies + rounds - 1) / rounds * blocks_of(r), limit, &best);
+      }
+    } else {
+      for (int64_t rounds = 1; rounds <= most; rounds++) {
+        consider_team(p, (butterflies + rounds - 1) / rounds, limit, &best);
+      }
     }
   }
   return best;
@@ -75,7 +107,7 @@ static bool find_radices(int64_t n, int64_t limit, tsri_fft_plan *out_plan) {
   radix_search s = {.limit = limit, .cost = INT64_MAX};
   for (int stages = 1; stages <= TSRI_FFT_STAGES && s.cost == INT64_MAX; stages++) {
     s.trial = (tsri_fft_plan){.n = n, .radices = {1, 1, 1, 1, 1}, .stages = stages};
-    search(&s, n, stages, MOST_RADIX);
+    search(&s, n, stages, TSRI_FFT_LARGEST_RADIX);
   }
   *out_plan = s.best;
   return s.cost < INT64_MAX;
@@ -87,9 +119,9 @@ static bool find_radices(int64_t n, int64_t limit, tsri_fft_plan *out_plan) {
 // accesses over the banks.
 static int64_t pitch_of(int64_t n) { return (n + n / 32) | 1; }
 
-// Bytes of shared memory: real or imaginary parts of `lines` lines, and the table of roots (64, and each 64-th).
+// Bytes of shared memory: real or imaginary parts of `lines` lines, the table of roots (64, and each 64-th of twice the line's), and that of the largest radix.
 static uint64_t shared_bytes(const tsri_fft_plan *p, int size, int lines) {
-  return (uint64_t)(lines * pitch_of(p->n) + 2 * (65 + p->n / 64)) * (uint64_t)size;
+  return (uint64_t)(lines * pitch_of(p->n) + 2 * (65 + p->n / 32) + p->coefs) * (uint64_t)size;
 }
 
 static int64_t most_items(const tsr_device *device) {
@@ -104,6 +136,8 @@ bool tsri_fft_plan_init(const tsr_device *device, tsr_dtype dtype, int64_t n, bo
   int size = (int)tsr_dtype_bytes(dtype), least = is_across ? LEAST_BYTES / (2 * size) : 1;
   if (n < 2 || n > MOST_HELD * LARGEST_GROUP || !find_radices(n, most_items(device) / least, out_plan)) return false;
   tsri_fft_plan *p = out_plan;
+  int r = p->radices[0];  // the largest
+  p->coefs = r > MOST_RADIX ? (int)(2 * (r / 2) * blocks_of(r) * SLOTS) : 1;
   int wanted = p->team < ROW_GROUP ? ROW_GROUP / p->team : 1;
   if (is_across) wanted = ACROSS_BYTES / (2 * size);
   p->lines = wanted;

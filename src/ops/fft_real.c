@@ -5,11 +5,12 @@
 //   X[k] = (Z[k] + conj(Z[m - k])) / 2 - i w^k (Z[k] - conj(Z[m - k])) / 2     for k = 0, …, m, with Z[m] = Z[0],
 //   Z[k] = (X[k] + conj(X[m - k])) / 2 + i w^-k (X[k] - conj(X[m - k])) / 2    for k = 0, …, m - 1.
 //
-// An axis of an odd size is transformed as complex numbers whose imaginary parts are 0.
+// An axis of an odd size is transformed as complex numbers whose imaginary parts are 0: by one operator (fft_odd.c), or with copies before and after complex transforms.
 #include "core/error.h"
 #include "ops/axes.h"
 #include "ops/call.h"
 #include "ops/fft.h"
+#include "ops/fft_fused.h"
 #include "ops/operators.h"
 #include "ops/wide.h"
 
@@ -60,6 +61,7 @@ tsr_status tsri_run_fft_of_pairs(const tsri_kernel_run *run) {
   int64_t x_at = run->layouts[0].offset;
   tsri_fft_kind kind = is_inverse ? TSRI_FFT_FROM_HALF : TSRI_FFT_HALF;
   status = tsri_fft_run_native(&l, kind, run->inputs[0], x_at, run->output);
+  if (status == TSR_ERR_UNSUPPORTED) status = tsri_fft_run_half(&l, run->inputs[0], x_at, run->output);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   return run_kernels(&l, is_inverse, run->inputs[0], x_at, run->output);
 }
@@ -124,6 +126,14 @@ static tsr_tensor *with_zeros(tsr_tensor *x) {
 }
 
 static tsr_tensor *half_of_complex(tsr_tensor *x, int axis) {
+  if (x->layout.shape.rank < TSR_MAX_RANK) {
+    tsr_tensor *wide = tsri_widened(x);
+    int64_t size = x->layout.shape.dims[axis];
+    if (wide->status == TSR_OK && tsri_fft_takes_odd(wide, axis, false, size)) {
+      return tsri_then(tsri_fft_of_odd(wide, axis, false, size), wide);
+    }
+    tsr_release(wide);
+  }
   tsr_tensor *all = tsri_fft_record(TSRI_BODY(fft), with_zeros(x), axis, 0);
   int64_t n = x->layout.shape.dims[axis];
   return tsri_then(tsr_slice(all, axis, 0, n ? n / 2 + 1 : 0, 1), all);
@@ -140,6 +150,8 @@ static tsr_tensor *mirrored(tsr_tensor *x, int axis, int64_t count) {
 
 // The real part of the inverse transform along the axis to `n` elements, an odd number. Releases x.
 static tsr_tensor *real_inverse(tsr_tensor *x, int axis, int64_t n) {
+  if (x->status == TSR_OK && tsri_fft_takes_odd(x, axis, true, n))
+    return tsri_then(tsri_fft_of_odd(x, axis, true, n), x);
   tsr_tensor *parts[2] = {x, mirrored(x, axis, (n - 1) / 2)};
   tsr_tensor *joined = tsri_then(tsri_then(tsr_concat(parts, 2, axis), parts[0]), parts[1]);
   tsr_tensor *whole = tsri_fft_record(TSRI_BODY(ifft), joined, axis, 0);

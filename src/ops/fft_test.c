@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ops_testing.h"
+#include "runtime/native_op.h"
 
 enum { MOST = 2 * 1400 };
 
@@ -125,9 +126,33 @@ TEST(fft_of_held_lines_is_the_sum) {
   finish();
 }
 
+// Lines with primes from 17 to 61, whose butterflies are shared by several items: one, two or three of them, alone or with small radices.
+TEST(fft_of_lines_with_large_radices_is_the_sum) {
+  static const int64_t held[] = {17 * 8,  19 * 11, 23 * 23, 29 * 6,  31 * 17, 37 * 4, 41 * 7,
+                                 43 * 12, 47 * 62, 53 * 16, 59 * 29, 61 * 13, 4913,   3 * 17 * 31};
+  begin();
+  for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
+    check_by_sums(TSR_F32, 3, held[i], 1, 3e-6);
+    if (i % 3 == 0) check_by_sums(TSR_F64, 2, held[i], 5, 1e-12);
+  }
+  finish();
+}
+
+// Lines with a prime factor above 61: a convolution that a work-group holds, and one of two passes.
+TEST(fft_of_lines_by_convolution_is_the_sum) {
+  begin();
+  check_by_sums(TSR_F32, 3, 67 * 2, 1, 3e-6);
+  check_by_sums(TSR_F64, 2, 509, 3, 1e-12);
+  check_by_sums(TSR_F32, 2, 2803, 1, 3e-6);
+  check_by_sums(TSR_F32, 2, 10007, 1, 3e-6);
+  check_by_sums(TSR_F32, 1, 12007, 3, 3e-6);
+  finish();
+}
+
 // rfft gives the first half of fft, and irfft undoes it, whatever the radices.
 TEST(rfft_of_held_lines_is_the_half_of_fft) {
-  static const int64_t held[] = {4, 6, 9, 14, 32, 66, 75, 128, 1001, 1536, 4096, 20000};
+  static const int64_t held[] = {4,   6,    9,    14,   32,   66,    75,        128,   221,   254,  256,
+                                 509, 1001, 1536, 3162, 4096, 10007, 17 * 1021, 20000, 24565, 30375};
   begin();
   for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
     int64_t n = held[i], inner = i % 3 == 1 ? 3 : 1;
@@ -136,6 +161,39 @@ TEST(rfft_of_held_lines_is_the_half_of_fft) {
     tsr_tensor *whole = tsr_fft(tsr_stack((tsr_tensor *[]){x, zero}, 2, 3), TSR_AXES(1));
     CHECK(largest(tsr_sub(half, tsr_slice(whole, 1, 0, n / 2 + 1, 1))) < 1e-13 * (double)n);
     CHECK(largest(tsr_sub(tsr_irfft(half, n, TSR_AXES(1)), x)) < 1e-13);
+  }
+  finish();
+}
+
+// The same by the kernels that GPUs take, in place of the CPU's own transform.
+TEST(kernels_compute_the_sums) {
+  static const int64_t held[] = {17 * 8, 19 * 11, 23 * 23, 29 * 6,  31 * 17, 37 * 4, 41 * 7, 43 * 12,
+                                 47 * 6, 53 * 4,  59 * 3,  61 * 13, 4913,    130,    256,    360};
+  begin();
+  tsri_native_allow(false);
+  for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+    check_by_sums(TSR_F32, 2, held[i], (int64_t)(i % 3 + 1), 3e-6);
+  check_by_sums(TSR_F64, 1, 8 * 17 * 61 * 3, 1, 1e-12);
+  check_by_sums(TSR_F32, 2, 137, 2, 3e-6);
+  check_by_sums(TSR_F32, 1, 10007, 1, 3e-6);
+  tsri_native_allow(true);
+  finish();
+}
+
+// Transforms of real numbers, even and odd, by kernels and by the CPU's own transforms.
+TEST(kernels_agree_about_real_numbers) {
+  static const int64_t held[] = {128, 254, 270, 131, 153, 221, 17 * 16, 360, 1001, 10007, 15015};
+  begin();
+  for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
+    int64_t n = held[i], inner = i % 3 == 1 ? 3 : 1;
+    tsr_tensor *x = tsr_randn(dev, TSR_F64, TSR_SHAPE(2, n, inner), i), *half = tsr_rfft(x, TSR_AXES(1));
+    tsr_tensor *back = tsr_irfft(half, n, TSR_AXES(1));
+    CHECK_OK(tsr_evaluate(half));
+    CHECK_OK(tsr_evaluate(back));
+    tsri_native_allow(false);
+    CHECK(largest(tsr_sub(tsr_rfft(x, TSR_AXES(1)), half)) < 1e-13 * (double)n);
+    CHECK(largest(tsr_sub(tsr_irfft(half, n, TSR_AXES(1)), back)) < 1e-13);
+    tsri_native_allow(true);
   }
   finish();
 }

@@ -15,6 +15,7 @@
 #include "ops/count.h"
 #include "ops/create.h"
 #include "ops/fft.h"
+#include "ops/fft_fused.h"
 #include "ops/label_entropy.h"
 #include "ops/norm_gradient.h"
 #include "ops/norm_one_pass.h"
@@ -198,6 +199,14 @@ static tsr_tensor *again_fft_of_pairs(const tsri_again *s) {
   return tsri_fft_of_pairs(s->inputs[0], (int)TSRI_AGAIN_GIVEN(s, fft)->axis, TSRI_AGAIN_IS(s, irfft));
 }
 
+static tsr_tensor *again_fft_odd(const tsri_again *s) {
+  const tsri_fft_attributes *given = TSRI_AGAIN_GIVEN(s, fft);
+  const tsr_shape *shape = &s->results[0].shape;
+  int axis = (int)given->axis;
+  if (axis < 0 || axis >= shape->rank) return tsri_again_wrong(s, "an axis");
+  return given->is_inverse ? tsr_irfft(s->inputs[0], shape->dims[axis], &axis, 1) : tsr_rfft(s->inputs[0], &axis, 1);
+}
+
 static tsr_tensor *again_grid_sample(const tsri_again *s) {
   const tsri_grid_attributes *g = TSRI_AGAIN_GIVEN(s, grid);
   tsr_grid_desc desc = {
@@ -297,6 +306,7 @@ static const struct {
     {&tsri_op_resize_table, {NULL, 0, 0, NULL, tsri_again_resize_table}},
     {&tsri_op_resize_plane, {NULL, 1, 1, tsri_again_resize_plane, NULL}},
     {&tsri_op_recurrent_steps, {NULL, 3, 5, NULL, tsri_again_recurrent}},
+    {&tsri_op_fft_odd, {NULL, 1, 1, again_fft_odd, NULL}},
     {&tsri_op_random_below, {NULL, 0, 0, again_random_below, NULL}},
     {&tsri_op_norm_gradient, {NULL, 2, 4, NULL, tsri_again_norm_gradient}},
     {&tsri_op_norm_one_pass, {NULL, 2, 4, NULL, tsri_again_norm_one_pass}},

@@ -9,6 +9,7 @@
 #include "ops/call.h"
 #include "ops/channel_sums.h"
 #include "ops/conv_weight.h"
+#include "ops/fft_fused.h"
 #include "ops/label_entropy.h"
 #include "ops/matrix.h"
 #include "ops/norm_gradient.h"
@@ -28,6 +29,7 @@ static const struct {
     {"resize table", &tsri_op_resize_table},
     {"resize plane", &tsri_op_resize_plane},
     {"recurrent steps", &tsri_op_recurrent_steps},
+    {"fft odd", &tsri_op_fft_odd},
     {"random below", &tsri_op_random_below},
     {"qr whole", &tsri_op_qr_whole},
     {"norm gradient", &tsri_op_norm_gradient},
