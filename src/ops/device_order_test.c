@@ -2,11 +2,12 @@
 // Sorts, scans, indices and arg-reductions of sizes that take each path of their kernels, on every device: compared with the CPU's native operators, bit for bit.
 #include "ops/ops_testing.h"
 
-enum { MOST = 80000 };
+enum { MOST = 80000, LARGEST = 4400000 };  // elements, and bytes of a result
 
 static void check_as_on_cpu(const char *what, tsr_tensor *there, tsr_tensor *here) {
-  static unsigned char a[MOST * 8], b[MOST * 8];
+  static unsigned char a[LARGEST], b[LARGEST];
   size_t bytes = (size_t)tsr_tensor_count(here) * tsr_dtype_bytes(tsr_tensor_dtype(here));
+  CHECK(bytes <= LARGEST);
   CHECK_OK(tsr_read(there, a, bytes));
   CHECK_OK(tsr_read(here, b, bytes));
   if (memcmp(a, b, bytes) != 0) printf("  %s differs\n", what);
@@ -347,6 +348,33 @@ static void scatters_of_lines_agree(tsr_device *device) {
   tsr_device_release(cpu);
 }
 TEST(scatters_of_lines_are_the_same_on_every_device) { test_on_every_device(scatters_of_lines_agree); }
+
+// A list much shorter than the tensor that it names places of, with places that it names several times and places outside.
+static void check_scatter_of_few(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t limit) {
+  enum { ROWS = 1033, SIZE = 1017, COUNT = 2000 };
+  tsr_tensor *results[2];
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *list = tsr_randint(on, TSR_I32, TSR_SHAPE(COUNT / 100, 100), -limit, limit, 9);
+    CHECK_OK(tsr_evaluate(list));
+    results[i] = tsr_scatter(stepped(on, dtype, ROWS, SIZE, 7), 0, list, stepped(on, dtype, COUNT / 100, 100, 8));
+  }
+  check_as_on_cpu("scatter of few elements", results[0], results[1]);
+}
+
+static void scatters_of_few_agree(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  check_scatter_of_few(device, cpu, TSR_F32, 1100);
+  check_scatter_of_few(device, cpu, TSR_BF16, 3);
+  check_scatter_of_few(device, cpu, TSR_U8, 1033);
+  CHECK_OK(tsr_scope_end(other));
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(cpu);
+}
+
+TEST(few_elements_of_a_large_tensor_are_written_alike_on_every_device) { test_on_every_device(scatters_of_few_agree); }
 
 static void check_scatter_rows(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t rows, int64_t n,
                                int64_t size) {

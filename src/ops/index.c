@@ -293,26 +293,59 @@ static tsr_status pick_winners(const tsri_kernel_run *run, tsr_buffer *winners) 
   return tsri_call_items(&call, run->layouts[0].count);
 }
 
+// Launches scatter_mark: sets the winner of each target, or with `clears` makes it 0.
+static tsr_status mark_winners(const tsri_kernel_run *run, tsr_buffer *winners, bool clears) {
+  tsri_walk walk;
+  walk_target(run, &walk);
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_index", "scatter_mark",
+                 TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk.rank),
+                           TSRI_CONSTANT("CLEARS", clears)));
+  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "winners", winners, TSR_U32);
+  pass_target(run, &walk, &call);
+  return tsri_call_items(&call, walk.count);
+}
+
+// Copies x and writes the winners over it.
+static tsr_status place_winners(const tsri_kernel_run *run, tsr_buffer *winners) {
+  tsr_dtype carrier = tsri_call_carrier(run->device, run->dtype);
+  tsri_walk walk;
+  walk_target(run, &walk);
+  tsri_call call;
+  tsri_call_init(
+      &call, run->device, "op_index", "scatter_place",
+      TSRI_WITH(TSRI_TYPE("T", carrier), TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk.rank)));
+  tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
+  tsri_call_buffer(&call, "source", run->inputs[2], carrier);
+  tsri_call_buffer(&call, "winners", winners, TSR_U32);
+  tsri_call_buffer(&call, "y", run->output, carrier);
+  tsri_call_word(&call, "s_at", run->layouts[2].offset);
+  pass_target(run, &walk, &call);
+  tsr_status status = copy_x(run);
+  return status == TSR_OK ? tsri_call_items(&call, walk.count) : status;
+}
+
+// Few elements go to few places of a large tensor: then it is copied, and only the winners of these places are looked at. Otherwise all places have a winner, which
+// takes a launch less.
+static bool has_few_targets(const tsri_kernel_run *run) {
+  enum { MANY_PLACES = 1 << 20, SHARE = 4 };
+  int64_t places = run->layouts[0].count;
+  return places >= MANY_PLACES && run->layouts[1].count <= places / SHARE;
+}
+
 tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
   tsr_status status = check_scatter(run);
   if (status != TSR_OK || run->layouts[0].count == 0) return status;
   if (run->layouts[1].count == 0) return copy_x(run);
   tsr_buffer *winners = NULL;
+  bool is_few = has_few_targets(run);
   status = tsri_call_scratch(run->device, run->layouts[0].count, TSR_U32, &winners);
-  if (status == TSR_OK)
+  if (status == TSR_OK && is_few) status = mark_winners(run, winners, true);
+  else if (status == TSR_OK)
     status = tsr_buffer_fill(winners, 0, tsr_buffer_bytes(winners), &(uint32_t){0}, sizeof(uint32_t));
-  if (status == TSR_OK) {
-    tsri_walk walk;
-    walk_target(run, &walk);
-    tsri_call call;
-    tsri_call_init(&call, run->device, "op_index", "scatter_mark",
-                   TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[1]), TSRI_CONSTANT("RANK", walk.rank)));
-    tsri_call_buffer(&call, "indices", run->inputs[1], run->input_dtypes[1]);
-    tsri_call_buffer(&call, "winners", winners, TSR_U32);
-    pass_target(run, &walk, &call);
-    status = tsri_call_items(&call, walk.count);
-  }
-  if (status == TSR_OK) status = pick_winners(run, winners);
+  if (status == TSR_OK) status = mark_winners(run, winners, false);
+  if (status == TSR_OK) status = is_few ? place_winners(run, winners) : pick_winners(run, winners);
   tsr_buffer_release(winners);
   return status;
 }

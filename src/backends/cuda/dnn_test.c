@@ -328,6 +328,7 @@ TEST(groups_of_few_or_unaligned_channels_are_left_to_kernels) {
   CHECK(!takes_groups(f, TSR_BF16, 1, true, 2, 8, 64, 1));
   CHECK(takes_groups(f, TSR_F32, 1, true, 2, 20, 16, 1));
   CHECK(!takes_groups(f, TSR_F32, 1, true, 2, 48, 50, 1));
+  CHECK(takes_groups(f, TSR_F32, 1, true, 2, 60, 50, 1));  // long sums
   fixture_close(&f);
 }
 
