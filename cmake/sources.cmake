@@ -68,7 +68,7 @@ function(tessera_library_sources out)
     list(FILTER found EXCLUDE REGEX "/runtime/placing\\.c$|/graph/place\\.c$") # place_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/graph/(chain|paired)\\.c$") # chain_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/graph/single\\.c$|/runtime/steps\\.c$") # single_wasm.c and steps_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/ops/(scatter|scatter_call|scatter_exact|scatter_lines|scatter_parts|join_lines|pad_lines|scan_once|scan_quads|quant_row|quant_units|matmul_split|matmul_padded|resize_plane|recurrent_steps|scatter_turned|fft_fused|fft_odd)\\.c$") # scatter_wasm.c, resize_plane_wasm.c, recurrent_steps_wasm.c, join_lines_wasm.c, pad_lines_wasm.c, scan_once_wasm.c, scan_quads_wasm.c, matmul_split_wasm.c, matmul_padded_wasm.c, quant_units_wasm.c, quant_row_wasm.c and fft_fused_wasm.c in their place, and none of their kernels (embed.cmake)
+    list(FILTER found EXCLUDE REGEX "/ops/(scatter|scatter_call|scatter_exact|scatter_lines|scatter_parts|join_lines|pad_lines|scan_once|scan_quads|quant_row|quant_units|matmul_split|matmul_padded|resize_plane|recurrent_steps|scatter_turned|fft_fused|fft_odd|distance_tiles)\\.c$") # scatter_wasm.c, resize_plane_wasm.c, recurrent_steps_wasm.c, join_lines_wasm.c, pad_lines_wasm.c, scan_once_wasm.c, scan_quads_wasm.c, matmul_split_wasm.c, matmul_padded_wasm.c, quant_units_wasm.c, quant_row_wasm.c, fft_fused_wasm.c and distance_tiles_wasm.c in their place, and none of their kernels (embed.cmake)
     list(FILTER found EXCLUDE REGEX "/graph/(autotune|autotune_work|tuned)\\.c$|/common/(choices|contest)\\.c$") # autotune_wasm.c in their place
   endif()
 

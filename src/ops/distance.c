@@ -4,69 +4,15 @@
 #include "graph/node.h"
 #include "ops/call.h"
 #include "ops/compose.h"
+#include "ops/distance_tiles.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 
 #include <tessera/ops.h>
 
-// Sizes of a launch: y is [batch, m, n], rows have k elements.
-typedef struct distance_sizes {
-  int64_t batch, m, n, k;
-} distance_sizes;
+enum { ROWS_PER_ITEM = 4 };
 
-// A tile of y (m x n) that a work-group computes, and the part of it that an item computes.
-typedef struct distance_tile {
-  int m, n, item_m, item_n;
-} distance_tile;
-
-enum { ROWS_PER_ITEM = 4, TILE_DEPTH = 8 };
-
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-static int64_t tile_count(const distance_sizes *s, const distance_tile *t) {
-  return s->batch * divide_up(s->m, t->m) * divide_up(s->n, t->n);
-}
-
-static size_t tile_shared_bytes(const distance_tile *t, size_t element) {
-  enum { PAD = 4 };  // same as in the kernel
-  return (size_t)(2 * TILE_DEPTH * (t->m + t->n + 2 * PAD)) * element;
-}
-
-// An estimate of the time that all tiles take, in no particular unit. Tiles are computed in rounds, one tile per core in each; the cores are guessed from
-// matmul_tiles. In each step along k, an item has item_m * item_n pairs of elements, of two instructions each, for which it loads item_m + item_n elements from
-// shared memory, in vectors of four. A core starts four instructions per cycle, but a vector load of a subgroup occupies its shared memory for up to four
-// cycles.
-static double tile_cost(const distance_sizes *s, const distance_tile *t, int cores) {
-  int pairs = t->item_m * t->item_n, loads = t->item_m + t->item_n;
-  return (double)divide_up(tile_count(s, t), cores) * t->m * t->n * (1 + 2.0 * loads / pairs);
-}
-
-// Chooses the tile with the lowest estimate. False if the kernel `distance` shall be used instead: on the CPU, whose items have no registers for many sums; for
-// short rows, where writing y takes most of the time; and where most of even the smallest tile would lie outside of y.
-static bool choose_tile(tsr_device *device, const distance_sizes *s, tsr_dtype dtype, distance_tile *out_tile) {
-  static const distance_tile tiles[] = {{128, 64, 8, 8}, {64, 64, 8, 4}, {32, 32, 4, 4}};
-  enum { TILE_KINDS = sizeof tiles / sizeof tiles[0], LEAST_ROW = 2 * TILE_DEPTH, MOST_WASTE = 3 };
-  const tsri_tuning *tuning = tsri_call_tuning(device);
-  const distance_tile *smallest = &tiles[TILE_KINDS - 1];
-  if (!TSRI_TUNED(tuning, matmul_blocks) || s->k < LEAST_ROW) return false;
-  double results = (double)s->batch * (double)s->m * (double)s->n;
-  if ((double)tile_count(s, smallest) * smallest->m * smallest->n > MOST_WASTE * results) return false;
-  double least = 0;
-  for (int i = 0; i < TILE_KINDS; i++) {
-    const distance_tile *t = &tiles[i];
-    uint32_t items = (uint32_t)(t->m / t->item_m * (t->n / t->item_n));
-    size_t shared_bytes = tile_shared_bytes(t, tsr_dtype_bytes(tsri_accumulator(dtype)));
-    if (items > device->limits.max_group_size || shared_bytes > device->limits.shared_bytes) continue;
-    double cost = tile_cost(s, t, TSRI_TUNED(tuning, matmul_tiles));
-    if (least > 0 && cost >= least) continue;
-    least = cost;
-    *out_tile = *t;
-  }
-  return least > 0;
-}
-
-// Passes what both kernels have in common.
-static void pass(const tsri_kernel_run *run, const distance_sizes *s, tsri_call *call) {
+void tsri_distance_pass(const tsri_kernel_run *run, const tsri_distance_sizes *s, tsri_call *call) {
   const tsri_layout *a = &run->layouts[0], *b = &run->layouts[1];
   tsr_dtype dtype = run->input_dtypes[0];
   tsri_call_buffer(call, "a", run->inputs[0], dtype);
@@ -82,56 +28,24 @@ static void pass(const tsri_kernel_run *run, const distance_sizes *s, tsri_call 
   tsri_call_word(call, "b_col", b->strides[2]);
 }
 
-static tsr_status launch_items(const tsri_kernel_run *run, const distance_sizes *s) {
+static tsr_status launch_items(const tsri_kernel_run *run, const tsri_distance_sizes *s) {
   tsr_dtype dtype = run->input_dtypes[0];
-  int64_t strips = divide_up(s->m, ROWS_PER_ITEM), items = s->batch * strips * s->n;
+  int64_t strips = (s->m + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM, items = s->batch * strips * s->n;
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_distance", "distance",
       TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_TYPE("A", tsri_accumulator(dtype)),
                 TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma), TSRI_CONSTANT("ROWS", ROWS_PER_ITEM)));
-  pass(run, s, &call);
+  tsri_distance_pass(run, s, &call);
   tsri_call_word(&call, "strips", strips);
   tsri_call_word(&call, "items", items);
   return tsri_call_items(&call, items);
 }
 
-static bool is_by_four(int64_t x, int64_t y, int64_t z, int64_t w) {
-  return x % 4 == 0 && y % 4 == 0 && z % 4 == 0 && w % 4 == 0;
-}
-
-static tsr_status launch_tiles(const tsri_kernel_run *run, const distance_sizes *s, const distance_tile *t) {
-  const tsri_layout *a = &run->layouts[0], *b = &run->layouts[1];
-  tsr_dtype dtype = run->input_dtypes[0];
-  const tsri_tuning *tuning = tsri_call_tuning(run->device);
-  int steps = TSRI_TUNED(tuning, matmul_steps);
-  if (steps < 1 || TILE_DEPTH % steps != 0) steps = 1;
-  bool b_is_along_k = b->strides[2] == 1 || b->strides[1] != 1;
-  // Whether four neighbouring elements can be read at once, along k in a, and in b along the axis with stride 1.
-  bool is_wide_a = is_by_four(a->offset, s->k, 0, 0), is_wide_b = false;
-  if (b_is_along_k) is_wide_b = b->strides[2] == 1 && is_by_four(b->offset, b->strides[0], b->strides[1], s->k);
-  else is_wide_b = is_by_four(b->offset, b->strides[0], b->strides[2], s->n);
-  tsri_call call;
-  tsri_call_init(
-      &call, run->device, "op_distance", "distance_tiles",
-      TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_TYPE("A", tsri_accumulator(dtype)),
-                TSRI_CONSTANT("FUSED", run->device->limits.has_exact_fma), TSRI_CONSTANT("B_ALONG_K", b_is_along_k),
-                TSRI_CONSTANT("WIDE_A", is_wide_a), TSRI_CONSTANT("WIDE_B", is_wide_b),
-                TSRI_CONSTANT("WIDE_Y", tsr_dtype_bytes(dtype) <= 4 && s->n % 4 == 0), TSRI_CONSTANT("BM", t->m),
-                TSRI_CONSTANT("BN", t->n), TSRI_CONSTANT("DEPTH", TILE_DEPTH), TSRI_CONSTANT("RM", t->item_m),
-                TSRI_CONSTANT("RN", t->item_n), TSRI_CONSTANT("STEPS", steps),
-                TSRI_CONSTANT("WG", t->m / t->item_m * (t->n / t->item_n))));
-  pass(run, s, &call);
-  tsri_call_word(&call, "tiles_m", divide_up(s->m, t->m));
-  tsri_call_word(&call, "tiles_n", divide_up(s->n, t->n));
-  tsri_call_word(&call, "tiles", tile_count(s, t));
-  return tsri_call_many_groups(&call, tile_count(s, t));
-}
-
 // Inputs of the same dtype: a, [batch, m, k], contiguous; b, [batch, n, k], any strides.
 tsr_status tsri_run_distance(const tsri_kernel_run *run) {
   const tsri_layout *a = &run->layouts[0], *b = &run->layouts[1];
-  distance_sizes sizes = {a->shape.dims[0], a->shape.dims[1], b->shape.dims[1], a->shape.dims[2]};
+  tsri_distance_sizes sizes = {a->shape.dims[0], a->shape.dims[1], b->shape.dims[1], a->shape.dims[2]};
   if (sizes.batch * sizes.m * sizes.n == 0) return TSR_OK;
   if (sizes.k == 0) return tsri_call_zero(run);
   tsri_layout y;
@@ -140,9 +54,9 @@ tsr_status tsri_run_distance(const tsri_kernel_run *run) {
   if (status == TSR_OK) status = tsri_call_check("cdist", b);
   if (status == TSR_OK) status = tsri_call_check("cdist", &y);
   if (status != TSR_OK) return status;
-  distance_tile tile;
-  bool has_tile = choose_tile(run->device, &sizes, run->input_dtypes[0], &tile);
-  return has_tile ? launch_tiles(run, &sizes, &tile) : launch_items(run, &sizes);
+  tsri_distance_tile tile;
+  bool has_tile = tsri_distance_choose_tile(run->device, &sizes, run->input_dtypes[0], &tile);
+  return has_tile ? tsri_distance_launch_tiles(run, &sizes, &tile) : launch_items(run, &sizes);
 }
 
 // x cast to `dtype`, broadcast to the batch shape of `all` and flattened to [batch, rows, k]. by_columns: column-major, so that the elements of a column are
@@ -167,10 +81,11 @@ static tsr_tensor *matrices(tsr_tensor *x, tsr_dtype dtype, tsr_shape all, bool 
 // Whether b shall be column-major. The kernel `distance` reads neighbouring rows of b at once. In tiles b is read along either axis, so it keeps the axis that
 // is contiguous, which saves a copy.
 static bool reads_columns(tsr_tensor *b, tsr_shape shape, int64_t k, tsr_dtype dtype) {
-  distance_sizes sizes = {1, shape.dims[shape.rank - 2], shape.dims[shape.rank - 1], k};
+  tsri_distance_sizes sizes = {1, shape.dims[shape.rank - 2], shape.dims[shape.rank - 1], k};
   for (int i = 0; i < shape.rank - 2; i++) sizes.batch *= shape.dims[i];
-  distance_tile tile;
-  if (sizes.batch * sizes.m * sizes.n == 0 || !choose_tile(b->value->device, &sizes, dtype, &tile)) return true;
+  tsri_distance_tile tile;
+  if (sizes.batch * sizes.m * sizes.n == 0 || !tsri_distance_choose_tile(b->value->device, &sizes, dtype, &tile))
+    return true;
   const tsri_layout *layout = &b->layout;
   int last = layout->shape.rank - 1;
   return layout->strides[last] != 1 && layout->strides[last - 1] == 1;
