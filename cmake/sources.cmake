@@ -62,7 +62,7 @@ function(tessera_library_sources out)
     list(FILTER found EXCLUDE REGEX "/cpu/jit/|/cpu/fft/|/cpu/lapack/|/cpu/host\\.c$") # jit_wasm.c, fft_wasm.c and lapack_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/cpu/later\\.c$|/runtime/(track|tape_graph|tape_group|tape_order)\\.c$") # later_wasm.c, track_wasm.c and tape_graph_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/lang/emit/(c|spirv)/|/lang/emit/dialects\\.c$") # dialects_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/ops/(norm_gradient|matrix_native)\\.c$") # norm_gradient_wasm.c and matrix_native_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/ops/(norm_gradient|attention_native|matrix_native)\\.c$") # norm_gradient_wasm.c, attention_native_wasm.c and matrix_native_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/runtime/profile/|/graph/profiled\\.c$") # profile_wasm.c in their place
     list(FILTER found EXCLUDE REGEX "/runtime/own_functions\\.c$") # own_functions_wasm.c in its place
     list(FILTER found EXCLUDE REGEX "/runtime/placing\\.c$|/graph/place\\.c$") # place_wasm.c in their place
