@@ -48,7 +48,7 @@ static int each_for(int64_t n, int wanted) {
 // all indices, so 32-bit integers and extremes are left to atomics then, and rows that have one index each to the sort.
 static bool cut_columns(const tsri_scatter *s, const tsri_scatter_sizes *z, size_t wide, int most_group,
                         tsri_lines_cut *out) {
-  enum { MOST_RANGES = 4, SPARSE = 4, FEW_TARGETS = 128, MOST_BYTES = 49152 };
+  enum { MOST_RANGES = 2, SPARSE = 4, FEW_TARGETS = 128, MOST_BYTES = 49152 };
   int64_t room = s->device->limits.shared_bytes, lines = z->outer * z->inner;
   int64_t most = (room < MOST_BYTES ? room : MOST_BYTES) / (int64_t)(LEAST_GROUP * wide);
   bool adds = s->combination == TSRI_COMBINE_SUM || s->combination == TSRI_COMBINE_PRODUCT;
