@@ -16,15 +16,19 @@ typedef struct operator_object {
 
 static PyMethodDef definitions[OPERATOR_COUNT];
 
-// Operators whose time is that of reading and writing their elements. Others may take much longer for each element.
-static bool is_light[OPERATOR_COUNT];
+// For the estimate of wait.c. Light: the time is that of reading and writing the elements. Heavy: it may be much longer for each element. Cubic: it also grows with
+// the size of a matrix.
+typedef enum operator_work { WORK_HEAVY, WORK_LIGHT, WORK_CUBIC } operator_work;
+static operator_work work_of[OPERATOR_COUNT];
 enum { HEAVY_FACTOR = 64 };
+static const char *const cubic[] = {"cholesky", "lu",   "solve", "inverse",     "det",  "slogdet",     "qr",
+                                    "lstsq",    "eigh", "svd",   "matrix_rank", "pinv", "matrix_power"};
 
 // Which operators the host computes by itself where there are few elements (few.c).
 static const tsrpy_few *few_of[OPERATOR_COUNT];
 static tsrpy_small_run *small_of[OPERATOR_COUNT];
 
-void tsrpy_operator_set_light(const tsrpy_operator *operator) { is_light[operator- operators] = true;
+void tsrpy_operator_set_light(const tsrpy_operator *operator) { work_of[operator- operators] = WORK_LIGHT;
 }
 
 // A call while its arguments are read. Everything in `held` and `memory` is released at its end.
@@ -138,11 +142,19 @@ static tsr_tensor *hold(operator_call *c, tsr_tensor *tensor) {
   return tensor;
 }
 
+// How many light elements an element of this input stands for.
+static int64_t factor_of(const tsrpy_operator *operator, const tsr_tensor * tensor) {
+  operator_work work = work_of[operator- operators];
+  if (work != WORK_CUBIC) return work == WORK_LIGHT ? 1 : HEAVY_FACTOR;
+  tsr_shape shape = tsr_tensor_shape(tensor);
+  int64_t size = shape.rank > 0 ? shape.dims[shape.rank - 1] : 0;
+  return size > HEAVY_FACTOR ? size : HEAVY_FACTOR;
+}
+
 // The tensor of an Array that is an argument; notes its elements for the estimate of wait.c. Borrowed.
 static tsr_tensor *take_tensor(const tsrpy_operator *operator, PyObject * array) {
   tsr_tensor *tensor = tsrpy_tensor_of(array);
-  int64_t count = tsr_tensor_count(tensor);
-  tsrpy_note_elements(is_light[operator- operators] ? count : count * HEAVY_FACTOR);
+  tsrpy_note_elements(tsr_tensor_count(tensor) * factor_of(operator, tensor));
   return tensor;
 }
 
@@ -674,6 +686,13 @@ static bool add_function(PyObject *functions, PyTypeObject *type, PyObject *modu
   return is_added;
 }
 
+static bool is_cubic(const char *name) {
+  for (size_t i = 0; i < sizeof cubic / sizeof cubic[0]; i++) {
+    if (strcmp(name, cubic[i]) == 0) return true;
+  }
+  return false;
+}
+
 bool tsrpy_operators_init(PyObject *module) {
   PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
   PyObject *functions = PyDict_New(), *module_name = PyUnicode_FromString(TSRPY_MODULE ".ops");
@@ -681,6 +700,7 @@ bool tsrpy_operators_init(PyObject *module) {
   for (int i = 0; i < OPERATOR_COUNT; i++) {
     few_of[i] = tsrpy_few_find(operators[i].name);
     small_of[i] = tsrpy_small_find(operators[i].name);
+    if (is_cubic(operators[i].name)) work_of[i] = WORK_CUBIC;
   }
   for (int i = 0; is_right && i < OPERATOR_COUNT; i++) is_right = add_function(functions, type, module_name, i);
   is_right = is_right && PyModule_AddObjectRef(module, "operators", functions) == 0;
