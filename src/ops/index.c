@@ -326,8 +326,8 @@ static tsr_status place_winners(const tsri_kernel_run *run, tsr_buffer *winners)
   return status == TSR_OK ? tsri_call_items(&call, walk.count) : status;
 }
 
-// Few elements go to few places of a large tensor: then it is copied, and only the winners of these places are looked at. Otherwise all places have a winner, which
-// takes a launch less.
+// Whether few elements are written to a large tensor. Then x is copied, and only the winners of the places that are named are cleared and read. Otherwise the
+// winners of all places are filled with 0 and read, which takes a launch less.
 static bool has_few_targets(const tsri_kernel_run *run) {
   enum { MANY_PLACES = 1 << 20, SHARE = 4 };
   int64_t places = run->layouts[0].count;

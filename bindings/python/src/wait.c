@@ -104,7 +104,7 @@ static bool wait_on_thread(tsr_tensor *tensor, tsr_device *device) {
   return is_done;
 }
 
-// Whether the work that was recorded for the device since the last wait may take long. From now on nothing is recorded.
+// Whether the work that was recorded for the device since the last wait may take long. Sets the count back to 0.
 static bool is_long(const tsr_device *device) {
   bool is_much = recorded > SHORT_WORK && (recorded > SHORT_GPU_WORK || !tsrpy_is_gpu(device));
   recorded = 0;
