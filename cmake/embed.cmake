@@ -5,12 +5,9 @@ function(tessera_embed_kernels out)
   file(GLOB kernels CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*.tk")
   set(strips OFF)
   if(TESSERA_IS_WASM)
-    # A page loads all kernel texts, so they are kept small: without comments, and without files that no operator needs in a page. op_product needs matrix
-    # units, which WebGPU lacks; op_native_factor belongs to native factorisations, which no device there has. The others have fallbacks: scatter sorts its
-    # indices, concat copies its inputs one by one, long rows are scanned in parts and all rows in tiles, a quantised product of one row uses the general
-    # kernel, and recurrent layers are composed step by step.
+    # A page loads all kernel texts, so they are kept small: without comments, without examples, and without what follows the line "Web pages do without the
+    # rest of this file" of a kernel file.
     list(FILTER kernels INCLUDE REGEX "/(op|fn)_[a-z_]*\\.tk$")
-    list(FILTER kernels EXCLUDE REGEX "/op_(product|scatter|join|scan_once|scan_quads|quant_row|recurrent|native_factor)\\.tk$")
     set(strips ON)
   endif()
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed_kernels.cmake")

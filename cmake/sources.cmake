@@ -44,6 +44,18 @@ function(tessera_leave_out_drivers sources_variable)
   set(${sources_variable} ${sources} PARENT_SCOPE)
 endfunction()
 
+# For web pages: removes each file name.c that has a name_wasm.c beside it, which is built in its place.
+function(tessera_leave_out_twins sources_variable)
+  set(sources ${${sources_variable}})
+  foreach(source ${sources})
+    if(source MATCHES "_wasm\\.c$")
+      string(REGEX REPLACE "_wasm\\.c$" ".c" twin "${source}")
+      list(REMOVE_ITEM sources "${twin}")
+    endif()
+  endforeach()
+  set(${sources_variable} ${sources} PARENT_SCOPE)
+endfunction()
+
 function(tessera_library_sources out)
   set(patterns)
   foreach(layer platform core lang runtime graph ops saved grad train backends)
@@ -55,21 +67,17 @@ function(tessera_library_sources out)
   tessera_leave_out_other_systems(found)
   if(TESSERA_IS_WASM)
     tessera_leave_out_drivers(found)
-    list(FILTER found EXCLUDE REGEX "/webgpu/native[a-z_]*\\.c$|/webgpu/matrix\\.c$|/emit/wgsl/fragment\\.c$") # browser_wasm.c, matrix_wasm.c and fragment_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/cpu/lines/|/cpu/attention/|/cpu/product/(columns|direct|deep|outer|quant_rows|rows|dots|group_rows|group_lines|split)\\.c$") # lines_wasm.c, attention_wasm.c and product/ways_wasm.inc in their place
+    tessera_leave_out_twins(found)
+    list(FILTER found EXCLUDE REGEX "/webgpu/native[a-z_]*\\.c$") # browser_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/cpu/(lines|attention|jit|fft|lapack)/|/cpu/host\\.c$") # lines_wasm.c, attention_wasm.c, jit_wasm.c, fft_wasm.c and lapack_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/cpu/product/(columns|direct|deep|outer|quant_rows|rows|dots|group_rows|group_lines|split)\\.c$") # product/ways_wasm.inc in their place
     list(FILTER found EXCLUDE REGEX "/cpu/rows/index_ranges\\.c$") # rows/index_ranges_wasm.inc in its place
-    list(FILTER found EXCLUDE REGEX "/src/saved/(again|attributes|expression|format|load|names|optimisers|place|save|write)[a-z_]*\\.c$|/graph/trace\\.c$|/train/optim_trace\\.c$") # pages have no files; trace_wasm.c and optim_trace_wasm.c in place of both
-    list(FILTER found EXCLUDE REGEX "/cpu/jit/|/cpu/fft/|/cpu/lapack/|/cpu/host\\.c$") # jit_wasm.c, fft_wasm.c and lapack_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/cpu/later\\.c$|/runtime/(track|tape_graph|tape_group|tape_order)\\.c$") # later_wasm.c, track_wasm.c and tape_graph_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/lang/emit/(c|spirv)/|/lang/emit/dialects\\.c$") # dialects_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/ops/(norm_gradient|attention_native|matrix_native)\\.c$") # norm_gradient_wasm.c, attention_native_wasm.c and matrix_native_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/runtime/profile/|/graph/profiled\\.c$") # profile_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/runtime/own_functions\\.c$") # own_functions_wasm.c in its place
-    list(FILTER found EXCLUDE REGEX "/runtime/placing\\.c$|/graph/place\\.c$") # place_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/graph/(chain|paired)\\.c$") # chain_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/graph/single\\.c$|/runtime/steps\\.c$") # single_wasm.c and steps_wasm.c in their place
-    list(FILTER found EXCLUDE REGEX "/ops/(scatter|scatter_call|scatter_exact|scatter_lines|scatter_parts|join_lines|pad_lines|scan_once|scan_quads|quant_row|quant_units|matmul_split|matmul_padded|resize_plane|recurrent_steps|scatter_turned|fft_fused|fft_odd|distance_tiles)\\.c$") # scatter_wasm.c, resize_plane_wasm.c, recurrent_steps_wasm.c, join_lines_wasm.c, pad_lines_wasm.c, scan_once_wasm.c, scan_quads_wasm.c, matmul_split_wasm.c, matmul_padded_wasm.c, quant_units_wasm.c, quant_row_wasm.c, fft_fused_wasm.c and distance_tiles_wasm.c in their place, and none of their kernels (embed.cmake)
-    list(FILTER found EXCLUDE REGEX "/graph/(autotune|autotune_work|tuned)\\.c$|/common/(choices|contest)\\.c$") # autotune_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/src/saved/(again|attributes|expression|format|load|names|optimisers|place|save|write)[a-z_]*\\.c$") # pages have no files
+    list(FILTER found EXCLUDE REGEX "/runtime/(tape_group|tape_order)\\.c$|/graph/paired\\.c$") # track_wasm.c and tape_graph_wasm.c, and chain_wasm.c, do without them
+    list(FILTER found EXCLUDE REGEX "/lang/emit/(c|spirv)/") # dialects_wasm.c has one dialect
+    list(FILTER found EXCLUDE REGEX "/ops/(scatter_(call|exact|lines|owned|parts|turned|words)|fft_odd)\\.c$") # scatter_wasm.c and fft_fused_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/runtime/profile/|/graph/profiled\\.c$|/runtime/placing\\.c$") # profile_wasm.c and place_wasm.c in their place
+    list(FILTER found EXCLUDE REGEX "/graph/(autotune_work|tuned)\\.c$|/common/(choices|contest)\\.c$") # autotune_wasm.c in their place
   endif()
 
   tessera_expand_isa_sources(found)
