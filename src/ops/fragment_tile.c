@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/fragment_tile.h"
 
-enum { RUN = 8, MANY_CORES = 128 };  // RUN: as in the kernel
+enum { PAD = 8, MANY_CORES = 128 };  // PAD: as in the kernel
 
 // A part (the block of a subgroup) has rows x cols fragments; a tile is 2 x 2 parts. rate: relative speed of a core with such tiles. On an H200, f16 products
 // that fill the device run at 314 TFLOP/s with the first row of the table and at 216 with the second. store: fixed cost of a result besides its sum, as a
@@ -11,22 +11,25 @@ enum { RUN = 8, MANY_CORES = 128 };  // RUN: as in the kernel
 typedef struct cut {
   int rows, cols, steps;  // fragments along k in shared memory at a time
   int rate, store;
-  bool is_for_thin;
+  bool is_for_thin, is_for_f32;
 } cut;
 
 enum { THIN = 4 };
 
-static const cut cuts[] = {{4, 4, 4, 314, 239, false},
-                           {2, 4, 2, 216, 120, false},
-                           {2, 4, 1, 200, 92, false},
-                           {1, 2, 8, 143, 66, true},
-                           {1, 2, 4, 110, 50, true}};
+static const cut cuts[] = {
+    {4, 4, 4, 314, 239, false, false}, {2, 4, 2, 216, 120, false, false}, {2, 4, 1, 200, 92, false, false},
+    {1, 2, 8, 143, 66, true, false},   {1, 2, 4, 110, 50, true, false},   {4, 2, 2, 100, 80, false, true},
+    {2, 4, 2, 95, 80, false, true},    {2, 2, 2, 70, 60, false, true},    {1, 2, 4, 50, 40, true, true},
+    {4, 2, 1, 1, 1, false, true},      {2, 2, 1, 1, 1, false, true},      {2, 4, 1, 1, 1, false, true},
+    {4, 4, 1, 1, 1, false, true},      {1, 4, 2, 1, 1, false, true},      {3, 2, 2, 1, 1, false, true}};
 
 static int64_t round_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int tsri_fragment_tile_items(const tsri_fragment_tile *t) {
   return t->tile_m / t->part_m * (t->tile_n / t->part_n) * t->subgroup_size;
 }
+
+int tsri_fragment_tile_run(const tsri_fragment_tile *t) { return 8 / t->pieces; }
 
 // One factor's tile in shared memory: number of lines, and elements of a line.
 typedef struct lines {
@@ -45,7 +48,7 @@ size_t tsri_fragment_tile_shared_bytes(const tsri_fragment_tile *t) {
   size_t bytes = 0;
   for (int i = 0; i < 2; i++) {
     lines side = lines_of(t, i == 0);
-    bytes += (size_t)side.count * (size_t)(side.length + RUN) * 2;
+    bytes += (size_t)side.count * (size_t)(side.length + PAD) * 2 * (size_t)t->pieces;
   }
   int subgroups = tsri_fragment_tile_items(t) / t->subgroup_size;
   return bytes + (size_t)(subgroups * t->fragment.m * t->fragment.n * stored_together(t)) * sizeof(float);
@@ -53,11 +56,11 @@ size_t tsri_fragment_tile_shared_bytes(const tsri_fragment_tile *t) {
 
 // Whether all items do the same share of every step; the kernel asserts that.
 static bool is_even(const tsri_fragment_tile *t) {
-  int items = tsri_fragment_tile_items(t);
+  int items = tsri_fragment_tile_items(t), run = tsri_fragment_tile_run(t);
   for (int i = 0; i < 2; i++) {
     lines side = lines_of(t, i == 0);
-    int runs = side.length / RUN;
-    if (runs == 0 || side.length % RUN != 0 || items % runs != 0 || side.count % (items / runs) != 0) return false;
+    int runs = side.length / run;
+    if (runs == 0 || side.length % run != 0 || items % runs != 0 || side.count % (items / runs) != 0) return false;
   }
   return t->fragment.m * t->fragment.n * stored_together(t) % (t->subgroup_size * 4) == 0;
 }
@@ -87,14 +90,17 @@ static const tsr_fragment_size *fragment_for(const tsr_device *device, tsr_dtype
 
 bool tsri_fragment_tile_choose(const tsr_device *device, const tsri_product_op *p, tsr_dtype dtype,
                                tsri_fragment_tile *out_tile) {
-  const tsr_fragment_size *size = fragment_for(device, dtype);
+  bool is_f32 = dtype == TSR_F32;
+  const tsr_fragment_size *size =
+      is_f32 && !device->allows_tf32 ? NULL : fragment_for(device, is_f32 ? TSR_BF16 : dtype);
   // A thin product is limited by memory, not by the matrix units, so these are used even if only a quarter of a fragment's rows are filled.
-  if (!size || dtype == TSR_F32 || 4 * p->m < size->m || 2 * p->n < size->n || p->k < size->k) return false;
+  if (!size || 4 * p->m < size->m || 2 * p->n < size->n || p->k < size->k) return false;
   bool is_thin = p->m <= (int64_t)THIN * size->m || p->n <= (int64_t)THIN * size->n, has_any = false;
   double least = 0;
   for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
     const cut *c = &cuts[i];
     tsri_fragment_tile t = {.fragment = *size,
+                            .pieces = is_f32 ? 2 : 1,
                             .part_m = c->rows * size->m,
                             .part_n = c->cols * size->n,
                             .tile_m = 2 * c->rows * size->m,
@@ -103,7 +109,7 @@ bool tsri_fragment_tile_choose(const tsr_device *device, const tsri_product_op *
                             .subgroup_size = tsr_device_subgroup_size(device),
                             .a_by_columns = p->a.column != 1 && p->a.row == 1,
                             .b_by_columns = p->b.column != 1 && p->b.row == 1};
-    if (t.subgroup_size == 0 || !fits(device, &t) || (c->is_for_thin && !is_thin)) continue;
+    if (t.subgroup_size == 0 || c->is_for_f32 != is_f32 || !fits(device, &t) || (c->is_for_thin && !is_thin)) continue;
     double cost = cost_of(device, p, &t, c);
     if (has_any && cost >= least) continue;
     has_any = true;

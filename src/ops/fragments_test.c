@@ -336,8 +336,8 @@ typedef struct kernel_case {
 
 static tsr_kernel *build_product(const char *defines) {
   char copy[200];
-  const char *list[16] = {"T=f16", "Y=f16"};
-  int count = 2;
+  const char *list[16] = {"T=f16", "E=f16", "Y=f16"};
+  int count = 3;
   snprintf(copy, sizeof copy, "%s", defines);
   for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) list[count++] = word;
   tsr_kernel *kernel = NULL;
@@ -429,6 +429,74 @@ static void products_of_each_kind(tsr_device *device) {
 }
 
 TEST(products_of_each_kind_as_loops) { on_the_cpu(products_of_each_kind); }
+
+// --- f32 that may be rounded to TF32 -----------------------------------------------------------------------------------
+
+// The factors have 17 significant bits and one sign, so that what bf16 alone (8 bits) would lose does not cancel in sums.
+static double fine_at(int i) { return 1.0 + (double)(i * 7919 % 65536) / 65536; }
+
+static tsr_tensor *fine_numbers(tsr_device *device, tsr_shape shape) {
+  static float values[MOST_ELEMENTS];
+  int64_t count = 0;
+  CHECK_OK(tsr_shape_count(shape, &count));
+  CHECK(count <= MOST_ELEMENTS);
+  for (int i = 0; i < count; i++) values[i] = (float)fine_at(i);
+  return tsr_from_data(device, TSR_F32, shape, values, (size_t)count * sizeof *values);
+}
+
+static bool multiplies_f32_by_fragments(tsr_device *device, const product_case *c, double largest_error) {
+  tsr_tensor *a = fine_numbers(device, c->a_turned ? TSR_SHAPE(c->k, c->m) : TSR_SHAPE(c->m, c->k));
+  tsr_tensor *b = fine_numbers(device, c->b_turned ? TSR_SHAPE(c->n, c->k) : TSR_SHAPE(c->k, c->n));
+  has_seen_fragments = false;
+  tsri_built_watch = look;
+  tsr_tensor *y = tsr_matmul(c->a_turned ? tsr_transpose(a, 0, 1) : a, c->b_turned ? tsr_transpose(b, 0, 1) : b);
+  static float is[MOST_ELEMENTS];
+  CHECK_OK(tsr_read(y, is, (size_t)(c->m * c->n) * sizeof *is));
+  tsri_built_watch = NULL;
+  for (int e = 0; e < c->m * c->n; e++) {
+    int i = e / c->n, j = e % c->n;
+    double wanted = 0;
+    for (int t = 0; t < c->k; t++) {
+      wanted += fine_at(c->a_turned ? t * c->m + i : i * c->k + t) * fine_at(c->b_turned ? j * c->k + t : t * c->n + j);
+    }
+    CHECK_NEAR(is[e] / wanted, 1.0, largest_error);
+  }
+  return has_seen_fragments;
+}
+
+// An infinity stays one, and zeros stay zeros.
+static void check_special_numbers(tsr_device *device) {
+  enum { SIDE = 32 };
+  float values[SIDE * SIDE] = {INFINITY, 0, -3e38f}, is[SIDE * SIDE];
+  tsr_tensor *a = tsr_from_data(device, TSR_F32, TSR_SHAPE(SIDE, SIDE), values, sizeof values);
+  tsr_tensor *b = tsr_full(device, TSR_F32, TSR_SHAPE(SIDE, SIDE), 0.5);
+  CHECK_OK(tsr_read(tsr_matmul(a, b), is, sizeof is));
+  CHECK(is[0] > 0 && isinf(is[0]));
+  for (int i = SIDE; i < SIDE * SIDE; i++) CHECK(is[i] == 0);
+}
+
+// With lines that begin at multiples of 16 bytes, of 8 and of 4.
+static void products_of_split_f32(tsr_device *device) {
+  static const product_case cases[] = {{40, 72, 48, 1, false, true},
+                                       {33, 30, 50, 1, false, true},
+                                       {50, 66, 34, 1, true, false},
+                                       {17, 35, 33, 1, false, false},
+                                       {19, 33, 65, 1, true, true}};
+  const tsri_backend *whole = device->backend;
+  tsri_backend without = *whole;
+  without.native_ops = NULL;
+  device->backend = &without;
+  give_units(device);
+  CHECK(!multiplies_f32_by_fragments(device, &cases[0], 1e-6));
+  device->allows_tf32 = true;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CHECK(multiplies_f32_by_fragments(device, &cases[i], 1.0 / 16384));
+  }
+  check_special_numbers(device);
+  device->backend = whole;
+}
+
+TEST(f32_that_may_be_rounded_is_multiplied_as_two_bf16) { on_the_cpu(products_of_split_f32); }
 
 // --- Tiles ----------------------------------------------------------------------------------------------------------
 

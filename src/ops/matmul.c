@@ -54,8 +54,9 @@ typedef struct way {
   int64_t part;              // of SKINNY, BLOCKS and FRAGMENTS: products in each part of a sum. 0: sums are not split
   bool is_once;              // of LONG: reads a without keeping it in the first-level cache
   bool is_loose;             // of LONG: reads a in quads although rows begin at any element
-  bool is_wide_a,
-      is_wide_b;  // whether a and b are read several elements at a time: four by LONG, SKINNY and BLOCKS, eight by FRAGMENTS
+  bool is_wide_a, is_wide_b, is_even_a,
+      is_even_b;  // of FRAGMENTS, for f32: whether a and b are read two elements at a time
+      // whether a and b are read several elements at a time: four by LONG, SKINNY and BLOCKS, eight by FRAGMENTS
 } way;
 
 typedef tsri_product_op product;
@@ -233,10 +234,12 @@ static way choose(const tsr_device *device, const product *p, tsr_dtype dtype) {
     chosen.is_wide_a = is_wide(&p->a, dtype, p->a.column, p->k, p->a.row, p->batch_rank);
     chosen.is_wide_b = is_wide(&p->b, dtype, p->b.column, p->n, p->b.row, p->batch_rank);
   } else if (tsri_fragment_tile_choose(device, p, dtype, &chosen.units)) {
-    enum { RUN = 8 };  // as in the kernel
+    int run = tsri_fragment_tile_run(&chosen.units);
     chosen.method = FRAGMENTS;
-    chosen.is_wide_a = is_wide_any(RUN, &p->a, dtype, p->m, p->k, p->batch_rank);
-    chosen.is_wide_b = is_wide_any(RUN, &p->b, dtype, p->k, p->n, p->batch_rank);
+    chosen.is_wide_a = is_wide_any(run, &p->a, dtype, p->m, p->k, p->batch_rank);
+    chosen.is_wide_b = is_wide_any(run, &p->b, dtype, p->k, p->n, p->batch_rank);
+    chosen.is_even_a = dtype == TSR_F32 && !chosen.is_wide_a && is_wide_any(2, &p->a, dtype, p->m, p->k, p->batch_rank);
+    chosen.is_even_b = dtype == TSR_F32 && !chosen.is_wide_b && is_wide_any(2, &p->b, dtype, p->k, p->n, p->batch_rank);
   } else if (!is_thin || (is_gpu && p->k >= LONG_SUM)) {  // also tiles that are not full, with split sums
     chosen.method = is_gpu ? BLOCKS : TILED;
     chosen.tile = choose_tile(device, tuning, p, dtype);
@@ -261,11 +264,11 @@ static bool reads_words(tsr_dtype dtype, const way *how) {
   return how->method == BLOCKS && (dtype == TSR_F16 || dtype == TSR_BF16) && how->is_wide_a && how->is_wide_b;
 }
 
-// The dtype as which a factor is bound. FRAGMENTS copies bits: words of two elements, or single elements as i16.
+// The dtype as which a factor is bound. FRAGMENTS copies bits: words of an f32 or of two smaller elements, or single ones of these as i16.
 static tsr_dtype carrier(tsr_dtype dtype, const way *how, bool is_wide) {
   if (reads_words(dtype, how)) return TSR_U32;
   if (how->method != FRAGMENTS) return dtype;
-  return is_wide ? TSR_U32 : TSR_I16;
+  return is_wide || dtype == TSR_F32 ? TSR_U32 : TSR_I16;
 }
 
 // The dtype of y. Partial sums of split sums are stored in the accumulator's dtype.
@@ -320,11 +323,12 @@ static void start_fragments(const tsri_kernel_run *run, const product *p, const 
   bool has_edges = p->m % t->tile_m != 0 || p->n % t->tile_n != 0;
   tsri_call_init_hooked(
       call, run, "op_product", "matmul_fragments",
-      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("Y", stored_dtype(run, how)),
+      TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("E", t->fragment.dtype), TSRI_TYPE("Y", stored_dtype(run, how)),
                 TSRI_TYPE("WA", carrier(run->dtype, how, how->is_wide_a)),
                 TSRI_TYPE("WB", carrier(run->dtype, how, how->is_wide_b)),
                 TSRI_CONSTANT("SCALED", p->alpha != 1 || p->beta != 0), TSRI_CONSTANT("WIDE_A", how->is_wide_a),
-                TSRI_CONSTANT("WIDE_B", how->is_wide_b), TSRI_CONSTANT("WIDE_Y", stores_quads(p)),
+                TSRI_CONSTANT("WIDE_B", how->is_wide_b), TSRI_CONSTANT("EVEN_A", how->is_even_a),
+                TSRI_CONSTANT("EVEN_B", how->is_even_b), TSRI_CONSTANT("WIDE_Y", stores_quads(p)),
                 TSRI_CONSTANT("A_COLUMNS", t->a_by_columns), TSRI_CONSTANT("B_COLUMNS", t->b_by_columns),
                 TSRI_CONSTANT("EDGES", has_edges), TSRI_CONSTANT("TAIL", p->k % t->depth != 0),
                 TSRI_CONSTANT("SPLIT", how->part > 0), TSRI_CONSTANT("M", t->fragment.m),
