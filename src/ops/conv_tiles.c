@@ -20,6 +20,7 @@ typedef struct conv_cut {
       count;  // columns, k (at most): of a phase; positions, count (elements): of the result
   conv_tile tile;
   int64_t tiles_across, tiles;  // tiles_across: of a phase; tiles: of a convolution group
+  int64_t active;               // phases that have kernel elements; the results of others are 0 (or the bias)
   int64_t splits, depth;        // number of parts of k, and steps in each
   int teams;                    // teams of items that share the steps of a part
 } conv_cut;
@@ -78,7 +79,7 @@ static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int6
   enum { TILES = sizeof tiles / sizeof tiles[0] };
   for (int i = 0; i < TILES - 1; i++) {
     const conv_tile *t = &tiles[i];
-    int64_t number = chunks_of(cut->rows, t->m) * chunks_of(cut->columns, t->n) * cut->phases * groups;
+    int64_t number = chunks_of(cut->rows, t->m) * chunks_of(cut->columns, t->n) * cut->active * groups;
     bool is_large = t->item_m > 4;
     if (is_large && (number < TSRI_TUNED(tuning, matmul_tiles) || element > sizeof(float))) continue;
     if (t->depth > depth && cut->k < LONG_SUM) continue;
@@ -86,6 +87,8 @@ static conv_tile choose_tile(const tsr_device *device, const conv_cut *cut, int6
   }
   return tiles[TILES - 1];
 }
+
+static int64_t active_tiles(const conv_cut *cut) { return cut->tiles / cut->phases * cut->active; }
 
 // Splits sums if there are too few tiles for the device. Each part has at least a few strips.
 static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
@@ -102,7 +105,7 @@ static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
   // A small result (such as a gradient by weights) is cheap to join, so its sums may be split further.
   int64_t finer = cut->count < FEW_RESULTS ? MANY : 1;
   int64_t busy = (int64_t)TSRI_TUNED(tuning, matmul_tiles) * (cut->tile.m == LARGE_TILE ? LARGE_GROUPS : GROUPS);
-  int64_t wanted = busy * finer / (cut->tiles * groups);
+  int64_t wanted = busy * finer / (active_tiles(cut) * groups);
   int64_t most = cut->k * finer / (FEW_STRIPS * cut->tile.depth);
   if (most > MOST_PARTIAL / cut->count) most = MOST_PARTIAL / cut->count;
   if (most > MOST_Z / groups) most = MOST_Z / groups;
@@ -117,7 +120,8 @@ static void split(const tsr_device *device, conv_cut *cut, int64_t groups) {
 static int choose_teams(const tsr_device *device, const conv_cut *cut, int64_t groups, size_t element) {
   enum { ITEMS_PER_TILE = 512, MOST_ITEMS = 256, FEW_STRIPS = 4 };
   int64_t busy = (int64_t)TSRI_TUNED(tsri_tuning_of(device), matmul_tiles) * ITEMS_PER_TILE;
-  int64_t items = cut->tiles * groups * cut->splits * items_of(&cut->tile), strips = cut->depth / cut->tile.depth;
+  int64_t items = active_tiles(cut) * groups * cut->splits * items_of(&cut->tile),
+          strips = cut->depth / cut->tile.depth;
   int teams = 1;
   while (items * teams < busy && strips / (2 * teams) >= FEW_STRIPS && items_of(&cut->tile) * teams * 2 <= MOST_ITEMS &&
          fits(device, &cut->tile, element, teams * 2)) {
@@ -145,8 +149,10 @@ static conv_cut cut_of(const tsri_kernel_run *run, const tsri_conv_op *op) {
                   .positions = product_of(op->windows),
                   .k = steps_of(op),
                   .columns = op->images,
-                  .phases = op->is_transposed ? product_of(op->stride) : 1};
+                  .phases = op->is_transposed ? product_of(op->stride) : 1,
+                  .active = 1};
   for (int i = 0; i < TSRI_CONV_AXES; i++) {
+    cut.active *= op->kernel[i] < tap_step(op, i) ? op->kernel[i] : tap_step(op, i);
     cut.columns *= chunks_of(op->windows[i], op->is_transposed ? op->stride[i] : 1);
   }
   cut.count = op->images * cut.positions * op->groups * op->out_channels;
@@ -202,11 +208,18 @@ static int axes_of(const tsri_conv_op *op) {
   return axes;
 }
 
+// Whether four neighbouring results of an item are stored at once.
+static bool stores_quads(const tsri_conv_op *op, bool is_last, tsr_dtype stored) {
+  bool has_phases = op->is_transposed && product_of(op->stride) != 1;
+  return !is_last && !has_phases && op->windows[TSRI_CONV_AXES - 1] % 4 == 0 && tsr_dtype_bytes(stored) <= 4;
+}
+
 #define TILE_ARGUMENTS                                                                                          \
   TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", sums), TSRI_TYPE("Y", partial ? sums : run->dtype),      \
             TSRI_CONSTANT("FUSED", tsri_dtype_is_float(run->dtype) && run->device->limits.has_exact_fma),       \
             TSRI_CONSTANT("BIAS", op->has_bias && !partial), TSRI_CONSTANT("LAST", is_last),                    \
             TSRI_CONSTANT("TRANSPOSED", op->is_transposed), TSRI_CONSTANT("UNIT", product_of(op->stride) == 1), \
+            TSRI_CONSTANT("WIDE_Y", stores_quads(op, is_last, partial ? sums : run->dtype)),                    \
             TSRI_CONSTANT("AXES", axes_of(op)), TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n),           \
             TSRI_CONSTANT("DEPTH", t->depth), TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n),   \
             TSRI_CONSTANT("TEAMS", cut->teams), TSRI_CONSTANT("WG", items_of(t) * cut->teams))
