@@ -147,6 +147,7 @@ typedef struct convolution {
   tsr_shape x, w;
   int spatial;
   int64_t out_channels, sizes[TSRI_MAX_SPATIAL];  // of the result
+  tsr_tensor *added;                              // a bias that an operator of its own adds; NULL: none
 } convolution;
 
 static tsr_status check_ranks(const convolution *c) {
@@ -257,16 +258,22 @@ static tsr_shape result_shape(const convolution *c) {
 
 // --- Recording -------------------------------------------------------------------------------------------------------
 
-// Whether the device has a native convolution for an x and weights with the layouts `x` and `w`.
-static bool is_native_with(const convolution *c, const tsr_device *device, const tsri_layout *x, const tsri_layout *w,
-                           const tsr_tensor *bias, tsr_shape shape, tsr_dtype dtype) {
+// Whether the device has a native convolution for an x and weights with the layouts `x` and `w`. is_copied: as in tsri_conv_op.
+static bool takes(const convolution *c, const tsr_device *device, const tsri_layout *x, const tsri_layout *w,
+                  const tsr_tensor *bias, tsr_shape shape, tsr_dtype dtype, bool is_copied) {
   if (x->count == 0 || w->count == 0 || c->out_channels == 0) return false;
   tsri_native_op op = {.kind = TSRI_NATIVE_CONV, .dtype = dtype, .result = dtype};
   op.is.conv = tsri_conv_describe(&c->given, x, w, bias ? &bias->layout : NULL, shape, dtype);
+  op.is.conv.is_copied = is_copied;
   for (int i = 0; i < shape.rank; i++) {
     if (shape.dims[i] == 0) return false;
   }
   return tsri_device_takes(device, &op);
+}
+
+static bool is_native_with(const convolution *c, const tsr_device *device, const tsri_layout *x, const tsri_layout *w,
+                           const tsr_tensor *bias, tsr_shape shape, tsr_dtype dtype) {
+  return takes(c, device, x, w, bias, shape, dtype, false);
 }
 
 // The weights as `dtype`. If channels are last in x, and the native convolution needs weights in the same order, they are also reordered in memory, by the
@@ -287,6 +294,7 @@ static tsr_tensor *weights_as(const convolution *c, const tsr_tensor *x, tsr_ten
 static tsr_dtype dtype_of(const convolution *c, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias) {
   tsr_dtype dtype = tsri_promote(x->dtype, weight->dtype);
   if (bias) dtype = tsri_promote(dtype, bias->dtype);
+  if (c->added) dtype = tsri_promote(dtype, c->added->dtype);
   return tsri_autocast(c->op, dtype);
 }
 
@@ -301,6 +309,15 @@ static tsr_tensor *x_as(const convolution *c, tsr_tensor *x, const tsr_tensor *b
   if (!is_native_with(c, device, &packed, &w, bias, shape, dtype)) return cast;
   tsr_tensor *last = tsr_moveaxis(cast, 1, -1), *copy = tsr_contiguous(last);
   return tsri_then(tsri_then(tsri_then(tsr_moveaxis(copy, -1, 1), copy), last), cast);
+}
+
+// The result, in the order in which it is recorded, and c->added.
+static tsr_tensor *add_bias(const convolution *c, tsr_tensor *result) {
+  tsr_shape shape = {.rank = c->given.is_last ? 1 : 1 + c->spatial, .dims = {c->out_channels, 1, 1, 1}};
+  tsr_tensor *cast = tsr_cast(c->added, result->dtype), *column = tsr_reshape(cast, shape);
+  tsr_tensor *sum = tsr_add(result, column);
+  tsri_release_all((tsr_tensor *[]){cast, column}, 2);
+  return sum;
 }
 
 static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
@@ -318,7 +335,7 @@ static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weigh
       status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, inputs, count, TSRI_GIVE_ALL(op, conv, &c->given))
                        : tsri_tensor_fail(status);
   for (int i = 0; i < count; i++) tsr_release(inputs[i]);
-  return tsri_tensor_named(op->name, result);
+  return tsri_tensor_named(op->name, c->added ? tsri_then(add_bias(c, result), result) : result);
 }
 
 static tsri_conv_op describe(const convolution *c, const tsri_layout *x, const tsri_layout *w, const tsr_tensor *bias,
@@ -356,7 +373,24 @@ static bool prefers_last(const convolution *c, const tsr_tensor *x, const tsr_te
   convolution turned = *c;
   turned.given.is_last = true;
   tsri_layout x_last = tsri_conv_weight_layout(c->x, true), w_last = tsri_conv_weight_layout(c->w, true);
-  return is_native_with(&turned, device, &x_last, &w_last, bias, result_shape(&turned), dtype);
+  return takes(&turned, device, &x_last, &w_last, bias, result_shape(&turned), dtype, !is_last_in_memory(x));
+}
+
+// Whether the device has a native convolution for packed operands, in either order, but only without a bias.
+static bool adds_apart(const convolution *c, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias) {
+  bool has_plain = false;
+  if (!bias || !has_elements(c, x, weight)) return false;
+  for (int is_last = 0; is_last < 2; is_last++) {
+    convolution packed = *c;
+    packed.given.is_last = is_last != 0;
+    tsri_layout x_packed = tsri_conv_weight_layout(c->x, packed.given.is_last),
+                w_packed = tsri_conv_weight_layout(c->w, packed.given.is_last);
+    tsr_shape shape = result_shape(&packed);
+    tsr_dtype dtype = dtype_of(c, x, weight, bias);
+    if (is_native_with(&packed, x->value->device, &x_packed, &w_packed, bias, shape, dtype)) return false;
+    has_plain = has_plain || is_native_with(&packed, x->value->device, &x_packed, &w_packed, NULL, shape, dtype);
+  }
+  return has_plain;
 }
 
 // Convolves with channels last in memory, and returns a view of the result with channels as axis 1.
@@ -371,21 +405,42 @@ static tsr_tensor *record_last(convolution *c, tsr_tensor *x, tsr_tensor *weight
 
 // --- As a product ------------------------------------------------------------------------------------------------------
 
-// Whether the convolution is a matrix product: the kernel has one element, and there are no strides, no padding and no groups, so each result is a sum over
-// channels alone. GPUs have faster kernels for matrix products.
+// Whether the convolution has a matrix product for each group: the kernel has one element and there is no padding, so each result is a sum over channels alone.
+// GPUs have faster kernels for matrix products. Groups that make few channels are left to the kernel for depthwise convolutions.
 static bool is_product(const convolution *c, const tsr_tensor *x, tsr_dtype dtype) {
-  bool is_plain = c->given.groups == 1 && tsri_dtype_is_float(dtype) && x->layout.count > 0 && c->out_channels > 0;
+  enum { LEAST_CHANNELS = 8 };
+  bool is_transposed = c->given.is_transposed != 0,
+       has_good_groups =
+           c->given.groups == 1 || (!is_transposed && c->out_channels >= LEAST_CHANNELS * c->given.groups);
+  bool is_plain = has_good_groups && tsri_dtype_is_float(dtype) && x->layout.count > 0 && c->out_channels > 0;
   for (int i = 0; i < c->spatial; i++) {
-    is_plain = is_plain && c->w.dims[2 + i] == 1 && c->given.stride[i] == 1 && c->sizes[i] == c->x.dims[2 + i] &&
-               c->given.before[i] == 0;
+    int64_t stride = c->given.stride[i];
+    is_plain = is_plain && c->w.dims[2 + i] == 1 && (stride == 1 || !is_transposed) && c->given.before[i] == 0 &&
+               c->sizes[i] == (c->x.dims[2 + i] - 1) / stride + 1;
   }
   return is_plain && tsri_call_tuning(x->value->device)->conv_depth != 0;
 }
 
+// Positions of the result, for a convolution that is_product.
 static int64_t positions_of(const convolution *c) {
   int64_t positions = 1;
-  for (int i = 0; i < c->spatial; i++) positions *= c->x.dims[2 + i];
+  for (int i = 0; i < c->spatial; i++) positions *= c->sizes[i];
   return positions;
+}
+
+static bool has_strides(const convolution *c) {
+  bool found = false;
+  for (int i = 0; i < c->spatial; i++) found = found || c->given.stride[i] != 1;
+  return found;
+}
+
+// The elements of x that a convolution with strides and a kernel of one element reads, packed. Retains x if there are no strides.
+static tsr_tensor *strided(const convolution *c, tsr_tensor *x) {
+  tsr_tensor *taken = tsr_retain(x);
+  for (int i = 0; i < c->spatial; i++) {
+    taken = tsri_then(tsr_slice(taken, 2 + i, 0, c->x.dims[2 + i], c->given.stride[i]), taken);
+  }
+  return tsri_then(tsr_contiguous(taken), taken);
 }
 
 // The weights as a matrix, [channels of the result, channels of x].
@@ -406,11 +461,19 @@ static tsr_tensor *multiply_last(const convolution *c, tsr_tensor *x, tsr_tensor
   return c->given.is_last ? last : tsri_then(tsr_moveaxis(last, -1, 1), last);
 }
 
-// Matrix product for channels first: the weights times the [channels, positions] plane of each image.
-static tsr_tensor *multiply_planes(const convolution *c, tsr_tensor *x, tsr_tensor *weight) {
-  tsr_tensor *planes = tsr_reshape(x, TSR_SHAPE(c->x.dims[0], c->x.dims[1], positions_of(c)));
-  tsr_tensor *product = tsr_matmul(weight, planes), *result = tsr_reshape(product, result_shape(c));
-  tsri_release_all((tsr_tensor *[]){planes, product}, 2);
+// Matrix product for channels first: the weights times the [channels, positions] plane of each image, group by group.
+static tsr_tensor *multiply_planes(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
+  int64_t groups = c->given.groups, images = c->x.dims[0], channels = c->x.dims[1] / groups,
+          made = c->out_channels / groups;
+  bool has_groups = groups > 1;
+  tsr_tensor *packed = strided(c, x),
+             *planes = tsr_reshape(packed, has_groups ? TSR_SHAPE(images, groups, channels, positions_of(c))
+                                                      : TSR_SHAPE(images, channels, positions_of(c)));
+  tsr_tensor *matrices = has_groups ? tsr_reshape(weight, TSR_SHAPE(groups, made, channels)) : tsr_retain(weight);
+  tsr_tensor *column = bias ? tsr_reshape(bias, has_groups ? TSR_SHAPE(groups, made, 1) : TSR_SHAPE(made, 1)) : NULL;
+  tsr_tensor *product = tsr_matmul(matrices, planes), *sum = bias ? tsr_add(product, column) : tsr_retain(product);
+  tsr_tensor *result = tsr_reshape(sum, result_shape(c));
+  tsri_release_all((tsr_tensor *[]){packed, planes, matrices, column, product, sum}, 6);
   return result;
 }
 
@@ -429,8 +492,9 @@ static tsr_tensor *multiply(const convolution *c, tsr_tensor *x, tsr_tensor *wei
   tsr_dtype dtype = dtype_of(c, x, weight, bias);
   tsr_tensor *cast = tsr_cast(x, dtype), *last = tsr_moveaxis(cast, 1, -1), *as = tsr_cast(weight, dtype),
              *matrix = weights_as_matrix(c, as), *added = bias ? tsr_cast(bias, dtype) : NULL, *result = NULL;
-  if (tsr_tensor_is_contiguous(last)) result = multiply_last(c, last, matrix, added);
-  else if (!bias && has_good_planes(c, cast)) result = multiply_planes(c, cast, matrix);
+  bool is_of_rows = c->given.groups == 1 && !has_strides(c);
+  if (is_of_rows && tsr_tensor_is_contiguous(last)) result = multiply_last(c, last, matrix, added);
+  else if (has_good_planes(c, cast)) result = multiply_planes(c, cast, matrix, added);
   tsri_release_all((tsr_tensor *[]){cast, last, as, matrix, added}, 5);
   return result ? tsri_tensor_named(c->op->name, result) : NULL;
 }
@@ -474,7 +538,7 @@ static tsr_tensor *convolve_turned(const convolution *c, tsr_tensor *x, tsr_tens
   for (int i = 0; i < c->spatial; i++) axes[i] = 2 + i;
   tsr_tensor *swapped = tsr_transpose(weight, 0, 1), *reversed = tsr_flip_axes(swapped, axes, c->spatial),
              *packed = tsr_contiguous(reversed);
-  tsr_tensor *result = tsr_conv(x, packed, bias, &desc);
+  tsr_tensor *result = tsr_conv(x, packed, c->added ? c->added : bias, &desc);
   tsri_release_all((tsr_tensor *[]){swapped, reversed, packed}, 3);
   return tsri_tensor_named(c->op->name, result);
 }
@@ -492,6 +556,10 @@ static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, t
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *product = is_product(c, x, dtype_of(c, x, weight, bias)) ? multiply(c, x, weight, bias) : NULL;
   if (product) return product;
+  if (adds_apart(c, x, weight, bias)) {
+    c->added = bias;
+    bias = NULL;
+  }
   bool is_last = prefers_last(c, x, weight, bias);
   tsr_tensor *turned = is_last ? NULL : convolve_turned(c, x, weight, bias);
   if (turned) return turned;

@@ -61,5 +61,5 @@ void tsri_cuda_blas_settle(cuda_queue *queue, cuda_blas *blas, blas_plan *plan, 
            (long long)p->batch);
   tsri_cache_key key = tsri_cuda_blas_key(queue->device, plan, (const char *)tsri_cuda_units_text);
   bool adds_to_itself = plan->product.has_c && memory->c == memory->d;
-  plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, !adds_to_itself, &plan->chosen);
+  plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, !adds_to_itself, &plan->chosen, NULL);
 }

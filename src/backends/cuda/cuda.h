@@ -101,6 +101,9 @@ typedef struct cuda_readback {
   size_t offset, bytes;
 } cuda_readback;
 
+// CUDA_WORKSPACE_BYTES: of a queue's workspace. CUDA_LARGE_WORKSPACES: how many larger ones it may have.
+enum { CUDA_WORKSPACE_BYTES = 64 << 20, CUDA_LARGE_WORKSPACES = 3 };
+
 typedef struct cuda_queue {
   cuda_device *device;
   const tsri_cuda_api *cu;  // device->cu
@@ -113,8 +116,10 @@ typedef struct cuda_queue {
   size_t readback_used;
   int readback_count;
   cuda_readback readbacks[CUDA_READBACKS];
-  cu_address workspace;    // scratch memory for cuBLASLt and cuDNN; 0 until it is needed
-  cu_address solver_work;  // and for cuSOLVER
+  cu_address workspace;  // scratch memory for cuBLASLt and cuDNN; 0 until it is needed
+  cu_address large_workspaces
+      [CUDA_LARGE_WORKSPACES];  // as `workspace`, of twice its size, four times …; each 0 until it is needed
+  cu_address solver_work;       // and for cuSOLVER
   size_t solver_bytes;
 } cuda_queue;
 
@@ -173,8 +178,13 @@ tsr_status tsri_cuda_begin(cuda_queue *queue);
 
 // Allocates queue->workspace if there is none yet. The context must be current.
 // NVIDIA recommends 32 MiB for cuBLASLt on Hopper; cuDNN wants up to 54 MiB for the first layers of networks for images.
-enum { CUDA_WORKSPACE_BYTES = 64 << 20 };
 cu_result tsri_cuda_workspace(cuda_queue *queue);
+
+// The largest workspace that a queue of the device may have: at most a 64th of the device's memory, but at least CUDA_WORKSPACE_BYTES.
+int64_t tsri_cuda_most_workspace(const cuda_device *device);
+
+// As tsri_cuda_workspace, for one of at least `bytes`, which are more than CUDA_WORKSPACE_BYTES. 0: there is no memory for it.
+cu_address tsri_cuda_large_workspace(cuda_queue *queue, size_t bytes);
 
 // Waits for the stream, without finishing readbacks. TSR_ERR_TIMEOUT after `timeout_ns`. The context must be current.
 tsr_status tsri_cuda_stream_wait(cuda_queue *queue, uint64_t timeout_ns);
@@ -233,8 +243,9 @@ tsr_status tsri_cuda_graph_step(tsri_queue *queue, const int *after, int count);
 // Frees queue->steps when the recording of a graph ends. False: a dependency could not be recorded, and the graph must not be used.
 bool tsri_cuda_steps_end(cuda_queue *queue);
 
-// Returns the address of `bytes` of the queue's workspace (which has CUDA_WORKSPACE_BYTES) for the command that is queued next. While a
-// graph with steps is recorded, each step gets a different part of the workspace.
+// Returns the address of `bytes` of the queue's workspace for the command that is queued next, at most tsri_cuda_most_workspace. While a graph with steps is
+// recorded, each step gets a different part of the workspace. More than CUDA_WORKSPACE_BYTES are in memory of their own, which the queue keeps because recorded
+// graphs may use it; 0: there is no memory for it.
 cu_address tsri_cuda_take_workspace(cuda_queue *queue, size_t bytes);
 
 // Call before queueing a command that uses scratch memory of the queue other than tsri_cuda_take_workspace's. In a recorded graph the command then waits for earlier

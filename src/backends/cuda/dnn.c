@@ -93,11 +93,27 @@ bool tsri_cuda_has_conv(cuda_device *device, const cuda_conv *conv) {
   cuda_dnn *dnn = tsri_cuda_dnn_of(device);
   if (dnn) {
     tsri_mutex_lock(&dnn->lock);
-    has_it = !tsri_cuda_dnn_plan(dnn, conv, device->allows_tf32)->is_impossible;
+    has_it = !tsri_cuda_dnn_plan(dnn, device, conv)->is_impossible;
     tsri_mutex_unlock(&dnn->lock);
   }
   tsri_cuda_leave(device, was_pushed);
   return has_it;
+}
+
+bool tsri_cuda_conv_keeps_order(cuda_device *device, const cuda_conv *conv) {
+  if (!conv->is_last || !tsri_cuda_conv_prefers_first(conv)) return false;
+  cuda_conv first = *conv;
+  first.is_last = false;
+  bool was_pushed = tsri_cuda_enter(device), keeps_it = false;
+  cuda_dnn *dnn = tsri_cuda_dnn_of(device);
+  if (dnn) {
+    tsri_mutex_lock(&dnn->lock);
+    const dnn_plan *plan = tsri_cuda_dnn_plan(dnn, device, &first);
+    keeps_it = !plan->is_impossible || plan->is_outdone;
+    tsri_mutex_unlock(&dnn->lock);
+  }
+  tsri_cuda_leave(device, was_pushed);
+  return keeps_it;
 }
 
 // --- Convolutions -----------------------------------------------------------------------------------------------------
@@ -143,32 +159,34 @@ int tsri_cuda_dnn_use_stream(cuda_dnn *dnn, cu_stream stream) {
   return code;
 }
 
-// Queues the convolution by proposal `number`, then the addition of its bias. The signature is that of cuda_proposals.launch.
+// Queues the convolution by proposal `number`. The signature is that of cuda_proposals.launch.
 static bool launch(void *context, int number) {
-  static const float one = 1;
   const launched_conv *l = context;
   const dnn_choice *choice = &l->plan->proposals[number];
   int code = l->plan->graph ? tsri_dnn_conv_graph_run(l->queue, l->plan, number, l->memory)
                             : use_math(l->dnn, l->plan, choice->math);
   if (code == DNN_SUCCESS && !l->plan->graph) code = launch_function(l, choice);
-  if (code == DNN_SUCCESS && l->plan->bias) {
-    bool is_by_input = l->plan->conv.direction == CUDA_CONV_BY_INPUT;
-    code = l->dnn->api.AddTensor(l->dnn->handle, &one, l->plan->bias, (const void *)(uintptr_t)l->memory->bias, &one,
-                                 is_by_input ? l->plan->x : l->plan->y,
-                                 (void *)(uintptr_t)(is_by_input ? l->memory->x : l->memory->y));
-  }
   if (code != DNN_SUCCESS) tsri_log(TSR_LOG_DEBUG, "cuda: a convolution by cuDNN failed (code %d)", code);
   return code == DNN_SUCCESS;
 }
 
-static double work_of(const cuda_conv *conv) {
-  double work = (double)conv->channels / conv->groups * conv->out_channels * conv->images;
-  for (int i = 0; i < CUDA_CONV_AXES; i++) work *= (double)conv->kernel[i] * conv->windows[i];
-  return work;
+// Microseconds that our tiles (src/ops/conv_tiles.c) are estimated to take: some 18 TFLOP/s on an H200, if the channels of a group fill a tile.
+static double tiles_us(const cuda_conv *conv) {
+  enum { ROWS = 16 };
+  const double per_us = 9e6, launch_us = 10;
+  int32_t made = (conv->direction == CUDA_CONV_BY_INPUT ? conv->channels : conv->out_channels) / conv->groups;
+  return launch_us + tsri_cuda_conv_work(conv) / per_us * ((made + ROWS - 1) / ROWS * ROWS) / made;
 }
 
+// Whether our tiles may be faster than cuDNN, and read the operands as they are.
+static bool has_rival(const cuda_conv *conv) {
+  return conv->groups > 1 && !conv->is_last && conv->direction != CUDA_CONV_BY_WEIGHT;
+}
+
+// Finds the fastest proposal. If even that takes clearly longer than our tiles are estimated to, the convolution becomes impossible by cuDNN.
 static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
-  plan->is_settled = plan->proposal_count == 1 || work_of(&plan->conv) < (double)tsri_cuda_timing.least_work;
+  plan->is_settled = (plan->proposal_count == 1 && !has_rival(&plan->conv)) ||
+                     tsri_cuda_conv_work(&plan->conv) < (double)tsri_cuda_timing.least_work;
   if (plan->is_settled) return;
   tsri_cache_key key;
   tsri_cache_key_init(&key);
@@ -185,20 +203,22 @@ static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
            (long long)conv->images, (long long)conv->channels, (long long)conv->out_channels,
            (long long)conv->kernel[0], (long long)conv->kernel[1], (long long)conv->kernel[2]);
   const cuda_proposals proposals = {plan->proposal_count, launch, launched};
-  plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, true, &plan->chosen);
+  double us = 0;
+  plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, true, &plan->chosen, &us);
+  plan->is_outdone = has_rival(&plan->conv) && us > 1.2 * tiles_us(&plan->conv);
 }
 
 tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cuda_conv_memory *memory) {
   cuda_dnn *dnn = tsri_cuda_dnn_of(queue->device);
   if (!dnn || tsri_cuda_workspace(queue) != CU_SUCCESS) return TSR_ERR_UNSUPPORTED;
   tsri_mutex_lock(&dnn->lock);
-  dnn_plan *plan = tsri_cuda_dnn_plan(dnn, conv, queue->device->allows_tf32);
+  dnn_plan *plan = tsri_cuda_dnn_plan(dnn, queue->device, conv);
   bool is_placed = !plan->graph || tsri_dnn_conv_graph_takes(memory);
   bool is_good = !plan->is_impossible && is_placed && tsri_cuda_dnn_use_stream(dnn, queue->stream) == DNN_SUCCESS;
   if (is_good) {
     launched_conv launched = {queue, dnn, plan, memory};
     if (!plan->is_settled) settle(queue, plan, &launched);
-    is_good = launch(&launched, plan->chosen);
+    is_good = !plan->is_outdone && launch(&launched, plan->chosen);
     plan->is_impossible = !is_good;
   }
   tsri_mutex_unlock(&dnn->lock);

@@ -201,9 +201,6 @@ typedef struct dnn_choice {
     (dnn_handle handle, const void *alpha, dnn_tensor x, const void *x_data, dnn_tensor dy, const void *dy_data, \
      dnn_conv conv, int algorithm, void *workspace, size_t workspace_bytes, const void *beta, dnn_filter dw,     \
      void *dw_data))                                                                                             \
-  X(AddTensor, "cudnnAddTensor",                                                                                 \
-    (dnn_handle handle, const void *alpha, dnn_tensor a, const void *a_data, const void *beta, dnn_tensor y,     \
-     void *y_data))                                                                                              \
   X(NodeCreate, "cudnnBackendCreateDescriptor", (int kind, dnn_node *node))                                      \
   X(NodeDestroy, "cudnnBackendDestroyDescriptor", (dnn_node node))                                               \
   X(NodeSet, "cudnnBackendSetAttribute",                                                                         \

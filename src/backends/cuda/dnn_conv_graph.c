@@ -5,14 +5,14 @@
 #include "backends/cuda/dnn_plan.h"
 #include "core/alloc.h"
 
-enum { X_ID = 1, W_ID, Y_ID, MOST_PLANS = 4, ALIGNMENT = 16 };
+enum { X_ID = 1, W_ID, Y_ID, MOST_PLANS = 6, ALIGNMENT = 16 };
 
-// cuDNN's notes on arithmetic that f32 without TF32 must not use: matrix units; and transforms (Winograd, FFT), which also multiply elements outside of a
-// window: an infinity there could make the result NaN, and errors are larger.
+// cuDNN's notes on arithmetic. NOT_DIRECT: transforms (Winograd, FFT), which also multiply elements outside of a window: an infinity there could make the
+// result NaN, and errors are larger. NOT_EXACT: those and matrix units, which f32 without TF32 must not use.
 enum {
-  NOT_EXACT = 1u << DNN_NOTE_MATRIX_UNITS | 1u << DNN_NOTE_ROUNDED_INPUTS | 1u << DNN_NOTE_ROUNDED_SUMS |
-              1u << DNN_NOTE_FFT | 1u << DNN_NOTE_WINOGRAD | 1u << DNN_NOTE_WINOGRAD_4 | 1u << DNN_NOTE_WINOGRAD_6 |
-              1u << DNN_NOTE_WINOGRAD_13
+  NOT_DIRECT = 1u << DNN_NOTE_FFT | 1u << DNN_NOTE_WINOGRAD | 1u << DNN_NOTE_WINOGRAD_4 | 1u << DNN_NOTE_WINOGRAD_6 |
+               1u << DNN_NOTE_WINOGRAD_13,
+  NOT_EXACT = NOT_DIRECT | 1u << DNN_NOTE_MATRIX_UNITS | 1u << DNN_NOTE_ROUNDED_INPUTS | 1u << DNN_NOTE_ROUNDED_SUMS
 };
 
 struct dnn_conv_graph {
@@ -43,7 +43,7 @@ void tsri_dnn_conv_graph_destroy(dnn_plan *plan) {
   plan->graph = NULL;
 }
 
-bool tsri_dnn_conv_graph(const cuda_dnn *dnn, bool allows_tf32, dnn_plan *plan) {
+bool tsri_dnn_conv_graph(const cuda_dnn *dnn, bool allows_tf32, int64_t most_workspace, dnn_plan *plan) {
   const cuda_conv *conv = &plan->conv;
   dnn_conv_graph *made = tsri_calloc(1, sizeof *made);
   if (!made) return false;
@@ -53,6 +53,7 @@ bool tsri_dnn_conv_graph(const cuda_dnn *dnn, bool allows_tf32, dnn_plan *plan) 
             w = packed(conv, conv->out_channels, conv->channels / conv->groups, conv->kernel),
             y = packed(conv, conv->images, conv->out_channels, conv->windows);
   tsri_dnn_graph_init(graph, dnn);
+  graph->refused_notes |= NOT_DIRECT;
   if (conv->dtype == TSR_F32 && !allows_tf32) {
     graph->refused_notes |= NOT_EXACT;
     graph->most_configs = DNN_MOST_CONFIGS;  // the first ones are those with matrix units
@@ -60,7 +61,7 @@ bool tsri_dnn_conv_graph(const cuda_dnn *dnn, bool allows_tf32, dnn_plan *plan) 
   tsri_dnn_convolve(graph, conv, tsri_dnn_stored(graph, X_ID, type, &x), tsri_dnn_stored(graph, W_ID, type, &w),
                     tsri_dnn_stored(graph, Y_ID, type, &y));
   plan->graph = made;
-  plan->proposal_count = tsri_dnn_graph_proposals(graph, CUDA_WORKSPACE_BYTES, made->proposals, MOST_PLANS);
+  plan->proposal_count = tsri_dnn_graph_proposals(graph, most_workspace, made->proposals, MOST_PLANS);
   for (int i = 0; i < plan->proposal_count; i++) {
     plan->proposals[i] =
         (dnn_choice){.algorithm = (int)made->proposals[i].engine, .memory = (size_t)made->proposals[i].bytes};
@@ -74,13 +75,15 @@ bool tsri_dnn_conv_graph_takes(const cuda_conv_memory *memory) {
 }
 
 int tsri_dnn_conv_graph_run(cuda_queue *queue, const dnn_plan *plan, int number, const cuda_conv_memory *memory) {
+  cu_address workspace = tsri_cuda_take_workspace(queue, plan->proposals[number].memory);
+  if (!workspace) return -1;
   const dnn_call call = {.graph = &plan->graph->graph,
                          .plan = plan->graph->proposals[number].plan,
                          .bindings = {{.id = X_ID, .at = (const void *)(uintptr_t)memory->x},
                                       {.id = W_ID, .at = (const void *)(uintptr_t)memory->w},
                                       {.id = Y_ID, .at = (const void *)(uintptr_t)memory->y}},
                          .count = 3,
-                         .workspace = tsri_cuda_take_workspace(queue, plan->proposals[number].memory),
+                         .workspace = workspace,
                          .is_timed = !plan->is_settled};
   return tsri_dnn_graph_run(queue, &call);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which convolutions cuDNN computes: those with operands that are packed with channels last, or all with channels before the axes.
 #include "backends/cuda/dnn.h"
+#include "backends/cuda/settle.h"
 
 // In multiplications. With fewer, our own kernels are as fast, and opening cuDNN takes longer than the convolution.
 int64_t tsri_cuda_least_conv = 1 << 22;
@@ -82,7 +83,8 @@ bool tsri_cuda_describe_conv(const cuda_device *device, const tsri_native_op *op
        is_last = are_packed(c, true) && !(is_first && is_exact(device, op->dtype));
   bool has_two_axes = c->size[0] * c->kernel[0] * c->windows[0] == 1 && c->before[0] == 0;
   if (!are_small(c)) return false;
-  if (c->activation != TSRI_ACTIVATION_NONE || (c->has_bias && c->bias_step != 1 && c->out_channels > 1)) return false;
+  // No bias: the operator adds it (src/ops/conv.c). cudnnAddTensor takes 57 us for 64 x 256 x 31^2 in f32 on an H200, an element-wise kernel 35.
+  if (c->activation != TSRI_ACTIVATION_NONE || c->has_bias) return false;
   if (!is_last && !is_first) return false;
   double work = (double)c->channels * product_of(c->kernel) * (double)(c->groups * c->out_channels) *
                 (double)c->images * product_of(c->is_transposed ? c->size : c->windows);
@@ -92,7 +94,6 @@ bool tsri_cuda_describe_conv(const cuda_device *device, const tsri_native_op *op
                                                      : CUDA_CONV_FORWARD,
                      .dtype = (int32_t)op->dtype,
                      .is_last = is_last,
-                     .has_bias = c->has_bias,
                      .axes = has_two_axes ? 2 : 3,
                      .images = (int32_t)c->images,
                      .groups = (int32_t)c->groups,
@@ -107,6 +108,12 @@ bool tsri_cuda_describe_conv(const cuda_device *device, const tsri_native_op *op
     out->before[i] = (int32_t)c->before[i];
   }
   return fits(out);
+}
+
+double tsri_cuda_conv_work(const cuda_conv *conv) {
+  double work = (double)conv->channels / conv->groups * conv->out_channels * conv->images;
+  for (int i = 0; i < CUDA_CONV_AXES; i++) work *= (double)conv->kernel[i] * conv->windows[i];
+  return work;
 }
 
 // Without TF32, cuDNN has direct convolutions in f32 that are faster than our tiles: forward, without groups, with channels before the axes. They have at least TILE channels by TILE positions
@@ -138,25 +145,55 @@ static bool depthwise_gains(const cuda_conv *conv) {
   return conv->groups > 1 && is_usual;
 }
 
+// A kernel that is larger than the result is that of a gradient by the weights, which is recorded as a convolution; of a depthwise one, cuDNN takes 19 ms.
+static bool has_large_kernel(const cuda_conv *conv) {
+  enum { LARGE_KERNEL = 256 };
+  int64_t taps = 1, results = 1;
+  for (int i = 0; i < CUDA_CONV_AXES; i++) taps *= conv->kernel[i], results *= conv->windows[i];
+  return conv->direction == CUDA_CONV_FORWARD && taps > LARGE_KERNEL && taps > results;
+}
+
 // cuDNN's kernels for groups use matrix units if a group has a multiple of 16 bytes of channels on both sides. Else short sums take them longer than our tiles
 // without matrix units: 64 x 16 x 56^2 to 128, 3 x 3, dilation 2, 2 groups, TF32, takes 4248 us on an H200, at 0.9 TFLOP/s. Of 96 x 128^2 to 100, 7 x 7, 2 groups,
 // bf16, where a sum has 2,352 terms, cuDNN takes 104 us and our kernel 484; of 48 x 56^2 to 100, 7 x 7, 4 groups, TF32, with 588 terms 291 and 380; of 96 x 14^2
 // to 100, 3 x 3, 4 groups, f16, with 216 terms 78 and 46.
-//
-// A kernel that is larger than the result is that of a gradient by the weights, which is recorded as a convolution; of a depthwise one, cuDNN takes 19 ms.
 static bool group_gains(const cuda_conv *conv) {
-  enum { ALIGNMENT = 16, LEAST_CHANNELS = 16, LARGE_KERNEL = 256, LONG_SUM = 500 };
-  int64_t taps = 1, results = 1;
-  for (int i = 0; i < CUDA_CONV_AXES; i++) taps *= conv->kernel[i], results *= conv->windows[i];
-  if (conv->direction == CUDA_CONV_FORWARD && taps > LARGE_KERNEL && taps > results) return false;
+  enum { ALIGNMENT = 16, LEAST_CHANNELS = 16, LONG_SUM = 500 };
+  if (has_large_kernel(conv)) return false;
+  int64_t taps = (int64_t)conv->kernel[0] * conv->kernel[1] * conv->kernel[2];
   int32_t a = conv->channels / conv->groups, b = conv->out_channels / conv->groups;
   int32_t unit = ALIGNMENT / (int32_t)tsr_dtype_bytes((tsr_dtype)conv->dtype);
   bool is_aligned = a % unit == 0 && b % unit == 0 && a >= LEAST_CHANNELS && b >= LEAST_CHANNELS;
   return is_aligned || (conv->direction == CUDA_CONV_FORWARD && taps * a >= LONG_SUM);
 }
 
+// In multiplications. Groups of operands with channels before the axes are then timed by cuDNN, and left to our tiles where it turns out to be slow (dnn.c).
+static bool is_timed(const cuda_conv *conv) {
+  return conv->groups > 1 && !conv->is_last && conv->direction != CUDA_CONV_BY_WEIGHT &&
+         tsri_cuda_conv_work(conv) >= (double)tsri_cuda_timing.least_work;
+}
+
 bool tsri_cuda_conv_gains(const cuda_device *device, const cuda_conv *conv) {
   if (is_exact(device, (tsr_dtype)conv->dtype)) return exact_gains(device, conv);
   if (conv->direction != CUDA_CONV_BY_WEIGHT && is_depthwise(conv)) return depthwise_gains(conv);
-  return conv->groups == 1 || group_gains(conv);
+  return conv->groups == 1 || (is_timed(conv) && !has_large_kernel(conv)) || group_gains(conv);
+}
+
+// cuDNN's kernels read channels last. If channels come before the axes it turns x and the result itself, in passes that also round to TF32 and pad channels; with
+// channels last it makes passes of their own for that, and cuts groups out of x. So for operands that it takes as they are, whose groups are one and whose
+// channels are aligned and not few, channels last are faster, although x is copied first; for others the order that x has: 16 x 112^2 to 8, 3 x 3, transposed,
+// TF32, takes 74 us with channels last and a copy of x on an H200, 62 without; 24 x 28^3 to 64 in two groups, 3^3, f16, 51 and 37; 16 x 31^2 to 100, 3 x 3, bf16, 94 and 72.
+// x of very few channels is copied all the same: it is small beside the result, whose order the following operators take over.
+bool tsri_cuda_conv_prefers_first(const cuda_conv *conv) {
+  enum { FEW_CHANNELS = 8, NARROW = 32, ALIGNMENT = 16, SMALL_BYTES = 1 << 20 };
+  bool is_by_input = conv->direction == CUDA_CONV_BY_INPUT;
+  int32_t element = (int32_t)tsr_dtype_bytes((tsr_dtype)conv->dtype),
+          read = is_by_input ? conv->out_channels : conv->channels,
+          made = is_by_input ? conv->channels : conv->out_channels;
+  const int32_t *axes = is_by_input ? conv->windows : conv->size;
+  if (conv->groups > 1) return true;
+  if (read < FEW_CHANNELS) return false;
+  bool is_aligned = read * element % ALIGNMENT == 0 && made * element % ALIGNMENT == 0;
+  bool is_small = (double)conv->images * read * axes[0] * axes[1] * axes[2] * element <= SMALL_BYTES;
+  return !is_aligned || is_small || (conv->dtype == TSR_F32 && (read < NARROW || made < NARROW));
 }

@@ -66,8 +66,8 @@ static int find_proposals(const cuda_dnn *dnn, dnn_plan *plan) {
 
 void tsri_cuda_dnn_destroy_plan(const cuda_dnn *dnn, dnn_plan *plan) {
   tsri_dnn_conv_graph_destroy(plan);
-  dnn_tensor tensors[] = {plan->x, plan->y, plan->bias};
-  for (int i = 0; i < 3; i++) {
+  dnn_tensor tensors[] = {plan->x, plan->y};
+  for (int i = 0; i < 2; i++) {
     if (tensors[i]) dnn->api.TensorDestroy(tensors[i]);
   }
   if (plan->w) dnn->api.FilterDestroy(plan->w);
@@ -83,8 +83,8 @@ static int make_function(const cuda_dnn *dnn, dnn_plan *plan) {
   return code == DNN_SUCCESS ? find_proposals(dnn, plan) : code;
 }
 
-static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32, dnn_plan *plan) {
-  static const int32_t one[CUDA_CONV_AXES] = {1, 1, 1};
+static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32, int64_t most_workspace,
+                      dnn_plan *plan) {
   tsri_cuda_dnn_destroy_plan(dnn, plan);
   plan->is_used = true;
   plan->conv = *conv;
@@ -92,21 +92,18 @@ static void make_plan(const cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf
   if (code == DNN_SUCCESS) {
     code = make_tensor(dnn, conv, conv->images, conv->out_channels, conv->windows, &plan->y);
   }
-  if (code == DNN_SUCCESS && conv->has_bias) {
-    int channels = conv->direction == CUDA_CONV_BY_INPUT ? conv->channels : conv->out_channels;
-    code = make_tensor(dnn, conv, 1, channels, one, &plan->bias);
-  }
   // cuDNN's functions take two axes, and may transform f32 (Winograd's algorithm, FFT) even if they may not use matrix units. So f32 without TF32 has only graphs.
   bool has_function = conv->axes == 2 && (conv->dtype != TSR_F32 || allows_tf32);
-  bool has_graph =
-      code == DNN_SUCCESS && (conv->is_last || !has_function) && tsri_dnn_conv_graph(dnn, allows_tf32, plan);
+  bool has_graph = code == DNN_SUCCESS && tsri_dnn_conv_graph(dnn, allows_tf32, most_workspace, plan);
   if (code == DNN_SUCCESS && !has_graph) code = has_function ? make_function(dnn, plan) : -1;
   plan->is_impossible = code != DNN_SUCCESS;
   if (plan->is_impossible) tsri_log(TSR_LOG_DEBUG, "cuda: cuDNN has nothing for a convolution (code %d)", code);
 }
 
-dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32) {
+dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_device *device, const cuda_conv *conv) {
   dnn_plan *plan = &dnn->plans[dnn_slot_of(conv, sizeof *conv, DNN_PLAN_SLOTS)];
-  if (!plan->is_used || memcmp(&plan->conv, conv, sizeof *conv) != 0) make_plan(dnn, conv, allows_tf32, plan);
+  if (!plan->is_used || memcmp(&plan->conv, conv, sizeof *conv) != 0) {
+    make_plan(dnn, conv, device->allows_tf32, tsri_cuda_most_workspace(device), plan);
+  }
   return plan;
 }

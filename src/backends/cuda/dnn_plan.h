@@ -16,9 +16,10 @@ typedef struct dnn_conv_graph dnn_conv_graph;  // of dnn_conv_graph.c
 
 typedef struct dnn_plan {
   bool is_used, is_impossible;
+  bool is_outdone;  // impossible because our tiles are faster
   bool is_settled;  // the fastest proposal is known, or timing is not worthwhile
   cuda_conv conv;
-  dnn_tensor x, y, bias;
+  dnn_tensor x, y;
   dnn_filter w;
   dnn_conv operation;
   int math;               // the mode that `operation` is in
@@ -59,12 +60,13 @@ static inline size_t dnn_slot_of(const void *key, size_t bytes, size_t slots) {
 }
 
 // The plan for the convolution, made if there is none; is_impossible if cuDNN has no algorithm for it. Call with the lock held.
-dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_conv *conv, bool allows_tf32);
+dnn_plan *tsri_cuda_dnn_plan(cuda_dnn *dnn, const cuda_device *device, const cuda_conv *conv);
 
 void tsri_cuda_dnn_destroy_plan(const cuda_dnn *dnn, dnn_plan *plan);
 
-// Makes the graph of plan->conv and its proposals. False: cuDNN has none for it. Without allows_tf32, f32 is multiplied in f32.
-bool tsri_dnn_conv_graph(const cuda_dnn *dnn, bool allows_tf32, dnn_plan *plan);
+// Makes the graph of plan->conv and those proposals for it that need at most `most_workspace` bytes. False: cuDNN has none. Without allows_tf32, f32 is
+// multiplied in f32.
+bool tsri_dnn_conv_graph(const cuda_dnn *dnn, bool allows_tf32, int64_t most_workspace, dnn_plan *plan);
 void tsri_dnn_conv_graph_destroy(dnn_plan *plan);
 
 // Whether the operands begin where the graph needs them to.

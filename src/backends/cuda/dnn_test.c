@@ -19,8 +19,8 @@ typedef struct trial {
   fixture f;
   tsri_native_op op;
   tsr_dtype dtype;
-  size_t counts[4];  // x, w, y, bias
-  double *values[4];
+  size_t counts[3];  // x, w, y
+  double *values[3];
 } trial;
 
 static bool takes(const trial *t) {
@@ -41,14 +41,12 @@ static void strides_of(bool is_last, int64_t channels, const int64_t *axes, int6
 }
 
 // Over two axes if depth is 1, else over three, of which the first has `depth` positions, no padding and no stride.
-static tsri_conv_op conv_of(int64_t depth, bool is_last, int64_t stride, bool is_transposed, bool has_bias) {
+static tsri_conv_op conv_of(int64_t depth, bool is_last, int64_t stride, bool is_transposed) {
   int64_t windows = (SIDE - 1) / stride + 1, taps = depth > 1 ? 2 : 1;
   tsri_conv_op c = {.images = image_count,
                     .groups = GROUPS,
                     .channels = CHANNELS,
                     .out_channels = result_channels,
-                    .has_bias = has_bias,
-                    .bias_step = has_bias,
                     .size = {depth, SIDE, SIDE},
                     .kernel = {taps, KERNEL, KERNEL},
                     .windows = {depth - taps + 1, windows, windows},
@@ -82,7 +80,7 @@ static tsri_conv_op conv_of(int64_t depth, bool is_last, int64_t stride, bool is
 
 static tsri_place *place_of(trial *t, int operand) {
   tsri_conv_op *c = &t->op.is.conv;
-  return (tsri_place *[]){&c->x, &c->w, &c->y, &c->bias}[operand];
+  return (tsri_place *[]){&c->x, &c->w, &c->y}[operand];
 }
 
 static int64_t product_of(const int64_t *axes) { return axes[0] * axes[1] * axes[2]; }
@@ -94,8 +92,7 @@ static trial begin(fixture f, tsr_dtype dtype, tsri_native_kind kind, tsri_conv_
   t.counts[0] = (size_t)(c->images * c->channels * product_of(c->size));
   t.counts[1] = (size_t)(c->channels * c->out_channels * product_of(c->kernel));
   t.counts[2] = (size_t)(c->images * c->out_channels * product_of(c->windows));
-  t.counts[3] = (size_t)c->out_channels;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 3; i++) {
     void *stored = malloc(t.counts[i] * tsr_dtype_bytes(dtype));
     t.values[i] = malloc(t.counts[i] * sizeof(double));
     for (size_t j = 0; j < t.counts[i]; j++) t.values[i][j] = (double)(rand() % 17 - 8) / 8;
@@ -108,7 +105,7 @@ static trial begin(fixture f, tsr_dtype dtype, tsri_native_kind kind, tsri_conv_
 }
 
 static void end(trial *t) {
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 3; i++) {
     t->f.backend->buffer_destroy(t->f.device, place_of(t, i)->buffer);
     free(t->values[i]);
   }
@@ -165,10 +162,6 @@ static void multiply(const trial *t, double *sums) {
       }
     }
   }
-  for (size_t i = 0; i < t->counts[2] && c->has_bias; i++) {
-    sums[i] += t->values[3][c->y_channel == 1 ? i % (size_t)c->out_channels
-                                              : i / (size_t)c->y_channel % (size_t)c->out_channels];
-  }
 }
 
 static void compare(trial *t) {
@@ -193,9 +186,9 @@ static void check_all(fixture f, tsr_dtype dtype, int64_t depth) {
   for (int i = 0; i < 4; i++) {
     bool is_last = i % 2 == 0;
     int64_t stride = i < 2 ? 1 : 2;
-    trial trials[] = {begin(f, dtype, TSRI_NATIVE_CONV, conv_of(depth, is_last, stride, false, i == 1)),
-                      begin(f, dtype, TSRI_NATIVE_CONV, conv_of(depth, is_last, stride, true, i == 2)),
-                      begin(f, dtype, TSRI_NATIVE_CONV_WEIGHT, conv_of(depth, is_last, stride, false, false))};
+    trial trials[] = {begin(f, dtype, TSRI_NATIVE_CONV, conv_of(depth, is_last, stride, false)),
+                      begin(f, dtype, TSRI_NATIVE_CONV, conv_of(depth, is_last, stride, true)),
+                      begin(f, dtype, TSRI_NATIVE_CONV_WEIGHT, conv_of(depth, is_last, stride, false))};
     for (int j = 0; j < 3; j++) {
       compare(&trials[j]);
       end(&trials[j]);
@@ -222,7 +215,7 @@ TEST(convolutions_and_gradients_have_the_right_elements) {
 TEST(a_gpu_computes_convolutions_and_gradients) {
   no_timing();
   fixture f = fixture_open_real(&(tsri_open_options){.native = "all", .timeout_ns = UINT64_MAX});
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false));
   bool is_there = takes(&t);
   end(&t);
   if (is_there) {
@@ -238,7 +231,7 @@ TEST(a_gpu_computes_convolutions_and_gradients) {
 TEST(what_cudnn_cannot_read_is_left_to_kernels) {
   no_timing();
   fixture f = fixture_open();
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false));
   tsri_conv_op good = t.op.is.conv;
   CHECK(takes(&t));
   t.op.is.conv.x_image += 8;  // not packed
@@ -253,6 +246,9 @@ TEST(what_cudnn_cannot_read_is_left_to_kernels) {
   t.op.is.conv.size[0] = 2;  // more elements than windows reach, and not packed
   CHECK(!takes(&t));
   t.op.is.conv = good;
+  t.op.is.conv.has_bias = true;  // which an operator of its own adds
+  CHECK(!takes(&t));
+  t.op.is.conv = good;
   tsri_cuda_least_conv = INT64_MAX;  // too little work
   CHECK(!takes(&t));
   tsri_cuda_least_conv = 1;
@@ -265,7 +261,7 @@ TEST(what_cudnn_cannot_read_is_left_to_kernels) {
 
 // Whether a convolution of f32 goes to cuDNN; computes it if so.
 static bool takes_f32(fixture f, int64_t stride, bool is_last, bool is_transposed) {
-  trial t = begin(f, TSR_F32, TSRI_NATIVE_CONV, conv_of(1, is_last, stride, is_transposed, true));
+  trial t = begin(f, TSR_F32, TSRI_NATIVE_CONV, conv_of(1, is_last, stride, is_transposed));
   bool is_taken = takes(&t);
   if (is_taken) compare(&t);
   end(&t);
@@ -291,7 +287,7 @@ TEST(f32_without_tf32_is_convolved_without_matrix_units) {
 // Whether a convolution with groups goes to cuDNN: with `channels` and `out_channels` for each group, forward or, with the same weights, transposed.
 static bool takes_groups(fixture f, tsr_dtype dtype, int64_t depth, bool is_last, int64_t groups, int64_t channels,
                          int64_t out_channels, int64_t dilation) {
-  tsri_conv_op conv = conv_of(depth, is_last, 1, false, false);
+  tsri_conv_op conv = conv_of(depth, is_last, 1, false);
   conv.groups = groups;
   conv.channels = channels;
   conv.out_channels = out_channels;
@@ -332,6 +328,97 @@ TEST(groups_of_few_or_unaligned_channels_are_left_to_kernels) {
   fixture_close(&f);
 }
 
+// What evaluating a convolution of 4 x 32 x 16^2 to `made` channels adds to the fake's counts.
+typedef struct counts {
+  int convolutions, launches;
+} counts;
+
+static counts counts_of(tsr_device *device, const fake_cuda *fake, tsr_dtype dtype, int64_t made, int64_t groups,
+                        bool has_bias) {
+  tsr_tensor *x = tsr_contiguous(tsr_zeros(device, dtype, TSR_SHAPE(4, 32, 16, 16))),
+             *w = tsr_contiguous(tsr_zeros(device, dtype, TSR_SHAPE(made, 32 / groups, 3, 3))),
+             *bias = tsr_contiguous(tsr_zeros(device, dtype, TSR_SHAPE(made)));
+  tsr_tensor *const operands[] = {x, w, bias};
+  for (int i = 0; i < 3; i++) CHECK_OK(tsr_evaluate(operands[i]));
+  counts before = {fake->convolutions, fake->launches};
+  CHECK_OK(tsr_evaluate(tsr_relu(
+      tsr_conv(x, w, has_bias ? bias : NULL, &(tsr_conv_desc){.groups = groups, .padding = TSR_PADDING_SAME}))));
+  return (counts){fake->convolutions - before.convolutions, fake->launches - before.launches};
+}
+
+TEST(convolutions_keep_the_order_of_x_where_cudnn_is_faster_so) {
+  no_timing();
+  fake_cuda *fake = fixture_use_fake();
+  tsr_device *device = NULL;
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cuda"}, &device));
+  tsr_scope *scope = tsr_scope_begin(device);
+  static const struct {
+    int64_t made, groups;
+    bool has_bias;
+    int launches;
+  } cases[] = {{32, 1, false, 1},  // x is small: the only kernel is relu
+               {30, 1, false, 1},  // channels that are not aligned
+               {32, 2, false, 1},  // groups
+               {32, 1, true, 1},   // the bias is added by relu's kernel
+               {32, 2, true, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    counts found = counts_of(device, fake, TSR_BF16, cases[i].made, cases[i].groups, cases[i].has_bias);
+    CHECK_EQ_INT(found.convolutions, 1);
+    CHECK_EQ_INT(found.launches, cases[i].launches);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+}
+
+TEST(channels_last_are_asked_for_where_they_are_worth_a_copy) {
+  cuda_conv usual = {.dtype = TSR_BF16,
+                     .axes = 2,
+                     .images = 64,
+                     .groups = 1,
+                     .channels = 64,
+                     .out_channels = 64,
+                     .size = {1, 56, 56},
+                     .kernel = {1, 3, 3},
+                     .windows = {1, 56, 56}};
+  cuda_conv c = usual;
+  CHECK(!tsri_cuda_conv_prefers_first(&c));
+  c.groups = 2;
+  CHECK(tsri_cuda_conv_prefers_first(&c));
+  c = usual, c.out_channels = 100;
+  CHECK(tsri_cuda_conv_prefers_first(&c));
+  c = usual, c.channels = 3;  // little to copy, and the order of a large result
+  CHECK(!tsri_cuda_conv_prefers_first(&c));
+  c = usual, c.dtype = TSR_F32, c.channels = 16;
+  CHECK(tsri_cuda_conv_prefers_first(&c));
+  c = usual, c.images = 2;
+  CHECK(tsri_cuda_conv_prefers_first(&c));
+}
+
+// Groups are timed although there is one proposal that may be taken, and the fake takes longer for it than our tiles should.
+TEST(groups_are_left_to_tiles_where_cudnn_turns_out_to_be_slower) {
+  char folder[] = "/tmp/tessera-dnn-XXXXXX";
+  fixture_use_cache(folder);
+  no_timing();
+  tsri_cuda_least_conv = 1;
+  tsri_cuda_timing = (cuda_timing){.least_work = 1, .longest_ns = UINT64_MAX};
+  fake_cuda *fake = fixture_use_fake();
+  tsr_device *device = NULL;
+  CHECK_OK(tsr_device_open(&(tsr_device_desc){.backend = "cuda"}, &device));
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *x = tsr_contiguous(tsr_zeros(device, TSR_BF16, TSR_SHAPE(1, 16, 4, 4))),
+             *w = tsr_contiguous(tsr_zeros(device, TSR_BF16, TSR_SHAPE(16, 8, 3, 3)));
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_evaluate(w));
+  for (int i = 0; i < 2; i++) {
+    int before = fake->convolutions;
+    CHECK_OK(tsr_evaluate(tsr_conv(x, w, NULL, &(tsr_conv_desc){.groups = 2})));
+    CHECK((fake->convolutions > before) == (i == 0));
+  }
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(device);
+  fixture_remove_cache(folder);
+}
+
 static tsr_tensor *convolved_once(tsr_device *device, tsr_dtype dtype, int64_t groups, int64_t stride) {
   tsr_tensor *x = tsr_contiguous(tsr_zeros(device, dtype, TSR_SHAPE(4, 32, 16, 16))),
              *w = tsr_contiguous(tsr_zeros(device, dtype, TSR_SHAPE(32, 32 / groups, 3, 3)));
@@ -365,7 +452,7 @@ TEST(transposed_convolutions_of_f32_go_to_cudnn_as_convolutions) {
 TEST(a_convolution_that_fails_is_left_to_kernels_from_then_on) {
   no_timing();
   fixture f = fixture_open();
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false));
   CHECK(takes(&t));
   fixture_fake->failing_convolutions = 1;
   CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
@@ -377,7 +464,7 @@ TEST(a_convolution_that_fails_is_left_to_kernels_from_then_on) {
 TEST(without_memory_for_its_work_space_cudnn_is_not_used) {
   no_timing();
   fixture f = fixture_open();
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false));
   CHECK(takes(&t));
   fixture_fake->memory_bytes = 32 << 20;
   CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
@@ -389,13 +476,13 @@ TEST(the_setting_native_and_a_missing_library_turn_cudnn_off) {
   no_timing();
   static const char *const none[] = {"libcudnn_that_is_not_there.so", NULL};
   fixture f = fixture_open_with(&(tsri_open_options){.native = "-cudnn", .timeout_ns = UINT64_MAX});
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false));
   CHECK(!takes(&t));
   end(&t);
   fixture_close(&f);
   f = fixture_open();
   tsri_cudnn_names = none;
-  t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
+  t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false));
   CHECK(!takes(&t));
   CHECK_STATUS(f.backend->run_op(f.queue, &t.op), TSR_ERR_UNSUPPORTED);
   end(&t);
@@ -408,7 +495,7 @@ TEST(a_large_convolution_runs_by_the_fastest_proposal) {
   no_timing();
   tsri_cuda_timing = (cuda_timing){.least_work = 1, .longest_ns = UINT64_MAX};
   fixture f = fixture_open();
-  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false, false));
+  trial t = begin(f, TSR_BF16, TSRI_NATIVE_CONV, conv_of(1, true, 1, false));
   CHECK_OK(f.backend->run_op(f.queue, &t.op));
   CHECK_EQ_INT(fixture_fake->last_proposal, 3);
   // Two proposals, four rounds (the first only loads the kernels), then TSRI_DUEL_TURNS turns of the fastest against the first one. Each

@@ -144,6 +144,11 @@ void tsri_cuda_use_scratch(cuda_queue *queue, cu_address at, size_t bytes) {
 cu_address tsri_cuda_take_workspace(cuda_queue *queue, size_t bytes) {
   enum { ALIGNMENT = 256 };
   cuda_steps *steps = queue->steps;
+  if (bytes > CUDA_WORKSPACE_BYTES) {
+    cu_address large = tsri_cuda_large_workspace(queue, bytes);
+    if (large) tsri_cuda_use_scratch(queue, large, bytes);
+    return large;
+  }
   if (!steps || bytes == 0) return queue->workspace;
   size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   if (steps->workspace_used + whole > CUDA_WORKSPACE_BYTES) steps->workspace_used = 0;

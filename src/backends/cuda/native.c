@@ -204,6 +204,7 @@ bool tsri_cuda_has_op(tsri_device *device, const tsri_native_op *op) {
   if (is_conv(op)) {
     if (!gpu_device->allows_dnn || !tsri_cuda_describe_conv(gpu_device, op, &conv)) return false;
     if (!tsri_cuda_conv_gains(gpu_device, &conv)) return false;
+    if (op->is.conv.is_copied && tsri_cuda_conv_keeps_order(gpu_device, &conv)) return false;
     return tsri_cuda_has_conv(gpu_device, &conv);
   }
   return op->kind == TSRI_NATIVE_PRODUCT ? has_product(gpu_device, op) : tsri_cuda_has_solver(gpu_device, op);
@@ -216,8 +217,7 @@ static tsr_status convolve(cuda_queue *queue, const tsri_native_op *op) {
   // A transposed convolution is the gradient of another convolution by x: our x is its y, and our y is its x.
   cuda_conv_memory memory = {.x = address_of(c->is_transposed ? c->y : c->x),
                              .w = address_of(c->w),
-                             .y = address_of(c->is_transposed ? c->x : c->y),
-                             .bias = address_of(c->bias)};
+                             .y = address_of(c->is_transposed ? c->x : c->y)};
   return tsri_cuda_convolve(queue, &conv, &memory);
 }
 

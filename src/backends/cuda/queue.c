@@ -31,6 +31,9 @@ void tsri_cuda_queue_destroy(tsri_queue *queue) {
   tsri_cuda_stage_deinit(gpu_queue);
   tsri_cuda_dnn_forget_stream(gpu_queue->device, gpu_queue->stream);
   if (gpu_queue->workspace) (void)gpu_queue->cu->MemFree(gpu_queue->workspace);
+  for (int i = 0; i < CUDA_LARGE_WORKSPACES; i++) {
+    if (gpu_queue->large_workspaces[i]) (void)gpu_queue->cu->MemFree(gpu_queue->large_workspaces[i]);
+  }
   if (gpu_queue->solver_work) (void)gpu_queue->cu->MemFree(gpu_queue->solver_work);
   (void)gpu_queue->cu->StreamDestroy(gpu_queue->stream);
   tsri_cuda_leave(gpu_queue->device, was_pushed);
@@ -47,6 +50,22 @@ cu_result tsri_cuda_workspace(cuda_queue *queue) {
   cu_result code = queue->cu->MemAlloc(&queue->workspace, CUDA_WORKSPACE_BYTES);
   if (code != CU_SUCCESS) queue->workspace = 0;
   return code;
+}
+
+int64_t tsri_cuda_most_workspace(const cuda_device *device) {
+  enum { SHARE = 64 };
+  int64_t most = (int64_t)CUDA_WORKSPACE_BYTES << CUDA_LARGE_WORKSPACES;
+  while (most > CUDA_WORKSPACE_BYTES && (uint64_t)most > device->info.total_bytes / SHARE) most /= 2;
+  return most;
+}
+
+cu_address tsri_cuda_large_workspace(cuda_queue *queue, size_t bytes) {
+  int i = 0;
+  while (i + 1 < CUDA_LARGE_WORKSPACES && (size_t)CUDA_WORKSPACE_BYTES << (i + 1) < bytes) i++;
+  cu_address *at = &queue->large_workspaces[i];
+  size_t whole = (size_t)CUDA_WORKSPACE_BYTES << (i + 1);
+  if (!*at && queue->cu->MemAlloc(at, whole) != CU_SUCCESS) *at = 0;
+  return whole < bytes ? 0 : *at;
 }
 
 // The driver has no wait with a time-out, so the stream is polled. Returns CU_NOT_READY when the time is up.

@@ -73,25 +73,28 @@ static void choose_by_time(cuda_queue *queue, const cuda_proposals *proposals, t
 // --- Interface --------------------------------------------------------------------------------------------------------------
 
 // Finds the proposal that was stored as the choice for this work. False: none is stored, or the stored one is not among these proposals.
-static bool find_stored(tsri_choices *choices, const char *work, int count, int *out_chosen) {
+static bool find_stored(tsri_choices *choices, const char *work, int count, int *out_chosen, double *out_us) {
   tsri_choice choice;
   int number = 0;
   if (!tsri_choices_find(choices, work, &choice) || sscanf(choice.choice, "proposal=%d", &number) != 1) return false;
+  if (out_us) *out_us = choice.chosen_us;
   if (number < 1 || number > count) return false;
   *out_chosen = number - 1;
   return true;
 }
 
 bool tsri_cuda_settle(cuda_queue *queue, const char *operation, const tsri_cache_key *key,
-                      const cuda_proposals *proposals, bool may_time, int *out_chosen) {
+                      const cuda_proposals *proposals, bool may_time, int *out_chosen, double *out_us) {
   tsri_choices *choices = choices_of(queue->device);
   tsri_choice choice = {.choice = ""};
+  if (out_us) *out_us = 0;
   if (!choices) return true;
   snprintf(choice.work, sizeof choice.work, "%s, proposals %016llx%016llx", operation,
            (unsigned long long)key->words[0], (unsigned long long)key->words[1]);
-  if (find_stored(choices, choice.work, proposals->count, out_chosen)) return true;
+  if (find_stored(choices, choice.work, proposals->count, out_chosen, out_us)) return true;
   if (queue->is_recording || !may_time) return false;
   choose_by_time(queue, proposals, &choice, out_chosen);
+  if (out_us) *out_us = choice.chosen_us;
   snprintf(choice.choice, sizeof choice.choice, "proposal=%d", *out_chosen + 1);
   tsri_choices_put(choices, &choice);
   return true;

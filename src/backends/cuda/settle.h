@@ -23,9 +23,9 @@ typedef struct cuda_proposals {
 // chosen.
 //
 // `key` must depend on the proposals, because another version of the library makes other ones. The device's context must be current. `may_time` is false if
-// running the operator twice would change its result.
+// running the operator twice would change its result. *out_us (may be NULL) is the time of the chosen proposal, 0 if it is not known.
 bool tsri_cuda_settle(cuda_queue *queue, const char *operation, const tsri_cache_key *key,
-                      const cuda_proposals *proposals, bool may_time, int *out_chosen);
+                      const cuda_proposals *proposals, bool may_time, int *out_chosen, double *out_us);
 
 // Limits for timing the proposals for an operator. Tests change them.
 typedef struct cuda_timing {

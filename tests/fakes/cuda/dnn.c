@@ -277,18 +277,3 @@ EXPORT int cudnnConvolutionBackwardFilter(dnn_handle handle, const void *alpha, 
   const operands o = {x, dy, dw, conv, x_data, NULL, dy_data};
   return convolve(handle, &o, TO_W, algorithm, workspace, workspace_bytes, dw_data);
 }
-
-EXPORT int cudnnAddTensor(dnn_handle handle, const void *alpha, dnn_tensor a, const void *a_data, const void *beta,
-                          dnn_tensor y, void *y_data) {
-  (void)alpha, (void)beta;
-  fake_lock();
-  fake_run_stream(handle->stream);
-  size_t count = (size_t)y->images * (size_t)y->channels * (size_t)(y->rows * y->columns);
-  for (size_t i = 0; i < count; i++) {
-    size_t channel =
-        y->order == DNN_NHWC ? i % (size_t)y->channels : i / (size_t)(y->rows * y->columns) % (size_t)y->channels;
-    store(y->type, y_data, i, load(y->type, y_data, i) + load(a->type, a_data, channel));
-  }
-  fake_unlock();
-  return DNN_SUCCESS;
-}
