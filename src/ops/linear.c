@@ -51,16 +51,33 @@ static tsr_tensor *activated(tsr_tensor *x, tsr_activation activation) {
 // x + added. Releases both.
 static tsr_tensor *sum(tsr_tensor *x, tsr_tensor *added) { return tsri_then(tsri_then(tsr_add(x, added), added), x); }
 
+enum { UNIT = 8 };  // elements of 16 bits in 16 bytes
+
+// How many zeros make `count` elements a multiple of UNIT.
+static int64_t spare_of(int64_t count) { return (UNIT - count % UNIT) % UNIT; }
+
 // How many zero outputs to add to each row of a large product, so that rows of f16 and bf16 begin at multiples of 16 bytes, which matrix units read and write
 // fast. The result is then a view without them.
 static int64_t spare_outputs(const tsr_tensor *x, const tsr_tensor *weight, tsr_dtype dtype) {
-  enum { UNIT = 8, MANY_OUTPUTS = 512, MANY_ROWS = 64 };
+  enum { MANY_OUTPUTS = 512, MANY_ROWS = 64 };
   int64_t outputs = weight->layout.shape.dims[0], inputs = weight->layout.shape.dims[1];
   bool is_large = outputs >= MANY_OUTPUTS && inputs > 0 && x->layout.count / inputs >= MANY_ROWS;
   const tsri_limits *limits = &weight->value->device->limits;
   bool has_units = false;
   for (uint32_t i = 0; i < limits->fragment_count; i++) has_units = has_units || limits->fragments[i].dtype == dtype;
-  return is_large && has_units && tsr_dtype_bytes(dtype) == 2 ? (UNIT - outputs % UNIT) % UNIT : 0;
+  return is_large && has_units && tsr_dtype_bytes(dtype) == 2 ? spare_of(outputs) : 0;
+}
+
+// Adds `spare` zero outputs to the weights and, because these are copied anyway, as many zero inputs to both factors as make their rows begin at multiples of 16
+// bytes: 181 x 975 times 975 x 6859 of f16 takes cuBLASLt 45 us on an H200 if the factors' rows are not aligned.
+static void pad(int64_t spare, tsr_tensor **rows, tsr_tensor **weight) {
+  int64_t before[TSR_MAX_RANK] = {0}, after[TSR_MAX_RANK] = {0};
+  int rank = (*rows)->layout.shape.rank;
+  if ((*rows)->status != TSR_OK || (*weight)->status != TSR_OK) return;
+  int64_t inputs = spare_of((*weight)->layout.shape.dims[1]);
+  after[rank - 1] = inputs;
+  *weight = tsri_then(tsr_pad(*weight, before, (const int64_t[]){spare, inputs}, 2, 0), *weight);
+  if (inputs > 0) *rows = tsri_then(tsr_pad(*rows, before, after, rank, 0), *rows);
 }
 
 tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, const tsr_linear_desc *desc) {
@@ -79,7 +96,7 @@ tsr_tensor *tsr_linear(tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias, cons
   dtype = tsri_autocast(TSRI_BODY(linear), dtype);
   tsr_tensor *rows = tsr_cast(x, dtype), *cast = tsr_cast(weight, dtype);
   int64_t outputs = weight->layout.shape.dims[0], spare = spare_outputs(x, weight, dtype);
-  if (spare > 0) cast = tsri_then(tsr_pad(cast, (const int64_t[]){0, 0}, (const int64_t[]){spare, 0}, 2, 0), cast);
+  if (spare > 0) pad(spare, &rows, &cast);
   tsr_tensor *columns = tsr_transpose(cast, 0, 1);
   tsr_tensor *result = tsri_then(tsri_then(tsri_then(tsr_matmul(rows, columns), columns), cast), rows);
   if (spare > 0) result = tsri_then(tsr_slice(result, -1, 0, outputs, 1), result);
