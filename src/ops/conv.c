@@ -9,6 +9,7 @@
 #include "ops/conv_depth.h"
 #include "ops/conv_describe.h"
 #include "ops/conv_tiles.h"
+#include "ops/conv_units.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/window.h"
@@ -93,6 +94,7 @@ tsr_status tsri_run_conv(const tsri_kernel_run *run) {
   if (!is_empty) {
     tsri_conv_op op = tsri_conv_describe(given, x, w, has_bias ? b : NULL, run->shape, run->dtype);
     if (tsri_conv_is_depthwise(run->device, &op, run->dtype)) return tsri_conv_run_direct(run, &op, is_last);
+    if (tsri_conv_has_units(run->device, &op, run->dtype)) return tsri_conv_run_units(run, &op, is_last);
     if (tsri_conv_has_tiles(run->device, &op, run->dtype)) return tsri_conv_run_tiles(run, &op, is_last);
     if (tsri_conv_is_direct(run->device, &op, run->dtype)) return tsri_conv_run_direct(run, &op, is_last);
   }

@@ -177,10 +177,11 @@ static void pass_bias(tsri_call *call, const tsri_kernel_run *run, const tsri_co
   tsri_call_word(call, "out_channels", op->groups * op->out_channels);
 }
 
-static void pass_layouts(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op) {
+void tsri_conv_pass(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, tsr_dtype carrier) {
   size_t element = tsr_dtype_bytes(run->dtype);
-  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(call, "w", run->inputs[1], run->dtype);
+  pass_bias(call, run, op);
+  tsri_call_buffer(call, "x", run->inputs[0], carrier);
+  tsri_call_buffer(call, "w", run->inputs[1], carrier);
   tsri_call_word(call, "x_at", (int64_t)(op->x.offset / element));
   tsri_call_word(call, "w_at", (int64_t)(op->w.offset / element));
   tsri_call_word(call, "channels", op->channels);
@@ -190,19 +191,17 @@ static void pass_layouts(tsri_call *call, const tsri_kernel_run *run, const tsri
   tsri_call_word(call, "wg", op->w_group);
   tsri_call_word(call, "wn", op->w_out);
   tsri_call_word(call, "wc", op->w_channel);
-  const int64_t tap_steps[] = {tap_step(op, 0), tap_step(op, 1), tap_step(op, 2)};
   const struct {
     const char *stem;
     const int64_t *values;
-  } axes[] = {{"i", op->size},   {"k", op->kernel},   {"o", op->windows}, {"x", op->x_axes}, {"w", op->w_axes},
-              {"s", op->stride}, {"d", op->dilation}, {"p", op->before},  {"e", tap_steps}};
+  } axes[] = {{"i", op->size},   {"k", op->kernel}, {"o", op->windows},  {"x", op->x_axes},
+              {"w", op->w_axes}, {"s", op->stride}, {"d", op->dilation}, {"p", op->before}};
   for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
     tsri_window_pass(call, axes[i].stem, axes[i].values, TSRI_CONV_AXES, 0);
   }
 }
 
-// The number of axes, without leading axes that have only one position.
-static int axes_of(const tsri_conv_op *op) {
+int tsri_conv_axes(const tsri_conv_op *op) {
   int axes = TSRI_CONV_AXES;
   for (int i = 0; axes > 1 && op->size[i] * op->kernel[i] * op->windows[i] == 1 && op->before[i] == 0; i++) axes--;
   return axes;
@@ -220,7 +219,7 @@ static bool stores_quads(const tsri_conv_op *op, bool is_last, tsr_dtype stored)
             TSRI_CONSTANT("BIAS", op->has_bias && !partial), TSRI_CONSTANT("LAST", is_last),                    \
             TSRI_CONSTANT("TRANSPOSED", op->is_transposed), TSRI_CONSTANT("UNIT", product_of(op->stride) == 1), \
             TSRI_CONSTANT("WIDE_Y", stores_quads(op, is_last, partial ? sums : run->dtype)),                    \
-            TSRI_CONSTANT("AXES", axes_of(op)), TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n),           \
+            TSRI_CONSTANT("AXES", tsri_conv_axes(op)), TSRI_CONSTANT("BM", t->m), TSRI_CONSTANT("BN", t->n),    \
             TSRI_CONSTANT("DEPTH", t->depth), TSRI_CONSTANT("RM", t->item_m), TSRI_CONSTANT("RN", t->item_n),   \
             TSRI_CONSTANT("TEAMS", cut->teams), TSRI_CONSTANT("WG", items_of(t) * cut->teams))
 
@@ -233,8 +232,9 @@ static tsr_status run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, 
   if (partial) tsri_call_init(&call, run->device, "op_conv_tiles", "conv_tiles", TILE_ARGUMENTS);
   else tsri_call_init_hooked(&call, run, "op_conv_tiles", "conv_tiles", TILE_ARGUMENTS);
   tsri_call_buffer(&call, "y", partial ? partial : run->output, partial ? sums : run->dtype);
-  pass_bias(&call, run, op);
-  pass_layouts(&call, run, op);
+  const int64_t tap_steps[] = {tap_step(op, 0), tap_step(op, 1), tap_step(op, 2)};
+  tsri_conv_pass(&call, run, op, run->dtype);
+  tsri_window_pass(&call, "e", tap_steps, TSRI_CONV_AXES, 0);
   tsri_call_word(&call, "n", cut->columns);
   tsri_call_word(&call, "k", cut->k);
   tsri_call_word(&call, "depth", cut->depth);
@@ -271,7 +271,8 @@ static tsr_status join_parts(const tsri_kernel_run *run, const tsri_conv_op *op,
 tsr_status tsri_conv_run_tiles(const tsri_kernel_run *run, const tsri_conv_op *given, bool is_last) {
   tsri_conv_op without = *given;
   const tsri_conv_op *op = &without;
-  for (int i = 0; i < TSRI_CONV_AXES - axes_of(given); i++) without.stride[i] = 1;  // the kernel has no phases of these
+  for (int i = 0; i < TSRI_CONV_AXES - tsri_conv_axes(given); i++)
+    without.stride[i] = 1;  // the kernel has no phases of these
   conv_cut cut = cut_of(run, op);
   if (cut.splits == 1) return run_tiles(run, op, &cut, is_last, NULL);
   tsr_buffer *partial = NULL;

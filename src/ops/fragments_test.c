@@ -240,11 +240,12 @@ static void give_units(tsr_device *device) {
   device->limits.fragments[device->limits.fragment_count++] = (tsr_fragment_size){TSR_BF16, 16, 16, 16};
 }
 
-static bool has_seen_fragments, has_seen_copies, has_seen_join;
+static bool has_seen_fragments, has_seen_copies, has_seen_join, has_seen_conv;
 
 static void look(const tsri_kernel *kernel) {
   if (strcmp(kernel->name, "matmul_fragments") == 0) has_seen_fragments = true;
   if (strcmp(kernel->name, "copy_lines") == 0) has_seen_copies = true;
+  if (strcmp(kernel->name, "conv_units") == 0) has_seen_conv = true;
   if (strcmp(kernel->name, "join_splits") == 0) has_seen_join = true;
 }
 
@@ -497,6 +498,67 @@ static void products_of_split_f32(tsr_device *device) {
 }
 
 TEST(f32_that_may_be_rounded_is_multiplied_as_two_bf16) { on_the_cpu(products_of_split_f32); }
+
+// --- Convolutions -----------------------------------------------------------------------------------------------------
+
+// A convolution over two axes of 3 x 16 x 9 x 12, beside the same in f64 by the CPU's own operator.
+typedef struct conv_case {
+  tsr_dtype dtype;
+  int64_t channels, made;
+  bool is_transposed, has_bias;
+  tsr_conv_desc desc;
+} conv_case;
+
+static tsr_tensor *convolved(const conv_case *c, tsr_tensor *x, tsr_tensor *w, tsr_tensor *b) {
+  tsr_tensor *bias = c->has_bias ? b : NULL;
+  return c->is_transposed ? tsr_conv_transpose(x, w, bias, &c->desc) : tsr_conv(x, w, bias, &c->desc);
+}
+
+static void check_conv(tsr_device *device, const tsri_backend *whole, const tsri_backend *without, const conv_case *c) {
+  int64_t groups = c->desc.groups ? c->desc.groups : 1;
+  tsr_tensor *x = numbers(
+      device, c->dtype, c->desc.channels_last ? TSR_SHAPE(3, 9, 12, c->channels) : TSR_SHAPE(3, c->channels, 9, 12), 1);
+  tsr_tensor *w = numbers(device, c->dtype,
+                          c->is_transposed ? TSR_SHAPE(c->channels, c->made / groups, 3, 2)
+                                           : TSR_SHAPE(c->made, c->channels / groups, 3, 2),
+                          2);
+  tsr_tensor *b = numbers(device, c->dtype, TSR_SHAPE(c->made), 3);
+  tsr_tensor *const operands[] = {x, w, b};
+  for (int i = 0; i < 3; i++) CHECK_OK(tsr_evaluate(operands[i]));
+  tsr_tensor *wanted = convolved(c, tsr_cast(x, TSR_F64), tsr_cast(w, TSR_F64), tsr_cast(b, TSR_F64));
+  CHECK_OK(tsr_evaluate(wanted));
+  device->backend = without;
+  has_seen_conv = false;
+  tsri_built_watch = look;
+  tsr_tensor *y = convolved(c, x, w, b);
+  CHECK_OK(tsr_evaluate(y));
+  tsri_built_watch = NULL;
+  device->backend = whole;
+  CHECK(has_seen_conv);
+  double largest = -1;
+  tsr_tensor *difference = tsr_norm(tsr_sub(tsr_cast(y, TSR_F64), wanted), INFINITY, NULL, 0, false);
+  CHECK_OK(tsr_read(difference, &largest, sizeof largest));
+  CHECK_NEAR(largest, 0.0, 0.0);
+}
+
+static void convolutions_of_each_kind(tsr_device *device) {
+  static const conv_case cases[] = {
+      {TSR_F16, 16, 24, false, true, {.before = {1, 1}, .after = {1, 0}}},
+      {TSR_BF16, 17, 33, false, false, {.stride = {2, 3}, .dilation = {2, 1}}},
+      {TSR_F16, 26, 28, false, true, {.groups = 2, .after = {1, 2}}},
+      {TSR_F16, 16, 21, false, true, {.channels_last = true, .before = {2, 0}}},
+      {TSR_F16, 16, 24, true, true, {.before = {1, 1}, .dilation = {1, 2}}},
+      {TSR_F32, 19, 18, false, true, {.before = {1, 1}, .after = {1, 1}}},
+  };
+  const tsri_backend *whole = device->backend;
+  tsri_backend without = *whole;
+  without.native_ops = NULL;
+  give_units(device);
+  device->allows_tf32 = true;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_conv(device, whole, &without, &cases[i]);
+}
+
+TEST(convolutions_use_fragments) { on_the_cpu(convolutions_of_each_kind); }
 
 // --- Tiles ----------------------------------------------------------------------------------------------------------
 
