@@ -88,8 +88,11 @@ static bool choose_tile(const tsr_device *device, const tsri_conv_op *op, tsr_dt
   return has_any;
 }
 
+// Not where most of the smallest tile's rows would be empty (12 channels of a group: 365 us for 2 x 256 x 56^2 to 48, 7 x 7, on an H200, and 174 in tiles without
+// matrix units), nor where so few tiles have long sums that those, which divide sums among work-groups, are faster: 64 x 32 x 7^2 to 32, 7 x 7, f16, has 49 and
+// takes 52 us through OpenCL, 44 by the others.
 bool tsri_conv_has_units(const tsr_device *device, const tsri_conv_op *op, tsr_dtype dtype) {
-  enum { LEAST_ROWS = 12, LEAST_STEPS = 24, BUSY_SHARE = 5, WORK_OF_TILE = 1 << 15, MOST_GROUPS = 65535 };
+  enum { LEAST_ROWS = 24, LEAST_STEPS = 24, BUSY_SHARE = 2, WORK_OF_TILE = 1 << 15, MOST_GROUPS = 65535 };
   int64_t busy = TSRI_TUNED(tsri_tuning_of(device), matmul_tiles);  // tiles that keep the device busy
   double work = (double)steps_of(op) * (double)op->out_channels * (double)(op->groups * columns_of(op));
   bool has_phases = op->is_transposed && product_of(op->stride) != 1;

@@ -173,9 +173,10 @@ static bool launch(void *context, int number) {
 // Microseconds that our tiles (src/ops/conv_tiles.c) are estimated to take: some 18 TFLOP/s on an H200, if the channels of a group fill a tile.
 static double tiles_us(const cuda_conv *conv) {
   enum { ROWS = 16 };
-  const double per_us = 9e6, launch_us = 10;
+  const double per_us = 9e6, launch_us = 8;
   int32_t made = (conv->direction == CUDA_CONV_BY_INPUT ? conv->channels : conv->out_channels) / conv->groups;
-  return launch_us + tsri_cuda_conv_work(conv) / per_us * ((made + ROWS - 1) / ROWS * ROWS) / made;
+  int32_t rows = (made + ROWS - 1) / ROWS * ROWS;
+  return launch_us + tsri_cuda_conv_work(conv) / per_us * rows / made;
 }
 
 // Whether our tiles may be faster than cuDNN, and read the operands as they are.
@@ -185,6 +186,7 @@ static bool has_rival(const cuda_conv *conv) {
 
 // Finds the fastest proposal. If even that takes clearly longer than our tiles are estimated to, the convolution becomes impossible by cuDNN.
 static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
+  const double CLEARLY = 1.5;
   plan->is_settled = (plan->proposal_count == 1 && !has_rival(&plan->conv)) ||
                      tsri_cuda_conv_work(&plan->conv) < (double)tsri_cuda_timing.least_work;
   if (plan->is_settled) return;
@@ -205,7 +207,7 @@ static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
   const cuda_proposals proposals = {plan->proposal_count, launch, launched};
   double us = 0;
   plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, true, &plan->chosen, &us);
-  plan->is_outdone = has_rival(&plan->conv) && us > 1.2 * tiles_us(&plan->conv);
+  plan->is_outdone = has_rival(&plan->conv) && us > CLEARLY * tiles_us(&plan->conv);
 }
 
 tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cuda_conv_memory *memory) {
