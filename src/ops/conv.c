@@ -149,7 +149,6 @@ typedef struct convolution {
   tsr_shape x, w;
   int spatial;
   int64_t out_channels, sizes[TSRI_MAX_SPATIAL];  // of the result
-  tsr_tensor *added;                              // a bias that an operator of its own adds; NULL: none
 } convolution;
 
 static tsr_status check_ranks(const convolution *c) {
@@ -273,21 +272,22 @@ static bool takes(const convolution *c, const tsr_device *device, const tsri_lay
   return tsri_device_takes(device, &op);
 }
 
+// Without a bias: `record` finds out whether the device adds it.
 static bool is_native_with(const convolution *c, const tsr_device *device, const tsri_layout *x, const tsri_layout *w,
-                           const tsr_tensor *bias, tsr_shape shape, tsr_dtype dtype) {
-  return takes(c, device, x, w, bias, shape, dtype, false);
+                           tsr_shape shape, tsr_dtype dtype) {
+  return takes(c, device, x, w, NULL, shape, dtype, false);
 }
 
 // The weights as `dtype`. If channels are last in x, and the native convolution needs weights in the same order, they are also reordered in memory, by the
 // kernel that casts them if there is one.
-static tsr_tensor *weights_as(const convolution *c, const tsr_tensor *x, tsr_tensor *weight, const tsr_tensor *bias,
-                              tsr_shape shape, tsr_dtype dtype) {
+static tsr_tensor *weights_as(const convolution *c, const tsr_tensor *x, tsr_tensor *weight, tsr_shape shape,
+                              tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(weight, dtype);
   if (!c->given.is_last || cast->status != TSR_OK || x->status != TSR_OK) return cast;
   tsri_layout turned = tsri_conv_weight_layout(cast->layout.shape, true);
   bool is_as_wanted = cast->value->device != x->value->device ||
-                      is_native_with(c, x->value->device, &x->layout, &cast->layout, bias, shape, dtype) ||
-                      !is_native_with(c, x->value->device, &x->layout, &turned, bias, shape, dtype);
+                      is_native_with(c, x->value->device, &x->layout, &cast->layout, shape, dtype) ||
+                      !is_native_with(c, x->value->device, &x->layout, &turned, shape, dtype);
   if (is_as_wanted) return cast;
   tsr_tensor *last = tsr_moveaxis(cast, 1, -1), *copy = tsr_contiguous(last);
   return tsri_then(tsri_then(tsri_then(tsr_moveaxis(copy, -1, 1), copy), last), cast);
@@ -296,48 +296,50 @@ static tsr_tensor *weights_as(const convolution *c, const tsr_tensor *x, tsr_ten
 static tsr_dtype dtype_of(const convolution *c, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias) {
   tsr_dtype dtype = tsri_promote(x->dtype, weight->dtype);
   if (bias) dtype = tsri_promote(dtype, bias->dtype);
-  if (c->added) dtype = tsri_promote(dtype, c->added->dtype);
   return tsri_autocast(c->op, dtype);
 }
 
 // x as `dtype`. If channels must be last but are not last in memory, and the device has a native convolution only for that, x is copied to that order. This
 // happens to gradients, which arrive in the order that the operators after the convolution used.
-static tsr_tensor *x_as(const convolution *c, tsr_tensor *x, const tsr_tensor *bias, tsr_shape shape, tsr_dtype dtype) {
+static tsr_tensor *x_as(const convolution *c, tsr_tensor *x, tsr_shape shape, tsr_dtype dtype) {
   tsr_tensor *cast = tsr_cast(x, dtype);
   if (!c->given.is_last || cast->status != TSR_OK) return cast;
   tsri_layout packed = tsri_conv_weight_layout(c->x, true), w = tsri_conv_weight_layout(c->w, true);
   const tsr_device *device = cast->value->device;
-  if (is_native_with(c, device, &cast->layout, &w, bias, shape, dtype)) return cast;
-  if (!is_native_with(c, device, &packed, &w, bias, shape, dtype)) return cast;
+  if (is_native_with(c, device, &cast->layout, &w, shape, dtype)) return cast;
+  if (!is_native_with(c, device, &packed, &w, shape, dtype)) return cast;
   tsr_tensor *last = tsr_moveaxis(cast, 1, -1), *copy = tsr_contiguous(last);
   return tsri_then(tsri_then(tsri_then(tsr_moveaxis(copy, -1, 1), copy), last), cast);
 }
 
-// The result, in the order in which it is recorded, and c->added.
-static tsr_tensor *add_bias(const convolution *c, tsr_tensor *result) {
-  tsr_shape shape = {.rank = c->given.is_last ? 1 : 1 + c->spatial, .dims = {c->out_channels, 1, 1, 1}};
-  tsr_tensor *cast = tsr_cast(c->added, result->dtype), *column = tsr_reshape(cast, shape);
-  tsr_tensor *sum = tsr_add(result, column);
-  tsri_release_all((tsr_tensor *[]){cast, column}, 2);
-  return sum;
+// result + bias. The result's channels are its last axis, or axis 1.
+static tsr_tensor *add_bias(const convolution *c, tsr_tensor *result, tsr_tensor *bias) {
+  tsr_tensor *column =
+      tsr_reshape(bias, (tsr_shape){.rank = c->given.is_last ? 1 : 1 + c->spatial, .dims = {c->out_channels, 1, 1, 1}});
+  return tsri_then(tsr_add(result, column), column);
 }
 
+// If the device has a native convolution for the operands, but none with a bias, an operator of its own adds the bias.
 static tsr_tensor *record(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
   const tsri_op *op = c->op;
   tsr_shape shape = result_shape(c);
   tsr_dtype dtype = dtype_of(c, x, weight, bias);
-  tsr_tensor *inputs[3] = {x_as(c, x, bias, shape, dtype), NULL, bias ? tsr_cast(bias, dtype) : NULL};
-  inputs[1] = weights_as(c, inputs[0], weight, inputs[2], shape, dtype);
+  tsr_tensor *inputs[3] = {x_as(c, x, shape, dtype), NULL, bias ? tsr_cast(bias, dtype) : NULL};
+  inputs[1] = weights_as(c, inputs[0], weight, shape, dtype);
   int count = bias ? 3 : 2;
   tsr_device *device = NULL;
   tsr_status status = tsri_shape_check(op->name, shape, &(int64_t){0});
   for (int i = 0; i < count && status == TSR_OK; i++) status = tsri_tensor_check(op->name, inputs[i]);
   if (status == TSR_OK) status = tsri_record_device(op->name, inputs, count, &device);
-  tsr_tensor *result =
-      status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, inputs, count, TSRI_GIVE_ALL(op, conv, &c->given))
-                       : tsri_tensor_fail(status);
+  const tsri_layout *seen_x = &inputs[0]->layout, *seen_w = &inputs[1]->layout;
+  bool is_apart = status == TSR_OK && bias && is_native_with(c, device, seen_x, seen_w, shape, dtype) &&
+                  !takes(c, device, seen_x, seen_w, inputs[2], shape, dtype, false);
+  tsr_tensor *result = status == TSR_OK ? tsri_record_kernel(op, device, dtype, shape, inputs, is_apart ? 2 : count,
+                                                             TSRI_GIVE_ALL(op, conv, &c->given))
+                                        : tsri_tensor_fail(status);
+  if (is_apart) result = tsri_then(add_bias(c, result, inputs[2]), result);
   for (int i = 0; i < count; i++) tsr_release(inputs[i]);
-  return tsri_tensor_named(op->name, c->added ? tsri_then(add_bias(c, result), result) : result);
+  return tsri_tensor_named(op->name, result);
 }
 
 static tsri_conv_op describe(const convolution *c, const tsri_layout *x, const tsri_layout *w, const tsr_tensor *bias,
@@ -375,24 +377,7 @@ static bool prefers_last(const convolution *c, const tsr_tensor *x, const tsr_te
   convolution turned = *c;
   turned.given.is_last = true;
   tsri_layout x_last = tsri_conv_weight_layout(c->x, true), w_last = tsri_conv_weight_layout(c->w, true);
-  return takes(&turned, device, &x_last, &w_last, bias, result_shape(&turned), dtype, !is_last_in_memory(x));
-}
-
-// Whether the device has a native convolution for packed operands, in either order, but only without a bias.
-static bool adds_apart(const convolution *c, const tsr_tensor *x, const tsr_tensor *weight, const tsr_tensor *bias) {
-  bool has_plain = false;
-  if (!bias || !has_elements(c, x, weight)) return false;
-  for (int is_last = 0; is_last < 2; is_last++) {
-    convolution packed = *c;
-    packed.given.is_last = is_last != 0;
-    tsri_layout x_packed = tsri_conv_weight_layout(c->x, packed.given.is_last),
-                w_packed = tsri_conv_weight_layout(c->w, packed.given.is_last);
-    tsr_shape shape = result_shape(&packed);
-    tsr_dtype dtype = dtype_of(c, x, weight, bias);
-    if (is_native_with(&packed, x->value->device, &x_packed, &w_packed, bias, shape, dtype)) return false;
-    has_plain = has_plain || is_native_with(&packed, x->value->device, &x_packed, &w_packed, NULL, shape, dtype);
-  }
-  return has_plain;
+  return takes(&turned, device, &x_last, &w_last, NULL, result_shape(&turned), dtype, !is_last_in_memory(x));
 }
 
 // Convolves with channels last in memory, and returns a view of the result with channels as axis 1.
@@ -445,11 +430,9 @@ static tsr_tensor *multiply_last(const convolution *c, tsr_tensor *x, tsr_tensor
 // Matrix product for channels first: the weights times the [channels, positions] plane of each image, and the bias of each channel.
 static tsr_tensor *multiply_planes(const convolution *c, tsr_tensor *x, tsr_tensor *weight, tsr_tensor *bias) {
   tsr_tensor *planes = tsr_reshape(x, TSR_SHAPE(c->x.dims[0], c->x.dims[1], positions_of(c)));
-  tsr_tensor *column = bias ? tsr_reshape(bias, TSR_SHAPE(c->out_channels, 1)) : NULL;
-  tsr_tensor *product = tsr_matmul(weight, planes), *sum = bias ? tsr_add(product, column) : tsr_retain(product);
-  tsr_tensor *result = tsr_reshape(sum, result_shape(c));
-  tsri_release_all((tsr_tensor *[]){planes, column, product, sum}, 4);
-  return result;
+  tsr_tensor *product = tsr_matmul(weight, planes), *result = tsr_reshape(product, result_shape(c));
+  tsri_release_all((tsr_tensor *[]){planes, product}, 2);
+  return bias ? tsri_then(add_bias(c, result, bias), result) : result;
 }
 
 // Whether planes are good matrix operands: at least about as large as a tile, with rows aligned as the device's products need.
@@ -507,15 +490,15 @@ static tsr_tensor *convolve_turned(const convolution *c, tsr_tensor *x, tsr_tens
   const tsr_device *device = x->value->device;
   tsri_layout w = tsri_conv_weight_layout(c->w, false), w_turned = tsri_conv_weight_layout(turned.w, false);
   tsr_shape shape = result_shape(c);
-  if (is_native_with(c, device, &x->layout, &w, bias, shape, dtype) ||
-      !is_native_with(&turned, device, &x->layout, &w_turned, bias, shape, dtype)) {
+  if (is_native_with(c, device, &x->layout, &w, shape, dtype) ||
+      !is_native_with(&turned, device, &x->layout, &w_turned, shape, dtype)) {
     return NULL;
   }
   int axes[TSRI_MAX_SPATIAL];
   for (int i = 0; i < c->spatial; i++) axes[i] = 2 + i;
   tsr_tensor *swapped = tsr_transpose(weight, 0, 1), *reversed = tsr_flip_axes(swapped, axes, c->spatial),
              *packed = tsr_contiguous(reversed);
-  tsr_tensor *result = tsr_conv(x, packed, c->added ? c->added : bias, &desc);
+  tsr_tensor *result = tsr_conv(x, packed, bias, &desc);
   tsri_release_all((tsr_tensor *[]){swapped, reversed, packed}, 3);
   return tsri_tensor_named(c->op->name, result);
 }
@@ -533,10 +516,6 @@ static tsr_tensor *convolve(convolution *c, tsr_tensor *x, tsr_tensor *weight, t
   if (status != TSR_OK) return tsri_tensor_fail(status);
   tsr_tensor *product = is_product(c, x, dtype_of(c, x, weight, bias)) ? multiply(c, x, weight, bias) : NULL;
   if (product) return product;
-  if (adds_apart(c, x, weight, bias)) {
-    c->added = bias;
-    bias = NULL;
-  }
   bool is_last = prefers_last(c, x, weight, bias);
   tsr_tensor *turned = is_last ? NULL : convolve_turned(c, x, weight, bias);
   if (turned) return turned;
