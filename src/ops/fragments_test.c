@@ -337,8 +337,8 @@ typedef struct kernel_case {
 
 static tsr_kernel *build_product(const char *defines) {
   char copy[200];
-  const char *list[16] = {"T=f16", "E=f16", "Y=f16"};
-  int count = 3;
+  const char *list[18] = {"T=f16", "E=f16", "Y=f16", "PART_N=32", "BN=64"};
+  int count = 5;
   snprintf(copy, sizeof copy, "%s", defines);
   for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) list[count++] = word;
   tsr_kernel *kernel = NULL;

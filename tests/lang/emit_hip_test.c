@@ -168,7 +168,8 @@ static bool variant_of(const char *program, const char *entry, char *out, size_t
 static bool needs_units(const char *variant) {
   bool is_attention = strncmp(variant, "attention_tiles<", 16) == 0 || strncmp(variant, "attention_gradient<", 19) == 0;
   bool is_product = strncmp(variant, "matmul_fragments<", 17) == 0 || strncmp(variant, "product_units<", 14) == 0;
-  return is_product || (is_attention && strstr(variant, "W=u32"));
+  bool is_conv = strncmp(variant, "conv_units<", 11) == 0;
+  return is_product || is_conv || (is_attention && strstr(variant, "W=u32"));
 }
 
 // Products of quantised weights for which clang 19 keeps some 30 of 256 registers in memory on gfx11 and gfx12 (docs/notes/rocm-registers.md).

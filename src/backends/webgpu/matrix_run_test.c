@@ -174,8 +174,8 @@ static void run_product(const fixture *f, const product_case *c) {
   fixture_discard(f, &kernel);
 }
 
-#define TILE_8  "T=f16 Y=f32 SG=32 M=8 N=8 K=8 PART_M=8 PART_N=16 BM=16 BN=32 DEPTH=64 "
-#define TILE_16 "T=f16 Y=f32 SG=32 M=16 N=16 K=16 PART_M=16 PART_N=16 BM=32 BN=32 DEPTH=32 "
+#define TILE_8  "T=f16 E=f16 Y=f32 SG=32 M=8 N=8 K=8 PART_M=8 PART_N=16 BM=16 BN=32 DEPTH=64 "
+#define TILE_16 "T=f16 E=f16 Y=f32 SG=32 M=16 N=16 K=16 PART_M=16 PART_N=16 BM=32 BN=32 DEPTH=32 "
 
 TEST(products_are_right_with_the_matrices_written_out) {
   static const product_case cases[] = {

@@ -116,7 +116,7 @@ TEST(dawn_takes_the_product_in_its_variants) {
   for (size_t i = 0; i < sizeof product_args / sizeof *product_args; i++) {
     for (size_t j = 0; j < sizeof tiles / sizeof *tiles; j++) {
       char args[240];
-      snprintf(args, sizeof args, "T=f16 SG=32 %s %s", product_args[i], tiles[j]);
+      snprintf(args, sizeof args, "T=f16 E=f16 SG=32 %s %s", product_args[i], tiles[j]);
       compile_kernel(device, source, "matmul_fragments", args, j < 2 ? 16 : 8);
     }
   }
