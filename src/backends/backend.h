@@ -384,8 +384,9 @@ typedef struct tsri_index_op {
 enum { TSRI_CONV_AXES = 3 };
 typedef struct tsri_conv_op {
   bool is_transposed, has_bias;
-  bool
-      is_copied;  // only in questions (supports): x is not in this order in memory yet, so it would have to be copied; no if the copy is not worth it
+  // Only for has_op: x and w are packed with channels before the axes, so they would have to be copied to the order that is described. The device refuses if it
+  // is faster with the order that they have.
+  bool is_copied;
   int64_t images, groups, channels, out_channels;  // channels of one group; no size of the operator is 0
   // Elements of x, w and y along an axis.
   int64_t size[TSRI_CONV_AXES], kernel[TSRI_CONV_AXES], windows[TSRI_CONV_AXES];

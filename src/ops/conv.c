@@ -377,7 +377,8 @@ static bool prefers_last(const convolution *c, const tsr_tensor *x, const tsr_te
   convolution turned = *c;
   turned.given.is_last = true;
   tsri_layout x_last = tsri_conv_weight_layout(c->x, true), w_last = tsri_conv_weight_layout(c->w, true);
-  return takes(&turned, device, &x_last, &w_last, NULL, result_shape(&turned), dtype, !is_last_in_memory(x));
+  bool is_copied = !is_last_in_memory(x) && tsr_tensor_is_contiguous(x) && tsr_tensor_is_contiguous(weight);
+  return takes(&turned, device, &x_last, &w_last, NULL, result_shape(&turned), dtype, is_copied);
 }
 
 // Convolves with channels last in memory, and returns a view of the result with channels as axis 1.

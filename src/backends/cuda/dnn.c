@@ -179,15 +179,10 @@ static double tiles_us(const cuda_conv *conv) {
   return launch_us + tsri_cuda_conv_work(conv) / per_us * rows / made;
 }
 
-// Whether our tiles may be faster than cuDNN, and read the operands as they are.
-static bool has_rival(const cuda_conv *conv) {
-  return conv->groups > 1 && !conv->is_last && conv->direction != CUDA_CONV_BY_WEIGHT;
-}
-
 // Finds the fastest proposal. If even that takes clearly longer than our tiles are estimated to, the convolution becomes impossible by cuDNN.
 static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
   const double CLEARLY = 1.5;
-  plan->is_settled = (plan->proposal_count == 1 && !has_rival(&plan->conv)) ||
+  plan->is_settled = (plan->proposal_count == 1 && !tsri_cuda_conv_has_rival(&plan->conv)) ||
                      tsri_cuda_conv_work(&plan->conv) < (double)tsri_cuda_timing.least_work;
   if (plan->is_settled) return;
   tsri_cache_key key;
@@ -207,7 +202,7 @@ static void settle(cuda_queue *queue, dnn_plan *plan, launched_conv *launched) {
   const cuda_proposals proposals = {plan->proposal_count, launch, launched};
   double us = 0;
   plan->is_settled = tsri_cuda_settle(queue, operation, &key, &proposals, true, &plan->chosen, &us);
-  plan->is_outdone = has_rival(&plan->conv) && us > CLEARLY * tiles_us(&plan->conv);
+  plan->is_outdone = tsri_cuda_conv_has_rival(&plan->conv) && us > CLEARLY * tiles_us(&plan->conv);
 }
 
 tsr_status tsri_cuda_convolve(cuda_queue *queue, const cuda_conv *conv, const cuda_conv_memory *memory) {

@@ -39,6 +39,9 @@ bool tsri_cuda_conv_prefers_first(const cuda_conv *conv);
 // be faster by it, or our tiles are faster than that plan.
 bool tsri_cuda_conv_keeps_order(cuda_device *device, const cuda_conv *conv);
 
+// Whether our tiles may be faster than cuDNN, and read the operands as they are: cuDNN is then timed.
+bool tsri_cuda_conv_has_rival(const cuda_conv *conv);
+
 // Multiplications of the convolution.
 double tsri_cuda_conv_work(const cuda_conv *conv);
 

@@ -171,16 +171,20 @@ static bool group_gains(const cuda_conv *conv) {
   return is_aligned || (conv->direction == CUDA_CONV_FORWARD && taps * a >= LONG_SUM);
 }
 
-// In multiplications. Groups of operands with channels before the axes are then timed by cuDNN, and left to our tiles where it turns out to be slow (dnn.c).
-static bool is_timed(const cuda_conv *conv) {
-  return conv->groups > 1 && !conv->is_last && conv->direction != CUDA_CONV_BY_WEIGHT &&
+bool tsri_cuda_conv_has_rival(const cuda_conv *conv) {
+  return conv->groups > 1 && !conv->is_last && conv->direction != CUDA_CONV_BY_WEIGHT;
+}
+
+// Whether cuDNN is timed and, if it turns out to be slow, the convolution is left to our tiles (dnn.c).
+static bool is_timed(const cuda_device *device, const cuda_conv *conv) {
+  return device->allows_timing && tsri_cuda_conv_has_rival(conv) &&
          tsri_cuda_conv_work(conv) >= (double)tsri_cuda_timing.least_work;
 }
 
 bool tsri_cuda_conv_gains(const cuda_device *device, const cuda_conv *conv) {
   if (is_exact(device, (tsr_dtype)conv->dtype)) return exact_gains(device, conv);
   if (conv->direction != CUDA_CONV_BY_WEIGHT && is_depthwise(conv)) return depthwise_gains(conv);
-  return conv->groups == 1 || (is_timed(conv) && !has_large_kernel(conv)) || group_gains(conv);
+  return conv->groups == 1 || (is_timed(device, conv) && !has_large_kernel(conv)) || group_gains(conv);
 }
 
 // cuDNN's kernels read channels last. If channels come before the axes it turns x and the result itself, in passes that also round to TF32 and pad channels; with

@@ -366,6 +366,14 @@ TEST(convolutions_keep_the_order_of_x_where_cudnn_is_faster_so) {
     CHECK_EQ_INT(found.convolutions, 1);
     CHECK_EQ_INT(found.launches, cases[i].launches);
   }
+  // x that is no packed tensor is copied to channels last, whatever the groups.
+  tsr_tensor *x = tsr_contiguous(tsr_zeros(device, TSR_BF16, TSR_SHAPE(4, 32, 16, 17))),
+             *w = tsr_contiguous(tsr_zeros(device, TSR_BF16, TSR_SHAPE(32, 16, 3, 3)));
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_evaluate(w));
+  int before = fake->convolutions;
+  CHECK_OK(tsr_evaluate(tsr_conv(tsr_slice(x, 3, 0, 16, 1), w, NULL, &(tsr_conv_desc){.groups = 2})));
+  CHECK_EQ_INT(fake->convolutions - before, 1);
   CHECK_OK(tsr_scope_end(scope));
   tsr_device_release(device);
 }
