@@ -48,7 +48,7 @@ tsr_status tsri_fft_launch(const tsri_fft_lines *l, const tsri_fft_pass *pass, t
       &call, l->device, "op_fft", "fft_lines",
       TSRI_WITH(TSRI_TYPE("T", l->dtype), TSRI_CONSTANT("N", p->n), TSRI_CONSTANT("RADICES", radices),
                 TSRI_CONSTANT("TEAM", p->team), TSRI_CONSTANT("LINES", p->lines), TSRI_CONSTANT("HELD", p->held),
-                TSRI_CONSTANT("COEFS", p->coefs), TSRI_CONSTANT("FUSED", is_wide && l->device->limits.has_exact_fma),
+                TSRI_CONSTANT("COEFS", p->coefs), TSRI_CONSTANT("FUSED", l->device->limits.has_exact_fma),
                 TSRI_CONSTANT("ACROSS", is_across), TSRI_CONSTANT("OUT_ACROSS", stores_across),
                 TSRI_CONSTANT("PAIRED", x_at % 2 == 0), TSRI_CONSTANT("TWISTED", pass->v != NULL),
                 TSRI_CONSTANT("READS", pass->reads), TSRI_CONSTANT("WRITES", pass->writes),

@@ -50,7 +50,9 @@ const tsri_op tsri_op_fft_odd = {.name = "rfft",
 bool tsri_fft_takes_odd(const tsr_tensor *x, int axis, bool is_inverse, int64_t n) {
   enum { MOST = 1 << 26 };  // also of a convolution, which is up to four times as long
   tsr_device *device = x->value->device;
+  tsri_graph_state *state = NULL;  // plans read the device's tuning
   if (tsri_watching || n < 3 || n % 2 == 0 || n > MOST || x->layout.count == 0) return false;
+  if (tsri_graph_state_for(device, &state) != TSR_OK) return false;
   tsri_fft_lines l = lines_of(device, x->dtype, &x->layout.shape, is_inverse, axis, is_inverse, n);
   int64_t size = tsri_fft_convolution_length(n);
   if (tsri_fft_is_native(&l, size ? size : n)) return false;

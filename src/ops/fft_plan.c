@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "graph/tuning.h"
+
 // MOST_RADIX: the largest radix whose butterflies an item computes alone. SLOTS: as in op_fft.tk.
 // Items of a work-group: ROW_GROUP is wanted if it takes several lines, LARGEST_GROUP is the limit. Bytes of neighbouring lines that are read together:
 // ACROSS_BYTES is wanted, LEAST_BYTES suffices for long lines.
@@ -115,17 +117,36 @@ static bool find_radices(int64_t n, int64_t limit, tsri_fft_plan *out_plan) {
 
 // --- Lines per work-group --------------------------------------------------------------------------------------------
 
-// Elements of shared memory for a line's real or imaginary parts, as in the kernel: one in 33 is padding, and the number is odd, which spreads simultaneous
-// accesses over the banks.
-static int64_t pitch_of(int64_t n) { return (n + n / 32) | 1; }
+// Elements of shared memory that a line and its gaps take when a stage of radix r reads them after stages of the product `done`, as in the kernel.
+static int64_t spread_size(int64_t n, int r, int64_t done) {
+  enum { BANKS = 32 };
+  int64_t block = n / done, rest = block / r, span = block < BANKS && BANKS % block == 0 ? BANKS : block;
+  int64_t wanted = (rest + BANKS - span % BANKS) % BANKS, gap = span >= 8 && span % 2 == 0;
+  if (8 * wanted <= span) gap = wanted;
+  return done == 1 || rest >= BANKS ? n : n + n / span * gap;
+}
+
+// Elements of shared memory for a line's real or imaginary parts. An odd number, which spreads accesses to neighbouring lines over the banks.
+static int64_t pitch_of(const tsri_fft_plan *p) {
+  int64_t most = p->n, done = 1;
+  for (int i = 0; i < p->stages; i++) {
+    int64_t size = spread_size(p->n, p->radices[i], done);
+    if (size > most) most = size;
+    done *= p->radices[i];
+  }
+  return most | 1;
+}
 
 // Bytes of shared memory: real or imaginary parts of `lines` lines, the table of roots (64, and each 64-th of twice the line's), and that of the largest radix.
 static uint64_t shared_bytes(const tsri_fft_plan *p, int size, int lines) {
-  return (uint64_t)(lines * pitch_of(p->n) + 2 * (65 + p->n / 32) + p->coefs) * (uint64_t)size;
+  return (uint64_t)(lines * pitch_of(p) + 2 * (65 + p->n / 32) + p->coefs) * (uint64_t)size;
 }
 
+// The tuning's limit is for drivers that run kernels with many registers only in smaller work-groups than others.
 static int64_t most_items(const tsr_device *device) {
-  return device->limits.max_group_size < LARGEST_GROUP ? device->limits.max_group_size : LARGEST_GROUP;
+  int64_t limit = device->limits.max_group_size, most = tsri_tuning_of(device)->row_group;
+  if (most < limit) limit = most;
+  return limit < LARGEST_GROUP ? limit : LARGEST_GROUP;
 }
 
 static bool fits(const tsr_device *device, const tsri_fft_plan *p, int size, int lines) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "graph/node.h"
+#include "ops/fft_plan.h"
 #include "ops_testing.h"
 #include "runtime/native_op.h"
 
@@ -218,6 +220,25 @@ TEST(fft_of_many_elements_is_accurate) {
   CHECK_OK(tsr_item(tsr_norm(tsr_sub(tsr_cast(got, TSR_F64), exact), 2, NULL, 0, false), &error));
   CHECK_OK(tsr_item(tsr_norm(exact, 2, NULL, 0, false), &size));
   CHECK(error < 4e-7 * size);
+  finish();
+}
+
+// A driver may run kernels with many registers only in small work-groups. Lines that need more items are transformed in two parts.
+TEST(plans_keep_to_the_largest_work_group_for_kernels_with_many_registers) {
+  begin();
+  tsri_graph_state *state = NULL;
+  CHECK_OK(tsri_graph_state_for(dev, &state));
+  for (int64_t n = 2; n <= 16384; n += n < 64 ? 1 : n / 16) {
+    for (int is_across = 0; is_across < 2; is_across++) {
+      tsri_fft_plan plan;
+      if (!tsri_fft_plan_init(dev, TSR_F32, n, is_across, &plan)) continue;
+      CHECK(plan.team * plan.lines <= state->tuning.row_group);
+    }
+  }
+  tsri_fft_plan plan;
+  CHECK(state->tuning.row_group == 256);
+  CHECK(!tsri_fft_plan_init(dev, TSR_F32, 10000, false, &plan));
+  CHECK(tsri_fft_plan_split(dev, TSR_F32, 10000, &plan));
   finish();
 }
 
