@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ops_testing.h"
+#include "runtime/native_op.h"
 
 static double largest(tsr_tensor *x) {
   double value = 0;
@@ -109,6 +110,49 @@ TEST(triangular_solve_reads_one_triangle) {
   CHECK_VALUES(tsr_triangular_solve(a, b, false, true, false), TSR_F32, TSR_SHAPE(2), 0, -3.25, 3.5);
   CHECK_VALUES(tsr_triangular_solve(a, b, true, false, false), TSR_F32, TSR_SHAPE(2), 0, -6.75, 3.5);
   CHECK_VALUES(tsr_triangular_solve(a, b, false, false, true), TSR_F32, TSR_SHAPE(2), 0, 4, 2);
+  finish();
+}
+
+// `count` triangular matrices of n rows, as a view that begins at an element and has its axes exchanged if is_turned, multiplied by what was solved.
+static void check_triangle(tsr_dtype dtype, int64_t count, int64_t n, int64_t columns, bool is_turned, double bound) {
+  tsr_tensor *numbers = tsr_randn(dev, dtype, TSR_SHAPE(count + 1, n, n), (uint64_t)n);
+  tsr_tensor *some = tsr_slice(numbers, 0, 1, INT64_MAX, 1), *view = is_turned ? transposed(some) : some;
+  tsr_tensor *a = tsr_add(tsr_div_scalar(view, (double)n), tsr_eye(dev, dtype, n, n, 0));
+  if (is_turned) a = transposed(tsr_contiguous(transposed(a)));
+  tsr_tensor *b = tsr_randn(dev, dtype, TSR_SHAPE(count, n, columns), 7);
+  for (int kind = 0; kind < 4; kind++) {
+    bool is_upper = kind & 1, is_unit = (kind & 2) != 0;
+    tsr_tensor *x = tsr_triangular_solve(a, b, is_upper, false, is_unit);
+    tsr_tensor *strict = is_upper ? tsr_triu(a, 1) : tsr_tril(a, -1), *one = tsr_eye(dev, dtype, n, n, 0);
+    tsr_tensor *diagonal = is_unit ? one : tsr_mul(a, one), *whole = tsr_add(strict, diagonal);
+    CHECK(largest(tsr_sub(tsr_matmul(whole, x), b)) < bound);
+  }
+}
+
+// By the kernels that GPUs take: fewer rows than a work-group takes, one block, several with a rest; all columns in one work-group, or in several.
+TEST(kernels_solve_with_triangles_of_any_size) {
+  static const int64_t sizes[][3] = {{3, 1, 2},  {2, 15, 3}, {2, 16, 1},  {3, 31, 5}, {1, 32, 8},
+                                     {2, 33, 9}, {1, 64, 2}, {2, 97, 17}, {1, 257, 4}};
+  begin();
+  tsri_native_allow(false);
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    const int64_t *s = sizes[i];
+    check_triangle(i % 2 ? TSR_F64 : TSR_F32, s[0], s[1], s[2], i % 3 == 1, i % 2 ? 1e-13 : 3e-5);
+  }
+  tsri_native_allow(true);
+  finish();
+}
+
+TEST(triangular_solve_is_one_launch) {
+  begin();
+  tsri_native_allow(false);
+  tsr_tensor *a = tsr_eye(dev, TSR_F32, 100, 100, 0), *b = tsr_randn(dev, TSR_F32, TSR_SHAPE(100, 3), 1);
+  CHECK_OK(tsr_evaluate(a));
+  CHECK_OK(tsr_evaluate(b));
+  CHECK_OK(tsr_profile_begin(NULL));
+  CHECK_OK(tsr_evaluate(tsr_triangular_solve(a, b, true, false, false)));
+  CHECK_EQ_INT(end_counting("solve_whole"), 1);
+  tsri_native_allow(true);
   finish();
 }
 

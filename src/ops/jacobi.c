@@ -21,50 +21,92 @@
 
 // --- Running ---------------------------------------------------------------------------------------------------------
 
-// SWEEPS: limit on sweeps; random matrices of 1,000 columns take about 10 in f64. FEW: up to this many vectors, one work-group rotates all pairs of a round.
-// ROUNDS: limit on the loop iterations of an item in one launch, so that no launch takes long, and drivers that end long loops end none of these.
-enum { SWEEPS = 30, FEW = 64, ROUNDS = 60000 };
+// SWEEPS: as in the kernel.
+enum { SWEEPS = 30 };
 
-// Launches the rounds `first` to `last` - 1, counted over all sweeps; only one round if there are more than FEW vectors. `a` has `rows` vectors of `columns`
-// elements for each matrix.
-static tsr_status launch_steps(const tsri_matrices *a, tsr_buffer *v, tsr_buffer *turned, int64_t first, int64_t last) {
-  double unit = a->dtype == TSR_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
-  bool is_few = a->rows <= FEW;
-  tsri_call call;
-  tsri_call_init(&call, a->device, "op_jacobi", is_few ? "jacobi_few" : "jacobi_many",
-                 TSRI_WITH(TSRI_TYPE("T", a->dtype)));
-  tsri_call_buffer(&call, "a", a->buffer, a->dtype);
-  tsri_call_buffer(&call, "v", v, a->dtype);
-  tsri_call_buffer(&call, "turned", turned, TSRI_INDEX_DTYPE);
-  tsri_call_word(&call, "batch", a->batch);
-  tsri_call_word(&call, "m", a->columns);
-  tsri_call_word(&call, "n", a->rows);
-  int64_t rounds = a->rows + a->rows % 2 - 1;
-  tsri_call_word(&call, is_few ? "first" : "sweep", is_few ? first : first / rounds);
-  tsri_call_word(&call, is_few ? "last" : "round", is_few ? last : first % rounds);
-  tsri_call_real(&call, "tolerance", unit * sqrt((double)a->columns));
-  return tsri_call_many_groups(&call, is_few ? a->batch : a->batch * ((a->rows + 1) / 2));
+// How jacobi_few takes matrices of up to `most` vectors: work-groups of `each` matrices. TEAM: as in the kernel.
+typedef struct few_shape {
+  int most, each;
+} few_shape;
+static const few_shape few_shapes[] = {{8, 4}, {16, 2}, {32, 1}, {64, 1}, {128, 1}};
+enum { FEW_SHAPES = sizeof few_shapes / sizeof few_shapes[0], MOST_FEW = 128, TEAM = 4 };
+
+static const few_shape *shape_for(int64_t n) {
+  int i = 0;
+  while (i < FEW_SHAPES - 1 && few_shapes[i].most < n) i++;
+  return &few_shapes[i];
 }
 
-static tsr_status run_sweeps(const tsri_matrices *a, tsr_buffer *v, tsr_buffer *turned) {
-  int64_t steps = SWEEPS * (a->rows + a->rows % 2 - 1), rounds = 2 * a->columns + a->rows + 1;
-  int64_t each = a->rows > FEW || rounds > ROUNDS ? 1 : ROUNDS / rounds;
+// Passes what both kernels take, and launches `groups` work-groups.
+static tsr_status launch(tsri_call *call, const tsri_matrices *a, tsr_buffer *v, int64_t groups) {
+  double unit = a->dtype == TSR_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+  tsri_call_buffer(call, "a", a->buffer, a->dtype);
+  tsri_call_buffer(call, "v", v, a->dtype);
+  tsri_call_word(call, "m", a->columns);
+  tsri_call_word(call, "n", a->rows);
+  tsri_call_real(call, "tolerance", unit * sqrt((double)a->columns));
+  return tsri_call_many_groups(call, groups);
+}
+
+// Whether a work-group holds its matrices in shared memory. SHARED_BYTES: more is slower than memory that caches hold, even if a device has it.
+static bool is_held(const tsri_matrices *a, const few_shape *s) {
+  enum { SHARED_BYTES = 48 << 10 };
+  int64_t bytes = 2 * s->each * s->most * (s->most + TEAM) * (int64_t)tsr_dtype_bytes(a->dtype);
+  return bytes <= SHARED_BYTES && bytes <= a->device->limits.shared_bytes;
+}
+
+// All sweeps over the matrices `first` to `last` - 1.
+static tsr_status launch_few(const tsri_matrices *a, tsr_buffer *v, int64_t first, int64_t last) {
+  const few_shape *s = shape_for(a->rows > a->columns ? a->rows : a->columns);
+  tsri_call call;
+  tsri_call_init(&call, a->device, "op_jacobi", "jacobi_few",
+                 TSRI_WITH(TSRI_TYPE("T", a->dtype), TSRI_CONSTANT("MOST", s->most), TSRI_CONSTANT("EACH", s->each),
+                           TSRI_CONSTANT("HELD", is_held(a, s))));
+  tsri_call_word(&call, "first", first);
+  tsri_call_word(&call, "batch", last);
+  return launch(&call, a, v, (last - first + s->each - 1) / s->each);
+}
+
+// As many matrices at a time as have few enough multiplications that no launch takes long, but enough to keep a device busy.
+static tsr_status sweep_few(const tsri_matrices *a, tsr_buffer *v) {
+  enum { LEAST = 512, MULTIPLICATIONS = 1 << 30 };
+  int64_t each = MULTIPLICATIONS / (a->rows * a->rows * a->columns);
+  if (each < LEAST) each = LEAST;
   tsr_status status = TSR_OK;
-  for (int64_t first = 0; first < steps && status == TSR_OK; first += each) {
-    status = launch_steps(a, v, turned, first, first + each < steps ? first + each : steps);
+  for (int64_t first = 0; first < a->batch && status == TSR_OK; first += each) {
+    status = launch_few(a, v, first, first + each < a->batch ? first + each : a->batch);
   }
   return status;
 }
 
-static tsr_status rotate(const tsri_view *from, const tsri_matrices *a, const tsri_matrices *v) {
+static tsr_status launch_round(const tsri_matrices *a, tsr_buffer *v, tsr_buffer *turned, int64_t sweep,
+                               int64_t round) {
+  tsri_call call;
+  tsri_call_init(&call, a->device, "op_jacobi", "jacobi_many", TSRI_WITH(TSRI_TYPE("T", a->dtype)));
+  tsri_call_buffer(&call, "turned", turned, TSRI_INDEX_DTYPE);
+  tsri_call_word(&call, "batch", a->batch);
+  tsri_call_word(&call, "sweep", sweep);
+  tsri_call_word(&call, "round", round);
+  return launch(&call, a, v, a->batch * ((a->rows + 1) / 2));
+}
+
+static tsr_status sweep_many(const tsri_matrices *a, const tsri_matrices *v) {
+  int64_t rounds = a->rows + a->rows % 2 - 1;
   tsr_buffer *turned = NULL;
-  tsr_status status = tsri_copy_packed(from, a->buffer);
-  if (status == TSR_OK) status = tsri_set_identity(v);
+  tsr_status status = tsri_set_identity(v);
   if (status == TSR_OK) status = tsri_call_scratch(a->device, SWEEPS * a->batch, TSRI_INDEX_DTYPE, &turned);
   if (status == TSR_OK) status = tsr_buffer_fill(turned, 0, tsr_buffer_bytes(turned), &(unsigned char){0}, 1);
-  if (status == TSR_OK) status = run_sweeps(a, v->buffer, turned);
+  for (int64_t i = 0; i < SWEEPS * rounds && status == TSR_OK; i++) {
+    status = launch_round(a, v->buffer, turned, i / rounds, i % rounds);
+  }
   tsr_buffer_release(turned);
   return status;
+}
+
+static tsr_status rotate(const tsri_view *from, const tsri_matrices *a, const tsri_matrices *v) {
+  tsr_status status = tsri_copy_packed(from, a->buffer);
+  if (status != TSR_OK) return status;
+  return a->rows <= MOST_FEW && a->columns <= MOST_FEW ? sweep_few(a, v->buffer) : sweep_many(a, v);
 }
 
 // Results: the rotations (applied to the rows of the identity) and, unless the input is symmetric, the input with rotated rows.

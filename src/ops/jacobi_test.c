@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ops_testing.h"
+#include "runtime/native_op.h"
 
 static double largest(tsr_tensor *x) {
   double value = 0;
@@ -53,6 +54,34 @@ TEST(svd_multiplies_back_for_tall_wide_and_square_matrices) {
 TEST(svd_of_many_columns) {
   begin();
   check_svd(tsr_randn(dev, TSR_F32, TSR_SHAPE(131, 131), 8), false, 5e-5);
+  finish();
+}
+
+// By the kernels that GPUs take, at the ends of each way to share matrices among work-groups: several matrices in a group, one, and one in memory.
+TEST(kernels_rotate_matrices_of_any_size) {
+  static const int64_t sizes[] = {1, 2, 7, 8, 9, 16, 17, 32, 33, 64, 65, 70};
+  begin();
+  tsri_native_allow(false);
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    int64_t n = sizes[i], batch = n < 33 ? 5 : 1;
+    tsr_tensor *x = tsr_randn(dev, i % 2 ? TSR_F64 : TSR_F32, TSR_SHAPE(batch, n, n), i);
+    check_svd(x, false, i % 2 ? 1e-13 : 3e-5);
+  }
+  tsri_native_allow(true);
+  finish();
+}
+
+// One launch rotates all pairs of all sweeps.
+TEST(rotations_of_few_vectors_are_one_launch) {
+  begin();
+  tsri_native_allow(false);
+  tsr_tensor *u = NULL, *s = NULL, *vt = NULL, *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(3, 20, 20), 6);
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_profile_begin(NULL));
+  CHECK_OK(tsr_svd(x, false, &u, &s, &vt));
+  CHECK_OK(tsr_evaluate(s));
+  CHECK_EQ_INT(end_counting("jacobi_few"), 1);
+  tsri_native_allow(true);
   finish();
 }
 

@@ -194,7 +194,9 @@ tsr_status tsri_minus_product(const tsri_matrices *x, const tsri_matrix_view *l,
 
 tsr_status tsri_solve_triangular(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit) {
   int64_t n = x->rows;
-  tsr_status status = TSR_OK;
+  tsr_status status = tsri_solve_whole(x, l, is_upper, is_unit);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = TSR_OK;
   for (int64_t done = 0; done < n && status == TSR_OK; done += TSRI_MATRIX_BLOCK) {
     int64_t next = done + TSRI_MATRIX_BLOCK < n ? done + TSRI_MATRIX_BLOCK : n;
     tsri_matrix_block block = {.from = is_upper ? n - next : done, .to = is_upper ? n - done : next};

@@ -70,7 +70,10 @@ tsr_status tsri_solve_block(const tsri_matrices *x, const tsri_matrix_view *l, c
 tsr_status tsri_minus_product(const tsri_matrices *x, const tsri_matrix_view *l, const tsri_matrix_block *block,
                               int64_t top, int64_t bottom, bool is_square);
 
-// Solves with the triangular matrices l, block by block, in place in x.
+// As tsri_solve_triangular, in one launch. TSR_ERR_UNSUPPORTED, without a message: for matrices of another size, or not on this device.
+tsr_status tsri_solve_whole(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit);
+
+// Solves with the triangular matrices l, in place in x: in one launch, or block by block.
 tsr_status tsri_solve_triangular(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit);
 
 // Fills x with the identity.

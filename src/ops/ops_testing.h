@@ -74,6 +74,22 @@ static inline void check_values(const char *file, int line, tsr_tensor *is, tsr_
   check_values(__FILE__, __LINE__, tensor, dtype, shape, bound, (const double[]){__VA_ARGS__}, \
                sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
+// Ends the profile that tsr_profile_begin began. Returns how often the kernel was launched meanwhile.
+static inline int end_counting(const char *kernel) {
+  tsr_profile *profile = NULL;
+  tsr_profile_summary summary;
+  int count = 0;
+  CHECK_OK(tsr_profile_end(&profile));
+  CHECK_OK(tsr_profile_get_summary(profile, &summary));
+  for (int i = 0; i < summary.record_count; i++) {
+    tsr_profile_record record;
+    CHECK_OK(tsr_profile_get_record(profile, i, &record));
+    count += strcmp(record.name, kernel) == 0;
+  }
+  tsr_profile_release(profile);
+  return count;
+}
+
 #define CHECK_EMPTY(tensor, dtype, shape) check_values(__FILE__, __LINE__, tensor, dtype, shape, 0, NULL, 0)
 
 // Checks that a call returned a failed tensor with this status, and a message that contains `part`.

@@ -122,7 +122,7 @@ void tsri_cuda_solver_close(cuda_device *device) {
 // of n x n on an H200; in each column first our kernels, then the library (a single figure: our kernels):
 //
 // n      Cholesky      LU            QR            a triangle    eigenvalues    singular values
-// 64      0.07          0.12          0.28         0.08  0.04     9.9   0.9     10.8   1.2
+// 64      0.07          0.12          0.28         0.08  0.04     0.5   0.9      0.6   1.1
 // 128     0.18  0.10    0.30  0.21    0.64         0.15  0.06    13.4   1.5     13.7   2.8
 // 512     1.81  0.36    2.30  0.88    4.5   1.9    0.81  0.22    60.5   4.8     68.8  18.2
 // 2048   29.5   1.87   31.3   4.61   88    10.4    3.68  1.03   422    30.3    530   286
@@ -134,8 +134,8 @@ static const struct {
 } worth[TSRI_FACTORS] = {[TSRI_FACTOR_CHOLESKY] = {128, 64, 1},
                          [TSRI_FACTOR_LU] = {256, 256, 1},
                          [TSRI_FACTOR_QR] = {256, 256, 1},
-                         [TSRI_FACTOR_EIGH] = {64, 256, 8},
-                         [TSRI_FACTOR_SVD] = {64, 2048, 3}};
+                         [TSRI_FACTOR_EIGH] = {65, 256, 8},
+                         [TSRI_FACTOR_SVD] = {65, 2048, 3}};
 
 static bool takes_factor(const tsri_native_op *op) {
   const tsri_factor_op *factor = &op->is.factor;
@@ -146,7 +146,7 @@ static bool takes_factor(const tsri_native_op *op) {
 }
 
 static bool takes_solve(const tsri_solve_op *op) {
-  enum { LEAST = 64, EACH = 256 };
+  enum { LEAST = 1025, EACH = 256 };  // below, our kernel (op_solve.tk) is faster
   bool is_row_major = op->column == 1 && op->row >= op->m, is_column_major = op->row == 1 && op->column >= op->m;
   if (!is_row_major && !is_column_major) return false;
   if (op->n > INT_MAX || op->row > INT_MAX || op->column > INT_MAX) return false;

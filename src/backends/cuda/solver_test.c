@@ -117,7 +117,6 @@ TEST(triangular_systems_are_solved_in_both_layouts) {
     op.is.solve.l.buffer = l;
     op.is.solve.x.buffer = right;
     fixture_write(&f, right, 0, b, sizeof b);
-    CHECK(takes(&f, &op));
     CHECK_OK(f.backend->run_op(f.queue, &op));
     fixture_read(&f, right, 0, solved, sizeof solved);
     for (int row = 0; row < N; row++) {  // the matrix is symmetric, so that its layout does not matter here
@@ -147,6 +146,15 @@ TEST(small_matrices_and_large_batches_are_left_to_the_kernels) {
   CHECK(takes(&f, &op));
   op.parts = TSRI_FACTOR_ORDERED;
   CHECK(!takes(&f, &op));  // the order of the rows is left to a kernel
+  op = factor_op(TSRI_FACTOR_EIGH, 1, 64, 64);
+  CHECK(!takes(&f, &op));
+  op = factor_op(TSRI_FACTOR_EIGH, 1, 65, 65);
+  CHECK(takes(&f, &op));
+  op = (tsri_native_op){.kind = TSRI_NATIVE_SOLVE, .dtype = TSR_F64, .result = TSR_F64};
+  op.is.solve = (tsri_solve_op){.batch = 1, .m = 1024, .n = 5, .row = 1024, .column = 1};
+  CHECK(!takes(&f, &op));
+  op.is.solve.m = op.is.solve.row = 1025;
+  CHECK(takes(&f, &op));
   fixture_close(&f);
 }
 
