@@ -45,8 +45,9 @@ static tsr_status factor_symmetric(const tsri_matrices *a, const tsri_matrix_vie
   return tsri_minus_product(a, l, block, block->to, a->rows, true);
 }
 
-static tsr_status factor_columns(const tsri_kernel_run *run, const tsri_matrices *a, const tsri_matrix_view *l,
-                                 const tsri_matrix_block *block) {
+// Factors a block of columns and, in the rows of the block, the columns to its right.
+static tsr_status factor_block(const tsri_kernel_run *run, const tsri_matrices *a, const tsri_matrix_view *l,
+                               const tsri_matrix_block *block) {
   tsri_call call;
   tsri_call_init(&call, a->device, "op_factor", "lu_block", TSRI_WITH(TSRI_TYPE("T", a->dtype)));
   pass_columns(a, l, block, &call);
@@ -55,9 +56,44 @@ static tsr_status factor_columns(const tsri_kernel_run *run, const tsri_matrices
   tsri_call_word(&call, "m", a->rows);
   tsr_status status = tsri_call_many_groups(&call, a->batch);
   if (status != TSR_OK || block->to == a->columns) return status;
-  status = tsri_solve_block(a, l, block, false, true);
-  if (status != TSR_OK || block->to == a->rows) return status;
+  return tsri_solve_block(a, l, block, false, true);
+}
+
+static tsri_lu_results results_of(const tsri_kernel_run *run, const tsri_matrix_view *l) {
+  return (tsri_lu_results){.rows = run->outputs[1], .odd = run->outputs[2], .block = l->buffer};
+}
+
+static tsr_status factor_columns(const tsri_kernel_run *run, const tsri_matrices *a, const tsri_matrix_view *l,
+                                 const tsri_matrix_block *block) {
+  tsri_lu_results results = results_of(run, l);
+  tsr_status status = tsri_lu_whole(a, &results, block->from, block->to);
+  if (status == TSR_ERR_UNSUPPORTED) status = factor_block(run, a, l, block);
+  if (status != TSR_OK || block->to == a->columns || block->to == a->rows) return status;
   return tsri_minus_product(a, l, block, block->to, a->rows, false);
+}
+
+// Factors all columns by blocks. `l` has memory for a block.
+static tsr_status factor_blocks(const tsri_kernel_run *run, const tsri_matrices *a, tsri_matrix_view *l,
+                                bool is_symmetric) {
+  int64_t count = a->rows < a->columns ? a->rows : a->columns;
+  tsr_status status = TSR_OK;
+  for (tsri_matrix_block block = {.to = 0}; block.to < count && status == TSR_OK;) {
+    block.from = block.to;
+    block.to = block.from + TSRI_MATRIX_BLOCK < count ? block.from + TSRI_MATRIX_BLOCK : count;
+    block.first = block.to;
+    set_block(a, &block, l);
+    status = is_symmetric ? factor_symmetric(a, l, &block) : factor_columns(run, a, l, &block);
+  }
+  return status;
+}
+
+// Factors all columns: in one launch, or by blocks.
+static tsr_status factor_all(const tsri_kernel_run *run, const tsri_matrices *a, tsri_matrix_view *l,
+                             bool is_symmetric) {
+  if (is_symmetric) return factor_blocks(run, a, l, true);
+  tsri_lu_results results = results_of(run, l);
+  tsr_status status = tsri_lu_whole(a, &results, 0, a->rows < a->columns ? a->rows : a->columns);
+  return status == TSR_ERR_UNSUPPORTED ? factor_blocks(run, a, l, false) : status;
 }
 
 // Factors by a native operator. TSR_ERR_UNSUPPORTED, without a message: the device has none for it.
@@ -71,20 +107,13 @@ static tsr_status factor(const tsri_kernel_run *run, bool is_symmetric) {
   if (from.layout.count == 0) return TSR_OK;
   tsri_matrices a = tsri_matrices_of(run, 0);
   tsri_matrix_view l = {.buffer = NULL};
-  int64_t count = a.rows < a.columns ? a.rows : a.columns;
   tsr_status status = tsri_call_check(run->node->op->name, &from.layout);
   if (status != TSR_OK) return status;
   status = factor_native(run, &from, &a, is_symmetric);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   status = tsri_copy_packed(&from, a.buffer);
   if (status == TSR_OK) status = make_block(&a, &l);
-  for (tsri_matrix_block block = {.to = 0}; block.to < count && status == TSR_OK;) {
-    block.from = block.to;
-    block.to = block.from + TSRI_MATRIX_BLOCK < count ? block.from + TSRI_MATRIX_BLOCK : count;
-    block.first = block.to;
-    set_block(&a, &block, &l);
-    status = is_symmetric ? factor_symmetric(&a, &l, &block) : factor_columns(run, &a, &l, &block);
-  }
+  if (status == TSR_OK) status = factor_all(run, &a, &l, is_symmetric);
   tsr_buffer_release(l.buffer);
   return status;
 }

@@ -156,6 +156,45 @@ TEST(triangular_solve_is_one_launch) {
   finish();
 }
 
+// The factors of a matrix multiply back to its rows in the order of the permutation.
+static void check_lu(tsr_dtype dtype, int64_t batch, int64_t m, int64_t n, double bound) {
+  tsr_tensor *x = tsr_randn(dev, dtype, TSR_SHAPE(batch, m, n), (uint64_t)(m + n)), *factors = NULL, *rows = NULL;
+  CHECK_OK(tsr_lu(x, &factors, &rows));
+  int64_t count = m < n ? m : n;
+  tsr_tensor *left = tsr_slice(tsr_tril(factors, -1), -1, 0, count, 1),
+             *upper = tsr_slice(tsr_triu(factors, 0), -2, 0, count, 1);
+  tsr_tensor *lower = tsr_add(left, tsr_eye(dev, dtype, m, count, 0));
+  tsr_tensor *indices = tsr_expand(tsr_unsqueeze(rows, -1), TSR_SHAPE(batch, m, n));
+  CHECK(largest(tsr_sub(tsr_matmul(lower, upper), tsr_gather(x, -2, indices))) < bound);
+  CHECK(largest(lower) <= 1);
+}
+
+// By the kernels that GPUs take: matrices that one launch factors, square, wide and tall, and larger ones, block by block.
+TEST(kernels_factor_matrices_of_any_size) {
+  static const int64_t sizes[][3] = {{3, 1, 1},  {2, 5, 9},    {2, 9, 5},     {3, 32, 32},   {1, 33, 33},
+                                     {2, 64, 7}, {2, 31, 100}, {1, 100, 100}, {1, 129, 140}, {1, 260, 70}};
+  begin();
+  tsri_native_allow(false);
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    check_lu(i % 2 ? TSR_F64 : TSR_F32, sizes[i][0], sizes[i][1], sizes[i][2], i % 2 ? 1e-12 : 1e-4);
+  }
+  tsri_native_allow(true);
+  finish();
+}
+
+TEST(lu_of_a_small_matrix_is_one_launch) {
+  begin();
+  tsri_native_allow(false);
+  tsr_tensor *x = tsr_randn(dev, TSR_F32, TSR_SHAPE(2, 100, 100), 1), *factors = NULL;
+  CHECK_OK(tsr_evaluate(x));
+  CHECK_OK(tsr_profile_begin(NULL));
+  CHECK_OK(tsr_lu(x, &factors, NULL));
+  CHECK_OK(tsr_evaluate(factors));
+  CHECK_EQ_INT(end_counting("lu_whole"), 1);
+  tsri_native_allow(true);
+  finish();
+}
+
 // The matrices lie one after the other, but the batch axis next to them, of one element, has a stride of its own.
 TEST(triangular_solve_takes_batches_whose_axes_were_exchanged) {
   begin();

@@ -73,6 +73,13 @@ tsr_status tsri_minus_product(const tsri_matrices *x, const tsri_matrix_view *l,
 // As tsri_solve_triangular, in one launch. TSR_ERR_UNSUPPORTED, without a message: for matrices of another size, or not on this device.
 tsr_status tsri_solve_whole(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit);
 
+// Factors the columns `from` to `to` - 1 of a, whose columns before are factored: all columns, or a block, of which `block` gets a copy as lu_block of op_factor.tk
+// makes it; then the rows of the block are solved, too, but the product is not subtracted. TSR_ERR_UNSUPPORTED: as tsri_solve_whole.
+typedef struct tsri_lu_results {
+  tsr_buffer *rows, *odd, *block;
+} tsri_lu_results;
+tsr_status tsri_lu_whole(const tsri_matrices *a, const tsri_lu_results *results, int64_t from, int64_t to);
+
 // Solves with the triangular matrices l, in place in x: in one launch, or block by block.
 tsr_status tsri_solve_triangular(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit);
 

@@ -146,7 +146,7 @@ static bool takes_factor(const tsri_native_op *op) {
 }
 
 static bool takes_solve(const tsri_solve_op *op) {
-  enum { LEAST = 1025, EACH = 256 };  // below, our kernel (op_solve.tk) is faster
+  enum { LEAST = 1025, EACH = 256 };  // below, our kernel (op_whole.tk) is faster
   bool is_row_major = op->column == 1 && op->row >= op->m, is_column_major = op->row == 1 && op->column >= op->m;
   if (!is_row_major && !is_column_major) return false;
   if (op->n > INT_MAX || op->row > INT_MAX || op->column > INT_MAX) return false;
