@@ -29,11 +29,13 @@ tsr_status tsri_fft_make_roots(const tsri_fft_lines *l, double sign, int64_t n, 
 }
 
 // Two work-groups of 512 items fit a multiprocessor of NVIDIA's if an item takes at most 64 registers, so that one computes while the other waits for memory. The
-// compiler takes up to 98 if it is not told; down to 64 it stores nothing elsewhere, or a few numbers, if an item holds 16 complex numbers of f32.
-enum { LARGE_GROUP = 448, LARGE_HELD = 16 };
+// compiler takes up to 98 if it is not told; down to 64 it stores nothing elsewhere, or a few numbers, if an item holds 16 complex numbers of f32. Three fit if it
+// takes 40 registers, which suffice for 10 complex numbers.
+enum { LARGE_GROUP = 448, LARGE_HELD = 16, SMALL_HELD = 10 };
 
 static int resident_groups(const tsri_fft_lines *l, const tsri_fft_plan *p) {
-  return l->dtype == TSR_F32 && p->team * p->lines >= LARGE_GROUP && p->held <= LARGE_HELD ? 2 : 1;
+  if (l->dtype != TSR_F32 || p->team * p->lines < LARGE_GROUP || p->held > LARGE_HELD) return 1;
+  return p->held <= SMALL_HELD ? 3 : 2;
 }
 
 tsr_status tsri_fft_launch(const tsri_fft_lines *l, const tsri_fft_pass *pass, tsr_buffer *x, int64_t x_at,

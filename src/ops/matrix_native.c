@@ -149,6 +149,82 @@ tsr_status tsri_native_solve(const tsri_matrices *x, const tsri_matrix_view *l, 
   return tsri_device_run_op(x->device, &op, (tsr_buffer *const[]){x->buffer, l->buffer}, 2);
 }
 
+// --- Products to subtract ---------------------------------------------------------------------------------------------
+
+// The product that tsri_native_minus subtracts, h x w elements for each matrix of the batch.
+typedef struct minus {
+  const tsri_matrices *x;
+  const tsri_matrix_view *l;
+  const tsri_matrix_block *block;
+  int64_t top, h, w;
+  bool is_square;
+} minus;
+
+static tsri_matrix matrix_at(const tsri_matrix_view *view, int64_t i, int64_t j, int64_t row, int64_t column,
+                             size_t bytes) {
+  return (tsri_matrix){.at.offset = (size_t)(view->at + i * view->row + j * view->column) * bytes,
+                       .row = row,
+                       .column = column,
+                       .batch = {view->batch}};
+}
+
+// Describes the product as a native operator, without buffers.
+static tsri_native_op describe_minus(const minus *o) {
+  const tsri_matrices *x = o->x;
+  size_t bytes = tsr_dtype_bytes(x->dtype);
+  tsri_matrix_view rows = {.batch = x->rows * x->columns, .row = x->columns, .column = 1};
+  tsri_native_op op = {.kind = TSRI_NATIVE_PRODUCT, .dtype = x->dtype, .result = x->dtype};
+  tsri_product_op *p = &op.is.product;
+  *p = (tsri_product_op){.m = o->h, .n = o->w, .k = o->block->to - o->block->from, .alpha = 1};
+  p->batch_rank = x->batch > 1;
+  p->batch_dims[0] = x->batch;
+  p->a = matrix_at(o->l, o->top, o->block->from, o->l->row, o->l->column, bytes);
+  if (o->is_square) p->b = matrix_at(o->l, o->block->first, o->block->from, o->l->column, o->l->row, bytes);
+  else p->b = matrix_at(&rows, o->block->from, o->block->first, rows.row, 1, bytes);
+  return op;
+}
+
+// Computes the product into `y`, [batch, h, w].
+static tsr_status multiply(const minus *o, tsri_native_op *op, tsr_buffer *y) {
+  tsri_product_op *p = &op->is.product;
+  tsri_place_bind(&p->a.at, o->l->buffer);
+  tsri_place_bind(&p->b.at, o->is_square ? o->l->buffer : o->x->buffer);
+  tsri_place_bind(&p->y, y);
+  return tsri_device_run_op(o->x->device, op, (tsr_buffer *const[]){y, o->l->buffer, o->x->buffer}, 3);
+}
+
+static tsr_status subtract(const minus *o, tsr_buffer *y) {
+  enum { GROUP = 256 };  // as in the kernel
+  tsri_call call;
+  tsri_call_init(&call, o->x->device, "op_native_factor", "subtract",
+                 TSRI_WITH(TSRI_TYPE("T", o->x->dtype), TSRI_CONSTANT("WG", GROUP)));
+  tsri_call_buffer(&call, "x", o->x->buffer, o->x->dtype);
+  tsri_call_buffer(&call, "y", y, o->x->dtype);
+  tsri_call_word(&call, "batch", o->x->batch);
+  tsri_call_word(&call, "m", o->x->rows);
+  tsri_call_word(&call, "n", o->x->columns);
+  tsri_call_word(&call, "top", o->top);
+  tsri_call_word(&call, "first", o->block->first);
+  tsri_call_word(&call, "height", o->h);
+  tsri_call_word(&call, "width", o->w);
+  return tsri_call_many_groups(&call, o->x->batch * o->h * ((o->w + GROUP - 1) / GROUP));
+}
+
+tsr_status tsri_native_minus(const tsri_matrices *x, const tsri_matrix_view *l, const tsri_matrix_block *block,
+                             int64_t top, int64_t bottom, bool is_square) {
+  enum { SMALL = 64 };  // smaller products are faster by a kernel
+  minus o = {.x = x, .l = l, .block = block, .top = top, .h = bottom - top, .w = x->columns - block->first};
+  o.is_square = is_square;
+  tsri_native_op op = describe_minus(&o);
+  if (o.h < SMALL || o.w < SMALL || !tsri_device_takes(x->device, &op)) return TSR_ERR_UNSUPPORTED;
+  tsr_buffer *y = NULL;
+  tsr_status status = tsri_call_scratch(x->device, x->batch * o.h * o.w, x->dtype, &y);
+  if (status == TSR_OK) status = multiply(&o, &op, y);
+  if (status == TSR_OK) status = subtract(&o, y);
+  tsr_buffer_release(y);
+  return status;
+}
+
 // --- QR --------------------------------------------------------------------------------------------------------------
 
 bool tsri_has_native_qr(const tsr_tensor *x, int64_t columns) {

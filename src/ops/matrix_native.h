@@ -17,6 +17,10 @@ tsr_status tsri_native_lu(const tsri_view *from, const tsri_matrices *a, tsr_buf
 // Solves with the triangular matrices l, in place in x.
 tsr_status tsri_native_solve(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit);
 
+// As tsri_minus_product: computes the product into a scratch buffer, and subtracts that. TSR_ERR_UNSUPPORTED also if that is slower.
+tsr_status tsri_native_minus(const tsri_matrices *x, const tsri_matrix_view *l, const tsri_matrix_block *block,
+                             int64_t top, int64_t bottom, bool is_square);
+
 // Whether the device factors matrices like x into Q, with `columns` columns, and R. If so, tsri_native_qr computes them. All are transposed: `from` is [batch
 // …, n, m], r is [n, m], of which the lower triangle is set, and q is [columns, m].
 bool tsri_has_native_qr(const tsr_tensor *x, int64_t columns);

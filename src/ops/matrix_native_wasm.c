@@ -31,3 +31,9 @@ tsr_status tsri_native_rotations(const tsri_view *from, bool is_symmetric, tsr_b
   (void)from, (void)is_symmetric, (void)w, (void)v;
   return TSR_ERR_UNSUPPORTED;
 }
+
+tsr_status tsri_native_minus(const tsri_matrices *x, const tsri_matrix_view *l, const tsri_matrix_block *block,
+                             int64_t top, int64_t bottom, bool is_square) {
+  (void)x, (void)l, (void)block, (void)top, (void)bottom, (void)is_square;
+  return TSR_ERR_UNSUPPORTED;
+}
