@@ -24,12 +24,13 @@
 // SWEEPS: as in the kernel.
 enum { SWEEPS = 30 };
 
-// How jacobi_few takes matrices of up to `most` vectors: work-groups of `each` matrices. TEAM: as in the kernel.
+// How jacobi_few takes matrices of up to `most` vectors: `team` items for each pair of vectors, or LEAST_TEAM if subgroups have fewer, and work-groups of `each`
+// matrices, which have at most 256 items.
 typedef struct few_shape {
-  int most, each;
+  int most, team, each;
 } few_shape;
-static const few_shape few_shapes[] = {{8, 4}, {16, 2}, {32, 1}, {64, 1}, {128, 1}};
-enum { FEW_SHAPES = sizeof few_shapes / sizeof few_shapes[0], MOST_FEW = 128, TEAM = 4 };
+static const few_shape few_shapes[] = {{8, 4, 4}, {16, 4, 2}, {32, 8, 1}, {64, 8, 1}, {128, 4, 1}};
+enum { FEW_SHAPES = sizeof few_shapes / sizeof few_shapes[0], MOST_FEW = 128, LEAST_TEAM = 4 };
 
 static const few_shape *shape_for(int64_t n) {
   int i = 0;
@@ -51,17 +52,21 @@ static tsr_status launch(tsri_call *call, const tsri_matrices *a, tsr_buffer *v,
 // Whether a work-group holds its matrices in shared memory. SHARED_BYTES: more is slower than memory that caches hold, even if a device has it.
 static bool is_held(const tsri_matrices *a, const few_shape *s) {
   enum { SHARED_BYTES = 48 << 10 };
-  int64_t bytes = 2 * s->each * s->most * (s->most + TEAM) * (int64_t)tsr_dtype_bytes(a->dtype);
+  int64_t bytes = 2 * s->each * s->most * (s->most + s->team) * (int64_t)tsr_dtype_bytes(a->dtype);
   return bytes <= SHARED_BYTES && bytes <= a->device->limits.shared_bytes;
 }
 
 // All sweeps over the matrices `first` to `last` - 1.
 static tsr_status launch_few(const tsri_matrices *a, tsr_buffer *v, int64_t first, int64_t last) {
   const few_shape *s = shape_for(a->rows > a->columns ? a->rows : a->columns);
+  enum { FEW_ROUNDS = 2 };  // for drivers in software, which take long to compile large kernels
+  int team = tsr_device_subgroup_size(a->device) < s->team ? LEAST_TEAM : s->team;
+  int rounds = a->device->info.is_software ? FEW_ROUNDS : s->most / team;
   tsri_call call;
-  tsri_call_init(&call, a->device, "op_jacobi", "jacobi_few",
-                 TSRI_WITH(TSRI_TYPE("T", a->dtype), TSRI_CONSTANT("MOST", s->most), TSRI_CONSTANT("EACH", s->each),
-                           TSRI_CONSTANT("HELD", is_held(a, s))));
+  tsri_call_init(
+      &call, a->device, "op_jacobi", "jacobi_few",
+      TSRI_WITH(TSRI_TYPE("T", a->dtype), TSRI_CONSTANT("MOST", s->most), TSRI_CONSTANT("TEAM", team),
+                TSRI_CONSTANT("ROUNDS", rounds), TSRI_CONSTANT("EACH", s->each), TSRI_CONSTANT("HELD", is_held(a, s))));
   tsri_call_word(&call, "first", first);
   tsri_call_word(&call, "batch", last);
   return launch(&call, a, v, (last - first + s->each - 1) / s->each);
@@ -106,7 +111,8 @@ static tsr_status sweep_many(const tsri_matrices *a, const tsri_matrices *v) {
 static tsr_status rotate(const tsri_view *from, const tsri_matrices *a, const tsri_matrices *v) {
   tsr_status status = tsri_copy_packed(from, a->buffer);
   if (status != TSR_OK) return status;
-  return a->rows <= MOST_FEW && a->columns <= MOST_FEW ? sweep_few(a, v->buffer) : sweep_many(a, v);
+  bool is_few = a->rows <= MOST_FEW && a->columns <= MOST_FEW && tsr_device_subgroup_size(a->device) >= LEAST_TEAM;
+  return is_few ? sweep_few(a, v->buffer) : sweep_many(a, v);
 }
 
 // Results: the rotations (applied to the rows of the identity) and, unless the input is symmetric, the input with rotated rows.

@@ -12,10 +12,25 @@ static int64_t shared_limit(const tsri_matrices *x) {
   return most < SHARED_BYTES ? most : SHARED_BYTES;
 }
 
+// The smallest size that kernels are built for. Drivers in software take long to compile a kernel, so they get few variants.
+static int64_t least_size(const tsri_matrices *x) {
+  enum { LEAST = 32, SOFTWARE_LEAST = 128 };
+  return x->device->info.is_software ? SOFTWARE_LEAST : LEAST;
+}
+
 // --- Triangular matrices ---------------------------------------------------------------------------------------------
 
 // As in the kernel. LEAST_ROWS: for smaller matrices, an item that solves for a whole column (solve_block of op_factor.tk) is as fast.
-enum { LEAST_ROWS = 16, MOST_ROWS = 1024, BLOCK = 32, PARTS = 8, SUMS_PITCH = 36, TILE_PITCH = 33, MOST_COLUMNS = 8 };
+enum {
+  LEAST_ROWS = 16,
+  MOST_ROWS = 1024,
+  BLOCK = 32,
+  PARTS = 8,
+  SUMS_PITCH = 36,
+  TILE_PITCH = 33,
+  MOST_COLUMNS = 8,
+  SOFTWARE_COLUMNS = 4
+};
 
 // Elements of shared memory of a work-group that solves for `columns` columns of up to `size` rows.
 static int64_t shared_elements(int64_t size, int64_t columns) {
@@ -24,14 +39,15 @@ static int64_t shared_elements(int64_t size, int64_t columns) {
 
 // How many columns a work-group takes: as few as there are, or as fit; a power of two. 0: not even one fits.
 static int64_t columns_for(const tsri_matrices *x, int64_t size) {
-  int64_t most = shared_limit(x) / (int64_t)tsr_dtype_bytes(x->dtype), columns = 1;
+  int64_t most = shared_limit(x) / (int64_t)tsr_dtype_bytes(x->dtype);
+  int64_t columns = x->device->info.is_software ? SOFTWARE_COLUMNS : 1;
   while (columns < x->columns && columns < MOST_COLUMNS) columns *= 2;
   while (columns > 0 && shared_elements(size, columns) > most) columns /= 2;
   return columns;
 }
 
 tsr_status tsri_solve_whole(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit) {
-  int64_t size = BLOCK;
+  int64_t size = least_size(x);
   while (size < x->rows) size *= 2;
   int64_t columns = columns_for(x, size);
   if (x->rows < LEAST_ROWS || x->rows > MOST_ROWS || columns == 0) return TSR_ERR_UNSUPPORTED;
@@ -58,10 +74,11 @@ tsr_status tsri_solve_whole(const tsri_matrices *x, const tsri_matrix_view *l, b
 // --- LU --------------------------------------------------------------------------------------------------------------
 
 tsr_status tsri_lu_whole(const tsri_matrices *a, const tsri_lu_results *results, int64_t from, int64_t to) {
-  enum { GROUP = 256, PANEL = 32, PITCH = 33, LEAST_SIZE = 32, MOST_ROWS_ALONE = 128, MOST_COLUMNS_ALONE = 256 };
+  enum { GROUP = 256, PANEL = 32, PITCH = 33, MOST_ROWS_ALONE = 128, MOST_COLUMNS_ALONE = 256 };
   bool is_alone = to - from > PANEL || (from == 0 && to == (a->rows < a->columns ? a->rows : a->columns));
   if (is_alone && (a->rows > MOST_ROWS_ALONE || a->columns > MOST_COLUMNS_ALONE)) return TSR_ERR_UNSUPPORTED;
-  int64_t size = LEAST_SIZE, bytes = (int64_t)tsr_dtype_bytes(a->dtype);
+  if (a->device->info.is_software) return TSR_ERR_UNSUPPORTED;  // such a driver takes seconds to compile the kernel
+  int64_t size = least_size(a), bytes = (int64_t)tsr_dtype_bytes(a->dtype);
   while (size < a->rows) size *= 2;
   int64_t needed = size * (PITCH * bytes + (int64_t)sizeof(uint32_t)) + PANEL * (int64_t)sizeof(uint32_t);
   if (needed > shared_limit(a) || a->device->limits.max_group_size < GROUP) return TSR_ERR_UNSUPPORTED;
