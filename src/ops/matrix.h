@@ -73,8 +73,9 @@ tsr_status tsri_minus_product(const tsri_matrices *x, const tsri_matrix_view *l,
 // As tsri_solve_triangular, in one launch. TSR_ERR_UNSUPPORTED, without a message: for matrices of another size, or not on this device.
 tsr_status tsri_solve_whole(const tsri_matrices *x, const tsri_matrix_view *l, bool is_upper, bool is_unit);
 
-// Factors the columns `from` to `to` - 1 of a, whose columns before are factored: all columns, or a block, of which `block` gets a copy as lu_block of op_factor.tk
-// makes it; then the rows of the block are solved, too, but the product is not subtracted. TSR_ERR_UNSUPPORTED: as tsri_solve_whole.
+// LU in one launch: of all columns (from 0 to the smaller side of a), or of the block of columns `from` to `to` - 1, if the columns before it are factored. For a
+// block, results->block gets a copy of its columns, as from lu_block of op_factor.tk; the rows of the block are solved for the columns to its right, and the caller
+// subtracts the product from the rows below. TSR_ERR_UNSUPPORTED: as tsri_solve_whole.
 typedef struct tsri_lu_results {
   tsr_buffer *rows, *odd, *block;
 } tsri_lu_results;
