@@ -256,14 +256,16 @@ static tsr_tensor *combined(int way, tsr_tensor *x, int axis, tsr_tensor *list, 
   return way == 0   ? tsr_scatter_add(x, axis, list, source)
          : way == 1 ? tsr_scatter_mul(x, axis, list, source)
          : way == 2 ? tsr_scatter_max(x, axis, list, source)
-                    : tsr_scatter_min(x, axis, list, source);
+         : way == 3 ? tsr_scatter_min(x, axis, list, source)
+                    : tsr_scatter(x, axis, list, source);
 }
 
-// All four ways, from views, into `size` targets along the middle axis, or the last one if `inner` is 1. Indices name `targets` of them at both ends, and some are
+// The ways from `first` to `last`, from views, into `size` targets along the middle axis, or the last one if `inner` is 1. Indices name `targets` of them at both ends, and some are
 // out of range. Numbers are such that products have few digits.
-static void check_scatter_lines(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, tsr_dtype index, int64_t outer,
-                                int64_t n, int64_t inner, int64_t size, int64_t targets) {
-  tsr_tensor *results[2][4];
+static void check_scatter_ways(tsr_device *device, tsr_device *cpu, int first, int last, tsr_dtype dtype,
+                               tsr_dtype index, int64_t outer, int64_t n, int64_t inner, int64_t size,
+                               int64_t targets) {
+  tsr_tensor *results[2][5];
   int axis = inner == 1 ? 2 : 1;
   for (int i = 0; i < 2; i++) {
     tsr_device *on = i ? cpu : device;
@@ -280,9 +282,14 @@ static void check_scatter_lines(tsr_device *device, tsr_device *cpu, tsr_dtype d
     source = tsr_cast(source, dtype);
     CHECK_OK(tsr_evaluate(source));
     source = tsr_slice(source, 2, 0, twice.dims[2], 2);
-    for (int way = 0; way < 4; way++) results[i][way] = combined(way, x, axis, list, source);
+    for (int way = first; way <= last; way++) results[i][way] = combined(way, x, axis, list, source);
   }
-  for (int way = 0; way < 4; way++) check_as_on_cpu("scatter of lines", results[0][way], results[1][way]);
+  for (int way = first; way <= last; way++) check_as_on_cpu("scatter of lines", results[0][way], results[1][way]);
+}
+
+static void check_scatter_lines(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, tsr_dtype index, int64_t outer,
+                                int64_t n, int64_t inner, int64_t size, int64_t targets) {
+  check_scatter_ways(device, cpu, 0, 3, dtype, index, outer, n, inner, size, targets);
 }
 
 // Sums into so many targets along the first axis that copies are summed by rows: ranges of a row, bins, or parts of a row.
@@ -336,6 +343,9 @@ static void scatters_of_lines_agree(tsr_device *device) {
   check_scatter_lines(device, cpu, TSR_F32, TSR_I64, 30001, 31, 1, 5, 5);
   check_scatter_lines(device, cpu, TSR_BF16, TSR_I32, 30001, 29, 1, 5, 1);
   check_scatter_lines(device, cpu, TSR_U8, TSR_I64, 90001, 17, 1, 3, 3);
+  check_scatter_ways(device, cpu, 4, 4, TSR_I8, TSR_I64, 4097, 7, 1, 5, 5);
+  check_scatter_ways(device, cpu, 2, 4, TSR_F32, TSR_I64, 1001, 99, 1, 40, 40);
+  check_scatter_ways(device, cpu, 3, 4, TSR_F16, TSR_I32, 65, 1030, 1, 4100, 3);
   check_scatter_turned(device, cpu, TSR_BF16, 3000, 65, 1801);
   check_scatter_turned(device, cpu, TSR_F16, 4001, 3, 2600);
   check_scatter_turned(device, cpu, TSR_F32, 60001, 8, 2001);
@@ -375,6 +385,43 @@ static void scatters_of_few_agree(tsr_device *device) {
 }
 
 TEST(few_elements_of_a_large_tensor_are_written_alike_on_every_device) { test_on_every_device(scatters_of_few_agree); }
+
+// Rows that have an index each, and single elements at places of the whole tensor. The list is a slice with a step; some of its indices are out of range.
+static void check_scatter_list(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, tsr_dtype index, tsr_shape x_shape,
+                               int64_t n, int64_t targets) {
+  tsr_tensor *results[2][2];
+  int64_t outer = x_shape.dims[0], size = x_shape.dims[1], inner = x_shape.dims[2], count = outer * size * inner;
+  for (int i = 0; i < 2; i++) {
+    tsr_device *on = i ? cpu : device;
+    tsr_tensor *list = tsr_randint(on, index, TSR_SHAPE(1, 2 * n, 1), -targets - 1, targets + 1, 9);
+    CHECK_OK(tsr_evaluate(list));
+    list = tsr_expand(tsr_slice(list, 1, 0, 2 * n, 2), TSR_SHAPE(outer, n, inner));
+    tsr_tensor *x = tsr_cast(tsr_randint(on, TSR_I32, x_shape, -99, 99, 7), dtype);
+    tsr_tensor *source = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(outer, n, inner), -99, 99, 8), dtype);
+    results[i][0] = tsr_scatter_add(x, 1, list, source);
+    tsr_tensor *places = tsr_randint(on, index, TSR_SHAPE(n), -count - 1, count < 3 * n ? count + 1 : 3 * n, 5);
+    tsr_tensor *values = tsr_cast(tsr_randint(on, TSR_I32, TSR_SHAPE(n), -99, 99, 6), dtype);
+    results[i][1] = tsr_put(tsr_slice(tsr_reshape(x, TSR_SHAPE(count)), 0, 1, count, 1), places, values, NULL);
+  }
+  check_as_on_cpu("scatter_add of rows", results[0][0], results[1][0]);
+  check_as_on_cpu("put", results[0][1], results[1][1]);
+}
+
+// Four neighbouring columns at once and single ones; two ranges of columns; more rows for a target than an owner holds keys.
+static void scatters_of_lists_agree(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  check_scatter_list(device, cpu, TSR_F32, TSR_I64, TSR_SHAPE(1, 500, 8), 301, 500);
+  check_scatter_list(device, cpu, TSR_F32, TSR_I64, TSR_SHAPE(1, 7001, 8), 9001, 1);
+  check_scatter_list(device, cpu, TSR_F32, TSR_I64, TSR_SHAPE(1, 41, 300), 97, 41);
+  check_scatter_list(device, cpu, TSR_BF16, TSR_I32, TSR_SHAPE(2, 97, 5), 257, 97);
+  CHECK_OK(tsr_scope_end(other));
+  CHECK_OK(tsr_scope_end(scope));
+  tsr_device_release(cpu);
+}
+
+TEST(scatters_of_lists_are_the_same_on_every_device) { test_on_every_device(scatters_of_lists_agree); }
 
 static void check_scatter_rows(tsr_device *device, tsr_device *cpu, tsr_dtype dtype, int64_t rows, int64_t n,
                                int64_t size) {

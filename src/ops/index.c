@@ -338,6 +338,7 @@ tsr_status tsri_run_scatter(const tsri_kernel_run *run) {
   tsr_status status = check_scatter(run);
   if (status != TSR_OK || run->layouts[0].count == 0) return status;
   if (run->layouts[1].count == 0) return copy_x(run);
+  if (tsri_scatter_unsorted(run, TSRI_COMBINE_REPLACE, &status)) return status;
   tsr_buffer *winners = NULL;
   bool is_few = has_few_targets(run);
   status = tsri_call_scratch(run->device, run->layouts[0].count, TSR_U32, &winners);
@@ -492,7 +493,7 @@ tsr_status tsri_run_scatter_add(const tsri_kernel_run *run) {
   tsri_row_major(run->shape, strides);
   status = scatter_add_native(run, &walk, run->shape.dims[axis], strides[axis]);
   if (status != TSR_ERR_UNSUPPORTED) return status;
-  if (tsri_scatter_unsorted(run, &status)) return status;
+  if (tsri_scatter_unsorted(run, (int)TSRI_GIVEN(run->node, scatter)->combination, &status)) return status;
   bool is_by_rows = has_one_index_per_row(&run->layouts[1], run->shape, axis);
   status = copy_x(run);
   if (status != TSR_OK) return status;

@@ -4,17 +4,21 @@
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/scatter_lines.h"
+#include "ops/scatter_owned.h"
 #include "ops/scatter_turned.h"
+#include "ops/scatter_words.h"
 
 // --- Which kernel ----------------------------------------------------------------------------------------------------
 
 typedef enum scatter_method {
   SORTED,  // no kernel of kernels/op_scatter.tk
   FEW,     // each element of the result loops over all indices that may name it
+  OWNED,   // rows that have an index each, or a put: work-groups own targets (scatter_owned.h)
   LINES,   // few targets, or short rows: a work item joins the elements of a line (scatter_lines.h)
   ATOMIC,  // 32-bit integers whose sum, maximum or minimum does not depend on the order
   EXACT,   // float sums along the last axis that do not depend on the order (scatter_exact.h)
   PARTS,   // as EXACT, for many elements and few targets (scatter_parts.h)
+  WORDS,   // rows in shared memory, where the order does not matter (scatter_words.h)
   RANGES,  // single elements along the last axis; a work-group has a range of a row's targets
   TURNED,  // as EXACT or PARTS, for other axes (scatter_turned.h)
   EXTREME  // floats of up to 32 bits whose maximum or minimum is found by atomics
@@ -31,10 +35,12 @@ typedef struct range_cut {
 typedef struct scatter_choice {
   tsri_scatter_sizes sizes;
   range_cut cut;
+  tsri_owned_cut owned;
   tsri_lines_cut lines;
   tsri_exact_cut exact;
   tsri_parts_cut parts;
   tsri_turned_cut turned;
+  tsri_words_cut words;
 } scatter_choice;
 
 static bool is_atomic(const tsri_scatter *s) {
@@ -99,16 +105,26 @@ static bool cut_ranges(const tsri_scatter *s, const tsri_scatter_sizes *z, range
   return (!is_shared && cut_whole_rows(z, whole, out)) || cut_parts(z, part, out);
 }
 
+static scatter_method choose_replacing(const tsri_scatter *s, scatter_choice *c) {
+  if (tsri_scatter_owned_cut(s, &c->sizes, &c->owned)) return OWNED;
+  if (c->sizes.inner != 1) return SORTED;
+  if (tsri_scatter_lines_cut(s, &c->sizes, &c->lines)) return LINES;
+  return tsri_scatter_words_cut(s, &c->sizes, &c->words) ? WORDS : SORTED;
+}
+
 static scatter_method choose(const tsri_scatter *s, scatter_choice *c) {
   if (!tsri_call_tuning(s->device)->reduce_wide || !tsri_scatter_find_sizes(s, &c->sizes)) return SORTED;
+  if (s->combination == TSRI_COMBINE_REPLACE) return choose_replacing(s, c);
   enum { FEWER = 64 };  // indices, up to which FEW takes a few microseconds
   bool is_few = has_few(s, &c->sizes);
   if (is_few && c->sizes.n <= FEWER) return FEW;
+  if (tsri_scatter_owned_cut(s, &c->sizes, &c->owned)) return OWNED;
   if (tsri_scatter_lines_cut(s, &c->sizes, &c->lines)) return LINES;
   if (is_few) return FEW;
   if (is_atomic(s)) return ATOMIC;
   if (tsri_scatter_exact_cut(s, &c->sizes, &c->exact)) return EXACT;
   if (tsri_scatter_parts_cut(s, &c->sizes, &c->parts)) return PARTS;
+  if (tsri_scatter_words_cut(s, &c->sizes, &c->words)) return WORDS;
   if (cut_ranges(s, &c->sizes, &c->cut)) return RANGES;
   if (tsri_scatter_turned_cut(s, &c->sizes, &c->turned)) return TURNED;
   return is_extreme(s) ? EXTREME : SORTED;
@@ -230,10 +246,14 @@ static tsr_status run_ranges(const tsri_kernel_run *run, const tsri_scatter *s, 
   return tsri_scatter_launch_ranges(run, z, cut->ranges, cut->per, &call);
 }
 
-bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
+bool tsri_scatter_unsorted(const tsri_kernel_run *given, int combination, tsr_status *out_status) {
+  tsri_kernel_run copy = *given;
+  const tsri_kernel_run *run = &copy;
+  // Elements that replace others are copied bit by bit.
+  if (combination == TSRI_COMBINE_REPLACE) copy.dtype = tsri_call_carrier(given->device, given->dtype);
   const tsri_scatter s = {.device = run->device,
                           .dtype = run->dtype,
-                          .combination = (int)TSRI_GIVEN(run->node, scatter)->combination,
+                          .combination = combination,
                           .axis = (int)TSRI_GIVEN(run->node, scatter)->axis,
                           .x = &run->layouts[0],
                           .indices = &run->layouts[1],
@@ -242,6 +262,9 @@ bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
   switch (choose(&s, &c)) {
     case FEW:
       *out_status = run_few(run, &s, &c.sizes);
+      break;
+    case OWNED:
+      *out_status = tsri_scatter_owned_run(run, &s, &c.sizes, &c.owned);
       break;
     case LINES:
       *out_status = tsri_scatter_lines_run(run, &s, &c.sizes, &c.lines);
@@ -257,6 +280,9 @@ bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
       break;
     case TURNED:
       *out_status = tsri_scatter_turned_run(run, &c.sizes, &c.turned);
+      break;
+    case WORDS:
+      *out_status = tsri_scatter_words_run(run, &s, &c.sizes, &c.words);
       break;
     case RANGES:
       *out_status = run_ranges(run, &s, &c.sizes, &c.cut);

@@ -6,8 +6,8 @@
 
 #include "ops/call.h"
 
-// How elements with the same target are combined; the values of OP of the kernels.
-enum { TSRI_COMBINE_SUM, TSRI_COMBINE_PRODUCT, TSRI_COMBINE_LARGEST, TSRI_COMBINE_SMALLEST };
+// How elements with the same target are combined; the values of OP of the kernels. TSRI_COMBINE_REPLACE, for scatter: the last one stays.
+enum { TSRI_COMBINE_SUM, TSRI_COMBINE_PRODUCT, TSRI_COMBINE_LARGEST, TSRI_COMBINE_SMALLEST, TSRI_COMBINE_REPLACE };
 
 // Describes a scatter: y is x, with each element of the source combined with the element that its index names along the axis.
 typedef struct tsri_scatter {
@@ -24,7 +24,7 @@ bool tsri_scatter_takes(const tsri_scatter *s);
 // one already, and on a `checked` device, whose message names a position in the caller's indices.
 bool tsri_scatter_takes_turned(const tsri_scatter *s);
 
-// Runs the scatter; *out_status is its status. Returns false, and does nothing, if tsri_scatter_takes is false.
-bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status);
+// Runs the scatter of a node; `combination` says how elements are combined. *out_status is its status. Returns false, and does nothing, if no kernel here takes it.
+bool tsri_scatter_unsorted(const tsri_kernel_run *run, int combination, tsr_status *out_status);
 
 #endif

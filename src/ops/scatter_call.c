@@ -35,6 +35,12 @@ bool tsri_scatter_find_sizes(const tsri_scatter *s, tsri_scatter_sizes *out) {
          find_strides(s->source, s->axis, MANY_ONCE, out->strides[2]);
 }
 
+int64_t tsri_scatter_rounded(int64_t count) {
+  int64_t step = 4;
+  while (8 * step < count) step *= 2;
+  return (count + step - 1) / step * step;
+}
+
 void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsr_dtype dtype,
                                tsri_call *call) {
   tsri_call_buffer(call, "indices", run->inputs[1], run->input_dtypes[1]);

@@ -16,6 +16,9 @@ typedef struct tsri_scatter_sizes {
 // Fills in *out. False: the kernels would need a copy of an input first, or cannot address it.
 bool tsri_scatter_find_sizes(const tsri_scatter *s, tsri_scatter_sizes *out);
 
+// `count` rounded up to one of four steps between powers of two, so that few variants of a kernel are built.
+int64_t tsri_scatter_rounded(int64_t count);
+
 // Binds indices and source (as `dtype`: that of the source, or an integer of its size), and passes their number, offsets, and strides along the outer axis and
 // the axis of the scatter.
 void tsri_scatter_pass_sources(const tsri_kernel_run *run, const tsri_scatter_sizes *z, tsr_dtype dtype,

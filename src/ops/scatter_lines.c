@@ -6,13 +6,6 @@ enum { LEAST_GROUP = 32, MOST_GROUP = 256, GROUP_BYTES = 16384 };
 
 // --- How the work is shared out --------------------------------------------------------------------------------------
 
-// `count` rounded up to one of four steps between powers of two, so that few variants of the kernel are built.
-static int64_t rounded_range(int64_t count) {
-  int64_t step = 4;
-  while (8 * step < count) step *= 2;
-  return (count + step - 1) / step * step;
-}
-
 // Sets the number of parts, with which there are as many items as an H200 holds: 132 cores, each of which has some 200 KB of shared memory and holds at most 1,024 of
 // these items. The sums of all parts are written and read once: a part has twice as many elements as there are targets, so that this is little in comparison, or
 // all sums together are so few that it takes no time.
@@ -57,7 +50,7 @@ static bool cut_columns(const tsri_scatter *s, const tsri_scatter_sizes *z, size
   // With fewer elements than targets, most of the time would go into copying x through shared memory.
   if (SPARSE * z->n < z->size || (out->ranges > 1 && (!adds || is_word || is_list))) return false;
   if (out->ranges > MOST_RANGES) return false;
-  out->range = rounded_range((z->size + out->ranges - 1) / out->ranges);
+  out->range = tsri_scatter_rounded((z->size + out->ranges - 1) / out->ranges);
   if (out->range > most) out->range = most;
   out->ranges = (z->size + out->range - 1) / out->range;
   out->group = group_for((size_t)out->range * wide, most_group);
@@ -73,7 +66,7 @@ static bool cut_short_rows(const tsri_scatter_sizes *z, size_t wide, size_t room
   if (z->outer < LEAST_ROWS || z->n > MOST_N || z->size > MOST_TARGETS) return false;
   out->is_row = true;
   out->ranges = out->parts = 1;
-  out->range = rounded_range(z->size) +
+  out->range = tsri_scatter_rounded(z->size) +
                1;  // an odd number of elements apart, the sums of neighbouring items are in different banks
   out->group = group_for((size_t)out->range * wide, most_group);
   out->each = z->n > 16 && z->n <= 24 ? 12 : 16;  // in one round if possible, else in two

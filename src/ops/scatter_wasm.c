@@ -12,7 +12,7 @@ bool tsri_scatter_takes_turned(const tsri_scatter *s) {
   return false;
 }
 
-bool tsri_scatter_unsorted(const tsri_kernel_run *run, tsr_status *out_status) {
-  (void)run, (void)out_status;
+bool tsri_scatter_unsorted(const tsri_kernel_run *run, int combination, tsr_status *out_status) {
+  (void)run, (void)combination, (void)out_status;
   return false;
 }
