@@ -16,13 +16,13 @@ static bool is_in_rows(const tsri_scatter_sizes *z) {
 // Whether all elements of a row have the same index.
 static bool is_list(const tsri_scatter_sizes *z) { return z->strides[1][0] == 0 && z->strides[1][2] == 0; }
 
-// Every work-group reads all indices, so there is a limit for them. All rows of a target have one owner, so lists with many rows for each target are left to kernels
-// that share these among work-groups. Drivers in software take a second to compile this kernel, which only pays for longer lists.
+// Every work-group reads all indices, so there is a limit for them. All rows of a target have one owner, so it is lower for sums, and lists with many rows for each
+// target are left to kernels that share these among work-groups. Drivers in software take a second to compile this kernel, which only pays for longer lists.
 static bool is_short_list(const tsri_scatter *s, const tsri_scatter_sizes *z) {
-  enum { MOST = 65536, MOST_PER_TARGET = 64, LEAST_IN_SOFTWARE = 64 };
+  enum { MOST_PLACES = 65536, MOST_ROWS = 8192, MOST_PER_TARGET = 64, LEAST_IN_SOFTWARE = 64 };
   if (s->device->info.is_software && z->n < LEAST_IN_SOFTWARE) return false;
-  if (s->combination == TSRI_COMBINE_REPLACE) return z->n <= MOST && z->inner == 1 && z->outer == 1;
-  return z->n <= MOST && z->inner > 1 && z->n / z->size <= MOST_PER_TARGET;
+  if (s->combination == TSRI_COMBINE_REPLACE) return z->n <= MOST_PLACES && z->inner == 1 && z->outer == 1;
+  return z->n <= MOST_ROWS && z->inner > 1 && z->n / z->size <= MOST_PER_TARGET;
 }
 
 static bool is_even(int64_t a, int64_t b) { return a % 4 == 0 && b % 4 == 0; }

@@ -32,11 +32,12 @@ static void check_lists(tsr_device *device) {
   CHECK(takes_list(device, SUM, 5808, 32, 512, 1));
   CHECK(takes_list(device, SUM, 100, 7, 6400, 1));
   CHECK(!takes_list(device, SUM, 100, 7, 6500, 1));
-  CHECK(takes_list(device, SUM, 32768, 56, 65536, 1));
-  CHECK(!takes_list(device, SUM, 32768, 56, 65537, 1));
+  CHECK(takes_list(device, SUM, 32768, 56, 8192, 1));
+  CHECK(!takes_list(device, SUM, 32768, 56, 8193, 1));
   CHECK(!takes_list(device, SUM, 5808, 32, 512, 2));
   CHECK(!takes_list(device, SUM, 5808, 1, 512, 1));
   CHECK(takes_list(device, REPLACE, 1000001, 1, 65536, 1));
+  CHECK(!takes_list(device, REPLACE, 1000001, 1, 65537, 1));
   CHECK(!takes_list(device, REPLACE, 5808, 32, 512, 1));
 }
 
