@@ -19,7 +19,7 @@ static bool is_list(const tsri_scatter_sizes *z) { return z->strides[1][0] == 0 
 // Every work-group reads all indices, so there is a limit for them. All rows of a target have one owner, so it is lower for sums, and lists with many rows for each
 // target are left to kernels that share these among work-groups. Drivers in software take a second to compile this kernel, which only pays for longer lists.
 static bool is_short_list(const tsri_scatter *s, const tsri_scatter_sizes *z) {
-  enum { MOST_PLACES = 65536, MOST_ROWS = 8192, MOST_PER_TARGET = 64, LEAST_IN_SOFTWARE = 64 };
+  enum { MOST_PLACES = 16384, MOST_ROWS = 8192, MOST_PER_TARGET = 64, LEAST_IN_SOFTWARE = 64 };
   if (s->device->info.is_software && z->n < LEAST_IN_SOFTWARE) return false;
   if (s->combination == TSRI_COMBINE_REPLACE) return z->n <= MOST_PLACES && z->inner == 1 && z->outer == 1;
   return z->n <= MOST_ROWS && z->inner > 1 && z->n / z->size <= MOST_PER_TARGET;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Scatters of rows that have an index each, and puts, by work-groups that own targets (scatter_owned of kernels/op_scatter.tk): one launch, which also copies x. For
-// lists of up to some ten thousand indices, since every work-group reads all of them.
+// lists of some thousand indices, since every work-group reads all of them.
 #ifndef TSRI_OPS_SCATTER_OWNED_H
 #define TSRI_OPS_SCATTER_OWNED_H
 

@@ -36,8 +36,8 @@ static void check_lists(tsr_device *device) {
   CHECK(!takes_list(device, SUM, 32768, 56, 8193, 1));
   CHECK(!takes_list(device, SUM, 5808, 32, 512, 2));
   CHECK(!takes_list(device, SUM, 5808, 1, 512, 1));
-  CHECK(takes_list(device, REPLACE, 1000001, 1, 65536, 1));
-  CHECK(!takes_list(device, REPLACE, 1000001, 1, 65537, 1));
+  CHECK(takes_list(device, REPLACE, 1000001, 1, 16384, 1));
+  CHECK(!takes_list(device, REPLACE, 1000001, 1, 16385, 1));
   CHECK(!takes_list(device, REPLACE, 5808, 32, 512, 1));
 }
 
