@@ -611,44 +611,46 @@ static void put_rows(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder, "    }\n  }\n");
 }
 
-// Writes the reads, operators and stores of all quads of a work item.
-static void put_quads(const tsri_codegen *gen, tsri_builder *builder) {
+// Writes the reads, operators and stores of all vectors of a work item.
+static void put_vectors(const tsri_codegen *gen, tsri_builder *builder) {
   const char *type = tsri_codegen_type(gen->fused->root->dtype);
-  uint32_t quads = gen->lanes / 4;
-  char output[OUTPUT_NAME_BYTES];
+  uint32_t width = gen->width, count = gen->lanes / width;
+  char output[OUTPUT_NAME_BYTES], first[16];
+  snprintf(first, sizeof first, "v * %u", width);
   tsri_codegen_parts(gen, TSRI_OUTER, builder, "    ");
-  tsri_builder_add(builder, "    unroll for (u32 q = 0; q < %u; q++) {\n      u32 i = start + q * (WG * 4u);\n", quads);
+  tsri_builder_add(builder, "    unroll for (u32 v = 0; v < %u; v++) {\n      u32 i = start + v * (WG * %uu);\n", count,
+                   width);
   if (gen->is_carried) {
-    tsri_codegen_carried_leaves(gen, "q * 4", put_index, builder, "      ");
+    tsri_codegen_carried_leaves(gen, first, put_index, builder, "      ");
   } else {
     tsri_codegen_unravel(&gen->fused->kept, 'i', "i", builder, "      ");
-    tsri_codegen_quad_leaves(gen, TSRI_OUTER, "q * 4", put_index, builder, "      ");
+    tsri_codegen_vector_leaves(gen, TSRI_OUTER, first, put_index, builder, "      ");
   }
   tsri_builder_add(builder, "    }\n    %s done[%u];\n    unroll for (u32 lane = 0; lane < %u; lane++) {\n", type,
                    gen->lanes, gen->lanes);
   tsri_codegen_lane_leaves(gen, TSRI_OUTER, builder, "      ");
   tsri_codegen_nodes(gen, TSRI_OUTER, builder, "      ");
-  // store4 converts to the result's dtype.
+  // Stores convert to the result's dtype.
   tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n", gen->fused->fusion->node_count - 1);
-  tsri_builder_add(
-      builder,
-      "    unroll for (u32 q = 0; q < %u; q++) {\n      store4(%s, start + q * (WG * 4u), %sx4(done[q * 4], "
-      "done[q * 4 + 1], done[q * 4 + 2], done[q * 4 + 3]));\n    }\n",
-      quads, output_name(gen, output), type);
+  tsri_builder_add(builder,
+                   "    unroll for (u32 v = 0; v < %u; v++) {\n      store%u(%s, start + v * (WG * %uu), %sx%u(", count,
+                   width, output_name(gen, output), width, type, width);
+  for (uint32_t j = 0; j < width; j++) tsri_builder_add(builder, "%sdone[%s + %u]", j ? ", " : "", first, j);
+  tsri_builder_add(builder, "));\n    }\n");
 }
 
-// Several elements per work item. A work item whose quads are not all inside the result computes its elements one by one, up to element n.
+// Several elements per work item. A work item whose vectors are not all inside the result computes its elements one by one, up to element n.
 static void put_wide(const tsri_codegen *gen, tsri_builder *builder) {
-  uint32_t quads = gen->lanes / 4;
+  uint32_t width = gen->width, count = gen->lanes / width;
   tsri_builder_add(builder,
-                   "  u32 start = ((group.y * groups.x + group.x) * (WG * %uu) + local.x) * 4u;\n"
-                   "  if (start + WG * %uu + 3u < n) {\n",
-                   quads, (quads - 1) * 4);
-  put_quads(gen, builder);
+                   "  u32 start = ((group.y * groups.x + group.x) * (WG * %uu) + local.x) * %uu;\n"
+                   "  if (start + WG * %uu + %uu < n) {\n",
+                   count, width, (count - 1) * width, width - 1);
+  put_vectors(gen, builder);
   tsri_builder_add(builder,
-                   "  } else {\n    for (u32 q = 0; q < %u; q++) {\n    u32 first = start + q * (WG * 4u);\n"
-                   "    for (u32 i = first; i < min(first + 4u, n); i++) {\n",
-                   quads);
+                   "  } else {\n    for (u32 v = 0; v < %u; v++) {\n    u32 first = start + v * (WG * %uu);\n"
+                   "    for (u32 i = first; i < min(first + %uu, n); i++) {\n",
+                   count, width, width);
   tsri_codegen_unravel(&gen->fused->kept, 'i', "i", builder, "      ");
   put_body(gen, "i", builder, "      ");
   tsri_builder_add(builder, "    }\n    }\n  }\n");

@@ -57,9 +57,11 @@ typedef struct tsri_codegen {
   int64_t output_at;
   // The leaf whose elements the result replaces: the kernel has one `inout` parameter for both. TSRI_NONE: none. Element-wise forms only.
   uint32_t in_place_leaf;
-  // Elements per work item, in quads of 4 neighbours on the last axis (in TSRI_FORM_ROW: the last reduced axis);
-  // consecutive quads of an item are 4 * WG elements apart. 1: scalar.
+  // Elements per work item, in vectors of `width` neighbours on the last axis (in TSRI_FORM_ROW: the last reduced axis);
+  // consecutive vectors of an item are width * WG elements apart. 1: scalar.
   uint32_t lanes;
+  // Elements that are loaded and stored at a time where lanes > 1: 4 (a quad), or 2 in element-wise kernels with elements of 8 bytes (vector_width).
+  uint32_t width;
   // is_shifted: TSRI_FORM_ROW with lanes, where a row may begin at any element: up to three elements are read one by one before the first quad, so that quads
   // are aligned. wide_leaf: the leaf from whose index the kernel computes how many these are. All leaves that are read in quads have the same alignment in
   // each row.
@@ -68,7 +70,7 @@ typedef struct tsri_codegen {
   // TSRI_FORM_COLUMN with four lanes: number of elements of a short row, if rows follow each other without gaps in memory, so that a work item reads its four
   // rows in quads. 0: not such a kernel.
   uint32_t row_length;
-  // Element-wise with lanes: a quad is four neighbouring elements of the result and may continue in the next row.
+  // Element-wise with lanes: a vector is `width` neighbouring elements of the result and may continue in the next row.
   bool is_carried;
   int param_count;
   tsri_fused_param params[TSRI_MAX_KERNEL_PARAMS];
@@ -138,19 +140,19 @@ void tsri_codegen_choose_lanes(tsri_codegen *gen);
 // Whether a leaf has different elements in different lanes: its stride on the lanes' axis is 1. Otherwise it is 0.
 bool tsri_codegen_is_wide(const tsri_codegen *codegen, uint32_t leaf);
 
-// Whether a leaf of an element-wise kernel has its elements in the order of the result, from a multiple of four on.
+// Whether a leaf of an element-wise kernel has its elements in the order of the result, from a multiple of gen->width on.
 bool tsri_codegen_is_in_order(const tsri_codegen *gen, uint32_t leaf);
 
-// As tsri_codegen_quad_leaves, for element-wise kernels with gen->is_carried. The written text changes the index variables i0, i1, …
+// As tsri_codegen_vector_leaves, for element-wise kernels with gen->is_carried. The written text changes the index variables i0, i1, …
 void tsri_codegen_carried_leaves(const tsri_codegen *gen, const char *first, tsri_index_fn index, tsri_builder *builder,
                                  const char *indent);
 
 // Declares part0[lanes], part1[lanes], …, which hold the elements of the space's leaves.
 void tsri_codegen_parts(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent);
 
-// Writes the reads of four neighbouring elements of each leaf into part0[first …], part1[first …], …; `first` is a constant expression.
-void tsri_codegen_quad_leaves(const tsri_codegen *gen, tsri_space space, const char *first, tsri_index_fn index,
-                              tsri_builder *builder, const char *indent);
+// Writes the reads of gen->width neighbouring elements of each leaf into part0[first …], part1[first …], …; `first` is a constant expression.
+void tsri_codegen_vector_leaves(const tsri_codegen *gen, tsri_space space, const char *first, tsri_index_fn index,
+                                tsri_builder *builder, const char *indent);
 
 // Inside a loop over `lane`, writes in0 = part0[lane], in1 = part1[lane], …
 void tsri_codegen_lane_leaves(const tsri_codegen *gen, tsri_space space, tsri_builder *builder, const char *indent);

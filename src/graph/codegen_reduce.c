@@ -324,7 +324,7 @@ static void put_wide_steps(const tsri_codegen *gen, const char *r, step_writer p
   const char *type = tsri_codegen_type(work_dtype(gen)), *indent = "        ";
   tsri_codegen_unravel(&gen->fused->reduced, 'r', "r", builder, "      ");
   tsri_codegen_parts(gen, TSRI_INNER, builder, "      ");
-  tsri_codegen_quad_leaves(gen, TSRI_INNER, "0", inner_index, builder, "      ");
+  tsri_codegen_vector_leaves(gen, TSRI_INNER, "0", inner_index, builder, "      ");
   tsri_builder_add(builder, "      unroll for (u32 lane = 0; lane < 4; lane++) {\n");
   tsri_codegen_lane_leaves(gen, TSRI_INNER, builder, indent);
   put_input(gen, builder, indent);

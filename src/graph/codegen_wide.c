@@ -2,12 +2,14 @@
 // Kernel text for several neighbouring elements per work item (lanes): when it can be used, and how leaves are then
 // read.
 //
-// A leaf with stride 1 along the lanes' axis is read by load4, which needs indices that are multiples of 4: its base
-// and its strides on all other axes must be multiples of 4. A leaf with stride 0 there is read once for all lanes. A
+// Lanes are loaded and stored in vectors of gen->width elements: 4 (quads), or 2.
+//
+// A leaf with stride 1 along the lanes' axis is read by load4 or load2, which needs indices that are multiples of the width: its
+// base and its strides on all other axes must be such multiples. A leaf with stride 0 there is read once for all lanes. A
 // leaf with a small stride (a slice with a step) is read element by element: its cache lines are read anyway, and
 // several loads are in flight together.
 //
-// If the last axis of an element-wise kernel is not a multiple of 4, a quad may continue in the next row of the result (is_carried).
+// If the last axis of an element-wise kernel is not a multiple of the width, a vector may continue in the next row of the result (is_carried).
 #include "graph/codegen.h"
 
 // The axis along which lanes are neighbours, which is axis `axis` of the extent `near`. For reductions, `other` is the extent with the remaining axes.
@@ -29,19 +31,32 @@ bool tsri_codegen_is_wide(const tsri_codegen *gen, uint32_t leaf) {
   return lanes.near->strides[leaf][lanes.axis] == 1;
 }
 
-static bool is_by_four(const tsri_extent *extent, uint32_t leaf, int except) {
+// gen->width. A GPU loads and stores at most 16 bytes at a time, so quads of 8-byte elements are stored in two halves, and each store of a subgroup writes
+// every other half of a sector of 32 bytes. A cast of 81.5 million f16 to i64 takes 361 us so on an H200, and 212 in pairs. Loads suffer less, because the
+// first-level cache has the other halves: quads are kept where the result is narrower.
+static uint32_t vector_width(const tsri_codegen *gen) {
+  return !gen->fused->heavy && tsr_dtype_bytes(gen->fused->root->dtype) == 8 ? 2 : 4;
+}
+
+static bool is_by_width(const tsri_codegen *gen, const tsri_extent *extent, uint32_t leaf, int except) {
   for (int i = 0; i < extent->rank; i++) {
-    if (i != except && extent->strides[leaf][i] % 4 != 0) return false;
+    if (i != except && extent->strides[leaf][i] % gen->width != 0) return false;
   }
   return true;
+}
+
+// Whether the leaf's first element in its binding can be that of a vector.
+static bool base_allows(const tsri_codegen *gen, uint32_t leaf) {
+  return !gen->has_base[leaf] || gen->base[leaf] % gen->width == 0;
 }
 
 static bool leaf_allows(const tsri_codegen *gen, const lane_axis *lanes, uint32_t leaf) {
   enum { MOST_STEP = 4 };
   int64_t step = lanes->near->strides[leaf][lanes->axis];
   if (step == 0 || (step > 1 && step <= MOST_STEP)) return true;
-  if (step != 1 || (gen->has_base[leaf] && gen->base[leaf] % 4 != 0)) return false;
-  return is_by_four(lanes->near, leaf, lanes->axis) && (!lanes->other || is_by_four(lanes->other, leaf, -1));
+  if (step != 1 || !base_allows(gen, leaf)) return false;
+  return is_by_width(gen, lanes->near, leaf, lanes->axis) &&
+         (!lanes->other || is_by_width(gen, lanes->other, leaf, -1));
 }
 
 // Element size of the narrowest array, leaf or result, that has a different element in each lane; 0 if a leaf does not
@@ -75,11 +90,11 @@ static uint32_t aligned_lanes(const tsri_codegen *gen) {
   bool is_wanted = is_reduction ? TSRI_TUNED(gen->tuning, reduce_wide) != 0 : TSRI_TUNED(gen->tuning, fused_bytes) > 0;
   if (!is_wanted || gen->form == TSRI_FORM_HOOK || gen->stage == TSRI_STAGE_TOTAL) return 1;
   lane_axis axis = axis_of(gen);
-  if (axis.axis < 0 || gen->output_at % 4 != 0) return 1;
+  if (axis.axis < 0 || gen->output_at % gen->width != 0) return 1;
   size_t bytes = narrowest(gen, &axis);
   if (bytes == 0) return 1;
-  bool has_quads = axis.near->rank == 1 || axis.near->dims[axis.axis] % 4 == 0;
-  if (!is_reduction) return has_quads ? elementwise_lanes(gen, bytes) : 1;
+  bool has_vectors = axis.near->rank == 1 || axis.near->dims[axis.axis] % gen->width == 0;
+  if (!is_reduction) return has_vectors ? elementwise_lanes(gen, bytes) : 1;
   // The generated kernel has a scalar tail loop only for rank-1 rows, so otherwise the axis must be a multiple of 4.
   bool is_whole = axis.near->dims[axis.axis] % 4 == 0 || (gen->form == TSRI_FORM_ROW && axis.near->rank == 1);
   return is_whole ? 4 : 1;
@@ -91,11 +106,11 @@ bool tsri_codegen_is_in_order(const tsri_codegen *gen, uint32_t leaf) {
   for (int i = kept->rank - 1; i >= 0; next *= kept->dims[i--]) {
     if (kept->dims[i] != 1 && kept->strides[leaf][i] != next) return false;
   }
-  return !gen->has_base[leaf] || gen->base[leaf] % 4 == 0;
+  return base_allows(gen, leaf);
 }
 
-// The number of lanes of an element-wise kernel whose rows are not multiples of four elements, or do not begin at multiples of four: quads continue from one
-// row to the next (is_carried). Leaves in the order of the result are read by load4, the others element by element. 1: the kernel cannot be of this kind. With
+// The number of lanes of an element-wise kernel whose rows are not multiples of the width, or do not begin at multiples of it: vectors continue from one
+// row to the next (is_carried). Leaves in the order of the result are read in vectors, the others element by element. 1: the kernel cannot be of this kind. With
 // one element per item, kernels take up to twice as long: 10000 x 777 plus a row takes 17.4 us in f32 on an H200 (35.5 with one element) and 9.8 us in bf16
 // (27.0); 8 x 16 x 333 x 333 of f64 plus a row takes 62.5 us (83.6).
 static uint32_t carried_lanes(const tsri_codegen *gen) {
@@ -104,7 +119,7 @@ static uint32_t carried_lanes(const tsri_codegen *gen) {
   const tsri_extent *kept = &fused->kept;
   bool is_form = gen->form == TSRI_FORM_ROWS || gen->form == TSRI_FORM_SPREAD;
   if (fused->heavy || !is_form || kept->rank == 0 || TSRI_TUNED(gen->tuning, fused_bytes) == 0 ||
-      gen->output_at % 4 != 0)
+      gen->output_at % gen->width != 0)
     return 1;
   size_t least = tsr_dtype_bytes(fused->root->dtype);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
@@ -176,6 +191,7 @@ static uint32_t packed_row_length(const tsri_codegen *gen) {
 }
 
 void tsri_codegen_choose_lanes(tsri_codegen *gen) {
+  gen->width = vector_width(gen);
   gen->row_length = packed_row_length(gen);
   gen->lanes = gen->row_length ? 4 : aligned_lanes(gen);
   gen->is_shifted = gen->lanes == 1 && can_shift(gen, &gen->wide_leaf);
@@ -195,11 +211,11 @@ void tsri_codegen_parts(const tsri_codegen *gen, tsri_space space, tsri_builder 
   }
 }
 
-// Writes reads of four single elements of a leaf, whose indices differ by its stride along the lanes' axis.
+// Writes reads of gen->width single elements of a leaf, whose indices differ by its stride along the lanes' axis.
 static void put_apart(const tsri_codegen *gen, uint32_t leaf, const char *first, tsri_index_fn index,
                       tsri_builder *builder, const char *indent) {
   lane_axis lanes = axis_of(gen);
-  for (uint32_t j = 0; j < 4; j++) {
+  for (uint32_t j = 0; j < gen->width; j++) {
     tsri_builder_add(builder, "%spart%u[%s + %u] = leaf%u[", indent, leaf, first, j, leaf);
     index(gen, leaf, builder);
     tsri_builder_add(builder, " + %uu * %c%u_%d];\n", j, lanes.near == &gen->fused->reduced ? 'u' : 't', leaf,
@@ -207,18 +223,25 @@ static void put_apart(const tsri_codegen *gen, uint32_t leaf, const char *first,
   }
 }
 
-// Writes the copy of the variable quad<leaf> to part<leaf>[first …]. is_wide: quad<leaf> is a vector of four elements; otherwise it is one element, which is
-// used for all four.
-static void put_quad(tsri_builder *builder, uint32_t leaf, const char *first, bool is_wide, const char *indent) {
-  for (uint32_t j = 0; j < 4; j++) {
-    tsri_builder_add(builder, "%spart%u[%s + %u] = quad%u", indent, leaf, first, j, leaf);
+// Writes the copy of the variable read<leaf> to part<leaf>[first …]. is_wide: read<leaf> is a vector; otherwise it is one element, which is used for all
+// gen->width.
+static void put_read(const tsri_codegen *gen, tsri_builder *builder, uint32_t leaf, const char *first, bool is_wide,
+                     const char *indent) {
+  for (uint32_t j = 0; j < gen->width; j++) {
+    tsri_builder_add(builder, "%spart%u[%s + %u] = read%u", indent, leaf, first, j, leaf);
     if (is_wide) tsri_builder_add(builder, ".%c", "xyzw"[j]);
     tsri_builder_add(builder, ";\n");
   }
 }
 
-void tsri_codegen_quad_leaves(const tsri_codegen *gen, tsri_space space, const char *first, tsri_index_fn index,
-                              tsri_builder *builder, const char *indent) {
+// Writes the beginning of a vector's load, up to the index.
+static void put_load(const tsri_codegen *gen, tsri_builder *builder, uint32_t leaf, const char *indent) {
+  tsri_builder_add(builder, "%s%sx%u read%u = load%u(leaf%u, ", indent,
+                   tsri_codegen_type(gen->fused->leaves[leaf].dtype), gen->width, leaf, gen->width, leaf);
+}
+
+void tsri_codegen_vector_leaves(const tsri_codegen *gen, tsri_space space, const char *first, tsri_index_fn index,
+                                tsri_builder *builder, const char *indent) {
   for (uint32_t i = 0; i < gen->fused->leaf_count; i++) {
     const tsri_leaf *leaf = &gen->fused->leaves[i];
     const char *type = tsri_codegen_type(leaf->dtype);
@@ -228,10 +251,11 @@ void tsri_codegen_quad_leaves(const tsri_codegen *gen, tsri_space space, const c
       put_apart(gen, i, first, index, builder, indent);
       continue;
     }
-    tsri_builder_add(builder, is_wide ? "%s%sx4 quad%u = load4(leaf%u, " : "%s%s quad%u = leaf%u[", indent, type, i, i);
+    if (is_wide) put_load(gen, builder, i, indent);
+    else tsri_builder_add(builder, "%s%s read%u = leaf%u[", indent, type, i, i);
     index(gen, i, builder);
     tsri_builder_add(builder, is_wide ? ");\n" : "];\n");
-    put_quad(builder, i, first, is_wide, indent);
+    put_read(gen, builder, i, first, is_wide, indent);
   }
 }
 
@@ -255,14 +279,13 @@ void tsri_codegen_carried_leaves(const tsri_codegen *gen, const char *first, tsr
       apart++;
       continue;
     }
-    tsri_builder_add(builder, "%s%sx4 quad%u = load4(leaf%u, i", indent, tsri_codegen_type(fused->leaves[i].dtype), i,
-                     i);
-    tsri_builder_add(builder, gen->has_base[i] ? " + at%u);\n" : ");\n", i);
-    put_quad(builder, i, first, true, indent);
+    put_load(gen, builder, i, indent);
+    tsri_builder_add(builder, gen->has_base[i] ? "i + at%u);\n" : "i);\n", i);
+    put_read(gen, builder, i, first, true, indent);
   }
   if (apart == 0) return;
   tsri_codegen_unravel(&fused->kept, 'i', "i", builder, indent);
-  tsri_builder_add(builder, "%sunroll for (u32 k = 0; k < 4; k++) {\n", indent);
+  tsri_builder_add(builder, "%sunroll for (u32 k = 0; k < %u; k++) {\n", indent, gen->width);
   for (uint32_t i = 0; i < fused->leaf_count; i++) {
     if (tsri_codegen_is_in_order(gen, i)) continue;
     tsri_builder_add(builder, "%spart%u[%s + k] = leaf%u[", inner, i, first, i);

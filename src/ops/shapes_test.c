@@ -99,7 +99,32 @@ static tsr_tensor *shifted(tsr_device *device, int64_t rows, int64_t cols) {
   return tsr_add(tsr_slice(x, 0, 1, rows + 1, 1), tsr_slice(twice, 0, 4, rows + 4, 1));
 }
 
+static tsr_tensor *doubles(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = numbers(device, TSR_F64, rows + 5, cols, 1), *row = tsr_rand(device, TSR_F64, TSR_SHAPE(cols), 3);
+  CHECK_OK(tsr_evaluate(x));
+  return tsr_add(tsr_mul(tsr_slice(x, 0, 1, rows + 1, 1), tsr_slice(x, 0, 4, rows + 4, 1)), row);
+}
+static tsr_tensor *sliced_doubles(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = numbers(device, TSR_F64, rows, cols + 3, 1);
+  CHECK_OK(tsr_evaluate(x));
+  return tsr_neg(tsr_slice(x, 1, 1, cols + 1, 1));
+}
+static tsr_tensor *halves_to_whole(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_mul_scalar(numbers(device, TSR_F16, rows, cols, 1), 99);
+  CHECK_OK(tsr_evaluate(x));
+  return tsr_cast(x, TSR_I64);
+}
+static tsr_tensor *whole_to_truth(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_randint(device, TSR_I64, TSR_SHAPE(rows, cols), -9, 9, 1);
+  CHECK_OK(tsr_evaluate(x));
+  return tsr_gt_scalar(x, 2);
+}
+
 TEST(element_wise_kernels_give_the_same_in_lanes) {
+  check_all(doubles, 0);
+  check_all(sliced_doubles, 0);
+  check_all(halves_to_whole, 0);
+  check_all(whole_to_truth, 0);
   check_all(chain, 0);
   check_all(halves, 0);
   check_all(bytes, 0);
