@@ -14,13 +14,13 @@ tsr_status tsri_strided_kernels(const tsri_view *from, tsr_buffer *to, const tsr
 // --- For tests --------------------------------------------------------------------------------------------------------
 
 // A prepared copy: sizes and strides in units of `unit` bytes, with axes joined. The axis with the smallest destination
-// stride is last. If `is_turned`, the source is contiguous along the axis before it, and the copy transposes tiles in
-// shared memory.
+// stride is last. If `col_axes` is not 0, the copy transposes tiles in shared memory: the last col_axes axes, one or two, follow each other in the
+// destination, and the row_axes axes before them in the source.
 typedef struct tsri_strided {
   int rank;
   size_t unit;
   int64_t dims[TSR_MAX_RANK + 1], from[TSR_MAX_RANK + 1], to[TSR_MAX_RANK + 1];
-  bool is_turned;
+  int row_axes, col_axes;
 } tsri_strided;
 
 // `most_unit` is the widest unit the device can copy at once, 4 or 8.

@@ -19,7 +19,7 @@ TEST(a_transposed_matrix_is_turned_in_tiles) {
   tsri_layout from = transposed(TSR_SHAPE(100, 300), 0, 1), to = layout_of(TSR_SHAPE(300, 100));
   tsri_strided copy;
   tsri_strided_init(&from, &to, 4, 8, &copy);
-  CHECK(copy.is_turned);
+  CHECK_EQ_INT(copy.col_axes, 1);
   CHECK_EQ_INT(copy.rank, 2);
   CHECK_EQ_INT(copy.dims[0], 300);
   CHECK_EQ_INT(copy.from[0], 1);
@@ -33,7 +33,7 @@ TEST(axes_that_only_change_places_among_long_runs_are_copied_by_runs) {
   tsri_layout from = transposed(TSR_SHAPE(4, 5, 64), 0, 1), to = layout_of(TSR_SHAPE(5, 4, 64));
   tsri_strided copy;
   tsri_strided_init(&from, &to, 4, 8, &copy);
-  CHECK(!copy.is_turned);
+  CHECK_EQ_INT(copy.col_axes, 0);
   CHECK_EQ_INT(copy.rank, 3);
   CHECK_EQ_INT(copy.from[2], 1);
   CHECK_EQ_INT(copy.to[2], 1);
@@ -60,6 +60,59 @@ TEST(elements_of_8_bytes_go_as_pairs_where_a_device_has_no_such_integers) {
   CHECK_EQ_INT(copy.rank, 3);
   CHECK_EQ_INT(copy.dims[2], 2);
   CHECK_EQ_INT(copy.from[1], 600);
+}
+
+// The transposed view of `shape` with its axes in reverse order.
+static tsri_layout reversed(tsr_shape shape) {
+  tsri_layout whole = layout_of(shape), view = whole;
+  for (int i = 0; i < shape.rank; i++) {
+    view.shape.dims[i] = whole.shape.dims[shape.rank - 1 - i];
+    view.strides[i] = whole.strides[shape.rank - 1 - i];
+  }
+  return view;
+}
+
+TEST(a_tile_takes_two_axes_where_one_would_not_fill_its_side) {
+  tsri_layout from = reversed(TSR_SHAPE(3, 16, 2048, 302)), to = layout_of(from.shape);
+  tsri_strided copy;
+  tsri_strided_init(&from, &to, 4, 8, &copy);
+  CHECK_EQ_INT(copy.row_axes, 1);
+  CHECK_EQ_INT(copy.col_axes, 2);
+  CHECK_EQ_INT(copy.dims[0], 2048);
+  CHECK_EQ_INT(copy.dims[1], 302);
+  CHECK_EQ_INT(copy.from[1], 1);
+  CHECK_EQ_INT(copy.dims[2], 16);
+  CHECK_EQ_INT(copy.to[2], 3);
+  CHECK_EQ_INT(copy.dims[3], 3);
+  CHECK_EQ_INT(copy.to[3], 1);
+  from = reversed(TSR_SHAPE(10, 20, 30, 40));
+  to = layout_of(from.shape);
+  tsri_strided_init(&from, &to, 4, 8, &copy);
+  CHECK_EQ_INT(copy.row_axes, 2);
+  CHECK_EQ_INT(copy.dims[0], 30);
+  CHECK_EQ_INT(copy.from[0], 40);
+  CHECK_EQ_INT(copy.dims[1], 40);
+  CHECK_EQ_INT(copy.col_axes, 2);
+  CHECK_EQ_INT(copy.dims[2], 20);
+  CHECK_EQ_INT(copy.dims[3], 10);
+  from = reversed(TSR_SHAPE(9, 8, 40));  // the shorter side takes the axis that both could have
+  to = layout_of(from.shape);
+  tsri_strided_init(&from, &to, 4, 8, &copy);
+  CHECK_EQ_INT(copy.row_axes, 1);
+  CHECK_EQ_INT(copy.col_axes, 2);
+}
+
+TEST(rows_of_8_bytes_go_in_units_of_4_if_they_are_whole_quads) {
+  tsri_layout from = transposed(TSR_SHAPE(4, 5, 6), 0, 1), to = layout_of(TSR_SHAPE(5, 4, 6));
+  tsri_strided copy;
+  tsri_strided_init(&from, &to, 8, 8, &copy);
+  CHECK_EQ_UINT(copy.unit, 4);
+  CHECK_EQ_INT(copy.dims[2], 12);
+  CHECK_EQ_INT(copy.from[0], 12);
+  from = transposed(TSR_SHAPE(4, 5, 7), 0, 1);
+  to = layout_of(TSR_SHAPE(5, 4, 7));
+  tsri_strided_init(&from, &to, 8, 8, &copy);
+  CHECK_EQ_UINT(copy.unit, 8);
 }
 
 TEST(copies_beyond_32_bits_are_cut_into_pieces) {

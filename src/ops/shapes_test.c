@@ -468,7 +468,34 @@ TEST(kernels_copy_any_view) {
   close_devices();
 }
 
-// --- Pads and scatters ------------------------------------------------------------------------------------------------
+// Matrices that are shorter than a tile on one side or on both, and axes of which a tile takes two.
+TEST(kernels_transpose_any_shape) {
+  static const int64_t matrices[][2] = {{16, 600}, {600, 16}, {12, 601}, {601, 9}, {9, 11}, {20, 24}, {100, 30}};
+  static const tsr_dtype dtypes[] = {TSR_U8, TSR_I16, TSR_I32, TSR_I64};
+  open_devices();
+  for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+    tsr_scope *scope = tsr_scope_begin(devices[SHAPED]);
+    tsr_tensor *all = tsr_randint(devices[SHAPED], dtypes[i], TSR_SHAPE(9604), 0, 100, 1),
+               *first = tsr_slice(all, 0, 0, 9600, 1);
+    CHECK_OK(tsr_evaluate(all));
+    for (size_t j = 0; j < sizeof matrices / sizeof matrices[0]; j++) {
+      int64_t rows = matrices[j][0], cols = matrices[j][1];
+      check_copy(tsr_transpose(tsr_reshape(tsr_slice(all, 0, 4, 4 + rows * cols, 1), TSR_SHAPE(rows, cols)), 0, 1));
+    }
+    tsr_tensor *four = tsr_reshape(first, TSR_SHAPE(3, 16, 5, 40)),
+               *five = tsr_reshape(first, TSR_SHAPE(4, 5, 4, 6, 20));
+    check_copy(tsr_permute(four, (int[]){3, 2, 1, 0}, 4));
+    check_copy(tsr_permute(four, (int[]){2, 3, 1, 0}, 4));
+    check_copy(tsr_permute(tsr_slice(four, 3, 1, 38, 1), (int[]){3, 1, 2, 0}, 4));
+    check_copy(tsr_flip(tsr_permute(four, (int[]){3, 2, 1, 0}, 4), 3));
+    check_copy(tsr_permute(five, (int[]){4, 3, 2, 1, 0}, 5));
+    check_copy(tsr_permute(five, (int[]){3, 4, 2, 0, 1}, 5));
+    CHECK_OK(tsr_scope_end(scope));
+  }
+  close_devices();
+}
+
+// --- Pads -------------------------------------------------------------------------------------------------------------
 
 static tsr_tensor *pad_matrix(tsr_device *device, int64_t rows, int64_t cols) {
   return tsr_pad(numbers(device, TSR_F32, rows, cols, 1), (int64_t[]){2, 3}, (int64_t[]){1, 0}, 2, 0.5);
