@@ -112,15 +112,16 @@ static bool all_divide(const tsri_walk *walk, int operand, int64_t by) {
   return divide;
 }
 
-// Copies in units of 32 bits instead of elements of 8, 16 or 64 bits, if rows, strides and offset are whole numbers of such units.
+// Copies in units of 32 bits instead of elements of 8, 16 or 64 bits, if rows, strides and offset are whole numbers of such units. Elements of 64 bits are
+// only divided if their units can then be copied four at a time.
 static void widen_units(const tsri_kernel_run *run, gather_plan *p) {
   size_t bytes = tsr_dtype_bytes(run->dtype);
   tsri_walk *walk = &p->walk;
   int last = walk->rank - 1;
   int64_t parts = 4 / (int64_t)bytes,
           more = (int64_t)bytes / 4;  // units of 4 bytes: elements per unit, or units per element; the other one is 0
-  if (parts > 0 && (walk->dims[last] % parts || p->step % parts || p->offset % parts || !all_divide(walk, 0, parts)))
-    return;
+  int64_t whole = more == 2 ? 2 : parts > 0 ? parts : 1;
+  if (walk->dims[last] % whole || p->step % whole || p->offset % whole || !all_divide(walk, 0, whole)) return;
   size_t most = (size_t)TSRI_CALL_MAX_ELEMENTS * sizeof(uint32_t);
   if (tsr_buffer_bytes(run->inputs[0]) >= most || tsr_buffer_bytes(run->output) >= most) return;
   int64_t by = parts > 0 ? parts : 1, times = parts > 0 ? 1 : more;
@@ -143,8 +144,9 @@ static void plan_gather(const tsri_kernel_run *run, gather_plan *p) {
     widen_units(run, p);
     bool is_aligned = p->step % 4 == 0 && p->offset % 4 == 0 && all_divide(walk, 0, 4);
     if (is_aligned && walk->dims[last] % 4 == 0) p->each = 4;
-  } else if (is_wide && walk->strides[1][last] == 1 && walk->dims[last] % 4 == 0) {
-    if (run->layouts[1].offset % 4 == 0 && all_divide(walk, 1, 4)) p->each = 4;
+  } else if (is_wide && walk->strides[1][last] == 1) {
+    int each = tsr_dtype_bytes(run->dtype) == 8 ? 2 : 4;  // 16 bytes, which are stored at a time
+    if (walk->dims[last] % each == 0 && run->layouts[1].offset % each == 0 && all_divide(walk, 1, each)) p->each = each;
   }
 }
 

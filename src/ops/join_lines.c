@@ -60,9 +60,14 @@ typedef struct joined_lines {
   int count, inputs[MOST_JOINED];  // indices among the run's inputs
   int64_t end[MOST_JOINED], row[MOST_JOINED], step[MOST_JOINED];
   int64_t outer, line, at, pitch;  // of the result: lines, elements of a line, first element, line stride
-  int each;                        // neighbouring elements per item: 4 or 1
+  int each;                        // neighbouring elements per item: 4, 2 of 8 bytes, or 1
   bool is_stepped;
 } joined_lines;
+
+// Limit for indices of elements: those of units (launch_lines) have 32 bits.
+static int64_t most_elements(const tsri_kernel_run *run) {
+  return tsr_dtype_bytes(run->dtype) == 8 ? TSRI_CALL_MAX_ELEMENTS / 2 : TSRI_CALL_MAX_ELEMENTS;
+}
 
 // Adds an input to the launch. False: it does not consist of lines with a constant step, or its step is too large.
 static bool add_lines(joined_lines *lines, const tsri_kernel_run *run, int input) {
@@ -71,7 +76,7 @@ static bool add_lines(joined_lines *lines, const tsri_kernel_run *run, int input
   tsri_layout view;
   bool is_view = false;
   tsri_layout_span(x, &low, &high);
-  if (high >= TSRI_CALL_MAX_ELEMENTS) return false;
+  if (high >= most_elements(run)) return false;
   if (tsri_layout_reshape(x, TSR_SHAPE(lines->outer, length), &view, &is_view) != TSR_OK || !is_view) return false;
   int i = lines->count++;
   lines->line += length;
@@ -80,21 +85,30 @@ static bool add_lines(joined_lines *lines, const tsri_kernel_run *run, int input
   lines->row[i] = view.strides[0];
   lines->step[i] = length > 1 ? view.strides[1] : 1;
   if (lines->step[i] < 0 || lines->step[i] > MOST_STEP) return false;
-  bool is_aligned = lines->step[i] != 1 || (x->offset % 4 == 0 && (lines->outer == 1 || lines->row[i] % 4 == 0));
-  if (lines->line % 4 != 0 || !is_aligned) lines->each = 1;
+  int64_t each = lines->each;
+  bool is_aligned = lines->step[i] != 1 || (x->offset % each == 0 && (lines->outer == 1 || lines->row[i] % each == 0));
+  if (lines->line % each != 0 || !is_aligned) lines->each = 1;
   lines->is_stepped = lines->is_stepped || lines->step[i] != 1;
   return true;
 }
 
+// Elements that an item copies at a time.
+static int each_of(const tsri_kernel_run *run, const joined_lines *lines) {
+  bool is_pitched = lines->line != lines->pitch, is_double = tsr_dtype_bytes(run->dtype) == 8;
+  bool is_aligned = lines->at % lines->each == 0 && lines->pitch % lines->each == 0;
+  return (is_pitched && !is_aligned) || (is_double && lines->is_stepped) ? 1 : lines->each;
+}
+
+// Two elements of 8 bytes are copied as four units of 4 bytes.
 static tsr_status launch_lines(const tsri_kernel_run *run, const joined_lines *lines) {
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
-  tsr_dtype unit = tsri_call_carrier(run->device, run->dtype);
-  bool is_pitched = lines->line != lines->pitch, is_aligned = lines->at % 4 == 0 && lines->pitch % 4 == 0;
-  int each = is_pitched && !is_aligned ? 1 : lines->each;
+  int each = each_of(run, lines), scale = each == 2 ? 2 : 1;
+  bool is_pitched = lines->line != lines->pitch;
+  tsr_dtype unit = scale == 2 ? TSR_U32 : tsri_call_carrier(run->device, run->dtype);
   tsri_call call;
   tsri_call_init(
       &call, run->device, "op_join", "join_lines",
-      TSRI_WITH(TSRI_TYPE("T", unit), TSRI_CONSTANT("EACH", each), TSRI_CONSTANT("STEPPED", lines->is_stepped),
+      TSRI_WITH(TSRI_TYPE("T", unit), TSRI_CONSTANT("EACH", each * scale), TSRI_CONSTANT("STEPPED", lines->is_stepped),
                 TSRI_CONSTANT("MANY", lines->count > FEW), TSRI_CONSTANT("PITCHED", is_pitched),
                 TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
   static const char *const names[MOST_JOINED][5] = {
@@ -104,24 +118,25 @@ static tsr_status launch_lines(const tsri_kernel_run *run, const joined_lines *l
   for (int i = 0; i < MOST_JOINED; i++) {
     int from = i < lines->count ? i : 0, input = lines->inputs[from];
     tsri_call_buffer(&call, names[i][0], run->inputs[input], unit);
-    tsri_call_word(&call, names[i][1], run->layouts[input].offset);
-    tsri_call_word(&call, names[i][2], lines->row[from]);
+    tsri_call_word(&call, names[i][1], run->layouts[input].offset * scale);
+    tsri_call_word(&call, names[i][2], lines->row[from] * scale);
     tsri_call_word(&call, names[i][3], lines->step[from]);
-    if (names[i][4]) tsri_call_word(&call, names[i][4], i < lines->count ? lines->end[i] : lines->line);
+    if (names[i][4]) tsri_call_word(&call, names[i][4], (i < lines->count ? lines->end[i] : lines->line) * scale);
   }
   tsri_call_buffer(&call, "y", run->output, unit);
-  tsri_call_word(&call, "n", lines->outer * lines->line);
-  tsri_call_word(&call, "line", lines->line);
-  tsri_call_word(&call, "y_at", lines->at);
-  tsri_call_word(&call, "y_row", lines->pitch);
+  tsri_call_word(&call, "n", lines->outer * lines->line * scale);
+  tsri_call_word(&call, "line", lines->line * scale);
+  tsri_call_word(&call, "y_at", lines->at * scale);
+  tsri_call_word(&call, "y_row", lines->pitch * scale);
   return tsri_call_rounds(&call, lines->outer * lines->line / each);
 }
 
 // As tsri_join_lines, by the kernel, MOST_JOINED inputs at a time. All inputs are checked before the first launch.
 static tsr_status join_kernel(const tsri_kernel_run *run, int axis) {
-  joined_lines first = {.outer = 1, .pitch = 1, .each = 4};
+  // Loads and stores have at most 16 bytes: what neighbouring items store is then contiguous.
+  joined_lines first = {.outer = 1, .pitch = 1, .each = tsr_dtype_bytes(run->dtype) == 8 ? 2 : 4};
   for (int i = 0; i < run->shape.rank; i++) *(i < axis ? &first.outer : &first.pitch) *= run->shape.dims[i];
-  if (!tsri_call_tuning(run->device)->reduce_wide || first.outer * first.pitch >= TSRI_CALL_MAX_ELEMENTS)
+  if (!tsri_call_tuning(run->device)->reduce_wide || first.outer * first.pitch >= most_elements(run))
     return TSR_ERR_UNSUPPORTED;
   for (int pass = 0; pass < 2; pass++) {
     joined_lines lines = first;

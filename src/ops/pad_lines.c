@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_AXES = 3, EACH = 4 };
+enum { MOST_AXES = 3 };
 
 // The axes of a pad, with axes joined where possible so that at most three remain. Axis i has size[i] elements in x and padded[i] in the result, where
 // before[i] padding elements come first.
@@ -56,9 +56,10 @@ tsr_status tsri_pad_lines(const tsri_kernel_run *run, const int64_t *before, con
   uint32_t words[2] = {0, 0};
   memcpy(words, pattern, tsr_dtype_bytes(run->dtype));
   int64_t count = axes.padded[0] * axes.padded[1] * axes.padded[2];
+  int each = tsr_dtype_bytes(run->dtype) == 8 ? 2 : 4;  // at most 16 bytes, which are stored at a time
   tsri_call call;
   tsri_call_init(&call, run->device, "op_join", "pad_lines",
-                 TSRI_WITH(TSRI_TYPE("T", unit), TSRI_CONSTANT("EACH", EACH),
+                 TSRI_WITH(TSRI_TYPE("T", unit), TSRI_CONSTANT("EACH", each),
                            TSRI_CONSTANT("ROUNDS", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
   tsri_call_buffer(&call, "x", run->inputs[0], unit);
   tsri_call_buffer(&call, "y", run->output, unit);
@@ -70,5 +71,5 @@ tsr_status tsri_pad_lines(const tsri_kernel_run *run, const int64_t *before, con
   tsri_call_word(&call, "x_at", axes.x.offset);
   tsri_call_word(&call, "low", words[0]);
   tsri_call_word(&call, "high", words[1]);
-  return tsri_call_rounds(&call, (count + EACH - 1) / EACH);
+  return tsri_call_rounds(&call, (count + each - 1) / each);
 }

@@ -521,13 +521,55 @@ static tsr_tensor *pad_four_axes(tsr_device *device, int64_t rows, int64_t cols)
   return tsr_pad(x, (int64_t[]){1, 0, 1, 1}, (int64_t[]){0, 1, 0, 1}, 4, 2);
 }
 
+static tsr_tensor *pad_nothing(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_transpose(numbers(device, TSR_F32, rows, cols, 2), 0, 1);
+  return tsr_pad(x, (int64_t[]){0, 0}, (int64_t[]){0, 0}, 2, 1);
+}
+
 TEST(pads_in_one_pass_give_the_same) {
+  check_all(pad_nothing, 0);
   check_all(pad_matrix, 0);
   check_all(pad_view, 0);
   check_all(pad_images, 0);
   check_all(pad_whole_numbers, 0);
   check_all(pad_four_axes, 0);
 }
+
+// --- Joins and indices of elements of 8 bytes ---------------------------------------------------------------------------
+
+static tsr_tensor *whole_numbers(tsr_device *device, int64_t rows, int64_t cols, uint64_t seed) {
+  return tsr_randint(device, TSR_I64, TSR_SHAPE(rows, cols), -99, 99, seed);
+}
+
+static tsr_tensor *join_whole(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *parts[] = {whole_numbers(device, rows, 2 * cols, 1), whole_numbers(device, rows, 4, 2),
+                         whole_numbers(device, rows, cols, 3)};
+  return tsr_concat(parts, 3, 1);
+}
+
+static tsr_tensor *join_stepped(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = whole_numbers(device, rows, 2 * cols, 1);
+  CHECK_OK(tsr_evaluate(x));
+  return tsr_concat((tsr_tensor *[]){tsr_slice(x, 1, 0, 2 * cols, 2), x}, 2, 1);
+}
+
+static tsr_tensor *take_rows(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_embedding(whole_numbers(device, rows, cols, 1), tsr_randint(device, TSR_I64, TSR_SHAPE(33), 0, rows, 2));
+}
+
+static tsr_tensor *take_columns(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_index_select(whole_numbers(device, rows, cols, 1), 1,
+                          tsr_randint(device, TSR_I64, TSR_SHAPE(14), 0, cols, 2));
+}
+
+TEST(elements_of_8_bytes_are_joined_and_taken_the_same) {
+  check_all(join_whole, 0);
+  check_all(join_stepped, 0);
+  check_all(take_rows, 0);
+  check_all(take_columns, 0);
+}
+
+// --- Scatters ---------------------------------------------------------------------------------------------------------
 
 static tsr_tensor *scatter_rows(tsr_device *device, int64_t rows, int64_t cols) {
   tsr_tensor *to = tsr_randint(device, TSR_I64, TSR_SHAPE(rows, cols), 0, cols, 6);
