@@ -26,7 +26,13 @@ static tsr_status record_copy(vulkan_queue *queue, vulkan_stream *stream, VkBuff
   tsri_vulkan_stream_touch(stream, accesses, 2);
   VkBufferCopy region = {from_offset, to_offset, bytes};
   queue->device->vk.CmdCopyBuffer(batch->commands, from, to, 1, &region);
-  status = tsri_vulkan_stream_end(stream);
+  return tsri_vulkan_stream_end(stream);
+}
+
+// As record_copy, from or to memory that the host sees.
+static tsr_status record_transfer(vulkan_queue *queue, vulkan_stream *stream, VkBuffer from, size_t from_offset,
+                                  VkBuffer to, size_t to_offset, size_t bytes) {
+  tsr_status status = record_copy(queue, stream, from, from_offset, to, to_offset, bytes);
   if (status == TSR_OK && bytes >= SENT_AT_ONCE) status = tsri_vulkan_stream_submit(stream);
   if (status == TSR_OK && stream != queue->kernels) status = tsri_vulkan_streams_feed(queue->device);
   return status;
@@ -41,7 +47,7 @@ static tsr_status stage_in(vulkan_queue *queue, vulkan_stream *stream, const vul
   tsr_status status = tsri_vulkan_stage(queue->device, bytes, &chunk, &offset);
   if (status != TSR_OK) return status;
   memcpy(chunk->host + offset, src, bytes);
-  status = record_copy(queue, stream, chunk->buffer, offset, dst->buffer, dst_offset, bytes);
+  status = record_transfer(queue, stream, chunk->buffer, offset, dst->buffer, dst_offset, bytes);
   tsri_vulkan_stage_used(queue->device, chunk, &queue->marks);
   return status;
 }
@@ -58,7 +64,7 @@ tsr_status tsri_vulkan_copy_in(tsri_queue *opaque, tsri_buffer *dst, size_t dst_
   bool is_direct = status == TSR_OK && to->host && tsri_vulkan_streams_are_idle(device);
   if (is_direct) memcpy(to->host + dst_offset, src, bytes);
   else if (status == TSR_OK && pinned)
-    status = record_copy(queue, stream, pinned, offset, to->buffer, dst_offset, bytes);
+    status = record_transfer(queue, stream, pinned, offset, to->buffer, dst_offset, bytes);
   for (size_t done = 0, part; !is_direct && !pinned && status == TSR_OK && done < bytes; done += part) {
     part = bytes - done < PIECE ? bytes - done : PIECE;
     status = stage_in(queue, stream, to, dst_offset + done, (const char *)src + done, part);
@@ -75,7 +81,7 @@ static tsr_status stage_out(vulkan_queue *queue, vulkan_stream *stream, void *ds
   if (!readback) return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "vulkan: no host memory for a copy's record");
   tsr_status status = tsri_vulkan_stage(queue->device, bytes, &chunk, &offset);
   if (status == TSR_OK) {
-    status = record_copy(queue, stream, src->buffer, src_offset, chunk->buffer, offset, bytes);
+    status = record_transfer(queue, stream, src->buffer, src_offset, chunk->buffer, offset, bytes);
     if (status == TSR_OK) chunk->pins++;  // stays pinned until the readback is done
     tsri_vulkan_stage_used(queue->device, chunk, &queue->marks);
   }
@@ -108,7 +114,7 @@ tsr_status tsri_vulkan_copy_out(tsri_queue *opaque, void *dst, tsri_buffer *src,
   vulkan_stream *stream = tsri_vulkan_stream_for_copy(queue, false, bytes);
   bool is_direct = status == TSR_OK && from->host && tsri_vulkan_streams_are_idle(device);
   if (status == TSR_OK && pinned && !is_direct)
-    status = record_copy(queue, stream, from->buffer, src_offset, pinned, offset, bytes);
+    status = record_transfer(queue, stream, from->buffer, src_offset, pinned, offset, bytes);
   tsri_mutex_unlock(&device->lock);
   if (is_direct) memcpy(dst, from->host + src_offset, bytes);
   if (is_direct || pinned) return status;
