@@ -630,11 +630,15 @@ static void put_vectors(const tsri_codegen *gen, tsri_builder *builder) {
                    gen->lanes, gen->lanes);
   tsri_codegen_lane_leaves(gen, TSRI_OUTER, builder, "      ");
   tsri_codegen_nodes(gen, TSRI_OUTER, builder, "      ");
-  // Stores convert to the result's dtype.
-  tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n", gen->fused->fusion->node_count - 1);
-  tsri_builder_add(builder,
-                   "    unroll for (u32 v = 0; v < %u; v++) {\n      store%u(%s, start + v * (WG * %uu), %sx%u(", count,
-                   width, output_name(gen, output), width, type, width);
+  tsri_builder_add(builder, "      done[lane] = val%u;\n    }\n    unroll for (u32 v = 0; v < %u; v++) {\n",
+                   gen->fused->fusion->node_count - 1, count);
+  if (width == 1) {
+    tsri_builder_add(builder, "      %s[start + v * WG] = %s(done[v]);\n    }\n", output_name(gen, output), type);
+    return;
+  }
+  // store4 and store2 convert to the result's dtype.
+  tsri_builder_add(builder, "      store%u(%s, start + v * (WG * %uu), %sx%u(", width, output_name(gen, output), width,
+                   type, width);
   for (uint32_t j = 0; j < width; j++) tsri_builder_add(builder, "%sdone[%s + %u]", j ? ", " : "", first, j);
   tsri_builder_add(builder, "));\n    }\n");
 }

@@ -60,7 +60,7 @@ typedef struct tsri_codegen {
   // Elements per work item, in vectors of `width` neighbours on the last axis (in TSRI_FORM_ROW: the last reduced axis);
   // consecutive vectors of an item are width * WG elements apart. 1: scalar.
   uint32_t lanes;
-  // Elements that are loaded and stored at a time where lanes > 1: 4 (a quad), or 2 in element-wise kernels with elements of 8 bytes (vector_width).
+  // Elements that are loaded and stored at a time where lanes > 1: 4 (a quad), or fewer in element-wise kernels with results of 8 bytes (vector_width).
   uint32_t width;
   // is_shifted: TSRI_FORM_ROW with lanes, where a row may begin at any element: up to three elements are read one by one before the first quad, so that quads
   // are aligned. wide_leaf: the leaf from whose index the kernel computes how many these are. All leaves that are read in quads have the same alignment in

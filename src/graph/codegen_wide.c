@@ -2,7 +2,7 @@
 // Kernel text for several neighbouring elements per work item (lanes): when it can be used, and how leaves are then
 // read.
 //
-// Lanes are loaded and stored in vectors of gen->width elements: 4 (quads), or 2.
+// Lanes are loaded and stored in vectors of gen->width elements: 4 (quads), 2 or 1.
 //
 // A leaf with stride 1 along the lanes' axis is read by load4 or load2, which needs indices that are multiples of the width: its
 // base and its strides on all other axes must be such multiples. A leaf with stride 0 there is read once for all lanes. A
@@ -33,9 +33,11 @@ bool tsri_codegen_is_wide(const tsri_codegen *gen, uint32_t leaf) {
 
 // gen->width. A GPU loads and stores at most 16 bytes at a time, so quads of 8-byte elements are stored in two halves, and each store of a subgroup writes
 // every other half of a sector of 32 bytes. A cast of 81.5 million f16 to i64 takes 361 us so on an H200, and 212 in pairs. Loads suffer less, because the
-// first-level cache has the other halves: quads are kept where the result is narrower.
+// first-level cache has the other halves: quads are kept where the result is narrower. Where elements are numbered along one axis, items have single elements:
+// these are as fast, and remainders of 52 million f64 take 305 us for 357 in pairs. Otherwise an index would have to be divided for each element.
 static uint32_t vector_width(const tsri_codegen *gen) {
-  return !gen->fused->heavy && tsr_dtype_bytes(gen->fused->root->dtype) == 8 ? 2 : 4;
+  if (gen->fused->heavy || tsr_dtype_bytes(gen->fused->root->dtype) < 8) return 4;
+  return gen->fused->kept.rank <= 1 ? 1 : 2;
 }
 
 static bool is_by_width(const tsri_codegen *gen, const tsri_extent *extent, uint32_t leaf, int except) {
@@ -80,6 +82,7 @@ static uint32_t elementwise_lanes(const tsri_codegen *gen, size_t bytes) {
   enum { MOST_COPIES = 96 };
   uint32_t lanes = (uint32_t)TSRI_TUNED(gen->tuning, fused_bytes) / (uint32_t)bytes,
            nodes = gen->fused->fusion->node_count;
+  if (gen->width == 1) return 4;
   if (lanes > TSRI_MAX_LANES) lanes = TSRI_MAX_LANES;
   while (lanes > 4 && lanes * nodes > MOST_COPIES) lanes /= 2;
   return lanes < 4 ? 4 : lanes / 4 * 4;
@@ -246,8 +249,8 @@ void tsri_codegen_vector_leaves(const tsri_codegen *gen, tsri_space space, const
     const tsri_leaf *leaf = &gen->fused->leaves[i];
     const char *type = tsri_codegen_type(leaf->dtype);
     if (leaf->space != space) continue;
-    bool is_wide = tsri_codegen_is_wide(gen, i);
-    if (!is_wide && axis_of(gen).near->strides[i][axis_of(gen).axis] != 0) {
+    bool is_wide = tsri_codegen_is_wide(gen, i) && gen->width > 1;
+    if (!is_wide && gen->width > 1 && axis_of(gen).near->strides[i][axis_of(gen).axis] != 0) {
       put_apart(gen, i, first, index, builder, indent);
       continue;
     }

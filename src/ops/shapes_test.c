@@ -104,6 +104,12 @@ static tsr_tensor *doubles(tsr_device *device, int64_t rows, int64_t cols) {
   CHECK_OK(tsr_evaluate(x));
   return tsr_add(tsr_mul(tsr_slice(x, 0, 1, rows + 1, 1), tsr_slice(x, 0, 4, rows + 4, 1)), row);
 }
+static tsr_tensor *doubles_in_one_row(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = numbers(device, TSR_F64, 1, 3 * rows * cols + 5, 1), *list = tsr_reshape(x, TSR_SHAPE(-1));
+  CHECK_OK(tsr_evaluate(x));
+  tsr_tensor *stepped = tsr_slice(list, 0, 2, 2 + 2 * rows * cols, 2);
+  return tsr_add(tsr_mul(tsr_slice(list, 0, 1, 1 + rows * cols, 1), stepped), tsr_slice(list, 0, 0, rows * cols, 1));
+}
 static tsr_tensor *sliced_doubles(tsr_device *device, int64_t rows, int64_t cols) {
   tsr_tensor *x = numbers(device, TSR_F64, rows, cols + 3, 1);
   CHECK_OK(tsr_evaluate(x));
@@ -122,6 +128,7 @@ static tsr_tensor *whole_to_truth(tsr_device *device, int64_t rows, int64_t cols
 
 TEST(element_wise_kernels_give_the_same_in_lanes) {
   check_all(doubles, 0);
+  check_all(doubles_in_one_row, 0);
   check_all(sliced_doubles, 0);
   check_all(halves_to_whole, 0);
   check_all(whole_to_truth, 0);
