@@ -323,9 +323,11 @@ static tsr_status launch_turned(piece *part) {
     side = 32;
     group = 256;
   }
-  // A long tile is larger if its elements are narrow, so that an item reads as many words.
-  bool is_long = rows < side || cols < side;
-  turned_tile tile = tile_of(rows, cols, side, side * side * (is_long ? step : 1), step, group);
+  // A long tile is larger if its elements are narrow, so that an item reads as many words. Some devices keep each of them in a word of shared memory, where the
+  // offsets of rows and columns are, too.
+  int area = rows < side || cols < side ? side * side * step : side * side;
+  while (area > side * side && (size_t)area * 5 > part->device->limits.shared_bytes) area /= 2;
+  turned_tile tile = tile_of(rows, cols, side, area, step, group);
   if (tiles_of(copy, &tile, rows, cols) < BUSY) tile = tile_of(rows, cols, side, side * side, step, group);
   int64_t row_tiles = chunks_of(rows, tile.rows), tiles = tiles_of(copy, &tile, rows, cols);
   tsr_status status =
