@@ -96,6 +96,17 @@ static tsr_status run_rows(const tsri_kernel_run *run, int64_t rows) {
   return tsri_call_items(&call, rows);
 }
 
+tsr_status tsri_attention_join(const tsri_kernel_run *run, tsr_buffer *parts, int64_t rows, int64_t spans) {
+  tsri_call join;
+  tsri_call_init(&join, run->device, "op_attention", "attention_join", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
+  tsri_call_buffer(&join, "parts", parts, TSR_F32);
+  tsri_call_buffer(&join, "y", run->output, run->dtype);
+  tsri_call_word(&join, "rows", rows);
+  tsri_call_word(&join, "splits", spans);
+  tsri_call_word(&join, "size", run->shape.dims[3]);
+  return tsri_call_many_groups(&join, rows);
+}
+
 static tsr_status run_few(const tsri_kernel_run *run, const tsri_attention_spans *s) {
   const tsri_attention_attributes *given = TSRI_GIVEN(run->node, attention);
   int64_t rows = run->shape.dims[0] * run->shape.dims[1] * run->shape.dims[2], size = run->shape.dims[3];
@@ -119,14 +130,7 @@ static tsr_status run_few(const tsri_kernel_run *run, const tsri_attention_spans
   tsri_call_word(&call, "kv_heads", run->layouts[1].shape.dims[1]);
   tsri_call_word(&call, "size", size);
   status = tsri_call_many_groups(&call, s->groups);
-  tsri_call join;
-  tsri_call_init(&join, run->device, "op_attention", "attention_join", TSRI_WITH(TSRI_TYPE("T", run->dtype)));
-  tsri_call_buffer(&join, "parts", parts, TSR_F32);
-  tsri_call_buffer(&join, "y", run->output, run->dtype);
-  tsri_call_word(&join, "rows", rows);
-  tsri_call_word(&join, "splits", s->splits);
-  tsri_call_word(&join, "size", size);
-  if (status == TSR_OK) status = tsri_call_many_groups(&join, rows);
+  if (status == TSR_OK) status = tsri_attention_join(run, parts, rows, s->splits);
   tsr_buffer_release(parts);
   return status;
 }

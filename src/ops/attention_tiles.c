@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "graph/node.h"
 #include "ops/attention_native.h"
+#include "ops/attention_products.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/promote.h"
@@ -13,7 +14,6 @@
 
 // The kernels have constants of the same names and values.
 enum { SIDE = 16, PAD = 8, SHARERS = 4, SUMS_GROUP = 128 };
-enum { EXTRA_NONE, EXTRA_TRUTH, EXTRA_ADDED, EXTRA_SLOPES, EXTRA_LENGTHS, EXTRA_MANY };
 
 // With fewer queries most of a tile would be empty: one item per row of the result is faster.
 enum { LEAST_QUERIES = 8 };
@@ -29,6 +29,7 @@ typedef struct tiles {
   bool has_units;
   int element;  // bytes of an element in shared memory: 2 for fragments of 16 bits, else 4
   int rows, cols, items, subgroup_size;
+  int split;  // subgroups that share 16 rows and divide the elements of a head; 1 without matrix units
   int64_t depth, size;
 } tiles;
 
@@ -45,9 +46,12 @@ static bool has_fragments(const tsr_device *device, tsr_dtype dtype) {
 
 // Bytes of shared memory that the kernel attention_tiles uses.
 static int64_t forward_bytes(const tiles *t) {
-  int64_t gap = t->element == 2 ? PAD : 4, score = t->rows * (t->cols + PAD);
-  int64_t q = t->rows * (t->depth + gap) * t->element, kv = t->cols * (larger(t->depth, t->size) + PAD) * t->element;
-  return q + kv + score * (t->has_units ? 4 + t->element : 4) + t->rows * 4 + 8;
+  int64_t gap = t->element == 2 ? PAD : 4, score = t->rows * (t->cols + PAD), halves = t->element == 2 ? 2 : 1;
+  int64_t kv = t->cols * (larger(t->depth, t->size) + PAD) * t->element;
+  if (!t->has_units) return t->rows * (t->depth + gap) * t->element + kv + score * 4 + t->rows * 4 + 8;
+  int64_t stage = t->rows * t->split * (SIDE + gap) * t->element;
+  score = t->rows * (t->cols + gap);
+  return larger(kv, stage) + score * (t->split * 4 + halves * t->element) + 64;
 }
 
 // Bytes of shared memory that the kernel attention_gradient uses.
@@ -57,45 +61,72 @@ static int64_t gradient_bytes(const tiles *t) {
   return lines * both * t->element + score * (t->has_units ? 4 + t->element : 8) + t->cols * 8 + 64;
 }
 
-// Whether a subgroup can keep its 16 rows of the result (or of two gradients) in fragments.
+// Whether a subgroup can keep its 16 rows of `size` elements of the result (or of two gradients) in fragments.
 static bool holds_sums(const tsr_device *device, int64_t depth, int64_t size, bool is_gradient) {
   int64_t most = device->limits.max_held_fragments;
   int64_t held = (is_gradient ? round_up(depth, SIDE) : 0) / SIDE + round_up(size, SIDE) / SIDE;
   return most == 0 || held <= most;
 }
 
-// Whether an item can also keep its part of the factors' rows in registers: 16 words per f32 fragment, besides 8 sums for each. Beyond 96 words, CUDA's
-// compiler spills to memory. 16-bit fragments take a quarter of that.
+// Whether an item can also keep its part of the factors' rows in registers: a fragment takes FACTOR_WORDS of each item, and 8 words for each sum. Beyond
+// MOST_WORDS, CUDA's compiler spills to memory.
 static bool holds_factors(tsr_dtype dtype, int64_t depth, int64_t size, bool is_gradient) {
-  enum { FACTOR_WORDS = 16, SUM_WORDS = 8, MOST_WORDS = 96 };
+  enum { SUM_WORDS = 8, MOST_WORDS = 96 };
+  int64_t factor_words = dtype == TSR_F32 ? 16 : 4;
   int64_t down = round_up(depth, SIDE) / SIDE, across = round_up(size, SIDE) / SIDE;
-  int64_t words = is_gradient ? (down + across) * (FACTOR_WORDS + SUM_WORDS) : down * FACTOR_WORDS + across * SUM_WORDS;
-  return dtype != TSR_F32 || words <= MOST_WORDS;
+  int64_t words = is_gradient ? (down + across) * (factor_words + SUM_WORDS) : down * factor_words + across * SUM_WORDS;
+  return (is_gradient && dtype != TSR_F32) || words <= MOST_WORDS;
 }
 
-// Chooses the largest tile that fits in shared memory and in the largest work-group.
-static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, int64_t keys,
-                   bool is_gradient, tiles *out) {
+static bool holds(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, bool is_gradient) {
+  return holds_sums(device, depth, size, is_gradient) && holds_factors(dtype, depth, size, is_gradient);
+}
+
+// Among how many subgroups the elements of a head are divided, so that each holds its part in fragments. 0: there is no such number. The gradient is not divided.
+static int choose_split(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, bool is_gradient) {
+  enum { MOST_SPLIT = 4 };
+  for (int split = 1; split <= (is_gradient ? 1 : MOST_SPLIT); split *= 2) {
+    if (holds(device, dtype, (depth + split - 1) / split, (size + split - 1) / split, is_gradient)) return split;
+  }
+  return 0;
+}
+
+// Divides the elements of a head among more subgroups if there would be few items in a work-group, as far as they divide evenly.
+static int widen_split(int rows, int split, int subgroup_size, int64_t depth, int64_t size) {
+  enum { LEAST_ITEMS = 128, MOST_SPLIT = 4 };
+  while (rows / SIDE * split * subgroup_size < LEAST_ITEMS && split < MOST_SPLIT && depth % (2 * SIDE * split) == 0 &&
+         size % (2 * SIDE * split) == 0)
+    split *= 2;
+  return split;
+}
+
+// Chooses the largest tile that fits in shared memory and in the largest work-group, among those with or without matrix units. With units, not one with room for twice
+// the queries.
+static bool choose_among(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, int64_t queries,
+                         int least_split, bool is_gradient, tiles *out) {
+  enum { FORWARD = 1, GRADIENT = 2, BOTH = 3 };
   static const struct {
-    bool has_units, is_for_gradient;
-    int rows, cols;
-  } shapes[] = {{true, true, 64, 64}, {true, false, 64, 32}, {true, true, 32, 32},
-                {true, true, 16, 16}, {false, true, 32, 32}, {false, true, 16, 16}};
-  bool has_units = has_fragments(device, dtype) && depth + keys >= LONG_ENOUGH &&
-                   holds_sums(device, depth, size, is_gradient) && holds_factors(dtype, depth, size, is_gradient);
+    bool has_units;
+    int use, rows, cols;
+  } shapes[] = {{true, GRADIENT, 64, 64}, {true, FORWARD, 64, 32}, {true, BOTH, 32, 32}, {true, FORWARD, 16, 32},
+                {true, BOTH, 16, 16},     {false, BOTH, 32, 32},   {false, BOTH, 16, 16}};
+  bool has_units = least_split > 0;
   int subgroup_size = tsr_device_subgroup_size(device);
-  if (!device->backend->dialect || device->limits.shared_bytes == 0 || subgroup_size < SHARERS) return false;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    if (shapes[i].has_units != has_units || (is_gradient && !shapes[i].is_for_gradient)) continue;
+    if (shapes[i].has_units != has_units || !(shapes[i].use & (is_gradient ? GRADIENT : FORWARD))) continue;
     if (device->info.is_software && shapes[i].rows > SIDE)
       continue;  // drivers in software compile large kernels for long
-    int unit = has_units ? SIDE : shapes[i].cols;
+    if (has_units && !is_gradient && shapes[i].rows >= 2 * round_up(queries, SIDE)) continue;
+    int split = least_split;
+    if (has_units && !is_gradient) split = widen_split(shapes[i].rows, split, subgroup_size, depth, size);
+    int unit = has_units ? SIDE * split : shapes[i].cols;
     tiles t = {.has_units = has_units,
                .element = has_units ? (int)tsr_dtype_bytes(dtype) : 4,
                .rows = shapes[i].rows,
                .cols = shapes[i].cols,
-               .items = has_units ? shapes[i].rows / SIDE * subgroup_size : shapes[i].rows * 4,
+               .items = has_units ? shapes[i].rows / SIDE * split * subgroup_size : shapes[i].rows * 4,
                .subgroup_size = subgroup_size,
+               .split = has_units ? split : 1,
                .depth = round_up(depth, unit),
                .size = round_up(size, unit)};
     int team = t.items / t.rows;
@@ -108,23 +139,34 @@ static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int
   return false;
 }
 
-// Which one of mask, slopes and lengths is given: a value of the kernels' parameter EXTRA, or EXTRA_MANY if several are.
-static int extra_of(const tsri_attention_attributes *given) {
+static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, int64_t queries,
+                   int64_t keys, bool is_gradient, tiles *out) {
+  if (!device->backend->dialect || device->limits.shared_bytes == 0 || tsr_device_subgroup_size(device) < SHARERS)
+    return false;
+  bool has_units = has_fragments(device, dtype) && depth + keys >= LONG_ENOUGH;
+  int split = has_units ? choose_split(device, dtype, depth, size, is_gradient) : 0;
+  return (split > 0 && choose_among(device, dtype, depth, size, queries, split, is_gradient, out)) ||
+         choose_among(device, dtype, depth, size, queries, 0, is_gradient, out);
+}
+
+int tsri_attention_extra(const tsri_attention_attributes *given) {
   int count = (given->mask != TSRI_MASK_NONE) + (given->has_slopes != 0) + (given->has_lengths != 0);
-  if (count > 1) return EXTRA_MANY;
-  if (given->has_slopes) return EXTRA_SLOPES;
-  if (given->has_lengths) return EXTRA_LENGTHS;
-  return given->mask == TSRI_MASK_TRUTH ? EXTRA_TRUTH : given->mask == TSRI_MASK_ADDED ? EXTRA_ADDED : EXTRA_NONE;
+  if (count > 1) return TSRI_EXTRA_MANY;
+  if (given->has_slopes) return TSRI_EXTRA_SLOPES;
+  if (given->has_lengths) return TSRI_EXTRA_LENGTHS;
+  if (given->mask == TSRI_MASK_NONE) return TSRI_EXTRA_NONE;
+  return given->mask == TSRI_MASK_TRUTH ? TSRI_EXTRA_TRUTH : TSRI_EXTRA_ADDED;
 }
 
 static bool fits(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given, tsr_shape q,
                  tsr_shape v, bool is_gradient) {
   tiles t;
   bool is_narrow = dtype == TSR_F32 || dtype == TSR_F16 || dtype == TSR_BF16;
-  if (!is_narrow || given->has_blocks || extra_of(given) == EXTRA_MANY || tsri_device_is_cpu(device)) return false;
+  if (!is_narrow || given->has_blocks || tsri_attention_extra(given) == TSRI_EXTRA_MANY || tsri_device_is_cpu(device))
+    return false;
   if (q.dims[2] < LEAST_QUERIES || given->keys == 0) return false;
   if (is_gradient && device->info.is_software) return false;  // llvmpipe compiles the kernel for half a minute
-  return choose(device, dtype, q.dims[3], v.dims[3], given->keys, is_gradient, &t);
+  return choose(device, dtype, q.dims[3], v.dims[3], q.dims[2], given->keys, is_gradient, &t);
 }
 
 bool tsri_attention_fits_tiles(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given,
@@ -168,12 +210,12 @@ static tsr_status begin(const tsri_kernel_run *run, bool is_gradient, launch *l)
                 .queries = q->shape.dims[2],
                 .depth = q->shape.dims[3],
                 .size = v->shape.dims[3]};
-  l->extra = extra_of(l->given);
+  l->extra = tsri_attention_extra(l->given);
   tsr_status status = TSR_OK;
   for (int i = 0; i < run->input_count && status == TSR_OK; i++)
     status = tsri_call_check("attention", &run->layouts[i]);
   if (status != TSR_OK) return status;
-  if (!choose(run->device, l->dtype, l->depth, l->size, l->given->keys, is_gradient, &l->tiles))
+  if (!choose(run->device, l->dtype, l->depth, l->size, l->queries, l->given->keys, is_gradient, &l->tiles))
     return TSR_ERR_INTERNAL;
   int length = l->tiles.element == 2 ? 8 : 4;
   l->is_wide = is_wide(q, length) && is_wide(k, length) && is_wide(v, length);
@@ -187,14 +229,14 @@ static tsr_dtype carrier(const launch *l) {
 }
 
 // The arguments that both kernels take: types, tile sizes, and those for the extra input and the scalars.
-#define TILE_PARAMETERS(l)                                                                                             \
-  TSRI_TYPE("T", (l)->dtype), TSRI_TYPE("F", (l)->tiles.has_units ? (l)->dtype : TSR_F16), TSRI_TYPE("X", carrier(l)), \
-      TSRI_TYPE("W", (l)->tiles.element == 2 ? TSR_U32 : TSR_F32),                                                     \
-      TSRI_CONSTANT("F32_UNITS", (l)->tiles.has_units && (l)->tiles.element == 4),                                     \
-      TSRI_TYPE("E", (l)->run->input_dtypes[(l)->extra ? 3 : 0]), TSRI_CONSTANT("EXTRA", (l)->extra),                  \
-      TSRI_CONSTANT("CAPPED", (l)->given->softcap > 0), TSRI_CONSTANT("WIDE", (l)->is_wide),                           \
-      TSRI_CONSTANT("DEPTH", (l)->tiles.depth), TSRI_CONSTANT("SIZE", (l)->tiles.size),                                \
-      TSRI_CONSTANT("ROWS", (l)->tiles.rows), TSRI_CONSTANT("COLS", (l)->tiles.cols),                                  \
+#define TILE_PARAMETERS(l)                                                                            \
+  TSRI_TYPE("F", (l)->tiles.has_units ? (l)->dtype : TSR_F16), TSRI_TYPE("X", carrier(l)),            \
+      TSRI_TYPE("W", (l)->tiles.element == 2 ? TSR_U32 : TSR_F32),                                    \
+      TSRI_CONSTANT("F32_UNITS", (l)->tiles.has_units && (l)->tiles.element == 4),                    \
+      TSRI_TYPE("E", (l)->run->input_dtypes[(l)->extra ? 3 : 0]), TSRI_CONSTANT("EXTRA", (l)->extra), \
+      TSRI_CONSTANT("CAPPED", (l)->given->softcap > 0), TSRI_CONSTANT("WIDE", (l)->is_wide),          \
+      TSRI_CONSTANT("DEPTH", (l)->tiles.depth), TSRI_CONSTANT("SIZE", (l)->tiles.size),               \
+      TSRI_CONSTANT("ROWS", (l)->tiles.rows), TSRI_CONSTANT("COLS", (l)->tiles.cols),                 \
       TSRI_CONSTANT("SG", (l)->tiles.subgroup_size), TSRI_CONSTANT("WG", (l)->tiles.items)
 
 static void pass_tensor(tsri_call *call, const char *stem, const tsri_layout *layout) {
@@ -222,38 +264,93 @@ static void pass_common(tsri_call *call, const launch *l) {
   tsri_call_real(call, "cap", l->given->softcap);
 }
 
-// Launches one work-group per tile of `positions` rows, for each head.
-static tsr_status launch_tiles(tsri_call *call, const launch *l, int64_t positions, int64_t heads) {
-  int64_t count = round_up(positions, l->tiles.rows) / l->tiles.rows, total = count * heads * l->batch;
+static int64_t tile_count(const launch *l, int64_t positions) {
+  return round_up(positions, l->tiles.rows) / l->tiles.rows;
+}
+
+// Launches `spans` work-groups per tile of `positions` rows, for each head.
+static tsr_status launch_tiles(tsri_call *call, const launch *l, int64_t positions, int64_t heads, int64_t spans) {
+  int64_t count = tile_count(l, positions), total = count * heads * l->batch * spans;
   tsri_call_word(call, "total", total);
   tsri_call_word(call, "tiles", count);
   tsri_call_word(call, "heads", heads);
   return tsri_call_many_groups(call, total);
 }
 
+// Whether four neighbouring elements of a mask of numbers can be read at once: they are contiguous along the keys, and all lines begin at multiples of four.
+static bool reads_mask_wide(const launch *l) {
+  if (l->extra != TSRI_EXTRA_ADDED) return false;
+  const tsri_layout *mask = &l->run->layouts[3];
+  bool fits = mask->strides[3] == 1 && l->given->keys % 4 == 0 && mask->offset % 4 == 0;
+  for (int i = 0; i < 3; i++) fits = fits && mask->strides[i] % 4 == 0;
+  return fits;
+}
+
+// Launches attention_tiles. `spans` 1: y is the result, [batch, position, head, element]. More: the keys are divided into as many spans of `span` keys, and y gets parts.
+static tsr_status attend(const launch *l, int64_t spans, int64_t span, tsr_buffer *y, tsr_buffer *lse) {
+  const tsri_kernel_run *run = l->run;
+  tsr_dtype stored = spans > 1 ? TSR_F32 : l->dtype;
+  bool stores_quads = spans == 1 && l->size % 4 == 0;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_attention_tiles", "attention_tiles",
+                 TSRI_WITH(TILE_PARAMETERS(l), TSRI_TYPE("T", stored), TSRI_CONSTANT("WIDE_Y", stores_quads),
+                           TSRI_CONSTANT("SPLIT", l->tiles.split), TSRI_CONSTANT("PARTS", spans > 1),
+                           TSRI_CONSTANT("WIDE_E", reads_mask_wide(l))));
+  tsri_call_buffer(&call, "q", run->inputs[0], carrier(l));
+  tsri_call_buffer(&call, "k", run->inputs[1], carrier(l));
+  tsri_call_buffer(&call, "v", run->inputs[2], carrier(l));
+  tsri_call_buffer(&call, "y", y, stored);
+  tsri_call_buffer(&call, "lse", lse, TSR_F32);
+  tsri_call_word(&call, "spans", spans);
+  tsri_call_word(&call, "span", span);
+  pass_tensor(&call, "q", &run->layouts[0]);
+  pass_tensor(&call, "k", &run->layouts[1]);
+  pass_tensor(&call, "v", &run->layouts[2]);
+  pass_common(&call, l);
+  return launch_tiles(&call, l, l->queries, l->heads, spans);
+}
+
+// Into how many spans the keys are divided so that about `attention_groups` work-groups keep the device busy. 1 if the logarithms of sums are wanted, which
+// attention_join does not compute.
+static int64_t choose_spans(const launch *l, int64_t *out_span) {
+  enum { LEAST_STEPS = 4, MOST_SPANS = 64 };
+  int64_t groups = tile_count(l, l->queries) * l->heads * l->batch, keys = l->given->keys;
+  int64_t wanted = TSRI_TUNED(tsri_tuning_of(l->run->device), attention_groups) / groups;
+  int64_t most = keys / (l->tiles.cols * LEAST_STEPS), spans = wanted < most ? wanted : most;
+  if (l->run->output_count > 1 || spans < 2) return 1;
+  if (spans > MOST_SPANS) spans = MOST_SPANS;
+  *out_span = round_up((keys + spans - 1) / spans, l->tiles.cols);
+  return (keys + *out_span - 1) / *out_span;
+}
+
+static tsr_status attend_in_spans(const launch *l, int64_t spans, int64_t span) {
+  const tsri_kernel_run *run = l->run;
+  int64_t rows = l->batch * l->queries * l->heads;
+  tsr_buffer *parts = NULL, *filler = NULL;  // `filler` is bound in place of lse
+  tsr_status status = tsri_call_scratch(run->device, rows * spans * (l->size + 2), TSR_F32, &parts);
+  if (status == TSR_OK) status = tsri_call_scratch(run->device, 1, TSR_F32, &filler);
+  if (status == TSR_OK) status = attend(l, spans, span, parts, filler);
+  if (status == TSR_OK) status = tsri_attention_join(run, parts, rows, spans);
+  tsr_buffer_release(parts);
+  tsr_buffer_release(filler);
+  return status;
+}
+
 tsr_status tsri_run_attention_tiles(const tsri_kernel_run *run) {
   launch l;
+  int64_t span = 0;
   tsr_status status = tsri_attention_run_native_tiles(run);
   if (status != TSR_ERR_UNSUPPORTED) return status;
   status = begin(run, false, &l);
   if (status != TSR_OK) return status;
-  tsr_buffer *lse = run->output_count > 1 ? run->outputs[1] : NULL, *scratch = NULL;
-  if (!lse) status = tsri_call_scratch(run->device, l.batch * l.heads * l.queries, TSR_F32, &scratch);
-  if (status != TSR_OK) return status;
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_attention_tiles", "attention_tiles",
-                 TSRI_WITH(TILE_PARAMETERS(&l), TSRI_CONSTANT("WIDE_Y", l.size % 4 == 0)));
-  tsri_call_buffer(&call, "q", run->inputs[0], carrier(&l));
-  tsri_call_buffer(&call, "k", run->inputs[1], carrier(&l));
-  tsri_call_buffer(&call, "v", run->inputs[2], carrier(&l));
-  tsri_call_buffer(&call, "y", run->output, l.dtype);
-  tsri_call_buffer(&call, "lse", lse ? lse : scratch, TSR_F32);
-  pass_tensor(&call, "q", &run->layouts[0]);
-  pass_tensor(&call, "k", &run->layouts[1]);
-  pass_tensor(&call, "v", &run->layouts[2]);
-  pass_common(&call, &l);
-  status = launch_tiles(&call, &l, l.queries, l.heads);
-  tsr_buffer_release(scratch);
+  status = tsri_attention_run_products(run, l.tiles.has_units);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  int64_t spans = choose_spans(&l, &span);
+  if (spans > 1) return attend_in_spans(&l, spans, span);
+  tsr_buffer *lse = run->output_count > 1 ? tsr_buffer_retain(run->outputs[1]) : NULL;
+  status = lse ? TSR_OK : tsri_call_scratch(run->device, l.batch * l.heads * l.queries, TSR_F32, &lse);
+  if (status == TSR_OK) status = attend(&l, 1, 0, run->output, lse);
+  tsr_buffer_release(lse);
   return status;
 }
 
@@ -310,7 +407,7 @@ static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
   const int *rows = is_by_keys ? key_side : query_side, *columns = is_by_keys ? query_side : key_side;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_attention_tiles", "attention_gradient",
-                 TSRI_WITH(TILE_PARAMETERS(l), TSRI_CONSTANT("KEYS", is_by_keys)));
+                 TSRI_WITH(TILE_PARAMETERS(l), TSRI_TYPE("T", l->dtype), TSRI_CONSTANT("KEYS", is_by_keys)));
   tsri_call_buffer(&call, "rows1", run->inputs[rows[0]], carrier(l));
   tsri_call_buffer(&call, "rows2", run->inputs[rows[1]], carrier(l));
   tsri_call_buffer(&call, "columns1", run->inputs[columns[0]], carrier(l));
@@ -325,7 +422,14 @@ static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
   pass_tensor(&call, "c", &run->layouts[columns[0]]);
   pass_tensor(&call, "g", is_by_keys ? &g : &run->layouts[2]);
   pass_common(&call, l);
-  return launch_tiles(&call, l, is_by_keys ? l->given->keys : l->queries, is_by_keys ? l->kv_heads : l->heads);
+  return launch_tiles(&call, l, is_by_keys ? l->given->keys : l->queries, is_by_keys ? l->kv_heads : l->heads, 1);
+}
+
+static tsr_status compute_gradients(const gradient *s) {
+  tsr_status status = tsri_attention_run_products_gradient(s->l.run, s->l.tiles.has_units, s->stats, s->g);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = launch_gradient(s, false);
+  return status == TSR_OK ? launch_gradient(s, true) : status;
 }
 
 static tsr_status run_gradient(const tsri_kernel_run *run) {
@@ -340,8 +444,7 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
   status = tsri_call_scratch(run->device, 2 * s.l.batch * s.l.heads * s.l.queries, TSR_F32, &s.stats);
   if (status != TSR_OK) return status;
   status = sum_rows(&s);
-  if (status == TSR_OK) status = launch_gradient(&s, false);
-  if (status == TSR_OK) status = launch_gradient(&s, true);
+  if (status == TSR_OK) status = compute_gradients(&s);
   tsr_buffer_release(s.stats);
   return status;
 }

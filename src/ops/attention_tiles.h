@@ -6,12 +6,19 @@
 
 #include "ops/operators.h"
 
+// Which one of mask, slopes and lengths is given: a value of the kernels' parameter EXTRA, or TSRI_EXTRA_MANY if several are.
+enum { TSRI_EXTRA_NONE, TSRI_EXTRA_TRUTH, TSRI_EXTRA_ADDED, TSRI_EXTRA_SLOPES, TSRI_EXTRA_LENGTHS, TSRI_EXTRA_MANY };
+int tsri_attention_extra(const tsri_attention_attributes *given);
+
 // Values of the attribute `mask`; MASK of the kernels.
 enum { TSRI_MASK_NONE, TSRI_MASK_TRUTH, TSRI_MASK_ADDED };
 
 // Whether tsri_run_attention_tiles can compute this attention on the device. `q` and `v` are shapes as tsr_attention takes them.
 bool tsri_attention_fits_tiles(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given,
                                tsr_shape q, tsr_shape v);
+
+// Computes the run's result from `parts`, of `spans` spans for each of `rows` rows of the result (attention_join of op_attention.tk).
+tsr_status tsri_attention_join(const tsri_kernel_run *run, tsr_buffer *parts, int64_t rows, int64_t spans);
 
 // As tsri_attention_fits_tiles, for the gradient of the attention.
 bool tsri_attention_gradient_fits_tiles(const tsr_device *device, tsr_dtype dtype,

@@ -18,6 +18,7 @@
 #include "ops/operators.h"
 #include "ops/product.h"
 #include "ops/promote.h"
+#include "runtime/native_op.h"
 
 // --- Choosing the kernel ---------------------------------------------------------------------------------------------
 
@@ -52,6 +53,7 @@ typedef struct way {
   int deep;                  // of LONG: loads before their values are used
   int rows;                  // of LONG and SKINNY
   int64_t part;              // of SKINNY, BLOCKS and FRAGMENTS: products in each part of a sum. 0: sums are not split
+  bool stores_sums;          // of these: y has the accumulator's dtype
   bool is_once;              // of LONG: reads a without keeping it in the first-level cache
   bool is_loose;             // of LONG: reads a in quads although rows begin at any element
   bool is_wide_a, is_wide_b, is_even_a,
@@ -275,7 +277,7 @@ static tsr_dtype carrier(tsr_dtype dtype, const way *how, bool is_wide) {
 
 // The dtype of y. Partial sums of split sums are stored in the accumulator's dtype.
 static tsr_dtype stored_dtype(const tsri_kernel_run *run, const way *how) {
-  return how->part ? tsri_accumulator(run->dtype) : run->dtype;
+  return how->part || how->stores_sums ? tsri_accumulator(run->dtype) : run->dtype;
 }
 
 // Binds the matrices. `filler` is bound in place of a matrix that is empty or missing; kernels do not read it.
@@ -532,6 +534,34 @@ static tsr_status run_copies(const tsri_kernel_run *run, const product *p, tsr_b
   copies.output = result;
   copies.epilogue = NULL;
   return run_all(&copies, p);
+}
+
+// Computes a product whose y has the accumulator's dtype. There is one launch, and no fused operator.
+static tsr_status run_sums(const tsri_kernel_run *run, const product *p) {
+  way how = choose(run->device, p, run->dtype);
+  if (!can_split(&how)) return TSR_ERR_UNSUPPORTED;
+  how.stores_sums = true;
+  const product_part part = {.outer = 1,
+                             .inner = p->batch_rank > 0 ? p->batch_dims[0] : 1,
+                             .a_at = first_of(&p->a, run->dtype),
+                             .b_at = first_of(&p->b, run->dtype)};
+  return launch(run, p, &part, &how, run->inputs[0]);
+}
+
+tsr_status tsri_multiply_matrices(tsr_device *device, const tsri_native_op *op, tsr_buffer *a, tsr_buffer *b,
+                                  tsr_buffer *y) {
+  tsri_native_op native = *op;
+  tsri_product_op *p = &native.is.product;
+  tsr_buffer *buffers[3] = {y, a, b};
+  tsri_place_bind(&p->y, y);
+  tsri_place_bind(&p->a.at, a);
+  tsri_place_bind(&p->b.at, b);
+  tsr_status status = tsri_device_run_op(device, &native, buffers, 3);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  const tsri_layout there[2] = {{.count = 1}, {.count = 1}};
+  const tsri_kernel_run run = {
+      .device = device, .input_count = 2, .inputs = buffers + 1, .layouts = there, .output = y, .dtype = op->dtype};
+  return op->result != op->dtype ? run_sums(&run, &op->is.product) : run_all(&run, &op->is.product);
 }
 
 // --- The operator ----------------------------------------------------------------------------------------------------

@@ -17,6 +17,11 @@ bool tsri_product_of(const tsri_node *node, tsri_native_op *out_op);
 // Records the product of two tensors of rank 2 or more in `dtype`, which autocast does not change.
 tsr_tensor *tsri_product_in(tsr_dtype dtype, tsr_tensor *a, tsr_tensor *b);
 
+// Computes the product that `op` describes, which has no parts but a factor alpha, natively or by kernels. y is written from its beginning on. Of f16 and bf16, op->result
+// may be f32.
+tsr_status tsri_multiply_matrices(tsr_device *device, const tsri_native_op *op, tsr_buffer *a, tsr_buffer *b,
+                                  tsr_buffer *y);
+
 // Changes the description of a product of i8 to one that accumulates in i32, which devices support, with both matrices contiguous along k. Bits of
 // `*out_copies` tell which matrices must be copied for that (bit 0: a, bit 1: b). False if the sizes are not supported, or the product is scaled.
 bool tsri_product_i8_sums(tsri_native_op *op, unsigned *out_copies);

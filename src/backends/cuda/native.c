@@ -30,7 +30,7 @@ const tsri_native_offer tsri_cuda_native_ops[] = {
      .parts = TSRI_PRODUCT_BIAS | TSRI_PRODUCT_RELU | TSRI_PRODUCT_GELU_TANH | TSRI_PRODUCT_RESIDUAL |
               TSRI_PRODUCT_CHAIN | TSRI_PRODUCT_ROW_SUMS},
     {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_I8, .results = 1u << TSR_I32},
-    {.kind = TSRI_NATIVE_PRODUCT, .dtypes = 1u << TSR_F16, .results = 1u << TSR_F32},
+    {.kind = TSRI_NATIVE_PRODUCT, .dtypes = HALVES, .results = 1u << TSR_F32},
     {.kind = TSRI_NATIVE_FACTOR, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
     {.kind = TSRI_NATIVE_SOLVE, .dtypes = 1u << TSR_F32 | 1u << TSR_F64},
     {.kind = TSRI_NATIVE_CONV, .dtypes = NARROW},

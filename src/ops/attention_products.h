@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Attention and its gradient by matrix products that store the scores of some heads at a time, where that is faster than tiles.
+#ifndef TSRI_OPS_ATTENTION_PRODUCTS_H
+#define TSRI_OPS_ATTENTION_PRODUCTS_H
+
+#include "ops/operators.h"
+
+// As tsri_run_attention_tiles. has_units: tiles would be multiplied by matrix units. TSR_ERR_UNSUPPORTED, without a message: tiles are faster, or the scores of one
+// head need too much memory.
+tsr_status tsri_attention_run_products(const tsri_kernel_run *run, bool has_units);
+
+// The gradients of q, k and v, as tsri_op_attention_gradient computes them. stats: lse, and the sums of y * g: f32, [2, batch, heads, queries]. `g`: index of the
+// gradient of y among the inputs. TSR_ERR_UNSUPPORTED as above.
+tsr_status tsri_attention_run_products_gradient(const tsri_kernel_run *run, bool has_units, tsr_buffer *stats, int g);
+
+#endif
