@@ -9,10 +9,13 @@ set(number 0)
 foreach(kernel ${kernels})
   get_filename_component(name "${kernel}" NAME_WE)
   file(READ "${kernel}" hex HEX)
-  if(STRIPS) # removes comments, assertions (builds for other systems check these), indentation and spaces around signs; line numbers stay the same
+  if(STRIPS) # removes comments, assertions (builds for other systems check these), indentation and spaces around signs; line numbers stay the same but where blocks are left out
     file(READ "${kernel}" text)
     string(REGEX REPLACE "\n// Web pages do without the rest of this file.*" "\n" text "${text}")
     string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
+    foreach(indent "    " "        " "            ") # the blocks of `if (UNITS)`: no page has matrix units
+      string(REGEX REPLACE "(\n${indent}if \\(UNITS\\) {)(\n${indent} [^\n]*|\n)*(\n${indent}})" "\\1\\3" text "${text}")
+    endforeach()
     string(REGEX REPLACE "static_assert\\([^;\n]*(\n?)[^;\n]*;" "\\1" text "${text}")
     string(REGEX REPLACE "\n +" "\n" text "${text}")
     string(REGEX REPLACE " ?([=,;(){}?:<>&|*/%+]) ?" "\\1" text "${text}")
