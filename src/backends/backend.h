@@ -129,6 +129,8 @@ typedef struct tsri_limits {
   bool has_near_root;  // the root that follows from its inverse root of f32 is rounded correctly after one correction
   // SPIR-V: f32 products and differences round to even and keep subnormal numbers, so that bf16 is rounded by them.
   bool has_exact_products;
+  // Shared memory that the work-groups on a core have together, if that is so little that few groups run at a time; 0: unknown.
+  uint32_t core_shared_bytes;
 } tsri_limits;
 
 // The forms of code that program_create can get. A backend accepts those listed in its `code_forms`.

@@ -100,43 +100,74 @@ static int widen_split(int rows, int split, int subgroup_size, int64_t depth, in
   return split;
 }
 
-// Chooses the largest tile that fits in shared memory and in the largest work-group, among those with or without matrix units. With units, not one with room for twice
-// the queries.
-static bool choose_among(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, int64_t queries,
-                         int least_split, bool is_gradient, tiles *out) {
-  enum { FORWARD = 1, GRADIENT = 2, BOTH = 3 };
-  static const struct {
-    bool has_units;
-    int use, rows, cols;
-  } shapes[] = {{true, GRADIENT, 64, 64}, {true, FORWARD, 64, 32}, {true, BOTH, 32, 32}, {true, FORWARD, 16, 32},
-                {true, BOTH, 16, 16},     {false, BOTH, 32, 32},   {false, BOTH, 16, 16}};
-  bool has_units = least_split > 0;
-  int subgroup_size = tsr_device_subgroup_size(device);
-  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    if (shapes[i].has_units != has_units || !(shapes[i].use & (is_gradient ? GRADIENT : FORWARD))) continue;
-    if (device->info.is_software && shapes[i].rows > SIDE)
-      continue;  // drivers in software compile large kernels for long
-    if (has_units && !is_gradient && shapes[i].rows >= 2 * round_up(queries, SIDE)) continue;
-    int split = least_split;
-    if (has_units && !is_gradient) split = widen_split(shapes[i].rows, split, subgroup_size, depth, size);
-    int unit = has_units ? SIDE * split : shapes[i].cols;
-    tiles t = {.has_units = has_units,
-               .element = has_units ? (int)tsr_dtype_bytes(dtype) : 4,
-               .rows = shapes[i].rows,
-               .cols = shapes[i].cols,
-               .items = has_units ? shapes[i].rows / SIDE * split * subgroup_size : shapes[i].rows * 4,
-               .subgroup_size = subgroup_size,
-               .split = has_units ? split : 1,
-               .depth = round_up(depth, unit),
-               .size = round_up(size, unit)};
-    int team = t.items / t.rows;
-    bool is_even = t.items % t.rows == 0 && t.cols % (team * 4) == 0 && team <= subgroup_size;
-    int64_t bytes = is_gradient ? gradient_bytes(&t) : forward_bytes(&t);
-    if (!is_even || bytes > device->limits.shared_bytes || (uint32_t)t.items > device->limits.max_group_size) continue;
-    *out = t;
-    return true;
+// A shape of tiles, and the kernels that have it.
+typedef struct tile_shape {
+  bool has_units;
+  int use, rows, cols;
+} tile_shape;
+
+enum { FORWARD = 1, GRADIENT = 2, BOTH = 3 };
+
+// What a tile is chosen for. least_split: choose_split(); 0: without matrix units.
+typedef struct tile_wish {
+  const tsr_device *device;
+  tsr_dtype dtype;
+  int64_t depth, size, queries;
+  int least_split;
+  bool is_gradient;
+} tile_wish;
+
+// Describes the tile of a shape. False if it does not fit in shared memory or in the largest work-group, or with units has room for twice the queries.
+static bool shape_tile(const tile_wish *w, const tile_shape *shape, tiles *out) {
+  const tsri_limits *limits = &w->device->limits;
+  bool has_units = w->least_split > 0;
+  int subgroup_size = tsr_device_subgroup_size(w->device), split = w->least_split;
+  if (shape->has_units != has_units || !(shape->use & (w->is_gradient ? GRADIENT : FORWARD))) return false;
+  if (w->device->info.is_software && shape->rows > SIDE)
+    return false;  // drivers in software compile large kernels for long
+  if (has_units && !w->is_gradient) {
+    if (shape->rows >= 2 * round_up(w->queries, SIDE)) return false;
+    split = widen_split(shape->rows, split, subgroup_size, w->depth, w->size);
   }
-  return false;
+  int unit = has_units ? SIDE * split : shape->cols;
+  *out = (tiles){.has_units = has_units,
+                 .element = has_units ? (int)tsr_dtype_bytes(w->dtype) : 4,
+                 .rows = shape->rows,
+                 .cols = shape->cols,
+                 .items = has_units ? shape->rows / SIDE * split * subgroup_size : shape->rows * 4,
+                 .subgroup_size = subgroup_size,
+                 .split = has_units ? split : 1,
+                 .depth = round_up(w->depth, unit),
+                 .size = round_up(w->size, unit)};
+  int team = out->items / out->rows;
+  bool is_even = out->items % out->rows == 0 && out->cols % (team * 4) == 0 && team <= subgroup_size;
+  int64_t bytes = w->is_gradient ? gradient_bytes(out) : forward_bytes(out);
+  return is_even && bytes <= limits->shared_bytes && (uint32_t)out->items <= limits->max_group_size;
+}
+
+// How many items run on a core at a time if only its shared memory limits them.
+static int64_t items_of_core(const tsr_device *device, const tiles *t) {
+  enum { RESERVED = 1024 };  // by the driver, for each group
+  int64_t groups = device->limits.core_shared_bytes / (forward_bytes(t) + RESERVED);
+  return t->items * larger(groups, 1);
+}
+
+// Chooses the first of the shapes that fits, which is the largest but for one with 128 rows: several groups with fewer rows are faster, unless shared memory has no room for
+// them. Where a core has little, the shape with the most items on a core is taken.
+static bool choose_among(const tile_wish *w, tiles *out) {
+  static const tile_shape shapes[] = {{true, GRADIENT, 64, 64}, {true, FORWARD, 64, 32}, {true, BOTH, 32, 32},
+                                      {true, FORWARD, 16, 32},  {true, BOTH, 16, 16},    {false, BOTH, 32, 32},
+                                      {false, BOTH, 16, 16}},
+                          large = {true, FORWARD, 128, 32};
+  bool is_found = false, has_little = w->device->limits.core_shared_bytes > 0 && w->least_split > 0 && !w->is_gradient;
+  if (has_little) is_found = shape_tile(w, &large, out);
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes && (has_little || !is_found); i++) {
+    tiles t;
+    if (!shape_tile(w, &shapes[i], &t)) continue;
+    if (!is_found || items_of_core(w->device, &t) > items_of_core(w->device, out)) *out = t;
+    is_found = true;
+  }
+  return is_found;
 }
 
 static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int64_t size, int64_t queries,
@@ -144,9 +175,11 @@ static bool choose(const tsr_device *device, tsr_dtype dtype, int64_t depth, int
   if (!device->backend->dialect || device->limits.shared_bytes == 0 || tsr_device_subgroup_size(device) < SHARERS)
     return false;
   bool has_units = has_fragments(device, dtype) && depth + keys >= LONG_ENOUGH;
-  int split = has_units ? choose_split(device, dtype, depth, size, is_gradient) : 0;
-  return (split > 0 && choose_among(device, dtype, depth, size, queries, split, is_gradient, out)) ||
-         choose_among(device, dtype, depth, size, queries, 0, is_gradient, out);
+  tile_wish wish = {device, dtype, depth, size, queries, 0, is_gradient};
+  if (has_units) wish.least_split = choose_split(device, dtype, depth, size, is_gradient);
+  if (wish.least_split > 0 && choose_among(&wish, out)) return true;
+  wish.least_split = 0;
+  return choose_among(&wish, out);
 }
 
 int tsri_attention_extra(const tsri_attention_attributes *given) {
@@ -376,7 +409,8 @@ static tsr_status sum_rows(const gradient *s) {
   tsri_layout y = by_head(&l->run->layouts[s->y]), g = by_head(&l->run->layouts[s->g]);
   tsri_call call;
   tsri_call_init(&call, l->run->device, "op_attention_tiles", "attention_sums",
-                 TSRI_WITH(TSRI_TYPE("T", l->dtype), TSRI_CONSTANT("WG", SUMS_GROUP)));
+                 TSRI_WITH(TSRI_TYPE("T", l->dtype), TSRI_CONSTANT("WIDE", is_wide(&y, 4) && is_wide(&g, 4)),
+                           TSRI_CONSTANT("WG", SUMS_GROUP)));
   tsri_call_buffer(&call, "y", l->run->inputs[s->y], l->dtype);
   tsri_call_buffer(&call, "g", l->run->inputs[s->g], l->dtype);
   tsri_call_buffer(&call, "lse", l->run->inputs[s->lse], TSR_F32);

@@ -29,7 +29,7 @@ bool tsri_attention_gradient_fits_tiles(const tsr_device *device, tsr_dtype dtyp
 tsr_status tsri_run_attention_tiles(const tsri_kernel_run *run);
 
 // The gradients of q, k and v of an attention with is_tiled, in the form of tsri_attention_record_gradient (attention_native.h). `inputs` are those of the
-// attention, `y` and `lse` its outputs, `g` the gradient of y. Scores are computed again: no memory of their size is needed. For gradient rules: the gradients
+// attention, `y` and `lse` its outputs, `g` the gradient of y. Scores are computed again: no memory of the size of all of them is needed. For gradient rules: the gradients
 // belong to the open scope.
 extern const tsri_op tsri_op_attention_gradient;
 void tsri_attention_gradient(tsr_tensor *const *inputs, int input_count, tsr_tensor *y, tsr_tensor *lse, tsr_tensor *g,

@@ -224,21 +224,19 @@ struct dnn_attention_plan {
 };
 
 // Estimates the time that cuDNN saves compared with our kernels. On an H200 that is about 1 ns per 10^5 operations, or, for a single query, 1 ns per 4 kB of
-// keys and values. Our tiles round the number of keys up to whole steps, and have a fixed cost of about two steps. For heads of more than 160 elements shared
-// memory has no room for 64 rows, and smaller tiles take five times as long.
+// keys and values. Our tiles round the number of keys up to whole steps, and have a fixed cost of about two steps.
 //
 // With few queries and heads there are fewer tiles than multiprocessors, and a tile goes through all keys alone, at 26 ns for each step and element of a head:
 // 206 us for 21 queries of 2048 keys with 4 x 16 heads of 128, and 59 us for 47 of 1024 with 16 heads of 64. cuDNN divides the keys, and saves at least half.
 static double gain_ns(const cuda_attention *a) {
-  enum { STEP = 64, STEPS_BESIDES = 2, LARGE_HEAD = 160, LARGE_HEAD_COST = 5, ALONE_SAVED_NS = 13 };
+  enum { STEP = 64, STEPS_BESIDES = 2, ALONE_SAVED_NS = 13 };
   double sizes = (double)(a->size + a->value_size), batch = (double)a->batch;
   if (a->queries == 1) return batch * (double)a->keys * (double)a->kv_heads * sizes * 2 / 4000;
   int64_t seen = a->is_causal ? a->keys / 2 : a->keys;
   int64_t steps = (seen + STEP - 1) / STEP + STEPS_BESIDES;
   double keys = (double)(steps * STEP);
   double operations = 2 * batch * (double)a->heads * (double)a->queries * keys * sizes;
-  bool is_large = a->size > LARGE_HEAD || a->value_size > LARGE_HEAD;
-  double saved = operations * (is_large ? LARGE_HEAD_COST : 1) / 1e5;
+  double saved = operations / 1e5;
   double saved_alone = (double)steps * sizes * ALONE_SAVED_NS;
   return (saved > saved_alone ? saved : saved_alone) * (a->is_gradient ? 2.5 : 1);
 }
