@@ -13,11 +13,12 @@ typedef struct attention_case {
 
 enum { RESULTS = 4 };  // y, dq, dk, dv
 
-static tsr_tensor *random_heads(const attention_case *c, tsr_dtype dtype, int64_t heads, int64_t rows, int64_t size,
-                                uint64_t seed) {
-  tsr_shape shape = c->is_view ? TSR_SHAPE(c->batch, rows, heads, size + 3) : TSR_SHAPE(c->batch, heads, rows, size);
-  tsr_tensor *x = tsr_cast(tsr_randn(dev, TSR_F32, shape, seed), dtype);
-  return c->is_view ? tsr_transpose(tsr_slice(x, 3, 1, 1 + size, 1), 1, 2) : x;
+static tsr_tensor *random_rows(const attention_case *c, tsr_dtype dtype, int64_t heads, int64_t rows, int64_t size,
+                               uint64_t seed) {
+  int64_t first = c->is_view ? 3 : 0;
+  tsr_tensor *all = tsr_randn(dev, TSR_F32, TSR_SHAPE(c->batch, rows, heads, first + size), seed);
+  tsr_tensor *x = tsr_transpose(tsr_slice(tsr_cast(all, dtype), 3, first, first + size, 1), 1, 2);
+  return c->is_view ? x : tsr_contiguous(x);
 }
 
 static uint64_t launches(void) {
@@ -34,10 +35,10 @@ static void tune(const char *changes) {
 
 // Computes y and, if `results` has room for them, the gradients. Returns how many launches that took.
 static uint64_t compute(const attention_case *c, tsr_dtype dtype, tsr_tensor **results, int count) {
-  tsr_tensor *xs[3] = {random_heads(c, dtype, c->heads, c->queries, c->size, 1),
-                       random_heads(c, dtype, c->kv_heads, c->keys, c->size, 2),
-                       random_heads(c, dtype, c->kv_heads, c->keys, c->value_size, 3)};
-  tsr_tensor *mask = NULL, *g = random_heads(c, dtype, c->heads, c->queries, c->value_size, 7);
+  tsr_tensor *xs[3] = {random_rows(c, dtype, c->heads, c->queries, c->size, 1),
+                       random_rows(c, dtype, c->kv_heads, c->keys, c->size, 2),
+                       random_rows(c, dtype, c->kv_heads, c->keys, c->value_size, 3)};
+  tsr_tensor *mask = NULL, *g = random_rows(c, dtype, c->heads, c->queries, c->value_size, 7);
   if (c->mask == TSR_BOOL) mask = tsr_gt_scalar(tsr_randn(dev, TSR_F32, TSR_SHAPE(c->queries, c->keys), 4), -0.3);
   if (c->mask == TSR_F32) mask = tsr_cast(tsr_randn(dev, TSR_F32, TSR_SHAPE(c->heads, 1, c->keys), 4), dtype);
   for (int i = 0; i < 3; i++) CHECK_OK(tsr_evaluate(xs[i]));
