@@ -35,6 +35,7 @@ enum { COPY_Q, COPY_K, COPY_V, COPY_G, SCORES, SLOPES_IN, WEIGHTS, SLOPES, RESUL
 
 typedef struct job {
   const tsri_kernel_run *run;
+  const tsr_device *device;
   const tsri_attention_attributes *given;
   tsr_dtype dtype;
   bool is_gradient;
@@ -343,7 +344,7 @@ static void release(job *j) {
 // not: its weights would be rounded to 16 bits.
 static bool is_wanted(const job *j, bool has_units) {
   enum { LEAST_ROWS = 64, LEAST_KEYS = 64, MEDIUM_HEADS = 128, LARGE_HEADS = 256 };
-  int least = TSRI_TUNED(tsri_tuning_of(j->run->device), attention_products);
+  int least = TSRI_TUNED(tsri_tuning_of(j->device), attention_products);
   double work = (double)j->groups * (double)j->rows * (double)j->keys * (double)j->depth;
   int64_t sizes = j->depth + j->size;
   if (least <= 1) return least == 1;
@@ -352,29 +353,44 @@ static bool is_wanted(const job *j, bool has_units) {
   return j->dtype == TSR_F32 && (sizes > LARGE_HEADS || (sizes == LARGE_HEADS && !(has_units && j->given->is_causal)));
 }
 
-static bool init(const tsri_kernel_run *run, bool is_gradient, bool has_units, job *j) {
-  const tsri_layout *q = &run->layouts[0], *k = &run->layouts[1], *v = &run->layouts[2];
-  *j = (job){.run = run,
-             .given = TSRI_GIVEN(run->node, attention),
-             .dtype = run->input_dtypes[0],
+// Describes the job for heads of the shapes of q and v. False: tiles are faster, or a group's scores need too much memory.
+static bool describe(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given, tsr_shape q,
+                     tsr_shape v, bool is_gradient, bool has_units, job *j) {
+  *j = (job){.device = device,
+             .given = given,
+             .dtype = dtype,
              .is_gradient = is_gradient,
-             .batch = q->shape.dims[0],
-             .heads = q->shape.dims[1],
-             .kv_heads = k->shape.dims[1],
-             .queries = q->shape.dims[2],
-             .keys = TSRI_GIVEN(run->node, attention)->keys,
-             .depth = q->shape.dims[3],
-             .size = v->shape.dims[3]};
+             .batch = q.dims[0],
+             .heads = q.dims[1],
+             .kv_heads = v.dims[1],
+             .queries = q.dims[2],
+             .keys = given->keys,
+             .depth = q.dims[3],
+             .size = v.dims[3]};
+  if (j->batch == 0 || j->heads == 0 || j->kv_heads == 0) return false;
   j->shared_by = j->heads / j->kv_heads;
   j->groups = j->batch * j->kv_heads;
   j->rows = j->shared_by * j->queries;
-  j->block = j->given->is_causal && j->shared_by == 1 && j->queries > BLOCK ? BLOCK : j->queries;
-  j->pitch = round_up(j->keys, ALIGNMENT / (int64_t)tsr_dtype_bytes(j->dtype));
-  int64_t element = (int64_t)tsr_dtype_bytes(j->dtype), block_rows = j->shared_by * j->block;
+  j->block = given->is_causal && j->shared_by == 1 && j->queries > BLOCK ? BLOCK : j->queries;
+  j->pitch = round_up(j->keys, ALIGNMENT / (int64_t)tsr_dtype_bytes(dtype));
+  int64_t element = (int64_t)tsr_dtype_bytes(dtype), block_rows = j->shared_by * j->block;
   int64_t of_group = (block_rows * j->keys * 4 + j->rows * j->pitch * element) * (is_gradient ? 2 : 1);
   int64_t chunks = (j->groups * of_group + CHUNK_BYTES - 1) / CHUNK_BYTES;
   j->chunk = (j->groups + chunks - 1) / chunks;
   return of_group <= MOST_BYTES && is_wanted(j, has_units);
+}
+
+static bool init(const tsri_kernel_run *run, bool is_gradient, bool has_units, job *j) {
+  bool is_good = describe(run->device, run->input_dtypes[0], TSRI_GIVEN(run->node, attention), run->layouts[0].shape,
+                          run->layouts[2].shape, is_gradient, has_units, j);
+  j->run = run;
+  return is_good;
+}
+
+bool tsri_attention_gradient_by_products(const tsr_device *device, tsr_dtype dtype,
+                                         const tsri_attention_attributes *given, tsr_shape q, tsr_shape v) {
+  job j;
+  return describe(device, dtype, given, q, v, true, false, &j);
 }
 
 static tsr_status allocate(job *j) {

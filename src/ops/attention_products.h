@@ -9,6 +9,10 @@
 // head need too much memory.
 tsr_status tsri_attention_run_products(const tsri_kernel_run *run, bool has_units);
 
+// Whether the gradient of an attention that has no tiles is computed by products. `q` and `v` are shapes as tsr_attention takes them.
+bool tsri_attention_gradient_by_products(const tsr_device *device, tsr_dtype dtype,
+                                         const tsri_attention_attributes *given, tsr_shape q, tsr_shape v);
+
 // The gradients of q, k and v, as tsri_op_attention_gradient computes them. stats: lse, and the sums of y * g: f32, [2, batch, heads, queries]. `g`: index of the
 // gradient of y among the inputs. TSR_ERR_UNSUPPORTED as above.
 tsr_status tsri_attention_run_products_gradient(const tsri_kernel_run *run, bool has_units, tsr_buffer *stats, int g);

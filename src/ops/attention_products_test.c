@@ -98,6 +98,20 @@ TEST(attention_by_products_is_that_in_tiles_with_its_gradients) {
   finish();
 }
 
+// Where shared memory has room for tiles of the attention, but not of its gradient.
+TEST(gradients_for_which_no_tile_fits_come_from_products) {
+  static const attention_case c = {1, 2, 1, 20, 33, 160, 160, {.causal = true}, TSR_DTYPE_COUNT, false};
+  tsr_tensor *by_products[RESULTS], *composed[RESULTS];
+  begin_on_gpu();
+  dev->limits.shared_bytes = 32 << 10;
+  tune("attention_products=1");
+  uint64_t fewer = compute(&c, TSR_F32, by_products, RESULTS);
+  tune("attention_products=0");
+  CHECK(compute(&c, TSR_F32, composed, RESULTS) > fewer);
+  check_near(by_products, composed, RESULTS, 1e-5, "no tile");
+  finish();
+}
+
 // Heads of 160 elements are divided between two subgroups, those of few queries among four.
 TEST(heads_that_several_subgroups_share_give_what_f32_gives) {
   static const attention_case many = {1, 1, 1, 40, 70, 160, 136, {.causal = true}, TSR_DTYPE_COUNT, false},

@@ -152,13 +152,13 @@ static int64_t items_of_core(const tsr_device *device, const tiles *t) {
   return t->items * larger(groups, 1);
 }
 
-// Chooses the first of the shapes that fits, which is the largest but for one with 128 rows: several groups with fewer rows are faster, unless shared memory has no room for
-// them. Where a core has little, the shape with the most items on a core is taken.
+// Chooses the first of the shapes that fits, which is the largest but for the forward one with 64 columns: several groups with fewer columns are faster, unless the shared memory
+// of a core has no room for them. Where a core has little, the shape with the most items on a core is taken, the largest of these.
 static bool choose_among(const tile_wish *w, tiles *out) {
   static const tile_shape shapes[] = {{true, GRADIENT, 64, 64}, {true, FORWARD, 64, 32}, {true, BOTH, 32, 32},
                                       {true, FORWARD, 16, 32},  {true, BOTH, 16, 16},    {false, BOTH, 32, 32},
                                       {false, BOTH, 16, 16}},
-                          large = {true, FORWARD, 128, 32};
+                          large = {true, FORWARD, 64, 64};
   bool is_found = false, has_little = w->device->limits.core_shared_bytes > 0 && w->least_split > 0 && !w->is_gradient;
   if (has_little) is_found = shape_tile(w, &large, out);
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes && (has_little || !is_found); i++) {
@@ -199,7 +199,8 @@ static bool fits(const tsr_device *device, tsr_dtype dtype, const tsri_attention
     return false;
   if (q.dims[2] < LEAST_QUERIES || given->keys == 0) return false;
   if (is_gradient && device->info.is_software) return false;  // llvmpipe compiles the kernel for half a minute
-  return choose(device, dtype, q.dims[3], v.dims[3], q.dims[2], given->keys, is_gradient, &t);
+  if (choose(device, dtype, q.dims[3], v.dims[3], q.dims[2], given->keys, is_gradient, &t)) return true;
+  return is_gradient && tsri_attention_gradient_by_products(device, dtype, given, q, v);
 }
 
 bool tsri_attention_fits_tiles(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given,
@@ -219,6 +220,7 @@ typedef struct launch {
   const tsri_kernel_run *run;
   const tsri_attention_attributes *given;
   tsr_dtype dtype;  // of q, k and v
+  bool has_tiles;   // false: no tile fits, and products compute the gradient
   tiles tiles;
   int extra;
   bool is_wide;
@@ -248,8 +250,8 @@ static tsr_status begin(const tsri_kernel_run *run, bool is_gradient, launch *l)
   for (int i = 0; i < run->input_count && status == TSR_OK; i++)
     status = tsri_call_check("attention", &run->layouts[i]);
   if (status != TSR_OK) return status;
-  if (!choose(run->device, l->dtype, l->depth, l->size, l->queries, l->given->keys, is_gradient, &l->tiles))
-    return TSR_ERR_INTERNAL;
+  l->has_tiles = choose(run->device, l->dtype, l->depth, l->size, l->queries, l->given->keys, is_gradient, &l->tiles);
+  if (!l->has_tiles && !is_gradient) return TSR_ERR_INTERNAL;
   int length = l->tiles.element == 2 ? 8 : 4;
   l->is_wide = is_wide(q, length) && is_wide(k, length) && is_wide(v, length);
   return TSR_OK;
@@ -462,6 +464,9 @@ static tsr_status launch_gradient(const gradient *s, bool is_by_keys) {
 static tsr_status compute_gradients(const gradient *s) {
   tsr_status status = tsri_attention_run_products_gradient(s->l.run, s->l.tiles.has_units, s->stats, s->g);
   if (status != TSR_ERR_UNSUPPORTED) return status;
+  if (!s->l.has_tiles)
+    return TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY,
+                     "attention: no memory for the scores of some heads, which its gradient stores");
   status = launch_gradient(s, false);
   return status == TSR_OK ? launch_gradient(s, true) : status;
 }
