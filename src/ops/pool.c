@@ -10,6 +10,7 @@
 #include "ops/create.h"
 #include "ops/operators.h"
 #include "ops/pool.h"
+#include "ops/pool_block.h"
 #include "ops/promote.h"
 #include "ops/window.h"
 #include "runtime/native_op.h"
@@ -63,7 +64,7 @@ static tsr_status run_native(const tsri_kernel_run *run) {
 // The initial value of a maximum.
 static double lowest_of(tsr_dtype dtype) { return tsri_dtype_is_float(dtype) ? -INFINITY : tsri_range_of(dtype).least; }
 
-// Whether there is a kernel whose loops over the window are unrolled: small windows over two axes, without dilation, on a GPU.
+// Whether there is a kernel of the gradient whose loops over the window are unrolled: small windows over two axes, without dilation, on a GPU.
 static bool are_written_out(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
   enum { MOST = 4 };
   bool is_plain = !given->is_adaptive && run->layouts[0].shape.rank == 4 && run->input_dtypes[0] == run->dtype;
@@ -73,62 +74,28 @@ static bool are_written_out(const tsri_kernel_run *run, const tsri_pool_attribut
   return is_plain && tsri_dtype_is_float(run->dtype) && tsri_graph_of(run->device)->tuning.row_held != 0;
 }
 
-static tsr_status run_small(const tsri_kernel_run *run, const tsri_pool_attributes *given, int64_t count) {
+// Launches the kernel `pool` for the windows of `run`'s first input. `given` has the mode, and the order of the result, `out`, whose dtype and spatial sizes are given.
+static tsr_status pool_windows(const tsri_kernel_run *run, const tsri_pool_attributes *given, tsr_buffer *out,
+                               tsr_dtype out_dtype, const int64_t *windows) {
   const tsri_layout *x = &run->layouts[0];
-  bool is_last = given->is_last != 0;
+  tsr_dtype dtype = run->input_dtypes[0];
+  int spatial = x->shape.rank - 2;
+  int64_t count = x->shape.dims[0] * x->shape.dims[1];
+  for (int i = 0; i < spatial; i++) count *= windows[i];
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_conv", "pool_small",
-                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
-                           TSRI_CONSTANT("MODE", given->mode), TSRI_CONSTANT("PADDING", given->counts_padding),
-                           TSRI_CONSTANT("LAST", is_last), TSRI_CONSTANT("K1", given->size[0]),
-                           TSRI_CONSTANT("K2", given->size[1])));
-  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "n", count);
-  tsri_call_word(&call, "x_at", x->offset);
-  tsri_call_word(&call, "channels", x->shape.dims[1]);
-  tsri_call_word(&call, "xn", x->strides[0]);
-  tsri_call_word(&call, "xc", x->strides[1]);
-  tsri_call_words(&call, "i", 1, &x->shape.dims[2], 2);
-  tsri_call_words(&call, "o", 1, &run->shape.dims[is_last ? 1 : 2], 2);
-  tsri_call_words(&call, "x", 1, &x->strides[2], 2);
-  tsri_call_words(&call, "s", 1, given->stride, 2);
-  tsri_call_words(&call, "p", 1, given->before, 2);
-  tsri_call_words(&call, "f", 1, given->after, 2);
-  tsri_call_real(&call, "lowest", lowest_of(run->dtype));
-  return tsri_call_items(&call, count);
-}
-
-// Input: x as [image, channel, spatial …].
-tsr_status tsri_run_pool(const tsri_kernel_run *run) {
-  const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
-  const tsri_layout *x = &run->layouts[0];
-  tsr_dtype dtype = run->input_dtypes[0], wide = tsri_accumulator(dtype);
-  bool is_last = given->is_last != 0;
-  tsri_layout result = {.shape = run->shape, .count = 1};
-  for (int i = 0; i < run->shape.rank; i++) result.count *= run->shape.dims[i];
-  if (result.count == 0) return TSR_OK;
-  tsr_status status = run_native(run);
-  if (status != TSR_ERR_UNSUPPORTED) return status;
-  status = tsri_call_check(run->node->op->name, x);
-  if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
-  if (status != TSR_OK) return status;
-  bool is_simple = given->mode == MODE_MAX || given->mode == MODE_MEAN;
-  if (is_simple && are_written_out(run, given)) return run_small(run, given, result.count);
-  int rank = x->shape.rank, spatial = rank - 2;
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_conv", "pool",
-                 TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_TYPE("A", wide), TSRI_TYPE("Y", run->dtype),
-                           TSRI_CONSTANT("MODE", given->mode), TSRI_CONSTANT("ADAPTIVE", given->is_adaptive),
-                           TSRI_CONSTANT("PADDING", given->counts_padding), TSRI_CONSTANT("LAST", is_last)));
+  tsri_call_init(
+      &call, run->device, "op_conv", "pool",
+      TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_TYPE("A", tsri_accumulator(dtype)), TSRI_TYPE("Y", out_dtype),
+                TSRI_CONSTANT("MODE", given->mode), TSRI_CONSTANT("ADAPTIVE", given->is_adaptive),
+                TSRI_CONSTANT("PADDING", given->counts_padding), TSRI_CONSTANT("LAST", given->is_last != 0)));
   tsri_call_buffer(&call, "x", run->inputs[0], dtype);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "n", result.count);
+  tsri_call_buffer(&call, "y", out, out_dtype);
+  tsri_call_word(&call, "n", count);
   tsri_call_word(&call, "x_at", x->offset);
   tsri_call_word(&call, "channels", x->shape.dims[1]);
   tsri_window_pass(&call, "i", &x->shape.dims[2], spatial, 1);
   tsri_window_pass(&call, "k", given->size, spatial, 1);
-  tsri_window_pass(&call, "o", &run->shape.dims[is_last ? 1 : 2], spatial, 1);
+  tsri_window_pass(&call, "o", windows, spatial, 1);
   tsri_call_word(&call, "xn", x->strides[0]);
   tsri_call_word(&call, "xc", x->strides[1]);
   tsri_window_pass(&call, "x", &x->strides[2], spatial, 0);
@@ -143,7 +110,25 @@ tsr_status tsri_run_pool(const tsri_kernel_run *run) {
     tsri_call_word(&call, "lowest", dtype == TSR_I64 ? INT64_MIN : (int64_t)lowest_of(dtype));
     tsri_call_word(&call, "power", 1);
   }
-  return tsri_call_items(&call, result.count);
+  return tsri_call_items(&call, count);
+}
+
+// Input: x as [image, channel, spatial …].
+tsr_status tsri_run_pool(const tsri_kernel_run *run) {
+  const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
+  const tsri_layout *x = &run->layouts[0];
+  tsri_layout result = {.shape = run->shape, .count = 1};
+  for (int i = 0; i < run->shape.rank; i++) result.count *= run->shape.dims[i];
+  if (result.count == 0) return TSR_OK;
+  tsr_status status = run_native(run);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
+  status = tsri_call_check(run->node->op->name, x);
+  if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
+  if (status != TSR_OK) return status;
+  bool is_simple = given->mode == MODE_MAX || given->mode == MODE_MEAN;
+  if (is_simple && tsri_pool_has_blocks(run, given, result.count))
+    return tsri_pool_blocks(run, given, result.count, lowest_of(run->dtype));
+  return pool_windows(run, given, run->output, run->dtype, &run->shape.dims[given->is_last ? 1 : 2]);
 }
 
 // --- The gradient of max_pool ----------------------------------------------------------------------------------------
@@ -164,12 +149,6 @@ static tsr_status gradient_native(const tsri_kernel_run *run) {
   tsri_place_bind(&pool->g, run->inputs[1]);
   tsri_place_bind(&pool->y, run->output);
   return tsri_device_run_op(run->device, &op, (tsr_buffer *const[]){run->output, run->inputs[0], run->inputs[1]}, 3);
-}
-
-// Passes one value per axis: under the names stem1 and stem2 to a kernel for two axes, else by tsri_window_pass.
-static void pass_axes(tsri_call *call, const char *stem, const int64_t *values, int count, int64_t fill, bool is_two) {
-  if (is_two) tsri_call_words(call, stem, 1, values, 2);
-  else tsri_window_pass(call, stem, values, count, fill);
 }
 
 // Whether windows are at most twice as large as their stride, so that at most four windows overlap a cell (stride x stride elements) of
@@ -242,10 +221,60 @@ static tsr_status run_cells(const tsri_kernel_run *run, const tsri_pool_attribut
   return status;
 }
 
+// As run_gradient, by max_pool_gradient_small: for small windows that are more than twice as large as their stride.
+static tsr_status gradient_small(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
+  const tsri_layout *const layouts[] = {&run->layouts[0], &run->layouts[1], &run->layouts[2]};
+  static const char *const names[] = {"x", "g", "best"}, *const stems[] = {"x", "g", "b"},
+                           *const images[] = {"xn", "gn", "bn"}, *const channels[] = {"xc", "gc", "bc"},
+                           *const offsets[] = {"x_at", "g_at", "b_at"};
+  tsri_call call;
+  tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient_small", TSRI_WITH(CELL_ARGUMENTS));
+  for (int i = 0; i < 3; i++) {
+    tsri_call_buffer(&call, names[i], run->inputs[i], run->dtype);
+    tsri_call_word(&call, offsets[i], layouts[i]->offset);
+    tsri_call_word(&call, images[i], layouts[i]->strides[0]);
+    tsri_call_word(&call, channels[i], layouts[i]->strides[1]);
+    tsri_call_words(&call, stems[i], 1, &layouts[i]->strides[2], 2);
+  }
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", layouts[0]->count);
+  tsri_call_word(&call, "channels", layouts[0]->shape.dims[1]);
+  tsri_call_words(&call, "i", 1, &layouts[0]->shape.dims[2], 2);
+  tsri_call_words(&call, "o", 1, &layouts[1]->shape.dims[2], 2);
+  tsri_call_words(&call, "p", 1, given->before, 2);
+  return tsri_call_items(&call, layouts[0]->count);
+}
+
+// Launches max_pool_gradient. `places`: the index of the largest element of each window. If there are no windows, x is bound instead of g, and neither is read.
+static tsr_status gather_windows(const tsri_kernel_run *run, const tsri_pool_attributes *given, tsr_buffer *places) {
+  const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];
+  int spatial = x->shape.rank - 2;
+  tsri_call call;
+  tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient",
+                        TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                                  TSRI_CONSTANT("LAST", given->is_last != 0)));
+  tsri_call_buffer(&call, "g", run->inputs[g->count > 0 ? 1 : 0], run->dtype);
+  tsri_call_buffer(&call, "places", places, TSRI_INDEX_DTYPE);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", x->count);
+  tsri_call_word(&call, "g_at", g->offset);
+  tsri_call_word(&call, "channels", x->shape.dims[1]);
+  tsri_call_word(&call, "gn", g->strides[0]);
+  tsri_call_word(&call, "gc", g->strides[1]);
+  tsri_window_pass(&call, "g", &g->strides[2], spatial, 0);
+  tsri_window_pass(&call, "i", &x->shape.dims[2], spatial, 1);
+  tsri_window_pass(&call, "o", &g->shape.dims[2], spatial, 1);
+  tsri_window_pass(&call, "p", given->before, spatial, 0);
+  tsri_window_pass(&call, "k", given->size, spatial, 1);
+  tsri_window_pass(&call, "s", given->stride, spatial, 1);
+  tsri_window_pass(&call, "d", given->dilation, spatial, 1);
+  return tsri_call_items(&call, x->count);
+}
+
 // Inputs: x, the gradient of the result, and the result, all as [image, channel, spatial …].
 static tsr_status run_gradient(const tsri_kernel_run *run) {
   const tsri_pool_attributes *given = TSRI_GIVEN(run->node, pool);
-  const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1], *best = &run->layouts[2];
+  const tsri_layout *x = &run->layouts[0], *g = &run->layouts[1];
   if (x->count == 0) return TSR_OK;
   if (g->count == 0 && !run->epilogue) return tsri_call_zero(run);
   tsr_status status = gradient_native(run);
@@ -253,47 +282,17 @@ static tsr_status run_gradient(const tsri_kernel_run *run) {
   status = tsri_call_check(run->node->op->name, x);
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, g);
   if (status != TSR_OK) return status;
-  int spatial = x->shape.rank - 2;
-  bool is_last = given->is_last != 0, is_small = are_written_out(run, given);
-  if (is_small && g->count > 0 && has_cells(given)) return run_cells(run, given);
-  tsr_dtype wide = tsri_accumulator(run->dtype);
-  tsri_call call;
-  if (is_small) {
-    tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient_small",
-                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LAST", is_last),
-                                    TSRI_CONSTANT("K1", given->size[0]), TSRI_CONSTANT("K2", given->size[1]),
-                                    TSRI_CONSTANT("S1", given->stride[0]), TSRI_CONSTANT("S2", given->stride[1])));
-  } else {
-    tsri_call_init_hooked(&call, run, "op_conv", "max_pool_gradient",
-                          TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("LAST", is_last)));
-  }
-  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
-  bool has_windows = g->count > 0;  // otherwise x is bound instead of g and best, and not read
-  tsri_call_buffer(&call, "g", run->inputs[has_windows ? 1 : 0], run->dtype);
-  tsri_call_buffer(&call, "best", run->inputs[has_windows ? 2 : 0], run->dtype);
-  tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_call_word(&call, "n", x->count);
-  tsri_call_word(&call, "x_at", x->offset);
-  tsri_call_word(&call, "g_at", g->offset);
-  tsri_call_word(&call, "b_at", best->offset);
-  tsri_call_word(&call, "channels", x->shape.dims[1]);
-  const tsri_layout *const layouts[] = {x, g, best};
-  static const char *const stems[] = {"x", "g", "b"}, *const images[] = {"xn", "gn", "bn"},
-                           *const channels[] = {"xc", "gc", "bc"};
-  for (int i = 0; i < 3; i++) {
-    tsri_call_word(&call, images[i], layouts[i]->strides[0]);
-    tsri_call_word(&call, channels[i], layouts[i]->strides[1]);
-    pass_axes(&call, stems[i], &layouts[i]->strides[2], spatial, 0, is_small);
-  }
-  pass_axes(&call, "i", &x->shape.dims[2], spatial, 1, is_small);
-  pass_axes(&call, "o", &g->shape.dims[2], spatial, 1, is_small);
-  pass_axes(&call, "p", given->before, spatial, 0, is_small);
-  if (!is_small) {
-    tsri_window_pass(&call, "k", given->size, spatial, 1);
-    tsri_window_pass(&call, "s", given->stride, spatial, 1);
-    tsri_window_pass(&call, "d", given->dilation, spatial, 1);
-  }
-  return tsri_call_items(&call, x->count);
+  bool is_small = are_written_out(run, given) && g->count > 0;
+  if (is_small) return has_cells(given) ? run_cells(run, given) : gradient_small(run, given);
+  tsr_buffer *places = NULL;
+  tsri_pool_attributes finds = *given;
+  finds.mode = MODE_ARGMAX;
+  finds.is_last = false;
+  status = tsri_call_scratch(run->device, g->count > 0 ? g->count : 1, TSRI_INDEX_DTYPE, &places);
+  if (status == TSR_OK && g->count > 0) status = pool_windows(run, &finds, places, TSRI_INDEX_DTYPE, &g->shape.dims[2]);
+  if (status == TSR_OK) status = gather_windows(run, given, places);
+  tsr_buffer_release(places);
+  return status;
 }
 
 #define GRADIENT(is_hooked)                                                                          \
