@@ -13,10 +13,17 @@
 
 #include <tessera/ops.h>
 
-// Work-groups of GROUP items count at least LEAST_PART elements each. Parts are larger if there would be more than MOST_PARTS, or if a work-group has many
-// bins: it counts at least PER_COUNT elements per bin, because in the end it adds each of its bins to memory. PACKED_PART: most elements of a work-group whose
-// counters have 16 bits.
-enum { GROUP = 256, LEAST_PART = 16 * GROUP, MOST_PARTS = 2048, PER_COUNT = 4, PACKED_PART = 255 * GROUP };
+// Work-groups of GROUP items count at least ROUND elements each, and LEAST_PART if there are enough groups to keep the device busy. Parts are larger if there would be
+// more than MOST_PARTS, or if a work-group has many bins: it counts at least PER_COUNT elements per bin, because in the end it adds each of its bins to memory.
+// PACKED_PART: most elements of a work-group whose counters have 16 bits.
+enum {
+  GROUP = 256,
+  ROUND = 4 * GROUP,
+  LEAST_PART = 16 * GROUP,
+  MOST_PARTS = 2048,
+  PER_COUNT = 4,
+  PACKED_PART = 255 * GROUP
+};
 enum { MOST_BINS = 1 << 24 };
 
 // How a work-group counts in shared memory: in so many counters (MOST of kernels/op_count.tk), each of which counts one bin, or two if it is packed.
@@ -26,24 +33,33 @@ typedef struct count_way {
   bool is_packed;
 } count_way;
 
-static int64_t part_of(int64_t count, int64_t local_bins, bool is_packed) {
-  int64_t part = count / MOST_PARTS > PER_COUNT * local_bins ? count / MOST_PARTS : PER_COUNT * local_bins;
-  part = part > LEAST_PART ? (part + GROUP - 1) / GROUP * GROUP : LEAST_PART;
-  return is_packed && part > PACKED_PART ? PACKED_PART : part;
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static int64_t enough_groups(tsr_device *device) { return TSRI_TUNED(tsri_call_tuning(device), matmul_tiles); }
+
+static int64_t part_of(tsr_device *device, int64_t count, int64_t local_bins, bool is_packed) {
+  enum { ROUNDS = 4 };  // work-groups that a multiprocessor runs at once
+  int64_t part = smaller(LEAST_PART, count / (ROUNDS * enough_groups(device)));
+  part = larger(part, larger(count / MOST_PARTS, PER_COUNT * local_bins));
+  part = larger(ROUND, (part + GROUP - 1) / GROUP * GROUP);
+  return is_packed ? smaller(part, PACKED_PART) : part;
 }
 
 // Chooses the smallest counters that hold all bins and fit in shared memory: 16 and 32 KiB, less 256 bytes, as the variant of a kernel that stops in time and
-// continues in another launch (lang/lower/resume.c) has an array of its own there. With more than SURE bins, parts are so long that there may be too few
-// work-groups to keep the device busy; then elements are counted in global memory, by more work-groups.
+// continues in another launch (lang/lower/resume.c) has an array of its own there. Many bins make parts so long that there may be too few work-groups to keep the
+// device busy; then elements are counted in global memory, by more work-groups, unless so many elements fall into a bin that these would wait for each other.
 static count_way choose_way(tsr_device *device, int64_t count, int64_t bins) {
-  enum { SURE = 2 * 4032 };
+  enum { SURE = 2 * 4032, CROWD = 256 };
   static const count_way ways[] = {{1024, false}, {4032, false}, {4032, true}, {8128, true}};
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
     const count_way *way = &ways[i];
     if (bins > way->counters * (way->is_packed ? 2 : 1)) continue;
     if (way->counters * (int64_t)sizeof(uint32_t) > (int64_t)device->limits.shared_bytes) break;
-    int64_t groups = count / part_of(count, bins, way->is_packed);
-    if (bins > SURE && groups < TSRI_TUNED(tsri_call_tuning(device), matmul_tiles)) break;
+    int64_t groups = count / part_of(device, count, bins, way->is_packed);
+    bool is_crowded = bins <= SURE && count / bins >= CROWD;
+    if (!is_crowded && groups < enough_groups(device) && PER_COUNT * bins > ROUND) break;
     return *way;
   }
   return (count_way){0, false};
@@ -54,7 +70,7 @@ tsr_status tsri_run_count(const tsri_kernel_run *run) {
   const tsri_layout *values = &run->layouts[0];
   int64_t bins = run->shape.dims[0];
   count_way way = choose_way(run->device, values->count, bins);
-  int64_t part = part_of(values->count, way.counters > 0 ? bins : 0, way.is_packed);
+  int64_t part = part_of(run->device, values->count, way.counters > 0 ? bins : 0, way.is_packed);
   int has_ranges = run->input_count > 1;  // else `edges` is not read
   if (bins == 0) return TSR_OK;
   tsr_status status = tsri_call_zero(run);
