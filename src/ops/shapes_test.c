@@ -17,7 +17,7 @@ static const char gpu_shapes[] =
     "matmul_m=64,"
     "matmul_n=64,matmul_depth=8,matmul_item_m=8,matmul_item_n=8,matmul_small_m=32,matmul_small_n=32,matmul_small_depth="
     "8,"
-    "matmul_small_item_m=4,matmul_small_item_n=4,matmul_tiles=2,gemv_group=32,gemv_unroll=2,copy_tile=32,copy_rows=4";
+    "matmul_small_item_m=4,matmul_small_item_n=4,matmul_tiles=2,gemv_group=32,gemv_unroll=2,copy_tile=32,copy_rows=4,item_rounds=2";
 
 enum { PLAIN, SHAPED, DEVICES };
 
@@ -589,4 +589,160 @@ TEST(scatters_of_rows_in_halves_give_the_same) {
   check_same(scatter_rows, 600, 2100, 1e-6);
   check_same(scatter_rows, 300, 4100, 1e-6);
   close_devices();
+}
+
+// --- Searches, counts, windows and points --------------------------------------------------------------------------------
+
+// A sorted list with equal elements and some NaN at its end, of rows * cols elements.
+static tsr_tensor *sorted_list(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_reshape(numbers(device, TSR_F32, rows, cols, 1), TSR_SHAPE(rows * cols));
+  tsr_tensor *list = tsr_cast(tsr_round(tsr_mul_scalar(x, 300)), dtype);
+  if (tsr_dtype_kind_of(dtype) == TSR_KIND_FLOAT) list = tsr_masked_fill(list, tsr_gt_scalar(x, 0.45), NAN);
+  return tsr_sort(list, 0, false);
+}
+
+static tsr_tensor *places(tsr_device *device, tsr_dtype dtype, int64_t rows, int64_t cols) {
+  tsr_tensor *list = sorted_list(device, dtype, rows, cols);
+  tsr_tensor *others =
+      tsr_mul_scalar(tsr_reshape(numbers(device, TSR_F32, rows, cols, 2), TSR_SHAPE(rows * cols)), 320);
+  tsr_tensor *values = tsr_concat((tsr_tensor *[]){list, tsr_cast(others, dtype)}, 2, 0);
+  return tsr_stack((tsr_tensor *[]){tsr_searchsorted(list, values, false), tsr_searchsorted(list, values, true)}, 2, 0);
+}
+static tsr_tensor *places_f32(tsr_device *device, int64_t rows, int64_t cols) {
+  return places(device, TSR_F32, rows, cols);
+}
+static tsr_tensor *places_f64(tsr_device *device, int64_t rows, int64_t cols) {
+  return places(device, TSR_F64, rows, cols);
+}
+static tsr_tensor *places_bf16(tsr_device *device, int64_t rows, int64_t cols) {
+  return places(device, TSR_BF16, rows, cols);
+}
+static tsr_tensor *places_i64(tsr_device *device, int64_t rows, int64_t cols) {
+  return places(device, TSR_I64, rows, cols);
+}
+static tsr_tensor *places_in_nan(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *list = tsr_full(device, TSR_F32, TSR_SHAPE(rows * cols), NAN),
+             *values = numbers(device, TSR_F32, rows, 3, 1);
+  return tsr_searchsorted(
+      list, tsr_concat((tsr_tensor *[]){values, tsr_slice(tsr_reshape(list, TSR_SHAPE(rows, cols)), 1, 0, 1, 1)}, 2, 1),
+      true);
+}
+
+TEST(searches_that_begin_in_shared_memory_give_the_same) {
+  check_all(places_f32, 0);
+  check_all(places_f64, 0);
+  check_all(places_bf16, 0);
+  check_all(places_i64, 0);
+  check_all(places_in_nan, 0);
+}
+
+static tsr_tensor *counts(tsr_device *device, int64_t rows, int64_t cols) {
+  return tsr_histogram(numbers(device, TSR_F32, rows, 1, 1), cols, -0.5, 0.5);
+}
+
+// The smaller the counts are, the more work-groups must share the elements: in shared memory, or at once in the result.
+TEST(counts_in_shared_memory_and_in_the_result_are_the_same) {
+  open_devices();
+  check_same(counts, 20000, 7, 0);
+  check_same(counts, 20000, 3000, 0);
+  check_same(counts, 900000, 3000, 0);
+  check_same(counts, 20000, 9001, 0);
+  close_devices();
+}
+
+// Poolings of both kinds with a window of `size` along `axes` axes, as one list.
+static tsr_tensor *pools_of(tsr_tensor *x, int axes, int64_t size, int64_t stride, int64_t padding) {
+  tsr_pool_desc desc = {.rounds_up = size != 3};
+  for (int i = 0; i < axes; i++) {
+    desc.size[i] = size;
+    desc.stride[i] = stride;
+    desc.before[i] = desc.after[i] = padding;
+  }
+  tsr_tensor *largest = tsr_max_pool(x, &desc), *mean = tsr_avg_pool(x, &desc);
+  desc.counts_padding = true;
+  tsr_tensor *padded = tsr_avg_pool(x, &desc), *all[] = {largest, mean, padded};
+  return tsr_stack(all, 3, 0);
+}
+
+static tsr_tensor *windows_of_lines(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_reshape(numbers(device, TSR_F32, rows, cols, 1), TSR_SHAPE(1, rows, cols));
+  return pools_of(tsr_masked_fill(x, tsr_gt_scalar(x, 0.499), NAN), 1, 5, 2, 2);
+}
+static tsr_tensor *windows_of_planes(tsr_device *device, int64_t rows, int64_t cols) {
+  return pools_of(tsr_reshape(numbers(device, TSR_F16, 6 * rows, cols, 1), TSR_SHAPE(2, 3, rows, cols)), 2, 3, 1, 1);
+}
+static tsr_tensor *windows_side_by_side(tsr_device *device, int64_t rows, int64_t cols) {
+  return pools_of(tsr_reshape(numbers(device, TSR_F32, 6 * rows, cols, 1), TSR_SHAPE(2, 3, rows, cols)), 2, 2, 2, 1);
+}
+static tsr_tensor *windows_of_turned_planes(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_reshape(numbers(device, TSR_F32, 6 * rows, cols, 1), TSR_SHAPE(2, 3, rows, cols));
+  return pools_of(tsr_flip(tsr_transpose(x, 2, 3), 2), 2, 4, 3, 2);
+}
+static tsr_tensor *windows_with_channels_last(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_pool_desc desc = {.size = {3, 2}, .stride = {1, 2}, .before = {1, 1}, .after = {1, 0}, .channels_last = true};
+  return tsr_max_pool(tsr_reshape(numbers(device, TSR_F32, 6 * rows, cols, 1), TSR_SHAPE(2, rows, cols, 3)), &desc);
+}
+static tsr_tensor *windows_of_boxes(tsr_device *device, int64_t rows, int64_t cols) {
+  return pools_of(tsr_reshape(numbers(device, TSR_F32, 9 * rows, cols, 1), TSR_SHAPE(1, 1, 9, rows, cols)), 3, 3, 2, 1);
+}
+
+TEST(blocks_of_pooled_results_are_the_same) {
+  check_all(windows_of_planes, 1e-3);
+  check_all(windows_side_by_side, 1e-6);
+  check_all(windows_of_turned_planes, 1e-6);
+  check_all(windows_with_channels_last, 0);
+  open_devices();
+  check_same(windows_of_lines, 70, 1001, 1e-6);  // large enough for a kernel of their own
+  check_same(windows_of_lines, 70, 1000, 1e-6);
+  check_same(windows_of_lines, 69, 998, 1e-6);
+  check_same(windows_of_boxes, 41, 160, 1e-6);
+  close_devices();
+}
+
+static tsr_tensor *gradient_of_boxes(tsr_device *device, int64_t rows, int64_t cols) {
+  tsr_pool_desc desc = {.size = {1, 3, 2}, .stride = {1, 2, 1}, .before = {0, 1, 1}};
+  tsr_tensor *x = tsr_round(tsr_mul_scalar(numbers(device, TSR_F32, 2 * rows, cols, 1), 5)), *gradient = NULL;
+  x = tsr_reshape(x, TSR_SHAPE(1, 2, 1, rows, cols));
+  CHECK_OK(tsr_grad_begin());
+  CHECK_OK(tsr_grad_watch(x));
+  tsr_tensor *y = tsr_max_pool(x, &desc);
+  CHECK_OK(tsr_grad(tsr_sum(tsr_mul(y, tsr_add_scalar(y, 1)), NULL, 0, false), NULL, &x, 1, &gradient));
+  CHECK_OK(tsr_grad_end());
+  return gradient;
+}
+
+TEST(gradients_of_windows_over_three_axes_go_to_the_same_elements) {
+  open_devices();
+  check_same(gradient_of_boxes, 7, 9, 0);
+  check_same(gradient_of_boxes, 33, 64, 0);
+  close_devices();
+}
+
+// Points between and beyond the elements of images, NaN among them, of rows x cols for images of 9 x 12.
+static tsr_tensor *points_of(tsr_device *device, int64_t images, int64_t rows, int64_t cols) {
+  tsr_tensor *x = tsr_mul_scalar(numbers(device, TSR_F32, images * rows, cols * 2, 2), 2.6);
+  return tsr_reshape(tsr_masked_fill(x, tsr_gt_scalar(x, 1.29), NAN), TSR_SHAPE(images, rows, cols, 2));
+}
+static tsr_tensor *sampled(tsr_device *device, int64_t rows, int64_t cols, tsr_grid_desc desc) {
+  tsr_tensor *x = tsr_reshape(numbers(device, TSR_F32, 2 * 5 * 9, 12, 1), TSR_SHAPE(2, 5, 9, 12));
+  return tsr_grid_sample(tsr_masked_fill(x, tsr_gt_scalar(x, 0.49), INFINITY), points_of(device, 2, rows, cols), &desc);
+}
+static tsr_tensor *sampled_with_zeros(tsr_device *device, int64_t rows, int64_t cols) {
+  return sampled(device, rows, cols, (tsr_grid_desc){0});
+}
+static tsr_tensor *sampled_with_border(tsr_device *device, int64_t rows, int64_t cols) {
+  return sampled(device, rows, cols, (tsr_grid_desc){.padding = TSR_GRID_BORDER, .align_corners = true});
+}
+static tsr_tensor *sampled_nearest(tsr_device *device, int64_t rows, int64_t cols) {
+  return sampled(device, rows, cols, (tsr_grid_desc){.mode = TSR_GRID_NEAREST, .padding = TSR_GRID_REFLECTION});
+}
+static tsr_tensor *sampled_cubic(tsr_device *device, int64_t rows, int64_t cols) {
+  return sampled(device, rows, cols, (tsr_grid_desc){.mode = TSR_GRID_CUBIC});
+}
+
+TEST(points_of_images_in_shared_memory_are_the_same) {
+  check_all(sampled_with_zeros, 0);
+  check_all(sampled_with_border, 0);
+  check_all(sampled_nearest, 0);
+  check_all(sampled_cubic, 0);
 }
