@@ -64,7 +64,7 @@ static tsr_status run_native(const tsri_kernel_run *run) {
 // The initial value of a maximum.
 static double lowest_of(tsr_dtype dtype) { return tsri_dtype_is_float(dtype) ? -INFINITY : tsri_range_of(dtype).least; }
 
-// Whether there is a kernel of the gradient whose loops over the window are unrolled: small windows over two axes, without dilation, on a GPU.
+// Whether there are kernels whose loops over the window are unrolled: small windows over two axes, without dilation, on a GPU.
 static bool are_written_out(const tsri_kernel_run *run, const tsri_pool_attributes *given) {
   enum { MOST = 4 };
   bool is_plain = !given->is_adaptive && run->layouts[0].shape.rank == 4 && run->input_dtypes[0] == run->dtype;
@@ -72,6 +72,32 @@ static bool are_written_out(const tsri_kernel_run *run, const tsri_pool_attribut
     is_plain = given->size[i] <= MOST && given->stride[i] <= MOST && given->dilation[i] == 1;
   }
   return is_plain && tsri_dtype_is_float(run->dtype) && tsri_graph_of(run->device)->tuning.row_held != 0;
+}
+
+static tsr_status run_small(const tsri_kernel_run *run, const tsri_pool_attributes *given, int64_t count) {
+  const tsri_layout *x = &run->layouts[0];
+  bool is_last = given->is_last != 0;
+  tsri_call call;
+  tsri_call_init(&call, run->device, "op_conv", "pool_small",
+                 TSRI_WITH(TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)),
+                           TSRI_CONSTANT("MODE", given->mode), TSRI_CONSTANT("PADDING", given->counts_padding),
+                           TSRI_CONSTANT("LAST", is_last), TSRI_CONSTANT("K1", given->size[0]),
+                           TSRI_CONSTANT("K2", given->size[1])));
+  tsri_call_buffer(&call, "x", run->inputs[0], run->dtype);
+  tsri_call_buffer(&call, "y", run->output, run->dtype);
+  tsri_call_word(&call, "n", count);
+  tsri_call_word(&call, "x_at", x->offset);
+  tsri_call_word(&call, "channels", x->shape.dims[1]);
+  tsri_call_word(&call, "xn", x->strides[0]);
+  tsri_call_word(&call, "xc", x->strides[1]);
+  tsri_call_words(&call, "i", 1, &x->shape.dims[2], 2);
+  tsri_call_words(&call, "o", 1, &run->shape.dims[is_last ? 1 : 2], 2);
+  tsri_call_words(&call, "x", 1, &x->strides[2], 2);
+  tsri_call_words(&call, "s", 1, given->stride, 2);
+  tsri_call_words(&call, "p", 1, given->before, 2);
+  tsri_call_words(&call, "f", 1, given->after, 2);
+  tsri_call_real(&call, "lowest", lowest_of(run->dtype));
+  return tsri_call_items(&call, count);
 }
 
 // Launches the kernel `pool` for the windows of `run`'s first input. `given` has the mode, and the order of the result, `out`, whose dtype and spatial sizes are given.
@@ -125,9 +151,11 @@ tsr_status tsri_run_pool(const tsri_kernel_run *run) {
   status = tsri_call_check(run->node->op->name, x);
   if (status == TSR_OK) status = tsri_call_check(run->node->op->name, &result);
   if (status != TSR_OK) return status;
-  bool is_simple = given->mode == MODE_MAX || given->mode == MODE_MEAN;
-  if (is_simple && tsri_pool_has_blocks(run, given, result.count))
-    return tsri_pool_blocks(run, given, result.count, lowest_of(run->dtype));
+  if (given->mode == MODE_MAX || given->mode == MODE_MEAN) {
+    status = tsri_pool_blocks(run, given, result.count, lowest_of(run->dtype));
+    if (status != TSR_ERR_UNSUPPORTED) return status;
+    if (are_written_out(run, given)) return run_small(run, given, result.count);
+  }
   return pool_windows(run, given, run->output, run->dtype, &run->shape.dims[given->is_last ? 1 : 2]);
 }
 

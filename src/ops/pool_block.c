@@ -27,19 +27,18 @@ static pool_axes axes_of(const tsri_kernel_run *run, const tsri_pool_attributes 
   return axes;
 }
 
-bool tsri_pool_has_blocks(const tsri_kernel_run *run, const tsri_pool_attributes *given, int64_t results) {
-  enum { MOST_SIZE = 8, MOST_WINDOW = 64, FEW = 4 };
+static bool has_blocks(const tsri_kernel_run *run, const tsri_pool_attributes *given, int64_t results) {
+  enum { MOST_SIZE = 8 };
   enum { LITTLE_WORK = 1 << 17 };  // for less, compiling a kernel for this shape takes longer than it can save
   if (given->is_adaptive || run->input_dtypes[0] != run->dtype || !tsri_dtype_is_float(run->dtype) ||
       TSRI_TUNED(tsri_call_tuning(run->device), row_held) == 0)
     return false;
-  int64_t window = 1, most = 1;
+  int64_t window = 1;
   for (int i = 0; i < run->layouts[0].shape.rank - 2; i++) {
     if (given->dilation[i] != 1 || given->size[i] > MOST_SIZE || given->stride[i] > MOST_SIZE) return false;
     window *= given->size[i];
-    if (most < given->size[i]) most = given->size[i];
   }
-  return (most <= FEW && run->layouts[0].shape.rank == 4) || results * window >= LITTLE_WORK;
+  return results * window >= LITTLE_WORK;
 }
 
 // A launch of pool_block; the fields are its parameters.
@@ -85,6 +84,7 @@ tsr_status tsri_pool_blocks(const tsri_kernel_run *run, const tsri_pool_attribut
                             double lowest) {
   const tsri_layout *x = &run->layouts[0];
   bool is_last = given->is_last != 0;
+  if (!has_blocks(run, given, results)) return TSR_ERR_UNSUPPORTED;
   pool_axes axes = axes_of(run, given);
   pool_cut cut = cut_of(run, &axes, is_last, results);
   tsri_call call;
