@@ -13,12 +13,12 @@
 
 #include <tessera/ops.h>
 
-// Work-groups of GROUP items count at least ROUND elements each, and LEAST_PART if there are enough groups to keep the device busy. Parts are larger if there would be
-// more than MOST_PARTS, or if a work-group has many bins: it counts at least PER_COUNT elements per bin, because in the end it adds each of its bins to memory.
-// PACKED_PART: most elements of a work-group whose counters have 16 bits.
+// Work-groups of GROUP items count LEAST_PART elements each, or fewer if there would not be enough groups to keep the device busy. Parts are larger if there would be more
+// than MOST_PARTS, or if a work-group has many bins: it counts at least PER_COUNT elements per bin, because in the end it adds each of its bins to memory. PACKED_PART:
+// most elements of a work-group whose counters have 16 bits. An item reads READS elements at a time.
 enum {
   GROUP = 256,
-  ROUND = 4 * GROUP,
+  READS = 4,
   LEAST_PART = 16 * GROUP,
   MOST_PARTS = 2048,
   PER_COUNT = 4,
@@ -37,13 +37,16 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-static int64_t enough_groups(tsr_device *device) { return TSRI_TUNED(tsri_call_tuning(device), matmul_tiles); }
+// Work-groups that keep the device busy.
+static int64_t enough_groups(tsr_device *device) {
+  return larger(1, TSRI_TUNED(tsri_call_tuning(device), matmul_tiles));
+}
 
 static int64_t part_of(tsr_device *device, int64_t count, int64_t local_bins, bool is_packed) {
   enum { ROUNDS = 4 };  // work-groups that a multiprocessor runs at once
   int64_t part = smaller(LEAST_PART, count / (ROUNDS * enough_groups(device)));
   part = larger(part, larger(count / MOST_PARTS, PER_COUNT * local_bins));
-  part = larger(ROUND, (part + GROUP - 1) / GROUP * GROUP);
+  part = larger(GROUP, (part + GROUP - 1) / GROUP * GROUP);
   return is_packed ? smaller(part, PACKED_PART) : part;
 }
 
@@ -59,7 +62,7 @@ static count_way choose_way(tsr_device *device, int64_t count, int64_t bins) {
     if (way->counters * (int64_t)sizeof(uint32_t) > (int64_t)device->limits.shared_bytes) break;
     int64_t groups = count / part_of(device, count, bins, way->is_packed);
     bool is_crowded = bins <= SURE && count / bins >= CROWD;
-    if (!is_crowded && groups < enough_groups(device) && PER_COUNT * bins > ROUND) break;
+    if (!is_crowded && groups < enough_groups(device) && PER_COUNT * bins > READS * GROUP) break;
     return *way;
   }
   return (count_way){0, false};
@@ -69,17 +72,18 @@ static count_way choose_way(tsr_device *device, int64_t count, int64_t bins) {
 tsr_status tsri_run_count(const tsri_kernel_run *run) {
   const tsri_layout *values = &run->layouts[0];
   int64_t bins = run->shape.dims[0];
+  if (bins == 0) return TSR_OK;
   count_way way = choose_way(run->device, values->count, bins);
   int64_t part = part_of(run->device, values->count, way.counters > 0 ? bins : 0, way.is_packed);
   int has_ranges = run->input_count > 1;  // else `edges` is not read
-  if (bins == 0) return TSR_OK;
   tsr_status status = tsri_call_zero(run);
   if (status != TSR_OK || values->count == 0) return status;
   tsri_call call;
   tsri_call_init(&call, run->device, "op_count", "count",
                  TSRI_WITH(TSRI_TYPE("I", run->input_dtypes[0]), TSRI_CONSTANT("RANGES", has_ranges),
                            TSRI_CONSTANT("LOCAL", way.counters > 0), TSRI_CONSTANT("PACKED", way.is_packed),
-                           TSRI_CONSTANT("MOST", way.counters > 0 ? way.counters : 1)));
+                           TSRI_CONSTANT("MOST", way.counters > 0 ? way.counters : 1),
+                           TSRI_CONSTANT("READS", part < READS * GROUP ? 1 : READS)));
   tsri_call_buffer(&call, "values", run->inputs[0], run->input_dtypes[0]);
   tsri_call_buffer(&call, "edges", run->inputs[has_ranges], run->input_dtypes[0]);
   tsri_call_buffer(&call, "counts", run->output, TSRI_INDEX_DTYPE);
