@@ -164,7 +164,7 @@ static tsr_tensor *places_of(tsr_tensor *x, const tsri_pool_attributes *given, t
   return tsr_masked_fill(flat, tsr_lt_scalar(flat, 0), (double)count);
 }
 
-// Whether windows are not adaptive and have so few elements that searching each window again is cheaper than storing where its largest element is.
+// Whether windows are not adaptive and have so few elements that it is cheaper for an element to look at all windows over it than to scatter the gradients.
 static bool are_small(const tsri_pool_attributes *given, int spatial) {
   enum { FEW = 64 };
   int64_t elements = 1;

@@ -16,14 +16,7 @@
 // Work-groups of GROUP items count LEAST_PART elements each, or fewer if there would not be enough groups to keep the device busy. Parts are larger if there would be more
 // than MOST_PARTS, or if a work-group has many bins: it counts at least PER_COUNT elements per bin, because in the end it adds each of its bins to memory. PACKED_PART:
 // most elements of a work-group whose counters have 16 bits. An item reads READS elements at a time.
-enum {
-  GROUP = 256,
-  READS = 4,
-  LEAST_PART = 16 * GROUP,
-  MOST_PARTS = 2048,
-  PER_COUNT = 4,
-  PACKED_PART = 255 * GROUP
-};
+enum { GROUP = 256, READS = 4, LEAST_PART = 16 * GROUP, MOST_PARTS = 2048, PER_COUNT = 4, PACKED_PART = 255 * GROUP };
 enum { MOST_BINS = 1 << 24 };
 
 // How a work-group counts in shared memory: in so many counters (MOST of kernels/op_count.tk), each of which counts one bin, or two if it is packed.
@@ -54,7 +47,7 @@ static int64_t part_of(tsr_device *device, int64_t count, int64_t local_bins, bo
 // continues in another launch (lang/lower/resume.c) has an array of its own there. Many bins make parts so long that there may be too few work-groups to keep the
 // device busy; then elements are counted in global memory, by more work-groups, unless so many elements fall into a bin that these would wait for each other.
 static count_way choose_way(tsr_device *device, int64_t count, int64_t bins) {
-  enum { SURE = 2 * 4032, CROWD = 256 };
+  enum { SURE = 2 * 4032, CROWD = 64 };
   static const count_way ways[] = {{1024, false}, {4032, false}, {4032, true}, {8128, true}};
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
     const count_way *way = &ways[i];

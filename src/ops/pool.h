@@ -10,7 +10,7 @@
 tsr_tensor *tsri_pool_places(tsr_tensor *x, const tsri_pool_attributes *given, tsr_shape shape);
 
 // The gradient of max_pool by `x`, from its result `y` and the gradient `g` of that. All have channels as axis 1, and the same dtype; windows have a given size
-// (not adaptive). If the pooling has channels last, so has the gradient in memory, if our kernel computes it. The kernel may read a window several times, so
+// (not adaptive). If the pooling has channels last, so has the gradient in memory, if our kernel computes it. Each element looks at all windows over it, so
 // windows should be small.
 extern const tsri_op
     tsri_op_max_pool_gradient[2];  // [0]: by kernels without hooks, or natively; [1]: by a kernel with a store hook

@@ -56,9 +56,9 @@ static int64_t common_step(const int64_t *values, int count, int64_t most) {
   return most;
 }
 
-// An item gets four columns, or eight along a single axis, where it can read and store several elements at a time. Where it cannot, items that read neighbouring
-// elements are faster than items that share more reads, so it gets two; likewise where results are stored one by one, four. Rows share reads if windows overlap. There are fewer of both if too few items would be left to
-// keep the device busy.
+// An item gets four columns, or eight along a single axis. Where it cannot read several elements at a time, items that read neighbouring elements are faster than items
+// that share more reads, so it gets two; where it must store results one by one, four. Rows share reads if windows overlap. There are fewer of both if too few items
+// would be left to keep the device busy.
 static pool_cut cut_of(const tsri_kernel_run *run, const pool_axes *axes, bool is_last, int64_t results) {
   enum { QUAD = 4, MOST_STEPS = 400 };
   const tsri_layout *x = &run->layouts[0];

@@ -9,6 +9,7 @@
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/roi.h"
+#include "ops/sample_planes.h"
 #include "ops/window.h"
 
 #include <tessera/ops.h>
@@ -24,17 +25,6 @@ static tsr_status check_run(const tsri_kernel_run *run, int inputs) {
   tsr_status status = tsri_call_check(run->node->op->name, &result);
   for (int i = 0; i < inputs && status == TSR_OK; i++) status = tsri_call_check(run->node->op->name, &run->layouts[i]);
   return status;
-}
-
-// Passes the images and the result, as the kernels of grid_sample take them.
-static void pass_images(const tsri_kernel_run *run, tsri_call *call) {
-  const tsri_layout *x = &run->layouts[0];
-  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
-  tsri_call_buffer(call, "y", run->output, run->dtype);
-  tsri_call_word(call, "x_at", x->offset);
-  tsri_call_word(call, "channels", x->shape.dims[1]);
-  tsri_call_word(call, "xn", x->strides[0]);
-  tsri_call_word(call, "xc", x->strides[1]);
 }
 
 // Casts the tensors to `dtype`, and those from index `whole` on to i32, and records the operator. Inputs have been checked.
@@ -54,74 +44,33 @@ static tsr_tensor *record(const tsri_op *op, tsr_dtype dtype, tsr_shape shape, t
 
 // --- grid_sample -----------------------------------------------------------------------------------------------------
 
-// Compile-time arguments that the kernels of grid_sample have in common.
-#define GRID_ARGUMENTS                                                                                          \
-  TSRI_TYPE("T", run->dtype), TSRI_TYPE("A", tsri_accumulator(run->dtype)), TSRI_CONSTANT("MODE", given->mode), \
-      TSRI_CONSTANT("PADDING", given->padding), TSRI_CONSTANT("CORNERS", given->align_corners)
-
-static int64_t chunks_of(int64_t count, int64_t chunk) { return (count + chunk - 1) / chunk; }
-
-static void pass_grid(const tsri_kernel_run *run, tsri_call *call) {
-  const tsri_layout *grid = &run->layouts[1];
+void tsri_sample_pass(const tsri_kernel_run *run, tsri_call *call) {
+  const tsri_layout *x = &run->layouts[0], *grid = &run->layouts[1];
+  tsri_call_buffer(call, "x", run->inputs[0], run->dtype);
   tsri_call_buffer(call, "grid", run->inputs[1], run->dtype);
+  tsri_call_buffer(call, "y", run->output, run->dtype);
+  tsri_call_word(call, "x_at", x->offset);
   tsri_call_word(call, "g_at", grid->offset);
+  tsri_call_word(call, "channels", x->shape.dims[1]);
+  tsri_call_word(call, "xn", x->strides[0]);
+  tsri_call_word(call, "xc", x->strides[1]);
   tsri_call_word(call, "gn", grid->strides[0]);
   tsri_call_word(call, "gk", grid->strides[grid->shape.rank - 1]);
 }
 
-// How the kernel grid_planes divides the work; the fields are its parameters. cells 0: it cannot, or would not be faster than grid_sample.
-typedef struct grid_cut {
-  int64_t cells, reads, points, share, groups;
-} grid_cut;
+static int64_t chunks_of(int64_t count, int64_t chunk) { return (count + chunk - 1) / chunk; }
 
-// A plane in shared memory needs as many positions as make up for filling it. Work-groups compute as many channels as leave enough groups to keep the device busy.
-static grid_cut cut_of_planes(const tsri_kernel_run *run, const tsri_grid_attributes *given) {
-  enum { GROUP = 256, POINTS = 4, QUAD = 4, ROUNDS = 4 };
-  static const int64_t sizes[] = {1024, 4032, 8128, 12224};  // 256 bytes less than 16, 32 and 48 KiB (count.c says why)
-  const tsri_layout *x = &run->layouts[0];
-  const tsri_tuning *tuning = tsri_call_tuning(run->device);
-  const int64_t *dims = x->shape.dims;
-  grid_cut cut = {.cells = 0};
-  bool is_packed = x->shape.rank == 4 && x->strides[3] == 1 && x->strides[2] == dims[3];
-  if (!is_packed || given->mode == TSR_GRID_CUBIC || run->dtype == TSR_F64 || tuning->row_held == 0) return cut;
-  int64_t count = dims[2] * dims[3], points = run->shape.dims[2] * run->shape.dims[3];
-  if (points < count / 2 || points < GROUP) return cut;
-  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && cut.cells == 0; i++) {
-    if (sizes[i] * (int64_t)sizeof(float) <= (int64_t)run->device->limits.shared_bytes && count < sizes[i])
-      cut.cells = sizes[i];
-  }
-  bool is_wide = count % QUAD == 0 && x->offset % QUAD == 0 && x->strides[0] % QUAD == 0 && x->strides[1] % QUAD == 0;
-  cut.reads = is_wide ? QUAD : 1;
-  cut.points = POINTS;
-  int64_t each = dims[0] * chunks_of(points, GROUP * cut.points), enough = ROUNDS * tuning->matmul_tiles;
-  int64_t shares = chunks_of(enough, each);
-  cut.share = chunks_of(dims[1], shares < dims[1] ? shares : dims[1]);
-  cut.groups = each * chunks_of(dims[1], cut.share);
-  return cut;
-}
-
-static tsr_status sample_planes(const tsri_kernel_run *run, const tsri_grid_attributes *given, const grid_cut *cut) {
-  const tsri_layout *x = &run->layouts[0], *grid = &run->layouts[1];
-  tsri_call call;
-  tsri_call_init(&call, run->device, "op_sample", "grid_planes",
-                 TSRI_WITH(GRID_ARGUMENTS, TSRI_CONSTANT("READS", cut->reads), TSRI_CONSTANT("CELLS", cut->cells),
-                           TSRI_CONSTANT("POINTS", cut->points)));
-  pass_images(run, &call);
-  pass_grid(run, &call);
-  tsri_call_word(&call, "images", x->shape.dims[0]);
-  tsri_call_word(&call, "share", cut->share);
-  tsri_call_words(&call, "i", 1, &x->shape.dims[2], 2);
-  tsri_call_words(&call, "o", 1, &run->shape.dims[2], 2);
-  tsri_call_words(&call, "g", 1, &grid->strides[1], 2);
-  return tsri_call_many_groups(&call, cut->groups);
-}
-
-// How many channels an item of grid_sample computes: as many as leave enough items to keep the device busy.
+// How many channels an item of grid_sample computes: as many as leave enough items to keep the device busy, and as there are planes in the first-level cache, but at
+// least two. Items are not all at the same channel at a time, so neighbours read from so many planes.
 static int64_t share_of_item(const tsri_kernel_run *run) {
+  enum { CACHE_BYTES = 1 << 17 };
   const tsri_tuning *tuning = tsri_call_tuning(run->device);
+  if (tuning->row_held == 0) return 1;
   int64_t channels = run->shape.dims[1], each = count_of(run->shape) / channels;
-  int64_t shares = chunks_of(tuning->column_items, each);
-  return tuning->row_held == 0 ? 1 : chunks_of(channels, shares < channels ? shares : channels);
+  int64_t plane = run->layouts[0].count / (run->shape.dims[0] * channels) * (int64_t)tsr_dtype_bytes(run->dtype);
+  int64_t most = CACHE_BYTES / plane > 2 ? CACHE_BYTES / plane : 2;
+  int64_t shares = chunks_of(tuning->column_items, each), share = chunks_of(channels, shares);
+  return share < most ? share : most;
 }
 
 tsr_status tsri_run_grid_sample(const tsri_kernel_run *run) {
@@ -131,17 +80,16 @@ tsr_status tsri_run_grid_sample(const tsri_kernel_run *run) {
   if (count_of(run->shape) == 0) return TSR_OK;
   tsr_status status = check_run(run, 2);
   if (status != TSR_OK) return status;
-  grid_cut cut = cut_of_planes(run, given);
-  if (cut.cells != 0) return sample_planes(run, given, &cut);
+  status = tsri_sample_planes(run);
+  if (status != TSR_ERR_UNSUPPORTED) return status;
   int64_t channels = x->shape.dims[1], share = share_of_item(run);
   int64_t items = count_of(run->shape) / channels * chunks_of(channels, share);
   tsri_call call;
   tsri_call_init(&call, run->device, "op_sample", "grid_sample",
-                 TSRI_WITH(GRID_ARGUMENTS, TSRI_CONSTANT("SOLID", spatial == 3)));
-  pass_images(run, &call);
+                 TSRI_WITH(TSRI_GRID_ARGUMENTS, TSRI_CONSTANT("SOLID", spatial == 3)));
+  tsri_sample_pass(run, &call);
   tsri_call_word(&call, "n", items);
   tsri_call_word(&call, "share", share);
-  pass_grid(run, &call);
   tsri_window_pass(&call, "i", &x->shape.dims[2], spatial, 1);
   tsri_window_pass(&call, "o", &run->shape.dims[2], spatial, 1);
   tsri_window_pass(&call, "x", &x->strides[2], spatial, 0);
