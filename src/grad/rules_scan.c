@@ -46,7 +46,7 @@ void tsri_gradient_running_extreme(const grad_view *v) {
   const tsri_scan_attributes *given = TSRI_GIVEN(v, scan);
   int axis = (int)given->axis;
   tsr_tensor *x = v->inputs[0], *places = NULL;
-  bool is_max = given->combination == TSRI_SCAN_LARGEST;
+  bool is_max = given->combination == TSRI_SCAN_LARGEST || given->combination == TSRI_SCAN_FIRST_LARGEST;
   tsr_status status = is_max ? tsr_cummax(x, axis, NULL, &places) : tsr_cummin(x, axis, NULL, &places);
   v->gradients[0] =
       status == TSR_OK ? tsr_scatter_add(tsri_grad_zeros(x), axis, places, v->cotangents[0]) : tsri_tensor_fail(status);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// cummax and cummin: a scan gives the values, and a scan over the positions of new extremes gives the indices.
+// cummax and cummin: one scan gives both results where the device has a kernel for it. Otherwise a scan gives the values, and a scan over the positions of new
+// extremes gives the indices.
 #include "core/error.h"
 #include "ops/compose.h"
+#include "ops/create.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/scan.h"
@@ -10,10 +12,9 @@
 
 // The positions 1, 2, … n - 1 in a tensor of x's rank, along `axis`.
 static tsr_tensor *positions(const tsr_tensor *x, int axis, int64_t n) {
-  tsr_tensor *list = tsr_arange(x->value->device, TSRI_INDEX_DTYPE, 1, (double)(n > 1 ? n : 1), 1);
+  tsr_tensor *list = tsr_arange(x->value->device, TSRI_INDEX_DTYPE, 1, (double)n, 1);
   tsr_shape shape = {.rank = x->layout.shape.rank};
   for (int i = 0; i < shape.rank; i++) shape.dims[i] = i == axis ? -1 : 1;
-  if (n <= 1) shape.dims[axis] = 0;  // a size of -1 must follow from the other sizes
   return tsri_then(tsr_reshape(list, shape), list);
 }
 
@@ -44,6 +45,24 @@ static tsr_tensor *extremes_of(const tsri_op *op, tsr_tensor *x, int axis, bool 
   return x->dtype == TSR_BOOL ? tsri_then(tsr_cast(values, TSR_BOOL), values) : values;
 }
 
+// Values and indices by one scan.
+static void both(const tsri_op *op, tsr_tensor *x, int axis, bool is_max, tsr_tensor *results[2]) {
+  tsr_tensor *numbers = x->dtype == TSR_BOOL ? tsr_cast(x, TSR_U8) : tsr_retain(x);
+  tsri_scan_places(op, numbers, axis, is_max, results);
+  tsr_release(numbers);
+  if (x->dtype == TSR_BOOL) results[0] = tsri_then(tsr_cast(results[0], TSR_BOOL), results[0]);
+}
+
+// Values by a scan, and indices by another one if they are wanted.
+static void in_turn(const tsri_op *op, tsr_tensor *x, int axis, bool is_max, bool wants_indices,
+                    tsr_tensor *results[2]) {
+  int64_t n = x->layout.shape.dims[axis];
+  results[0] = extremes_of(op, x, axis, is_max);
+  if (!wants_indices) results[1] = tsr_retain(results[0]);
+  else if (n <= 1) results[1] = tsri_record_zeros(x->value->device, TSRI_INDEX_DTYPE, x->layout.shape);
+  else results[1] = places(op, x, results[0], axis, is_max);
+}
+
 static tsr_status running(const tsri_op *op, tsr_tensor *x, int axis, bool is_max, tsr_tensor **out_values,
                           tsr_tensor **out_indices) {
   tsr_tensor **outs[2] = {out_values, out_indices};
@@ -55,10 +74,9 @@ static tsr_status running(const tsri_op *op, tsr_tensor *x, int axis, bool is_ma
                        (long long)x->layout.shape.dims[axis]);
   }
   if (status != TSR_OK) return status;
-  tsr_tensor *results[2] = {extremes_of(op, x, axis, is_max), NULL};
-  bool is_empty = x->layout.shape.dims[axis] == 0;
-  if (is_empty) results[1] = tsr_cast(results[0], TSRI_INDEX_DTYPE);
-  else results[1] = out_indices ? places(op, x, results[0], axis, is_max) : tsr_retain(results[0]);
+  tsr_tensor *results[2] = {NULL, NULL};
+  if (out_indices && x->layout.shape.dims[axis] > 1 && tsri_scan_finds_places(x)) both(op, x, axis, is_max, results);
+  else in_turn(op, x, axis, is_max, out_indices != NULL, results);
   return tsri_hand_out(op->name, results, outs, 2);
 }
 

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Running sums of rows by subgroups, which read quads of neighbouring elements (kernels/op_scan_quads.tk). Not part of the browser module (scan_quads_wasm.c).
+// Scans of rows by subgroups, which read quads of neighbouring elements. Not part of the browser module (scan_quads_wasm.c).
 #ifndef TSRI_OPS_SCAN_QUADS_H
 #define TSRI_OPS_SCAN_QUADS_H
 
-#include "ops/call.h"
+#include "ops/scan_work.h"
 
-// `lines` contiguous rows of `n` elements, in `parts` parts of `length` elements each; 1 part: complete rows.
-typedef struct tsri_quad_rows {
-  tsr_device *device;
-  tsr_buffer *x, *y;
-  tsr_buffer *offsets;  // the sum before each part; NULL: nothing
-  int64_t lines, n, parts, length, x_at;
-  tsr_dtype dtype;
-  bool is_exclusive;  // element i is the sum of the elements before i
-} tsri_quad_rows;
+// Whether subgroups scan on this device. Then tsri_scan_quads takes every work, and only there sums may be packed.
+bool tsri_scan_has_quads(tsr_device *device);
 
-// Runs the scan. Returns TSR_ERR_UNSUPPORTED, without a message, if the device has no subgroups, or if the quads of x and of y are not aligned alike.
-tsr_status tsri_scan_quads(const tsri_quad_rows *rows);
+// Scans contiguous rows (s->inner is 1). Returns TSR_ERR_UNSUPPORTED, without a message, if subgroups do not scan on the device.
+tsr_status tsri_scan_quads(const tsri_scan_work *s, const tsri_scan_parts *p);
+
+// Computes the sum of each part, where subgroups scan.
+tsr_status tsri_scan_part_sums(const tsri_scan_work *s, const tsri_scan_parts *p, tsr_buffer *totals);
+
+// Binds the kernel's parameter `places`, to a temporary buffer if there are none. The caller releases the result after the launch.
+tsr_buffer *tsri_scan_bind_places(tsri_call *call, const tsri_scan_work *s);
 
 #endif

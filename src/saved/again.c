@@ -46,17 +46,33 @@ tsr_tensor *tsri_again_wrong(const tsri_again *s, const char *what) {
   return tsri_tensor_fail(TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: %s does not fit", s->op->name, what));
 }
 
+static tsr_status record_one(tsr_tensor *result, tsr_tensor **out) {
+  tsr_status status = result->status;
+  if (status == TSR_OK) {
+    *out = result;
+    return TSR_OK;
+  }
+  status = tsr_error(result);  // its message becomes the last error
+  tsr_release(result);
+  return status;
+}
+
 // --- Families ----------------------------------------------------------------------------------------------------------
 
 static tsr_tensor *again_bit_cast(const tsri_again *s) { return tsr_bit_cast(s->inputs[0], s->results[0].dtype); }
 
-static tsr_tensor *again_scan(const tsri_again *s) {
+static tsr_status again_scan(const tsri_again *s, tsr_tensor **out) {
   const tsri_scan_attributes *g = TSRI_AGAIN_GIVEN(s, scan);
   tsr_dtype dtype = s->inputs[0]->dtype;
-  bool is_known = g->combination >= TSRI_SCAN_SUM && g->combination <= TSRI_SCAN_LOG_SUM && dtype != TSR_BOOL &&
+  bool has_places = g->combination == TSRI_SCAN_FIRST_LARGEST || g->combination == TSRI_SCAN_FIRST_SMALLEST;
+  bool is_known = g->combination >= TSRI_SCAN_SUM && g->combination <= TSRI_SCAN_FIRST_SMALLEST && dtype != TSR_BOOL &&
                   (g->combination != TSRI_SCAN_LOG_SUM || tsri_dtype_is_float(dtype));
-  if (!is_known) return tsri_again_wrong(s, "combination");
-  return tsri_scan_along(s->op, s->inputs[0], (int)g->axis, dtype, (tsri_scan_combination)g->combination);
+  if (!is_known) return record_one(tsri_again_wrong(s, "combination"), out);
+  if (s->result_count != (has_places ? 2 : 1)) return record_one(tsri_again_wrong(s, "number of results"), out);
+  if (g->combination == TSRI_SCAN_FIRST_LARGEST) return tsr_cummax(s->inputs[0], (int)g->axis, &out[0], &out[1]);
+  if (g->combination == TSRI_SCAN_FIRST_SMALLEST) return tsr_cummin(s->inputs[0], (int)g->axis, &out[0], &out[1]);
+  return record_one(tsri_scan_along(s->op, s->inputs[0], (int)g->axis, dtype, (tsri_scan_combination)g->combination),
+                    out);
 }
 
 static tsr_tensor *again_histogram(const tsri_again *s) {
@@ -253,7 +269,7 @@ static tsr_tensor *again_eye(const tsri_again *s) {
 
 static const again_family families[] = {
     {tsri_run_bit_cast, 1, 1, again_bit_cast, NULL},
-    {tsri_run_scan, 1, 1, again_scan, NULL},
+    {tsri_run_scan, 1, 1, NULL, again_scan},
     {tsri_run_count, 1, 2, again_count, NULL},
     {tsri_run_concat, 1, UINT32_MAX, again_concat, NULL},
     {tsri_run_pad, 1, 1, again_pad, NULL},
@@ -379,17 +395,6 @@ static tsr_tensor *record_reduction(const tsri_again *s) {
   bool is_kept = s->op->reduce == TSRI_REDUCE_MAX || s->op->reduce == TSRI_REDUCE_MIN;
   if (!is_kept && is_bool != (s->results[0].dtype == TSR_BOOL)) return tsri_again_wrong(s, "dtype");
   return tsri_record_reduce(s->op, s->results[0].dtype, s->inputs[0], s->axes, s->results[0].shape.rank == shape.rank);
-}
-
-static tsr_status record_one(tsr_tensor *result, tsr_tensor **out) {
-  tsr_status status = result->status;
-  if (status == TSR_OK) {
-    *out = result;
-    return TSR_OK;
-  }
-  status = tsr_error(result);  // its message becomes the last error
-  tsr_release(result);
-  return status;
 }
 
 static tsr_status record(const tsri_again *s, tsr_tensor **out) {
