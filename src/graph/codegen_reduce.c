@@ -253,12 +253,13 @@ static void put_range(const tsri_codegen *gen, tsri_builder *builder) {
   }
 }
 
-// There is no work-group operation for products: the items store theirs in shared memory, and every item multiplies
-// them all.
+// There is no work-group operation for products: the items store theirs in shared memory, and each step multiplies one half of them by the other half.
 static void put_group_product(const tsri_codegen *gen, tsri_builder *builder) {
   tsri_builder_add(builder,
-                   "    products[local.x] = acc;\n    barrier();\n    %s whole = 1;\n"
-                   "    for (u32 k = 0u; k < WG; k += 1u) { whole = whole * products[k]; }\n",
+                   "    products[local.x] = acc;\n    barrier();\n"
+                   "    for (u32 half = WG / 2u; half > 0u; half = half / 2u) {\n"
+                   "      if (local.x < half) { products[local.x] = products[local.x] * products[local.x + half]; }\n"
+                   "      barrier();\n    }\n    %s whole = products[0];\n",
                    tsri_codegen_type(work_dtype(gen)));
 }
 
