@@ -323,8 +323,11 @@ static tsr_status scan_line_sums(const tsri_scan_work *sums) {
 }
 
 static tsr_status scan_lines_in_parts(const tsri_scan_work *s, int64_t parts) {
-  static const part_steps steps = {sum_line_parts, scan_line_sums, launch_lines};
-  return run_parts(s, (tsri_scan_parts){.length = (s->n + parts - 1) / parts}, &steps);
+  // Where subgroups scan, the sums of a line's parts are neighbours, so that a work-group or a subgroup scans them.
+  static const part_steps by_subgroups = {sum_line_parts, scan_whole_rows, launch_lines};
+  static const part_steps by_items = {sum_line_parts, scan_line_sums, launch_lines};
+  return run_parts(s, (tsri_scan_parts){.length = (s->n + parts - 1) / parts},
+                   tsri_scan_has_quads(s->device) ? &by_subgroups : &by_items);
 }
 
 // --- The operator ----------------------------------------------------------------------------------------------------

@@ -87,6 +87,7 @@ static void check_long(tsr_device *device) {
   tsr_scope *scope = tsr_scope_begin(device);
   check_extremes(device, 2, 20003, 1, true);
   check_extremes(device, 1, 69999, 1, false);
+  check_extremes(device, 1, 1031, 33, true);
   tsr_scope_end(scope);
 }
 TEST(extremes_of_long_rows_are_found_in_one_pass) {
@@ -138,10 +139,10 @@ TEST(logarithms_of_long_running_sums_take_one_pass) {
   unsetenv("TSR_TUNE");
 }
 
-// Sums of 32 and 64 bits of any value, which work-groups exchange in several words.
+// Sums of 32 and 64 bits of any value, which work-groups exchange in several words; elements of 64 bits are read and stored in pairs.
 static void check_exchanged(tsr_device *device) {
   if (!test_device_computes(device) || is_vulkan(device)) return;
-  enum { N = 20003 };
+  enum { N = 20003, ROW = 1027 };
   static int64_t wide[N], sums[N];
   static uint32_t words[N], products[N];
   tsr_scope *scope = tsr_scope_begin(device);
@@ -158,6 +159,12 @@ static void check_exchanged(tsr_device *device) {
   for (int64_t i = 0; i < N; i++) {
     wrong += (uint64_t)sums[i] != (sum += (uint64_t)wide[i]);
     wrong += products[i] != (product *= words[i]);
+  }
+  x = tsr_reshape(tsr_slice(x, 0, 0, N / ROW * ROW, 1), TSR_SHAPE(N / ROW, ROW));  // rows that do not begin at pairs
+  CHECK_OK(tsr_read(tsr_cumsum(x, 1), sums, (size_t)(N / ROW * ROW) * sizeof *sums));
+  for (int64_t i = 0; i < N / ROW * ROW; i++) {
+    sum = (i % ROW == 0 ? 0 : sum) + (uint64_t)wide[i];
+    wrong += (uint64_t)sums[i] != sum;
   }
   CHECK_EQ_UINT(wrong, 0);
   tsr_scope_end(scope);
