@@ -387,11 +387,7 @@ static bool describe(const tsri_kernel_run *run, tsri_scan_work *s) {
                         .combination = (tsri_scan_combination)given->combination};
   bool is_log_sum = s->combination == TSRI_SCAN_LOG_SUM && tsri_accumulator(s->dtype) == TSR_F32;
   s->is_packed = s->combination >= TSRI_SCAN_FIRST_LARGEST || (is_log_sum && tsri_scan_has_quads(s->device));
-  tsri_layout view;
-  bool is_view = false;
-  (void)tsri_layout_reshape(layout, three, &view, &is_view);
-  if (is_view) s->x_outer = view.strides[0], s->x_step = view.strides[1], s->x_inner = view.strides[2];
-  return is_view;
+  return tsri_scan_find_strides(layout, three, s);
 }
 
 tsr_status tsri_run_scan(const tsri_kernel_run *run) {
@@ -419,7 +415,7 @@ typedef struct scan_kind {
   bool is_native, wants_places;
 } scan_kind;
 
-// Gives the result, and if kind->wants_places is true the places in out[1]. x has the dtype of the result, and is contiguous unless reads_view.
+// Gives the result, and if kind->wants_places is true the places in out[1]. x has the dtype of the result, and is contiguous unless tsri_scan_suits_view.
 static void record(const scan_kind *kind, tsr_tensor *x, int axis, tsr_tensor **out) {
   const void *given = TSRI_GIVE(kind->op, scan, .axis = axis, .combination = kind->combination);
   tsr_status status = tsri_tensor_check(kind->op->name, x);
@@ -433,26 +429,16 @@ static void record(const scan_kind *kind, tsr_tensor *x, int axis, tsr_tensor **
   }
 }
 
-// Whether the lines of a view are scanned where they are.
-static bool reads_view(const scan_kind *kind, const tsr_tensor *x, int axis) {
-  tsr_shape three = in_three(&x->layout.shape, axis);
-  tsri_layout view;
-  bool is_view = false;
-  if (x->dtype != kind->dtype || kind->is_native || three.dims[2] == 1) return false;
-  if (!tsri_scan_has_quads(x->value->device)) return false;
-  return tsri_layout_reshape(&x->layout, three, &view, &is_view) == TSR_OK && is_view &&
-         tsri_scan_suits_view(view.strides[2]);
-}
-
 static void scan_both(const scan_kind *kind, tsr_tensor *x, int axis, tsr_tensor **out) {
   int rank = x->layout.shape.rank;
   int64_t n = x->layout.shape.dims[axis], lines = n ? x->layout.count / n : 0;
-  int64_t inner = in_three(&x->layout.shape, axis).dims[2];
+  tsr_shape three = in_three(&x->layout.shape, axis);
   // If there are few long lines across rows that are not divided into parts, transpose them first, so that several items can share a line.
   bool turns = axis != rank - 1 && n > SHORT_LINE && lines < MANY_LINES && !kind->is_native &&
-               (lines == 0 || parts_of_lines(x->value->device, lines, n, inner) == 1);
+               (lines == 0 || parts_of_lines(x->value->device, lines, n, three.dims[2]) == 1);
+  bool reads_view = !turns && !kind->is_native && x->dtype == kind->dtype && tsri_scan_suits_view(x, three);
   tsr_tensor *cast = tsr_cast(x, kind->dtype), *turned = turns ? tsri_axis_to_end(cast, axis) : tsr_retain(cast);
-  tsr_tensor *input = !turns && reads_view(kind, x, axis) ? tsr_retain(turned) : tsr_contiguous(turned);
+  tsr_tensor *input = reads_view ? tsr_retain(turned) : tsr_contiguous(turned);
   record(kind, input, turns ? rank - 1 : axis, out);
   for (int i = 0; i < 1 + kind->wants_places && turns; i++) {
     out[i] = tsri_then(tsri_axis_from_end(out[i], axis), out[i]);

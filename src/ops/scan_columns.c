@@ -4,9 +4,19 @@
 
 enum { GROUP = 64 };  // WG of these kernels
 
-bool tsri_scan_suits_view(int64_t x_inner) {
+bool tsri_scan_find_strides(const tsri_layout *layout, tsr_shape three, tsri_scan_work *s) {
+  tsri_layout view;
+  bool is_view = false;
+  if (tsri_layout_reshape(layout, three, &view, &is_view) != TSR_OK || !is_view) return false;
+  s->x_outer = view.strides[0], s->x_step = view.strides[1], s->x_inner = view.strides[2];
+  return true;
+}
+
+bool tsri_scan_suits_view(const tsr_tensor *x, tsr_shape three) {
   enum { MOST = 4 };  // elements that are skipped are read, too, but only once if lines are not divided
-  return x_inner >= -MOST && x_inner <= MOST;
+  tsri_scan_work s;
+  return three.dims[2] > 1 && tsri_scan_has_quads(x->value->device) && tsri_scan_find_strides(&x->layout, three, &s) &&
+         s.x_inner >= -MOST && s.x_inner <= MOST;
 }
 
 static const tsri_tuning *tuning_of(const tsri_scan_work *s) { return tsri_call_tuning(s->device); }
