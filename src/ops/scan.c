@@ -41,10 +41,9 @@ static int lines_at_once(const tsri_scan_work *s) {
   return has_pairs && s->inner % 2 == 0 && s->x_at % 2 == 0 ? 2 : 1;
 }
 
-// Passes what scan_lines and scan_line_sums have in common, and launches them.
-static tsr_status launch_line_parts(const tsri_scan_work *s, const tsri_scan_parts *p, tsri_call *call) {
+tsr_status tsri_scan_launch_lines(const tsri_scan_work *s, const tsri_scan_parts *p, int width, tsri_call *call) {
   enum { GROUP = 64 };  // WG of these kernels
-  int64_t in_group = (int64_t)GROUP * lines_at_once(s), blocks = (s->lines + in_group - 1) / in_group;
+  int64_t in_group = (int64_t)GROUP * width, blocks = (s->lines + in_group - 1) / in_group;
   tsri_call_buffer(call, "x", s->x, s->dtype);
   tsri_call_word(call, "lines", s->lines);
   tsri_call_word(call, "blocks", blocks);
@@ -70,7 +69,7 @@ static tsr_status launch_lines(const tsri_scan_work *s, const tsri_scan_parts *p
                            TSRI_CONSTANT("AT_ONCE", reads_at_once(s)), TSRI_CONSTANT("WIDTH", lines_at_once(s))));
   tsri_call_buffer(&call, "offsets", p->offsets ? p->offsets : s->x, wide);
   tsri_call_buffer(&call, "y", s->y, s->dtype);
-  return launch_line_parts(s, p, &call);
+  return tsri_scan_launch_lines(s, p, lines_at_once(s), &call);
 }
 
 static tsr_status scan_lines(const tsri_scan_work *s) {
@@ -311,7 +310,7 @@ static tsr_status sum_line_parts(const tsri_scan_work *s, const tsri_scan_parts 
                  TSRI_WITH(TSRI_TYPE("T", s->dtype), TSRI_TYPE("A", wide), TSRI_CONSTANT("OP", (int64_t)s->combination),
                            TSRI_CONSTANT("AT_ONCE", reads_at_once(s)), TSRI_CONSTANT("WIDTH", lines_at_once(s))));
   tsri_call_buffer(&call, "totals", totals, wide);
-  return launch_line_parts(s, p, &call);
+  return tsri_scan_launch_lines(s, p, lines_at_once(s), &call);
 }
 
 // Scans the sums of parts: a row of sums for each line.

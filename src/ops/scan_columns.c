@@ -2,8 +2,6 @@
 #include "ops/scan_columns.h"
 #include "ops/scan_quads.h"
 
-enum { GROUP = 64 };  // WG of these kernels
-
 bool tsri_scan_find_strides(const tsri_layout *layout, tsr_shape three, tsri_scan_work *s) {
   tsri_layout view;
   bool is_view = false;
@@ -51,19 +49,10 @@ static int reads_at_once(const tsri_scan_work *s, const tsri_scan_parts *p, int 
 }
 
 static tsr_status launch(const tsri_scan_work *s, const tsri_scan_parts *p, int width, tsri_call *call) {
-  int64_t in_group = (int64_t)GROUP * width, blocks = (s->lines + in_group - 1) / in_group;
-  tsri_call_buffer(call, "x", s->x, s->dtype);
-  tsri_call_word(call, "lines", s->lines);
-  tsri_call_word(call, "blocks", blocks);
-  tsri_call_word(call, "parts", p->parts);
-  tsri_call_word(call, "length", p->length);
-  tsri_call_word(call, "n", s->n);
-  tsri_call_word(call, "inner", s->inner);
-  tsri_call_word(call, "x_at", s->x_at);
   tsri_call_word(call, "x_outer", s->x_outer);
   tsri_call_word(call, "x_step", s->x_step);
   tsri_call_word(call, "x_inner", s->x_inner);
-  return tsri_call_many_groups(call, blocks * p->parts);
+  return tsri_scan_launch_lines(s, p, width, call);
 }
 
 static bool takes(const tsri_scan_work *s) { return tsri_scan_has_quads(s->device) || s->is_packed || is_strided(s); }

@@ -33,4 +33,7 @@ static inline tsr_dtype tsri_scan_state(const tsri_scan_work *s) {
   return s->is_packed ? TSR_U64 : tsri_accumulator(s->dtype);
 }
 
+// Passes the parameters that all kernels for lines across rows have, and launches one of them. `width`: neighbouring lines of a work item.
+tsr_status tsri_scan_launch_lines(const tsri_scan_work *s, const tsri_scan_parts *p, int width, tsri_call *call);
+
 #endif
