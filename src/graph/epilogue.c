@@ -176,8 +176,8 @@ tsr_status tsri_hooked_kernel(const tsri_kernel_run *run, const char *file, cons
   return status;
 }
 
-void tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args) {
-  if (!run->epilogue) return;
+uint32_t tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args) {
+  if (!run->epilogue) return 0;
   const tsri_codegen *gen = run->epilogue->codegen;
   const tsri_kernel *kernel = args->kernel;
   uint32_t leaf_count = gen->fused->leaf_count, param_count = (uint32_t)gen->param_count;
@@ -186,4 +186,5 @@ void tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args) {
   }
   tsri_codegen_fill(gen, kernel, kernel->param_count - param_count, args->params);
   tsri_arguments_give_last(args, leaf_count, param_count);
+  return leaf_count;
 }

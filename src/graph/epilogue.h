@@ -36,8 +36,8 @@ bool tsri_epilogue_reads_columns(const tsri_kernel_run *run);
 // The dtype that the run's kernel stores: the dtype of the last operator of its epilogue; without an epilogue, the node's dtype.
 tsr_dtype tsri_epilogue_dtype(const tsri_kernel_run *run);
 
-// Binds the buffers and scalars that the epilogue adds after the kernel's own parameters. Does nothing without an
-// epilogue.
-void tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args);
+// Binds the buffers and scalars that the epilogue adds after the kernel's own parameters, and returns the number of the buffers. Without an epilogue these are
+// none.
+uint32_t tsri_epilogue_pass(const tsri_kernel_run *run, tsri_arguments *args);
 
 #endif

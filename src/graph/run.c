@@ -49,6 +49,14 @@ static void publish_others(tsri_graph_state *state, tsri_node *node, tsr_buffer 
   }
 }
 
+// As publish, for all results of the node.
+static tsr_status publish_all(tsri_graph_state *state, tsri_node *node, tsr_status status, tsr_buffer *const *outputs,
+                              tsri_garbage *garbage) {
+  if (status == TSR_OK && node->results) publish_others(state, node, outputs, garbage);
+  for (uint32_t i = 1; i < node->result_count && status != TSR_OK; i++) tsr_buffer_release(outputs[i]);
+  return publish(state, node, status, outputs[0], garbage);
+}
+
 // Allocates memory for all results, also for those whose nodes are gone, since the kernel writes them all.
 static tsr_status create_outputs(const tsri_node *node, tsr_buffer **outputs) {
   if (!node->results) return create_output(node, &outputs[0]);
@@ -111,9 +119,7 @@ static tsr_status run_fusion(tsri_graph_state *state, const tsri_plan *plan, con
   if (status == TSR_OK && root->op == &tsri_op_number) status = tsri_number_run(root, outputs[0]);
   else if (status == TSR_OK && (root->count > 0 || root->results))
     status = tsri_autotune_launch(state->autotune, state, plan, fusion, outputs);
-  if (status == TSR_OK && root->results) publish_others(state, root, outputs, garbage);
-  for (uint32_t i = 1; i < root->result_count && status != TSR_OK; i++) tsr_buffer_release(outputs[i]);
-  return publish(state, root, status, outputs[0], garbage);
+  return publish_all(state, root, status, outputs, garbage);
 }
 
 static tsr_status run_profiled(tsri_graph_state *state, const tsri_plan *plan, const tsri_fusion *fusion,
@@ -236,11 +242,11 @@ static tsr_status run_repeat(tsri_graph_state *state, tsri_node *node, const tsr
 
 static tsr_status run_single(tsri_graph_state *state, tsri_node *node, tsri_single *single,
                              const tsri_single_form *form, tsri_garbage *garbage) {
-  tsr_buffer *output = NULL;
+  tsr_buffer *outputs[TSRI_MAX_RESULTS] = {NULL};
   run_context before = enter_node(state, node);
-  tsr_status status = create_output(node, &output);
-  if (status == TSR_OK) status = tsri_single_run(single, form, output);
-  status = publish(state, node, status, output, garbage);
+  tsr_status status = create_outputs(node, outputs);
+  if (status == TSR_OK) status = tsri_single_run(single, form, outputs);
+  status = publish_all(state, node, status, outputs, garbage);
   leave_node(state, node, before);
   return status;
 }
@@ -291,15 +297,22 @@ static tsr_status run_piece(tsri_graph_state *state, tsri_node *node, tsri_garba
   return status == TSR_ERR_UNSUPPORTED ? run_targets(state, &node, 1, garbage) : status;
 }
 
+// The node whose run computes `node`: the first result's, if the node is another result of an operator.
+static tsri_node *node_to_run(tsri_node *node) {
+  tsri_node *first = node->op == &tsri_op_result ? tsri_pending_node(node->inputs[0].value) : NULL;
+  return first && first->results ? first : node;
+}
+
 // As run_targets, for one node. A long chain of element-wise operators runs piece by piece: each is a kernel that the launch cache may have.
 static tsr_status run_node(tsri_graph_state *state, tsri_node *node, tsri_garbage *garbage) {
   enum { MOST_PIECES = TSRI_MAX_DEPTH / TSRI_REPEAT_NODES + 1 };
   tsri_node *roots[MOST_PIECES];
+  node = node_to_run(node);
   uint32_t count = tsri_repeat_cut(node, roots, MOST_PIECES);
   tsr_status status = TSR_OK;
   for (uint32_t i = 0; i < count && status == TSR_OK; i++) {
     if (tsri_value_buffer(&roots[i]->value)) continue;  // it ran with the piece before
-    bool has_room = tsri_garbage_reserve(garbage, roots[i]->input_count);
+    bool has_room = tsri_garbage_reserve(garbage, roots[i]->input_count + 2 * roots[i]->result_count);
     status = has_room ? run_piece(state, roots[i], garbage)
                       : TSRI_FAIL(TSR_ERR_OUT_OF_MEMORY, "no host memory to run a chain of operators");
   }

@@ -83,7 +83,7 @@ static bool put_input(tsri_single_form *form, const tsri_input *input) {
 // Adds the words of one node. False if such a node is not cached. Assignments are not, because they write into the memory of their target and must run after
 // the readers of its old elements; nor are nodes without inputs other than numbers, such as random ones.
 static bool put_node(tsri_single_form *form, const tsri_node *node) {
-  if (node->tape || node->results || node->count == 0) return false;
+  if (node->tape || node->count == 0) return false;
   if (node->input_count == 0 && node->op != &tsri_op_number) return false;
   if (node->op == &tsri_op_assign || node->op == &tsri_op_result || !has_room(form, 2)) return false;
   bool is_kernel = node->op->kind == TSRI_OP_ELEMENTWISE && node->op != &tsri_op_copy;
@@ -100,7 +100,7 @@ static bool put_node(tsri_single_form *form, const tsri_node *node) {
 }
 
 // Whether only nodes of the form refer to the nodes before the root. The cached steps publish the root's elements alone, so any other user of such a node would
-// find it still pending and compute it a second time. A number need not be computed.
+// find it still pending and compute it a second time. (Another result of such a node refers to it.) A number need not be computed.
 static bool is_alone(const tsri_single_form *form) {
   for (uint32_t i = 1; i < form->node_count; i++) {
     if (form->nodes[i]->op == &tsri_op_number) continue;
@@ -111,7 +111,7 @@ static bool is_alone(const tsri_single_form *form) {
 
 // The shapes of results are no part of the form: they follow from the inputs, or are attributes.
 bool tsri_single_describe(const tsri_node *node, tsri_single_form *out) {
-  if (node->depth > TSRI_SINGLE_NODES || !node->value.device->backend->native_ops) return false;
+  if (node->depth > TSRI_SINGLE_NODES) return false;
   out->nodes[0] = node;
   out->node_count = 1;
   out->input_count = out->word_count = 0;
@@ -133,16 +133,21 @@ tsri_single *tsri_single_find(tsri_singles *singles, const tsri_single_form *for
   return is_equal ? single : NULL;
 }
 
-// The buffers of a run in the order of tsri_single_place.buffer: the output, the inputs, the temporary buffers.
+enum {
+  FIRST_INPUT = TSRI_MAX_RESULTS,
+  FIRST_TEMPORARY = FIRST_INPUT + TSRI_SINGLE_INPUTS,
+  LISTED_BUFFERS = FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES
+};
+
+// The buffers of a run in the order of tsri_single_place.buffer: the results, the inputs, the temporary buffers.
 typedef struct buffer_list {
-  tsr_buffer *buffers[1 + TSRI_SINGLE_INPUTS + TSRI_STEP_TEMPORARIES];
+  tsr_buffer *buffers[LISTED_BUFFERS];
 } buffer_list;
 
-enum { FIRST_TEMPORARY = 1 + TSRI_SINGLE_INPUTS };
-
-static buffer_list list_buffers(const tsri_single_form *form, tsr_buffer *output) {
-  buffer_list list = {{output}};
-  memcpy(list.buffers + 1, form->inputs, form->input_count * sizeof form->inputs[0]);
+static buffer_list list_buffers(const tsri_single_form *form, tsr_buffer *const *outputs) {
+  buffer_list list = {{NULL}};
+  memcpy(list.buffers, outputs, form->nodes[0]->result_count * sizeof outputs[0]);
+  memcpy(list.buffers + FIRST_INPUT, form->inputs, form->input_count * sizeof form->inputs[0]);
   return list;
 }
 
@@ -163,7 +168,11 @@ static tsr_status run_op(tsr_device *device, tsri_single_step *step, const buffe
 static tsr_status run_launch(tsr_device *device, tsri_single_step *step, const buffer_list *list) {
   tsri_step_launch *launch = &step->is.launch;
   for (uint32_t i = 0; i < step->place_count; i++) {
-    launch->arguments[i].buffer = list->buffers[step->places[i].buffer];
+    tsri_argument *argument = &launch->arguments[i];
+    argument->buffer = list->buffers[step->places[i].buffer];
+    if (i >= launch->whole_count) continue;
+    tsr_dtype dtype = (tsr_dtype)step->built->kernel->buffers[i].storage;
+    argument->element_count = tsr_buffer_bytes(argument->buffer) / tsr_dtype_bytes(dtype);
   }
   return tsri_built_launch(device, step->built, launch->groups, launch->arguments, launch->params);
 }
@@ -177,9 +186,9 @@ static tsr_status create_temporaries(const tsri_single *single, tsr_device *devi
   return status;
 }
 
-tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, tsr_buffer *output) {
-  buffer_list list = list_buffers(form, output);
-  tsr_device *device = output->device;
+tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, tsr_buffer *const *outputs) {
+  buffer_list list = list_buffers(form, outputs);
+  tsr_device *device = form->nodes[0]->value.device;
   tsr_status status = create_temporaries(single, device, &list);
   for (uint32_t i = 0; i < single->step_count && status == TSR_OK; i++) {
     status = (single->steps[i].built ? run_launch : run_op)(device, &single->steps[i], &list);
@@ -241,7 +250,7 @@ static int list_places(const tsri_native_op *op, size_t out_at[TSRI_SINGLE_PLACE
 typedef struct keeping {
   const tsri_steps *steps;
   const tsri_single_form *form;
-  int output_number;    // index of the output in steps->temporaries, because it is created as one of them
+  int first_output;  // index of the first result in steps->temporaries: results are created as such, one after the other
   tsri_single *single;  // the entry
 } keeping;
 
@@ -259,9 +268,10 @@ static int find_temporary(const keeping *k, int count, const tsri_place *place) 
   return -1;
 }
 
-// Records that the entry needs temporary buffer `number`. Returns its index in buffer_list; 0 if it is the output.
+// The index in buffer_list of the temporary buffer `number`, which may be a result. Otherwise records that the entry needs it.
 static uint8_t use_temporary(keeping *k, int number) {
-  if (number == k->output_number) return 0;
+  int results = (int)k->form->nodes[0]->result_count;
+  if (number >= k->first_output && number < k->first_output + results) return (uint8_t)(number - k->first_output);
   k->single->temporary_bytes[number] = k->steps->temporaries[number].bytes;
   return (uint8_t)(FIRST_TEMPORARY + number);
 }
@@ -280,7 +290,7 @@ static bool find_buffer(keeping *k, int temporary_count, const tsri_place *place
     if (!is_inside(place, &k->form->input_places[i])) continue;
     if (is_found) return false;
     is_found = true;
-    out->buffer = (uint8_t)(1 + i);
+    out->buffer = (uint8_t)(FIRST_INPUT + i);
     out->offset = place->offset - k->form->input_places[i].offset;
   }
   return is_found;
@@ -302,22 +312,22 @@ static bool keep_op(keeping *k, const tsri_step *from, tsri_single_step *to) {
   return count > 0;
 }
 
-// The index in buffer_list of the buffer of a kernel's argument, found by its record; FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES if it is unknown.
+// The index in buffer_list of the buffer of a kernel's argument, found by its record; LISTED_BUFFERS if it is unknown.
 static uint8_t find_record(keeping *k, int temporary_count, const tsr_buffer *record) {
   while (temporary_count-- > 0) {
     if (k->steps->temporaries[temporary_count].record == record) return use_temporary(k, temporary_count);
   }
   for (uint32_t i = 0; i < k->form->input_count; i++) {
-    if (k->form->inputs[i] == record) return (uint8_t)(1 + i);
+    if (k->form->inputs[i] == record) return (uint8_t)(FIRST_INPUT + i);
   }
-  return FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES;
+  return LISTED_BUFFERS;
 }
 
 static bool keep_launch(keeping *k, const tsri_step *from, tsri_single_step *to) {
   to->is.launch = from->is.launch;
   for (uint32_t i = 0; i < from->built->kernel->buffer_count; i++) {
     uint8_t buffer = find_record(k, from->temporary_count, from->is.launch.arguments[i].buffer);
-    if (buffer == FIRST_TEMPORARY + TSRI_STEP_TEMPORARIES) return false;
+    if (buffer == LISTED_BUFFERS) return false;
     to->places[to->place_count++] = (tsri_single_place){.at = (uint16_t)i, .buffer = buffer};
   }
   return true;
@@ -339,15 +349,15 @@ static bool keep_steps(keeping *k) {
 void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_steps *steps, bool is_all,
                       tsr_buffer *output) {
   tsri_single *single = &singles->places[tsri_ways_put(&singles->ways, form->hash)];
-  keeping k = {.steps = steps, .form = form, .output_number = -1, .single = single};
+  keeping k = {.steps = steps, .form = form, .first_output = -1, .single = single};
   single->word_count = form->word_count;
   memcpy(single->words, form->words, form->word_count * sizeof form->words[0]);
   memset(single->temporary_bytes, 0, sizeof single->temporary_bytes);
   single->temporary_count = single->step_count = 0;
   for (int i = 0; i < steps->temporary_count && i < TSRI_STEP_TEMPORARIES; i++) {
-    if (steps->temporaries[i].record == output) k.output_number = i;  // the last: it has not been released
+    if (steps->temporaries[i].record == output) k.first_output = i;  // the last: it has not been released
   }
-  if (!is_all || k.output_number < 0 || !keep_steps(&k)) return;
+  if (!is_all || k.first_output < 0 || !keep_steps(&k)) return;
   single->step_count = (uint32_t)steps->count;
   single->temporary_count = (uint32_t)steps->temporary_count;
 }

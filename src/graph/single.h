@@ -12,7 +12,7 @@
 #include "graph/ways.h"
 #include "runtime/steps.h"
 
-enum { TSRI_SINGLE_NODES = 8, TSRI_SINGLE_WORDS = 128, TSRI_SINGLE_INPUTS = 4, TSRI_SINGLE_PLACES = 9 };
+enum { TSRI_SINGLE_NODES = 12, TSRI_SINGLE_WORDS = 160, TSRI_SINGLE_INPUTS = 4, TSRI_SINGLE_PLACES = 9 };
 
 // A pending node (the root) and the pending nodes that compute its inputs. The steps that run them depend on the words and on the addresses of the buffers that
 // they read, and on nothing else.
@@ -31,7 +31,7 @@ typedef struct tsri_single_form {
 // An operand of a cached step: which field or argument of the step holds it, and the buffer to put there.
 typedef struct tsri_single_place {
   uint16_t at;     // native operator: bytes from its start to the tsri_place; kernel: number of the argument
-  uint8_t buffer;  // 0: the output; i + 1: input i; 1 + TSRI_SINGLE_INPUTS + i: temporary buffer i
+  uint8_t buffer;  // index in buffer_list of single.c: a result, an input or a temporary buffer
   size_t offset;   // bytes from the start of that buffer
 } tsri_single_place;
 
@@ -61,18 +61,18 @@ typedef struct tsri_singles {
 
 // Call all of these with the graph's lock held.
 
-// Describes the node and the pending nodes before it. False if they cannot be cached: there are too many, one of them belongs to a capture, has several results
+// Describes the node and the pending nodes before it. False if they cannot be cached: there are too many, one of them belongs to a capture
 // or is an assignment, or something other than these nodes refers to a node before the last.
 bool tsri_single_describe(const tsri_node *node, tsri_single_form *out_form);
 
 // The entry of an equal node, or NULL.
 tsri_single *tsri_single_find(tsri_singles *singles, const tsri_single_form *form);
 
-// Queues the entry's steps for the node with this form. Errors: TSR_ERR_UNSUPPORTED, without a message, if the device does not
+// Queues the entry's steps for the node with this form; `outputs` are the buffers of its results. Errors: TSR_ERR_UNSUPPORTED, without a message, if the device does not
 // accept one of them now; those of the backend; TSR_ERR_OUT_OF_MEMORY.
-tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, tsr_buffer *output);
+tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, tsr_buffer *const *outputs);
 
-// Stores the steps that computed the node of this form into `output`. `is_all`: nothing else was queued for the node. If `is_all` is false, or the steps cannot
+// Stores the steps that computed the node of this form; `output` is the buffer of its first result. `is_all`: nothing else was queued for the node. If `is_all` is false, or the steps cannot
 // be repeated with other buffers, the entry says that nodes of this form have to be planned (step_count is 0).
 void tsri_single_keep(tsri_singles *singles, const tsri_single_form *form, const tsri_steps *steps, bool is_all,
                       tsr_buffer *output);

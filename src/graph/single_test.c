@@ -245,3 +245,45 @@ TEST(a_captured_node_has_no_entry) {
   tsr_capture_release(capture);
   end(&f);
 }
+
+// An operator with a kernel of its own, which binds whole buffers: here a part of one that is larger each time.
+static void take_again(tsr_device *device) {
+  enum { MOST = 400 };
+  float list[MOST], got[3];
+  if (!test_device_computes(device)) return;
+  for (int i = 0; i < MOST; i++) list[i] = (float)(2 * i);
+  tsr_scope *scope = tsr_scope_begin(device);
+  for (int round = 0; round < 3; round++) {
+    int64_t size = 100 << round;
+    tsr_tensor *all = tsr_from_data(device, TSR_F32, TSR_SHAPE(size), list, (size_t)size * sizeof *list);
+    tsr_tensor *part = tsr_slice(all, 0, 10, 90, 1);  // 20, 22 … 178
+    tsr_tensor *places = tsr_from_data(device, TSR_I32, TSR_SHAPE(3), (int32_t[]){79, round, 1}, 12);
+    tsr_tensor *taken = tsr_take(part, places);
+    CHECK_EQ_INT(kept_steps(taken), round ? 1 : -1);
+    CHECK_OK(tsr_read(taken, got, sizeof got));
+    CHECK_BYTES(got, ((float[]){178, (float)(20 + 2 * round), 22}), sizeof got);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(an_operators_own_kernel_is_kept_on_every_device) { test_on_every_device(take_again); }
+
+// cross_entropy has a kernel with two results on GPUs, of which a mean reads one; the other is not needed.
+static void entropy_again(tsr_device *device) {
+  float loss;
+  if (!test_device_computes(device)) return;
+  tsr_scope *scope = tsr_scope_begin(device);
+  for (int round = 0; round < 3; round++) {
+    tsr_tensor *x = tsr_full(device, TSR_F32, TSR_SHAPE(2, 8), (float)round);
+    tsr_tensor *labels = tsr_from_data(device, TSR_I32, TSR_SHAPE(2), (int32_t[]){round, 7}, 8);
+    CHECK_OK(tsr_evaluate(x));
+    tsr_tensor *mean = tsr_cross_entropy(x, labels, 1, NULL);
+    int steps = kept_steps(mean);
+    if (!tsri_device_is_cpu(device)) CHECK_EQ_INT(steps, round ? 2 : -1);
+    CHECK_OK(tsr_read(mean, &loss, sizeof loss));
+    CHECK_NEAR(loss, 2.0794415, 1e-5);
+  }
+  CHECK_OK(tsr_scope_end(scope));
+}
+
+TEST(a_kernel_with_results_that_nobody_needs_is_kept) { test_on_every_device(entropy_again); }

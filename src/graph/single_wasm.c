@@ -12,8 +12,8 @@ tsri_single *tsri_single_find(tsri_singles *singles, const tsri_single_form *for
   return NULL;
 }
 
-tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, tsr_buffer *output) {
-  (void)single, (void)form, (void)output;
+tsr_status tsri_single_run(tsri_single *single, const tsri_single_form *form, tsr_buffer *const *outputs) {
+  (void)single, (void)form, (void)outputs;
   return TSR_ERR_UNSUPPORTED;
 }
 

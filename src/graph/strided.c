@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "graph/arguments.h"
 #include "graph/node.h"
+#include "runtime/steps.h"
 
 // --- Preparing ------------------------------------------------------------------------------------------------------
 
@@ -236,7 +237,9 @@ static tsr_status launch(piece *part, uint64_t groups) {
   if (status != TSR_OK) return status;
   uint64_t most = part->device->limits.max_groups[0], y = (groups + most - 1) / most;
   uint32_t folded[3] = {(uint32_t)((groups + y - 1) / y), (uint32_t)y, 1};
-  return tsri_built_launch(part->device, part->built, folded, part->args.buffers, part->args.params);
+  status = tsri_built_launch(part->device, part->built, folded, part->args.buffers, part->args.params);
+  if (status == TSR_OK) tsri_steps_add_launch(part->built, folded, part->args.buffers, part->args.params, 0);
+  return status;
 }
 
 // Passes the sizes and strides of the first `rank` axes as the kernel's axes slots - rank … slots - 1 of `total`; other

@@ -4,6 +4,7 @@
 
 #include "graph/epilogue.h"
 #include "graph/node.h"
+#include "runtime/steps.h"
 
 static void start(tsri_call *call, tsr_status status) {
   tsri_arguments_init(&call->args, status == TSR_OK ? call->built->kernel : NULL);
@@ -46,11 +47,16 @@ void tsri_call_words(tsri_call *call, const char *stem, int first, const int64_t
 }
 
 tsr_status tsri_call_groups(tsri_call *call, int64_t x, int64_t y, int64_t z) {
-  if (call->args.status == TSR_OK && call->hooked) tsri_epilogue_pass(call->hooked, &call->args);
+  uint32_t passed = 0;  // buffers of the fused operators, which come last
+  if (call->args.status == TSR_OK && call->hooked) passed = tsri_epilogue_pass(call->hooked, &call->args);
   tsr_status status = tsri_arguments_check(&call->args);
   if (status != TSR_OK || x <= 0 || y <= 0 || z <= 0) return status;
   uint32_t groups[3] = {(uint32_t)x, (uint32_t)y, (uint32_t)z};
-  return tsri_built_launch(call->device, call->built, groups, call->args.buffers, call->args.params);
+  status = tsri_built_launch(call->device, call->built, groups, call->args.buffers, call->args.params);
+  if (status != TSR_OK) return status;
+  uint32_t whole_count = call->built->kernel->buffer_count - passed;
+  tsri_steps_add_launch(call->built, groups, call->args.buffers, call->args.params, whole_count);
+  return TSR_OK;
 }
 
 void tsri_call_fold(const tsr_device *device, int64_t groups, int64_t *out_x, int64_t *out_y) {

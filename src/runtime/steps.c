@@ -28,7 +28,7 @@ void tsri_steps_add_op(const tsri_native_op *op) {
 }
 
 void tsri_steps_add_launch(const tsri_built *built, const uint32_t groups[3], const tsri_argument *arguments,
-                           const void *params) {
+                           const void *params, uint32_t whole_count) {
   tsri_step *step = noting ? next_step(built) : NULL;
   if (!step) return;
   const tsri_kernel *kernel = built->kernel;
@@ -37,6 +37,7 @@ void tsri_steps_add_launch(const tsri_built *built, const uint32_t groups[3], co
     noting->is_too_large = true;
     return;
   }
+  launch->whole_count = whole_count;
   memcpy(launch->groups, groups, sizeof launch->groups);
   memcpy(launch->arguments, arguments, kernel->buffer_count * sizeof *arguments);
   memcpy(launch->params, params, kernel->params_bytes);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Records the steps in which an operator runs: native operators, launches of fused kernels, and the temporary buffers between them.
+// Records the steps in which an operator runs: native operators, launches of kernels, and the temporary buffers between them.
 //
-// The launch cache of single nodes (graph/single.h) repeats these steps for other buffers. Other work, such as an operator's own kernels, is not recorded here but
+// The launch cache of single nodes (graph/single.h) repeats these steps for other buffers. Other work, such as fills and uploads, is not recorded here but
 // still counts in the device's counters; from that the cache sees that the steps are incomplete, and does not store them.
 #ifndef TSRI_RUNTIME_STEPS_H
 #define TSRI_RUNTIME_STEPS_H
 
 #include "runtime/program.h"
 
-enum { TSRI_STEPS = 4, TSRI_STEP_BUFFERS = 5, TSRI_STEP_WORDS = 32, TSRI_STEP_TEMPORARIES = 6 };
+enum { TSRI_STEPS = 8, TSRI_STEP_BUFFERS = 8, TSRI_STEP_WORDS = 32, TSRI_STEP_TEMPORARIES = 8 };
 
-// The launch of a fused kernel.
+// The launch of a kernel.
 typedef struct tsri_step_launch {
   uint32_t groups[3];
+  uint32_t whole_count;  // so many of the first arguments bind whole buffers, whatever their sizes
   tsri_argument arguments[TSRI_STEP_BUFFERS];
   uint64_t params[TSRI_STEP_WORDS];
 } tsri_step_launch;
@@ -47,7 +48,7 @@ void tsri_steps_end(void);
 // Called where steps are queued. They do nothing unless the calling thread notes its steps.
 void tsri_steps_add_op(const tsri_native_op *op);
 void tsri_steps_add_launch(const tsri_built *built, const uint32_t groups[3], const tsri_argument *arguments,
-                           const void *params);
+                           const void *params, uint32_t whole_count);
 void tsri_steps_add_temporary(const tsr_buffer *buffer);
 
 #endif
