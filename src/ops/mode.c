@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// mode: the last element of the longest run of equal elements, after sorting.
+// mode: the last element of the longest run of equal elements, after sorting. By kernels/op_mode.tk where the device can run it (ops/mode_rows.h).
 #include "core/error.h"
+#include "ops/axes.h"
 #include "ops/compose.h"
+#include "ops/mode_rows.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/scan.h"
@@ -25,6 +27,26 @@ static tsr_tensor *lengths(tsr_tensor *sorted, int axis) {
   return result;
 }
 
+static tsr_tensor *composed(tsr_tensor *x, int axis, bool keep_dims) {
+  tsr_tensor *sorted = tsr_sort(x, axis, false);
+  if (tsri_tensor_check("mode", sorted) != TSR_OK) return sorted;
+  tsr_tensor *length = lengths(sorted, axis), *longest = tsr_argmax(length, &axis, 1, true);
+  tsr_tensor *result = tsr_gather(sorted, axis, longest);
+  tsri_release_all((tsr_tensor *[]){sorted, length, longest}, 3);
+  return keep_dims ? result : tsri_then(tsr_squeeze(result, axis), result);
+}
+
+// NULL: the device has no kernels for it.
+static tsr_tensor *by_kernels(tsr_tensor *x, int axis, bool keep_dims) {
+  tsr_tensor *turned = tsri_axis_to_end(x, axis);
+  tsr_tensor *numbers = x->dtype == TSR_BOOL ? tsr_cast(turned, TSR_U8) : tsr_retain(turned);
+  bool is_usable = tsri_tensor_check("mode", numbers) == TSR_OK;
+  tsr_tensor *result = is_usable ? tsri_mode_of_rows(numbers) : tsr_retain(numbers);
+  tsri_release_all((tsr_tensor *[]){turned, numbers}, 2);
+  if (result && x->dtype == TSR_BOOL) result = tsri_then(tsr_cast(result, TSR_BOOL), result);
+  return result && keep_dims ? tsri_then(tsr_unsqueeze(result, axis), result) : result;
+}
+
 tsr_tensor *tsr_mode(tsr_tensor *x, int axis, bool keep_dims) {
   char text[TSR_SHAPE_TEXT_BYTES];
   tsr_status status = tsri_tensor_check("mode", x);
@@ -34,12 +56,6 @@ tsr_tensor *tsr_mode(tsr_tensor *x, int axis, bool keep_dims) {
                        tsr_shape_format(x->layout.shape, text, sizeof text));
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_tensor *sorted = tsr_sort(x, axis, false);
-  status = tsri_tensor_check("mode", sorted);
-  if (status != TSR_OK) return tsri_tensor_named("mode", sorted);
-  tsr_tensor *length = lengths(sorted, axis), *longest = tsr_argmax(length, &axis, 1, true);
-  tsr_tensor *result = tsr_gather(sorted, axis, longest);
-  tsri_release_all((tsr_tensor *[]){sorted, length, longest}, 3);
-  if (!keep_dims) result = tsri_then(tsr_squeeze(result, axis), result);
-  return tsri_tensor_named("mode", result);
+  tsr_tensor *result = by_kernels(x, axis, keep_dims);
+  return tsri_tensor_named("mode", result ? result : composed(x, axis, keep_dims));
 }

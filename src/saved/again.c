@@ -17,6 +17,7 @@
 #include "ops/fft.h"
 #include "ops/fft_fused.h"
 #include "ops/label_entropy.h"
+#include "ops/mode_rows.h"
 #include "ops/norm_gradient.h"
 #include "ops/norm_one_pass.h"
 #include "ops/operators.h"
@@ -137,6 +138,8 @@ static tsr_tensor *again_sort(const tsri_again *s) {
   tsr_status status = tsr_topk(x, keep, -1, is_descending, is_order ? NULL : &result, is_order ? &result : NULL);
   return status == TSR_OK ? result : tsri_tensor_fail(status);
 }
+
+static tsr_tensor *again_mode(const tsri_again *s) { return tsr_mode(s->inputs[0], -1, false); }
 
 static tsr_tensor *again_softmax(const tsri_again *s) {
   int axis = (int)TSRI_AGAIN_GIVEN(s, softmax)->axis;
@@ -280,6 +283,7 @@ static const again_family families[] = {
     {tsri_run_search, 2, 2, again_search, NULL},
     {tsri_run_sort, 1, 1, again_sort, NULL},
     {tsri_run_argsort, 1, 1, again_sort, NULL},
+    {tsri_run_mode_rows, 1, 1, again_mode, NULL},
     {tsri_run_softmax, 1, 1, again_softmax, NULL},
     {tsri_run_norm, 1, 3, again_norm, NULL},
     {tsri_run_add_norm, 2, 4, NULL, again_add_norm},

@@ -12,6 +12,7 @@
 #include "ops/fft_fused.h"
 #include "ops/label_entropy.h"
 #include "ops/matrix.h"
+#include "ops/mode_rows.h"
 #include "ops/norm_gradient.h"
 #include "ops/norm_one_pass.h"
 #include "ops/operators.h"
@@ -45,6 +46,7 @@ static const struct {
     {"roi_align places", &tsri_op_roi_places},
     {"label entropy", &tsri_op_label_entropy},
     {"label entropy gradient", &tsri_op_label_gradient},
+    {"mode of rows", &tsri_op_mode_rows},
 };
 
 const char *tsri_saved_name_of(const tsri_op *op) {
