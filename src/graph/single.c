@@ -80,6 +80,16 @@ static bool put_input(tsri_single_form *form, const tsri_input *input) {
   return true;
 }
 
+// Adds the sizes of the results of an operator with a kernel of its own: they may be neither attributes nor follow from the inputs, such as the k of topk.
+static bool put_shapes(tsri_single_form *form, const tsri_node *node) {
+  if (node->op->kind != TSRI_OP_KERNEL) return true;
+  if (!has_room(form, (size_t)node->shape.rank + 1 + node->result_count)) return false;
+  put_word(form, (uint64_t)node->shape.rank);
+  for (int i = 0; i < node->shape.rank; i++) put_word(form, (uint64_t)node->shape.dims[i]);
+  for (uint32_t i = 1; i < node->result_count; i++) put_word(form, node->results[i].bytes);
+  return true;
+}
+
 // Adds the words of one node. False if such a node is not cached. Assignments are not, because they write into the memory of their target and must run after
 // the readers of its old elements; nor are nodes without inputs other than numbers, such as random ones.
 static bool put_node(tsri_single_form *form, const tsri_node *node) {
@@ -90,7 +100,7 @@ static bool put_node(tsri_single_form *form, const tsri_node *node) {
   form->is_repeat = form->is_repeat && is_kernel;
   put_word(form, (uint64_t)(uintptr_t)node->op);
   put_word(form, (uint64_t)node->dtype | (uint64_t)node->input_count << 8 | (uint64_t)node->axes << 32);
-  if (!put_attributes(form, node)) return false;
+  if (!put_attributes(form, node) || !put_shapes(form, node)) return false;
   for (uint32_t i = 0; i < node->input_count; i++) {
     const tsri_input *input = &node->inputs[i];
     if (!put_input(form, input)) return false;
@@ -109,7 +119,6 @@ static bool is_alone(const tsri_single_form *form) {
   return true;
 }
 
-// The shapes of results are no part of the form: they follow from the inputs, or are attributes.
 bool tsri_single_describe(const tsri_node *node, tsri_single_form *out) {
   if (node->depth > TSRI_SINGLE_NODES) return false;
   out->nodes[0] = node;

@@ -287,3 +287,25 @@ static void entropy_again(tsr_device *device) {
 }
 
 TEST(a_kernel_with_results_that_nobody_needs_is_kept) { test_on_every_device(entropy_again); }
+
+// How many elements topk gives is no attribute of its sort, but the size of its result.
+static void first_elements(tsr_device *device) {
+  static const int counts[] = {2, 2, 3, 1, 3, 2};
+  if (!test_device_computes(device)) return;
+  for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    int32_t got[6], wanted[6];
+    tsr_scope *scope = tsr_scope_begin(device);
+    tsr_tensor *places = NULL,
+               *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(2, 4), (float[]){1, 5, 3, 2, 8, 9, 6, 7}, 32);
+    CHECK_OK(tsr_topk(x, counts[i], 1, true, NULL, &places));
+    CHECK_OK(tsr_read(places, got, (size_t)counts[i] * 2 * sizeof *got));
+    for (int k = 0; k < counts[i]; k++) {
+      wanted[k] = (int[]){1, 2, 3}[k];
+      wanted[counts[i] + k] = (int[]){1, 0, 3}[k];
+    }
+    CHECK_BYTES(got, wanted, (size_t)counts[i] * 2 * sizeof *got);
+    CHECK_OK(tsr_scope_end(scope));
+  }
+}
+
+TEST(nodes_with_results_of_other_sizes_have_other_entries) { test_on_every_device(first_elements); }
