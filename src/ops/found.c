@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Operators whose number of results depends on the elements: nonzero, masked_select, unique. They read that number from the device.
+// Operators whose number of results depends on the elements: nonzero, masked_select, unique (ops/unique_sorted.h where the device can run it). They read that number from the device.
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/create.h"
 #include "ops/promote.h"
+#include "ops/unique_sorted.h"
 #include "runtime/tape.h"
 
 #include <tessera/ops.h>
@@ -146,11 +147,10 @@ static tsr_tensor *mark_first(tsr_tensor *sorted) {
   return result;
 }
 
-// For each element of x, the index of its value among the distinct values: running sums of `marks`, scattered back by `order`.
-static tsr_tensor *inverse_of(tsr_tensor *marks, tsr_tensor *order, tsr_shape shape) {
+// For each element of the list, the index of its value among the distinct values: running sums of `marks`, scattered back by `order`.
+static tsr_tensor *inverse_of(tsr_tensor *marks, tsr_tensor *order) {
   tsr_tensor *numbers = tsr_cumsum(marks, 0), *from_zero = tsri_then(tsr_sub_scalar(numbers, 1), numbers);
-  tsr_tensor *back = tsri_then(tsr_scatter(from_zero, 0, order, from_zero), from_zero);
-  return tsri_then(tsr_reshape(back, shape), back);
+  return tsri_then(tsr_scatter(from_zero, 0, order, from_zero), from_zero);
 }
 
 // How often each distinct value occurs: the distance from its first index to that of the next value, or to the end.
@@ -161,25 +161,42 @@ static tsr_tensor *counts_of(tsr_tensor *firsts, int64_t n) {
   return tsri_then(tsr_sub(ends, firsts), ends);
 }
 
-tsr_status tsr_unique(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_inverse, tsr_tensor **out_counts) {
-  tsr_tensor **outs[3] = {out_values, out_inverse, out_counts};
-  tsri_clear_outs(outs, 3);
-  tsr_status status = check_count("unique", x);
-  if (status != TSR_OK) return status;
-  tsr_tensor *flat = tsr_reshape(x, TSR_SHAPE(x->layout.count)), *order = tsr_argsort(flat, 0, false);
-  tsr_tensor *sorted = tsr_take(flat, order), *marks = NULL, *firsts = NULL;
-  status = tsri_tensor_check("unique", sorted);
+// The values, the inverse and the counts of the list x, composed of other operators. On failure no result is made.
+static tsr_status composed(tsr_tensor *x, tsr_tensor *results[3]) {
+  tsr_tensor *order = tsr_argsort(x, 0, false), *sorted = tsr_take(x, order), *marks = NULL, *firsts = NULL;
+  tsr_status status = tsri_tensor_check("unique", sorted);
   if (status == TSR_OK) marks = mark_first(sorted);
   if (status == TSR_OK) status = tsri_tensor_check("unique", marks);
   if (status == TSR_OK) firsts = places_of(marks);
   if (status == TSR_OK) status = tsri_tensor_check("unique", firsts);
   if (status == TSR_OK) {
-    tsr_tensor *results[3] = {tsr_take(sorted, firsts), inverse_of(marks, order, x->layout.shape),
-                              counts_of(firsts, x->layout.count)};
+    results[0] = tsr_take(sorted, firsts);
+    results[1] = inverse_of(marks, order);
+    results[2] = counts_of(firsts, x->layout.count);
+  }
+  tsri_release_all((tsr_tensor *[]){order, sorted, marks, firsts}, 4);
+  return status;
+}
+
+tsr_status tsr_unique(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_inverse, tsr_tensor **out_counts) {
+  tsr_tensor **outs[3] = {out_values, out_inverse, out_counts}, *results[3] = {NULL, NULL, NULL};
+  tsri_clear_outs(outs, 3);
+  tsr_status status = check_count("unique", x);
+  if (status != TSR_OK) return status;
+  tsri_tape_refuses(x->value->device, "an operator whose result's size is found on the device");
+  tsr_tensor *numbers = x->dtype == TSR_BOOL ? tsr_cast(x, TSR_U8) : tsr_retain(x);
+  tsr_tensor *packed = tsri_then(tsr_contiguous(numbers), numbers);
+  tsr_tensor *list = tsri_then(tsr_reshape(packed, TSR_SHAPE(x->layout.count)), packed);
+  status = tsri_tensor_check("unique", list);
+  if (status == TSR_OK) status = tsri_unique_sorted(list, results);
+  if (status == TSR_ERR_UNSUPPORTED) status = composed(list, results);
+  if (status == TSR_OK) {
+    results[0] = tsri_then(tsr_cast(results[0], x->dtype), results[0]);
+    results[1] = tsri_then(tsr_reshape(results[1], x->layout.shape), results[1]);
     status = tsri_hand_out("unique", results, outs, 3);
   } else {
     tsri_fail_as("unique", status);
   }
-  tsri_release_all((tsr_tensor *[]){flat, order, sorted, marks, firsts}, 5);
+  tsr_release(list);
   return status;
 }
