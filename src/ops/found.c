@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Operators whose number of results depends on the elements: nonzero, masked_select, unique (ops/unique_sorted.h where the device can run it). They read that number from the device.
+#include "ops/found.h"
 #include "core/error.h"
 #include "core/tensor.h"
 #include "ops/call.h"
@@ -19,10 +20,26 @@ static tsr_status check_count(const char *caller, const tsr_tensor *x) {
   return TSRI_FAIL(TSR_ERR_UNSUPPORTED, "%s: %lld elements; places are i32", caller, (long long)x->layout.count);
 }
 
-// Elements that a work-group looks at: ITEMS * WG of kernels/op_found.tk.
-enum { PART = 12 * 256 };
+int64_t tsri_part_of_list(int64_t n, int64_t tile) {
+  int64_t part = (n + TSRI_MOST_PARTS - 1) / TSRI_MOST_PARTS;
+  return (part + tile - 1) / tile * tile;
+}
 
-static int64_t parts_of(int64_t count) { return (count + PART - 1) / PART; }
+tsr_status tsri_add_counts(tsr_tensor *counts, int64_t *out_total) {
+  int32_t found[TSRI_MOST_PARTS];
+  int64_t count = tsr_tensor_count(counts);
+  tsr_status status = tsr_read(counts, found, (size_t)count * sizeof *found);
+  *out_total = 0;
+  for (int64_t i = 0; i < count && status == TSR_OK; i++) *out_total += found[i];
+  return status;
+}
+
+static int64_t part_of(int64_t count) {
+  enum { TILE = 12 * 256 };  // ITEMS * WG of kernels/op_found.tk
+  return tsri_part_of_list(count, TILE);
+}
+
+static int64_t parts_of(int64_t count) { return (count + part_of(count) - 1) / part_of(count); }
 
 static void start(const tsri_kernel_run *run, const char *kernel, tsri_call *call) {
   const tsri_layout *x = &run->layouts[0];
@@ -30,10 +47,11 @@ static void start(const tsri_kernel_run *run, const char *kernel, tsri_call *cal
   tsri_call_buffer(call, "x", run->inputs[0], run->input_dtypes[0]);
   tsri_call_word(call, "n", x->count);
   tsri_call_word(call, "x_at", x->offset);
+  tsri_call_word(call, "part", part_of(x->count));
   tsri_call_word(call, "parts", parts_of(x->count));
 }
 
-// Input: x, a contiguous list that is not empty. Output: how many elements are not 0, for each part of PART elements.
+// Input: x, a contiguous list that is not empty. Output: how many elements are not 0, for each part.
 static tsr_status run_counts(const tsri_kernel_run *run) {
   tsr_status status = tsri_call_check("nonzero", &run->layouts[0]);
   if (status != TSR_OK) return status;
@@ -43,12 +61,12 @@ static tsr_status run_counts(const tsri_kernel_run *run) {
   return tsri_call_many_groups(&call, parts_of(run->layouts[0].count));
 }
 
-// Inputs: x, and the running sums of the counts. Output: the indices of the elements that are not 0.
+// Inputs: x, and the counts. Output: the indices of the elements that are not 0.
 static tsr_status run_places(const tsri_kernel_run *run) {
   if (run->shape.dims[0] == 0) return TSR_OK;
   tsri_call call;
   start(run, "found_places", &call);
-  tsri_call_buffer(&call, "ends", run->inputs[1], TSRI_INDEX_DTYPE);
+  tsri_call_buffer(&call, "counts", run->inputs[1], TSRI_INDEX_DTYPE);
   tsri_call_buffer(&call, "y", run->output, TSRI_INDEX_DTYPE);
   return tsri_call_many_groups(&call, parts_of(run->layouts[0].count));
 }
@@ -56,16 +74,13 @@ static tsr_status run_places(const tsri_kernel_run *run) {
 static const tsri_op op_counts = {.name = "nonzero", .kind = TSRI_OP_KERNEL, .run = run_counts};
 static const tsri_op op_places = {.name = "nonzero", .kind = TSRI_OP_KERNEL, .run = run_places};
 
-// Records the indices of the elements of the list x that are not 0. `ends` has the running sums of the parts' counts; its last element is the number of
-// indices. Waits for the device to read it.
-static tsr_tensor *places_by(tsr_tensor *x, tsr_tensor *ends) {
-  tsr_device *device = x->value->device;
-  tsr_tensor *last = tsr_slice(ends, 0, -1, INT64_MAX, 1);
+// Records the indices of the elements of the list x that are not 0, whose number is the sum of `counts`. Waits for the device to read them.
+static tsr_tensor *places_by(tsr_tensor *x, tsr_tensor *counts) {
   int64_t found = 0;
-  tsr_status status = tsr_item_int(last, &found);
-  tsr_release(last);
+  tsr_status status = tsri_add_counts(counts, &found);
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  return tsri_record_kernel(&op_places, device, TSRI_INDEX_DTYPE, TSR_SHAPE(found), (tsr_tensor *[]){x, ends}, 2, NULL);
+  return tsri_record_kernel(&op_places, x->value->device, TSRI_INDEX_DTYPE, TSR_SHAPE(found),
+                            (tsr_tensor *[]){x, counts}, 2, NULL);
 }
 
 // The row-major indices of the elements that are not 0.
@@ -79,10 +94,9 @@ static tsr_tensor *places_of(tsr_tensor *x) {
   if (status != TSR_OK) return list;
   tsr_tensor *counts =
       tsri_record_kernel(&op_counts, device, TSRI_INDEX_DTYPE, TSR_SHAPE(parts_of(count)), &list, 1, NULL);
-  tsr_tensor *ends = tsri_then(tsr_cumsum(counts, 0), counts), *places = NULL;
-  status = tsri_tensor_check("find", ends);
-  places = status == TSR_OK ? places_by(list, ends) : tsri_tensor_fail(status);
-  tsri_release_all((tsr_tensor *[]){list, ends}, 2);
+  status = tsri_tensor_check("find", counts);
+  tsr_tensor *places = status == TSR_OK ? places_by(list, counts) : tsri_tensor_fail(status);
+  tsri_release_all((tsr_tensor *[]){list, counts}, 2);
   return places;
 }
 

@@ -2,24 +2,22 @@
 // Integers of 64 bits, or of a small range, are sorted by how far they are from the smallest one, so that fewer bits have to be sorted.
 #include "ops/unique_sorted.h"
 
-#include "core/alloc.h"
 #include "core/error.h"
 #include "lang/ir/ir.h"
 #include "ops/call.h"
 #include "ops/compose.h"
+#include "ops/found.h"
 #include "ops/operators.h"
 #include "ops/radix.h"
 #include "ops/sort.h"
 
 #include <tessera/ops.h>
 
-// GROUP: items of a work-group. TILE: elements that it numbers at a time (WG * ITEMS of unique_store). MOST_PARTS: most parts of a list, whose counts the host
-// adds up, and each work-group those before its own.
-enum { GROUP = 256, TILE = 8 * GROUP, MOST_PARTS = 2048 };
+enum { GROUP = 256 };  // items of a work-group
 
 static int64_t part_of(int64_t n) {
-  int64_t part = (n + MOST_PARTS - 1) / MOST_PARTS;
-  return (part + TILE - 1) / TILE * TILE;
+  enum { TILE = 8 * GROUP };  // WG * ITEMS of unique_store
+  return tsri_part_of_list(n, TILE);
 }
 
 static int64_t parts_of(int64_t n) { return (n + part_of(n) - 1) / part_of(n); }
@@ -147,15 +145,6 @@ static const tsri_op op_sort = {.name = "unique",
                                 .attribute_set = TSRI_SET_unique,
                                 .attribute_bytes = sizeof(tsri_unique_attributes)};
 
-// Reads how many values begin in the parts, and adds these counts. Waits for the device.
-static tsr_status add_counts(tsr_tensor *counts, int64_t *out_total) {
-  int32_t found[MOST_PARTS];
-  tsr_status status = tsr_read(counts, found, (size_t)counts->layout.count * sizeof *found);
-  *out_total = 0;
-  for (int64_t i = 0; i < counts->layout.count && status == TSR_OK; i++) *out_total += found[i];
-  return status;
-}
-
 // --- Numbering -------------------------------------------------------------------------------------------------------
 
 static tsr_status store_values(const tsri_kernel_run *run, tsr_buffer *firsts) {
@@ -213,7 +202,7 @@ static tsr_status sort_list(const sort_keys *keys, tsr_tensor *sorted[3], int64_
   tsri_record_kernel_results(&op_sort, list->value->device, results, 3, &list, 1,
                              TSRI_GIVE(&op_sort, unique, .key_bits = keys->bits), sorted);
   tsr_status status = tsri_tensor_check("unique", sorted[2]);
-  return status == TSR_OK ? add_counts(sorted[2], out_total) : status;
+  return status == TSR_OK ? tsri_add_counts(sorted[2], out_total) : status;
 }
 
 tsr_status tsri_unique_sorted(tsr_tensor *x, tsr_tensor *out_results[3]) {
