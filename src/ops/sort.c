@@ -5,10 +5,12 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "graph/watch.h"
 #include "ops/axes.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/create.h"
+#include "ops/first.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 #include "ops/radix.h"
@@ -169,10 +171,30 @@ static tsr_tensor *order_of_first(tsr_tensor *x, int axis, bool is_descending, i
   return first;
 }
 
+// Records both results as those of one operator. False if it has to be done otherwise: the device has no such kernels or does not find first elements, or
+// gradients need the gather.
+static bool both_of_first(tsr_tensor *x, int axis, bool is_descending, int64_t keep, tsr_tensor *results[2]) {
+  int64_t n = x->layout.shape.dims[axis];
+  if (tsri_watching || n > INT32_MAX || !finds_first(x, axis, keep)) return false;
+  tsr_tensor *input = prepare(x, axis);
+  bool is_recorded = tsri_first_of_rows(input, is_descending, keep, results);
+  tsr_release(input);
+  if (!is_recorded) return false;
+  for (int i = 0; i < 2; i++) results[i] = tsri_then(tsri_axis_from_end(results[i], axis), results[i]);
+  if (x->dtype == TSR_BOOL) results[0] = tsri_then(tsr_cast(results[0], TSR_BOOL), results[0]);
+  return true;
+}
+
 // Finds only the indices, and gathers the values by them: cheaper than sorting both, since k is mostly small.
+static void gather_first(tsr_tensor *x, int axis, bool is_descending, int64_t keep, tsr_tensor *results[2]) {
+  bool is_single = keep == 1 && x->layout.shape.dims[axis] == 1;
+  results[1] = order_of_first(x, axis, is_descending, keep);
+  results[0] = is_single ? tsr_copy(x) : tsr_gather(x, axis, results[1]);
+}
+
 tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor **out_values,
                     tsr_tensor **out_indices) {
-  tsr_tensor **outs[2] = {out_values, out_indices};
+  tsr_tensor **outs[2] = {out_values, out_indices}, *results[2];
   tsri_clear_outs(outs, 2);
   tsr_status status = tsri_tensor_check("topk", x);
   if (status == TSR_OK) status = tsri_axis("topk", axis, x->layout.shape.rank, &axis);
@@ -181,8 +203,6 @@ tsr_status tsr_topk(tsr_tensor *x, int64_t k, int axis, bool largest, tsr_tensor
                        (long long)x->layout.shape.dims[axis]);
   }
   if (status != TSR_OK) return status;
-  tsr_tensor *indices = order_of_first(x, axis, largest, k);
-  bool is_single = k == 1 && x->layout.shape.dims[axis] == 1;
-  tsr_tensor *values = is_single ? tsr_copy(x) : tsr_gather(x, axis, indices);
-  return tsri_hand_out("topk", (tsr_tensor *[]){values, indices}, outs, 2);
+  if (!both_of_first(x, axis, largest, k, results)) gather_first(x, axis, largest, k, results);
+  return tsri_hand_out("topk", results, outs, 2);
 }

@@ -16,6 +16,7 @@
 #include "ops/create.h"
 #include "ops/fft.h"
 #include "ops/fft_fused.h"
+#include "ops/first.h"
 #include "ops/label_entropy.h"
 #include "ops/mode_rows.h"
 #include "ops/norm_gradient.h"
@@ -137,6 +138,14 @@ static tsr_tensor *again_sort(const tsri_again *s) {
     return is_order ? tsr_argsort(x, -1, is_descending) : tsr_sort(x, -1, is_descending);
   tsr_status status = tsr_topk(x, keep, -1, is_descending, is_order ? NULL : &result, is_order ? &result : NULL);
   return status == TSR_OK ? result : tsri_tensor_fail(status);
+}
+
+static tsr_status again_first(const tsri_again *s, tsr_tensor **out) {
+  tsr_shape from = s->inputs[0]->layout.shape, to = s->results[0].shape;
+  bool is_right = s->result_count == 2 && from.rank > 0 && to.rank == from.rank;
+  if (!is_right) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: inputs or results do not fit", s->op->name);
+  bool is_descending = TSRI_AGAIN_GIVEN(s, sort)->is_descending != 0;
+  return tsr_topk(s->inputs[0], to.dims[to.rank - 1], -1, is_descending, &out[0], &out[1]);
 }
 
 static tsr_tensor *again_mode(const tsri_again *s) { return tsr_mode(s->inputs[0], -1, false); }
@@ -283,6 +292,7 @@ static const again_family families[] = {
     {tsri_run_search, 2, 2, again_search, NULL},
     {tsri_run_sort, 1, 1, again_sort, NULL},
     {tsri_run_argsort, 1, 1, again_sort, NULL},
+    {tsri_run_first, 1, 1, NULL, again_first},
     {tsri_run_mode_rows, 1, 1, again_mode, NULL},
     {tsri_run_softmax, 1, 1, again_softmax, NULL},
     {tsri_run_norm, 1, 3, again_norm, NULL},

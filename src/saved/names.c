@@ -10,6 +10,7 @@
 #include "ops/channel_sums.h"
 #include "ops/conv_weight.h"
 #include "ops/fft_fused.h"
+#include "ops/first.h"
 #include "ops/label_entropy.h"
 #include "ops/matrix.h"
 #include "ops/mode_rows.h"
@@ -47,6 +48,7 @@ static const struct {
     {"label entropy", &tsri_op_label_entropy},
     {"label entropy gradient", &tsri_op_label_gradient},
     {"mode of rows", &tsri_op_mode_rows},
+    {"first elements", &tsri_op_first},
 };
 
 const char *tsri_saved_name_of(const tsri_op *op) {
