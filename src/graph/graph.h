@@ -90,6 +90,9 @@ typedef struct tsri_op {
   // (place.h) leaves its graph on its device.
   bool is_for_device;
 
+  // TSRI_OP_KERNEL without inputs: its attributes are often the same, unlike those of random numbers, so that it may be in the launch cache (single.h).
+  bool is_sequence;
+
   // TSRI_OP_KERNEL: queues the work that fills run->outputs.
   tsr_status (*run)(const tsri_kernel_run *run);
   // The struct of parameters that its nodes carry: the number and the size of a set in ops/operators.h.

@@ -91,10 +91,10 @@ static bool put_shapes(tsri_single_form *form, const tsri_node *node) {
 }
 
 // Adds the words of one node. False if such a node is not cached. Assignments are not, because they write into the memory of their target and must run after
-// the readers of its old elements; nor are nodes without inputs other than numbers, such as random ones.
+// the readers of its old elements; nor are nodes without inputs other than numbers and sequences, such as random ones.
 static bool put_node(tsri_single_form *form, const tsri_node *node) {
   if (node->tape || node->count == 0) return false;
-  if (node->input_count == 0 && node->op != &tsri_op_number) return false;
+  if (node->input_count == 0 && node->op != &tsri_op_number && !node->op->is_sequence) return false;
   if (node->op == &tsri_op_assign || node->op == &tsri_op_result || !has_room(form, 2)) return false;
   bool is_kernel = node->op->kind == TSRI_OP_ELEMENTWISE && node->op != &tsri_op_copy;
   form->is_repeat = form->is_repeat && is_kernel;

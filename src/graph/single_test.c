@@ -309,3 +309,17 @@ static void first_elements(tsr_device *device) {
 }
 
 TEST(nodes_with_results_of_other_sizes_have_other_entries) { test_on_every_device(first_elements); }
+
+// tril compares sequences of the rows and columns: an operator without inputs before one that reads it.
+TEST(a_sequence_is_kept_with_the_kernel_that_reads_it) {
+  fixture f = begin();
+  for (int round = 0; round < 3; round++) {
+    tsr_tensor *lower = tsr_tril(round == 1 ? f.y : f.x, 0), *upper = tsr_triu(f.y, round);
+    CHECK_EQ_INT(kept_steps(lower), round ? 2 : -1);
+    if (round == 1) CHECK_VALUES(lower, 100, 0, 0, 109, 116, 0);
+    else CHECK_VALUES(lower, 0, 0, 0, 9, 16, 0);
+    if (round == 1) CHECK_VALUES(upper, 0, 101, 104, 0, 0, 125);
+    if (round == 2) CHECK_VALUES(upper, 0, 0, 104, 0, 0, 0);
+  }
+  end(&f);
+}

@@ -28,6 +28,7 @@
 #define CAST_HOOK   .bodies[TSRI_BODY_ONLY].has_cast_hook = true,
 #define AXIS_HOOK   .bodies[TSRI_BODY_ONLY].has_axis_hook = true,
 #define AUTOCAST(a) .bodies[TSRI_BODY_ONLY].autocast = TSRI_AUTOCAST_##a,
+#define SEQUENCE    .bodies[TSRI_BODY_ONLY].is_sequence = true,
 #define NATIVE(f)   .bodies[TSRI_BODY_ONLY].describe = tsri_describe_##f,
 
 // --- Rows ------------------------------------------------------------------------------------------------------------
