@@ -182,3 +182,103 @@ TEST(bucketize_and_interp_look_between_points) {
               "interp: xs and ys are lists of one size, 1 or more, not [3] and [6]");
   finish();
 }
+
+// --- On every device -------------------------------------------------------------------------------------------------
+
+static void check_equal(const char *what, int64_t n, tsr_tensor *there, tsr_tensor *here) {
+  static unsigned char a[100000], b[100000];
+  size_t bytes = (size_t)tsr_tensor_count(here) * tsr_dtype_bytes(tsr_tensor_dtype(here));
+  CHECK(tsr_tensor_count(there) == tsr_tensor_count(here) && bytes <= sizeof a);
+  CHECK_OK(tsr_read(there, a, bytes));
+  CHECK_OK(tsr_read(here, b, bytes));
+  if (memcmp(a, b, bytes) != 0) printf("  %s differs where n is %lld\n", what, (long long)n);
+  CHECK(memcmp(a, b, bytes) == 0);
+}
+
+// rows * n integers from `low` on, of which `values` are different; many are equal.
+static tsr_tensor *integers(tsr_device *device, int64_t rows, int64_t n, int64_t low, int64_t values) {
+  static int32_t data[20000];
+  uint32_t state = 12345;
+  CHECK(rows * n <= 20000);
+  for (int64_t i = 0; i < rows * n; i++) {
+    state = state * 1664525u + 1013904223u;
+    data[i] = (int32_t)(low + (int64_t)(state >> 8) % values);
+  }
+  return tsr_from_data(device, TSR_I32, TSR_SHAPE(rows, n), data, (size_t)(rows * n) * sizeof *data);
+}
+
+static uint64_t launches_of(tsr_device *device, tsr_tensor *result) {
+  tsr_device_counters before, after;
+  CHECK_OK(tsr_device_get_counters(device, &before));
+  CHECK_OK(tsr_evaluate(result));
+  CHECK_OK(tsr_device_get_counters(device, &after));
+  return after.launches - before.launches;
+}
+
+// The modes of x along the axis are those of `other`, the same elements on the CPU. `launches`: what a GPU needs; 0: not known.
+static void check_mode(tsr_tensor *x, tsr_tensor *other, int axis, uint64_t launches) {
+  tsr_device *device = tsr_tensor_device(x);
+  tsr_tensor *mode = tsr_mode(x, axis, false);
+  bool is_gpu = strcmp(tsr_device_backend(device), "cpu") != 0 && launches > 0;
+  if (is_gpu) CHECK_EQ_UINT(launches_of(device, mode), launches);
+  check_equal("mode", tsr_tensor_shape(x).dims[axis], mode, tsr_mode(other, axis, false));
+}
+
+static void modes_agree(tsr_device *device) {
+  static const int64_t lengths[][2] = {{5, 1}, {70, 2}, {3, 64}, {4, 127}, {2, 256}, {3, 257}, {2, 512}};
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    int64_t rows = lengths[i][0], n = lengths[i][1];
+    tsr_tensor *there = integers(device, rows, 2 * n, -9, n / 8 + 2), *here = integers(cpu, rows, 2 * n, -9, n / 8 + 2);
+    check_mode(tsr_slice(there, 1, 0, n, 1), tsr_slice(here, 1, 0, n, 1), 1, 1);
+    check_mode(tsr_slice(there, 1, 1, 2 * n, 2), tsr_slice(here, 1, 1, 2 * n, 2), 1, 1);
+    check_mode(tsr_transpose(there, 0, 1), tsr_transpose(here, 0, 1), 0, 0);
+  }
+  check_mode(integers(device, 3, 513, 0, 40), integers(cpu, 3, 513, 0, 40), 1, 2);  // one sort, one search for runs
+  check_mode(integers(device, 2, 9001, 0, 5000), integers(cpu, 2, 9001, 0, 5000), 1, 0);  // runs of parts are joined
+  check_mode(integers(device, 1, 20000, 0, 2), integers(cpu, 1, 20000, 0, 2), 1, 0);      // a run goes through parts
+  tsr_scope_end(other);
+  tsr_scope_end(scope);
+  tsr_device_release(cpu);
+}
+
+TEST(modes_of_rows_are_the_same_on_every_device) { test_on_every_device(modes_agree); }
+
+static void check_unique(tsr_device *device, tsr_device *cpu, int64_t n, int64_t low, int64_t values) {
+  tsr_tensor *there[3], *here[3];
+  CHECK_OK(tsr_unique(integers(device, 1, n, low, values), &there[0], &there[1], &there[2]));
+  CHECK_OK(tsr_unique(integers(cpu, 1, n, low, values), &here[0], &here[1], &here[2]));
+  for (int i = 0; i < 3; i++) check_equal("unique", n, there[i], here[i]);
+}
+
+static void unique_agrees(tsr_device *device) {
+  if (!test_device_computes(device)) return;
+  tsr_device *cpu = test_open("cpu");
+  tsr_scope *scope = tsr_scope_begin(cpu), *other = tsr_scope_begin(device);
+  check_unique(device, cpu, 1, 3, 1);
+  check_unique(device, cpu, 61, -3, 20);
+  check_unique(device, cpu, 61, 0, 1);
+  check_unique(device, cpu, 9001, INT32_MIN, 100);         // one digit of the distances from the smallest
+  check_unique(device, cpu, 9001, INT32_MIN, 4294967295);  // all digits of the elements
+  check_unique(device, cpu, 9001, 7, 1);
+  tsr_scope_end(other);
+  tsr_scope_end(scope);
+  tsr_device_release(cpu);
+}
+
+TEST(unique_is_the_same_on_every_device) { test_on_every_device(unique_agrees); }
+
+static void first_elements_in_a_launch(tsr_device *device) {
+  if (!test_device_computes(device) || strcmp(tsr_device_backend(device), "cpu") == 0) return;
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *values = NULL, *indices = NULL, *x = integers(device, 4, 40, 0, 30);
+  CHECK_OK(tsr_topk(x, 3, 1, true, &values, &indices));
+  CHECK_EQ_UINT(launches_of(device, indices), 1);
+  CHECK_EQ_UINT(launches_of(device, values), 0);
+  check_equal("topk", 40, values, tsr_gather(x, 1, indices));
+  tsr_scope_end(scope);
+}
+
+TEST(topk_gives_values_and_indices_by_one_launch_of_a_gpu) { test_on_every_device(first_elements_in_a_launch); }
