@@ -11,6 +11,7 @@
 #include "ops/compose.h"
 #include "ops/elementwise.h"
 #include "ops/label_entropy.h"
+#include "ops/label_loss.h"
 #include "ops/operators.h"
 #include "ops/promote.h"
 
@@ -312,6 +313,13 @@ static tsr_tensor *close_labels(const loss *l, labels *of, tsr_tensor *each) {
   return finish(l, each, divisor);
 }
 
+// The loss of a matrix in one launch, if that is possible: no label is ignored or has a weight. NULL: it is not, or gradients need the composed operators.
+static tsr_tensor *of_matrix(const loss *l, tsr_tensor *x, tsr_tensor *target) {
+  const tsr_loss_desc *desc = &l->desc;
+  bool is_plain = !desc->weight && !desc->ignores && desc->reduction != TSR_LOSS_NONE && l->dtype == x->dtype;
+  return is_plain && !tsri_watching ? tsri_label_loss(x, target, desc->reduction != TSR_LOSS_SUM) : NULL;
+}
+
 tsr_tensor *tsr_nll_loss(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_loss_desc *desc) {
   loss l;
   tsr_status status = start(&l, TSRI_BODY(nll_loss), x, target, desc, READS_WEIGHT | READS_IGNORED);
@@ -319,6 +327,8 @@ tsr_tensor *tsr_nll_loss(tsr_tensor *x, tsr_tensor *target, int axis, const tsr_
   if (status == TSR_OK) status = check_labels(&l, x, target, axis);
   if (status == TSR_OK) status = check_class_weight(&l, x->layout.shape.dims[axis]);
   if (status != TSR_OK) return tsri_tensor_fail(status);
+  tsr_tensor *whole = axis == 1 ? of_matrix(&l, x, target) : NULL;
+  if (whole) return tsri_tensor_named(l.caller, whole);
   labels of = read_labels(&l, target, x->layout.shape.dims[axis]);
   tsr_tensor *taken = at_labels(&l, x, &of, axis);
   return close_labels(&l, &of, weighted(&l, tsri_then(tsr_neg(taken), taken), of.weight));

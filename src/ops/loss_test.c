@@ -130,3 +130,30 @@ TEST(losses_refuse_options_and_shapes_that_do_not_fit) {
               "probabilities are [2], x is 2x3");
   finish();
 }
+
+// x[row, label] of a view with steps, and a label that is no class.
+static void nll_in_a_launch(tsr_device *device) {
+  float values[30], loss;
+  if (!test_device_computes(device)) return;
+  for (int i = 0; i < 30; i++) values[i] = (float)(i % 7) - 3;
+  tsr_scope *scope = tsr_scope_begin(device);
+  tsr_tensor *all = tsr_from_data(device, TSR_F32, TSR_SHAPE(5, 6), values, sizeof values);
+  tsr_tensor *x = tsr_slice(all, 1, 1, 6, 2);  // columns 1, 3 and 5
+  for (int round = 0; round < 2; round++) {
+    const int64_t classes[10] = {0, 9, 2, 9, round ? 3 : 1, 9, 1, 9, 2, 9};  // every other one is read
+    tsr_tensor *list = tsr_from_data(device, TSR_I64, TSR_SHAPE(10), classes, sizeof classes);
+    tsr_tensor *mean = tsr_nll_loss(x, tsr_slice(list, 0, 0, 10, 2), 1, NULL);
+    tsr_device_counters before, after;
+    CHECK_OK(tsr_device_get_counters(device, &before));
+    CHECK_OK(tsr_evaluate(mean));
+    CHECK_OK(tsr_device_get_counters(device, &after));
+    if (strcmp(tsr_device_backend(device), "cpu") != 0) CHECK_EQ_UINT(after.launches - before.launches, 1);
+    CHECK_OK(tsr_read(mean, &loss, sizeof loss));
+    float sum = 0;
+    for (int i = 0; i < 5; i++) sum += classes[2 * i] < 3 ? values[6 * i + 1 + 2 * classes[2 * i]] : NAN;
+    CHECK(round ? isnan(loss) : loss == -sum / 5);
+  }
+  tsr_scope_end(scope);
+}
+
+TEST(nll_loss_of_a_matrix_is_one_launch_of_a_gpu) { test_on_every_device(nll_in_a_launch); }

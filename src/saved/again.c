@@ -18,6 +18,7 @@
 #include "ops/fft_fused.h"
 #include "ops/first.h"
 #include "ops/label_entropy.h"
+#include "ops/label_loss.h"
 #include "ops/mode_rows.h"
 #include "ops/norm_gradient.h"
 #include "ops/norm_one_pass.h"
@@ -146,6 +147,12 @@ static tsr_status again_first(const tsri_again *s, tsr_tensor **out) {
   if (!is_right) return TSRI_FAIL(TSR_ERR_INVALID_ARGUMENT, "%s: inputs or results do not fit", s->op->name);
   bool is_descending = TSRI_AGAIN_GIVEN(s, sort)->is_descending != 0;
   return tsr_topk(s->inputs[0], to.dims[to.rank - 1], -1, is_descending, &out[0], &out[1]);
+}
+
+static tsr_tensor *again_label_loss(const tsri_again *s) {
+  bool is_mean = TSRI_AGAIN_GIVEN(s, label_loss)->is_mean != 0;
+  const tsr_loss_desc desc = {.reduction = is_mean ? TSR_LOSS_MEAN : TSR_LOSS_SUM};
+  return tsr_nll_loss(s->inputs[0], s->inputs[1], 1, &desc);
 }
 
 static tsr_tensor *again_mode(const tsri_again *s) { return tsr_mode(s->inputs[0], -1, false); }
@@ -293,6 +300,7 @@ static const again_family families[] = {
     {tsri_run_sort, 1, 1, again_sort, NULL},
     {tsri_run_argsort, 1, 1, again_sort, NULL},
     {tsri_run_first, 1, 1, NULL, again_first},
+    {tsri_run_label_loss, 2, 2, again_label_loss, NULL},
     {tsri_run_mode_rows, 1, 1, again_mode, NULL},
     {tsri_run_softmax, 1, 1, again_softmax, NULL},
     {tsri_run_norm, 1, 3, again_norm, NULL},

@@ -12,6 +12,7 @@
 #include "ops/fft_fused.h"
 #include "ops/first.h"
 #include "ops/label_entropy.h"
+#include "ops/label_loss.h"
 #include "ops/matrix.h"
 #include "ops/mode_rows.h"
 #include "ops/norm_gradient.h"
@@ -49,6 +50,7 @@ static const struct {
     {"label entropy gradient", &tsri_op_label_gradient},
     {"mode of rows", &tsri_op_mode_rows},
     {"first elements", &tsri_op_first},
+    {"label loss", &tsri_op_label_loss},
 };
 
 const char *tsri_saved_name_of(const tsri_op *op) {
