@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // mode: the last element of the longest run of equal elements, after sorting. By kernels/op_mode.tk where the device can run it (ops/mode_rows.h).
 #include "core/error.h"
-#include "ops/axes.h"
 #include "ops/compose.h"
 #include "ops/mode_rows.h"
 #include "ops/operators.h"
@@ -36,17 +35,6 @@ static tsr_tensor *composed(tsr_tensor *x, int axis, bool keep_dims) {
   return keep_dims ? result : tsri_then(tsr_squeeze(result, axis), result);
 }
 
-// NULL: the device has no kernels for it.
-static tsr_tensor *by_kernels(tsr_tensor *x, int axis, bool keep_dims) {
-  tsr_tensor *turned = tsri_axis_to_end(x, axis);
-  tsr_tensor *numbers = x->dtype == TSR_BOOL ? tsr_cast(turned, TSR_U8) : tsr_retain(turned);
-  bool is_usable = tsri_tensor_check("mode", numbers) == TSR_OK;
-  tsr_tensor *result = is_usable ? tsri_mode_of_rows(numbers) : tsr_retain(numbers);
-  tsri_release_all((tsr_tensor *[]){turned, numbers}, 2);
-  if (result && x->dtype == TSR_BOOL) result = tsri_then(tsr_cast(result, TSR_BOOL), result);
-  return result && keep_dims ? tsri_then(tsr_unsqueeze(result, axis), result) : result;
-}
-
 tsr_tensor *tsr_mode(tsr_tensor *x, int axis, bool keep_dims) {
   char text[TSR_SHAPE_TEXT_BYTES];
   tsr_status status = tsri_tensor_check("mode", x);
@@ -56,6 +44,6 @@ tsr_tensor *tsr_mode(tsr_tensor *x, int axis, bool keep_dims) {
                        tsr_shape_format(x->layout.shape, text, sizeof text));
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_tensor *result = by_kernels(x, axis, keep_dims);
+  tsr_tensor *result = tsri_mode_by_kernels(x, axis, keep_dims);
   return tsri_tensor_named("mode", result ? result : composed(x, axis, keep_dims));
 }

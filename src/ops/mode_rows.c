@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "lang/ir/ir.h"
+#include "ops/axes.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/sort.h"
@@ -155,8 +156,8 @@ static bool has_kernels(const tsr_tensor *x) {
          (device->limits.dtype_storage >> x->dtype & 1u);
 }
 
-tsr_tensor *tsri_mode_of_rows(tsr_tensor *x) {
-  if (!has_kernels(x)) return NULL;
+// Records the mode of each row of x (not bool) along its last axis; the result has no such axis.
+static tsr_tensor *mode_of_rows(tsr_tensor *x) {
   row_places places;
   tsr_shape shape = x->layout.shape;
   int64_t n = shape.dims[--shape.rank];
@@ -166,4 +167,15 @@ tsr_tensor *tsri_mode_of_rows(tsr_tensor *x) {
   if (status != TSR_OK) return input;
   tsr_tensor *result = tsri_record_kernel(&tsri_op_mode_rows, x->value->device, x->dtype, shape, &input, 1, NULL);
   return tsri_then(result, input);
+}
+
+tsr_tensor *tsri_mode_by_kernels(tsr_tensor *x, int axis, bool keep_dims) {
+  if (!has_kernels(x)) return NULL;
+  tsr_tensor *turned = tsri_axis_to_end(x, axis);
+  tsr_tensor *numbers = x->dtype == TSR_BOOL ? tsr_cast(turned, TSR_U8) : tsr_retain(turned);
+  bool is_usable = tsri_tensor_check("mode", numbers) == TSR_OK;
+  tsr_tensor *result = is_usable ? mode_of_rows(numbers) : tsr_retain(numbers);
+  tsri_release_all((tsr_tensor *[]){turned, numbers}, 2);
+  if (x->dtype == TSR_BOOL) result = tsri_then(tsr_cast(result, TSR_BOOL), result);
+  return keep_dims ? tsri_then(tsr_unsqueeze(result, axis), result) : result;
 }
