@@ -164,7 +164,7 @@ static tsr_status launch_stage(fused_launch *launch, tsr_buffer *parts, uint64_t
   status = tsri_built_launch(launch->device, built, groups, arguments, block);
   if (status != TSR_OK) return status;
   if (is_cacheable(launch)) tsri_repeat_keep(&launch->state->repeats, &launch->fused, built, groups);
-  tsri_steps_add_launch(built, groups, arguments, block, 0);
+  tsri_steps_add_launch(built, groups, arguments, block, 0, /*is_generated=*/true);
   return TSR_OK;
 }
 

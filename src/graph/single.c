@@ -344,7 +344,9 @@ static bool keep_launch(keeping *k, const tsri_step *from, tsri_single_step *to)
 
 static bool keep_steps(keeping *k) {
   const tsri_steps *steps = k->steps;
-  if (steps->count > TSRI_STEPS || steps->temporary_count > TSRI_STEP_TEMPORARIES || steps->is_too_large) return false;
+  if (steps->count > TSRI_STEPS || steps->temporary_count > TSRI_STEP_TEMPORARIES || steps->is_too_large ||
+      steps->is_provisional)
+    return false;
   bool is_good = true;
   for (int i = 0; i < steps->count && is_good; i++) {
     tsri_single_step *to = &k->single->steps[i];

@@ -238,7 +238,9 @@ static tsr_status launch(piece *part, uint64_t groups) {
   uint64_t most = part->device->limits.max_groups[0], y = (groups + most - 1) / most;
   uint32_t folded[3] = {(uint32_t)((groups + y - 1) / y), (uint32_t)y, 1};
   status = tsri_built_launch(part->device, part->built, folded, part->args.buffers, part->args.params);
-  if (status == TSR_OK) tsri_steps_add_launch(part->built, folded, part->args.buffers, part->args.params, 0);
+  if (status == TSR_OK)
+    tsri_steps_add_launch(part->built, folded, part->args.buffers, part->args.params, 0,
+                          /*is_generated=*/false);
   return status;
 }
 

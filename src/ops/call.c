@@ -55,7 +55,8 @@ tsr_status tsri_call_groups(tsri_call *call, int64_t x, int64_t y, int64_t z) {
   status = tsri_built_launch(call->device, call->built, groups, call->args.buffers, call->args.params);
   if (status != TSR_OK) return status;
   uint32_t whole_count = call->built->kernel->buffer_count - passed;
-  tsri_steps_add_launch(call->built, groups, call->args.buffers, call->args.params, whole_count);
+  tsri_steps_add_launch(call->built, groups, call->args.buffers, call->args.params, whole_count,
+                        /*is_generated=*/false);
   return TSR_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "ops/found.h"
 #include "core/error.h"
 #include "core/tensor.h"
+#include "graph/watch.h"
 #include "ops/call.h"
 #include "ops/compose.h"
 #include "ops/create.h"
@@ -202,7 +203,8 @@ tsr_status tsr_unique(tsr_tensor *x, tsr_tensor **out_values, tsr_tensor **out_i
   tsr_tensor *packed = tsri_then(tsr_contiguous(numbers), numbers);
   tsr_tensor *list = tsri_then(tsr_reshape(packed, TSR_SHAPE(x->layout.count)), packed);
   status = tsri_tensor_check("unique", list);
-  if (status == TSR_OK) status = tsri_unique_sorted(list, results);
+  // Gradients need the gather of the composed one.
+  if (status == TSR_OK) status = tsri_watching ? TSR_ERR_UNSUPPORTED : tsri_unique_sorted(list, results);
   if (status == TSR_ERR_UNSUPPORTED) status = composed(list, results);
   if (status == TSR_OK) {
     results[0] = tsri_then(tsr_cast(results[0], x->dtype), results[0]);

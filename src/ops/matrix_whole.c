@@ -20,7 +20,7 @@ static int64_t least_size(const tsri_matrices *x) {
 
 // --- Triangular matrices ---------------------------------------------------------------------------------------------
 
-// As in the kernel. LEAST_ROWS: for smaller matrices, an item that solves for a whole column (solve_block of op_factor.tk) is as fast.
+// As in the kernel. LEAST_ROWS: for smaller matrices, an item that solves for a whole column (solve_block of op_factor.tk) is as fast, and so are LU's panels.
 enum {
   LEAST_ROWS = 16,
   MOST_ROWS = 1024,
@@ -76,7 +76,8 @@ tsr_status tsri_solve_whole(const tsri_matrices *x, const tsri_matrix_view *l, b
 tsr_status tsri_lu_whole(const tsri_matrices *a, const tsri_lu_results *results, int64_t from, int64_t to) {
   enum { GROUP = 256, PANEL = 32, PITCH = 33, MOST_ROWS_ALONE = 128, MOST_COLUMNS_ALONE = 256 };
   bool is_alone = to - from > PANEL || (from == 0 && to == (a->rows < a->columns ? a->rows : a->columns));
-  if (is_alone && (a->rows > MOST_ROWS_ALONE || a->columns > MOST_COLUMNS_ALONE)) return TSR_ERR_UNSUPPORTED;
+  bool suits_alone = a->rows >= LEAST_ROWS && a->rows <= MOST_ROWS_ALONE && a->columns <= MOST_COLUMNS_ALONE;
+  if (is_alone && !suits_alone) return TSR_ERR_UNSUPPORTED;
   if (a->device->info.is_software) return TSR_ERR_UNSUPPORTED;  // such a driver takes seconds to compile the kernel
   int64_t size = least_size(a), bytes = (int64_t)tsr_dtype_bytes(a->dtype);
   while (size < a->rows) size *= 2;

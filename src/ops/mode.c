@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mode: the last element of the longest run of equal elements, after sorting. By kernels/op_mode.tk where the device can run it (ops/mode_rows.h).
 #include "core/error.h"
+#include "graph/watch.h"
 #include "ops/compose.h"
 #include "ops/mode_rows.h"
 #include "ops/operators.h"
@@ -44,6 +45,6 @@ tsr_tensor *tsr_mode(tsr_tensor *x, int axis, bool keep_dims) {
                        tsr_shape_format(x->layout.shape, text, sizeof text));
   }
   if (status != TSR_OK) return tsri_tensor_fail(status);
-  tsr_tensor *result = tsri_mode_by_kernels(x, axis, keep_dims);
+  tsr_tensor *result = tsri_watching ? NULL : tsri_mode_by_kernels(x, axis, keep_dims);  // gradients need the gather
   return tsri_tensor_named("mode", result ? result : composed(x, axis, keep_dims));
 }

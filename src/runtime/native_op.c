@@ -24,7 +24,9 @@ bool tsri_device_takes(const tsr_device *device, const tsri_native_op *op) {
   const tsri_native_offer *offer = backend->native_ops;
   if (!offer || is_refused) return false;
   while (offer->kind != TSRI_NATIVE_NONE && !is_offered(offer, op)) offer++;
-  bool takes = offer->kind != TSRI_NATIVE_NONE && (!backend->has_op || backend->has_op(device->handle, op));
+  bool is_of_kind = offer->kind != TSRI_NATIVE_NONE;
+  bool takes = is_of_kind && (!backend->has_op || backend->has_op(device->handle, op));
+  if (is_of_kind && !takes) tsri_steps_decline();
   was_taken |= takes;
   return takes;
 }

@@ -7,7 +7,7 @@ static _Thread_local tsri_steps *noting;  // NULL: steps are not noted
 
 void tsri_steps_begin(tsri_steps *steps) {
   steps->count = steps->temporary_count = 0;
-  steps->is_too_large = false;
+  steps->is_too_large = steps->was_declined = steps->is_provisional = false;
   noting = steps;
 }
 
@@ -28,8 +28,9 @@ void tsri_steps_add_op(const tsri_native_op *op) {
 }
 
 void tsri_steps_add_launch(const tsri_built *built, const uint32_t groups[3], const tsri_argument *arguments,
-                           const void *params, uint32_t whole_count) {
+                           const void *params, uint32_t whole_count, bool is_generated) {
   tsri_step *step = noting ? next_step(built) : NULL;
+  if (noting && !is_generated && noting->was_declined) noting->is_provisional = true;
   if (!step) return;
   const tsri_kernel *kernel = built->kernel;
   tsri_step_launch *launch = &step->is.launch;
@@ -47,4 +48,8 @@ void tsri_steps_add_temporary(const tsr_buffer *buffer) {
   if (!noting || noting->temporary_count++ >= TSRI_STEP_TEMPORARIES) return;
   noting->temporaries[noting->temporary_count - 1] =
       (tsri_step_buffer){buffer, buffer->handle, buffer->offset, buffer->bytes};
+}
+
+void tsri_steps_decline(void) {
+  if (noting) noting->was_declined = true;
 }

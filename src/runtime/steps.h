@@ -37,6 +37,8 @@ typedef struct tsri_step_buffer {
 typedef struct tsri_steps {
   int count, temporary_count;  // may exceed the sizes of the arrays, in which later ones are missing
   bool is_too_large;           // a launch has more buffers or parameters than a step
+  bool was_declined;           // the backend has declined a native operator of a kind that it offers
+  bool is_provisional;         // kernels ran in place of such an operator, which the backend may take later
   tsri_step steps[TSRI_STEPS];
   tsri_step_buffer temporaries[TSRI_STEP_TEMPORARIES];
 } tsri_steps;
@@ -45,10 +47,15 @@ typedef struct tsri_steps {
 void tsri_steps_begin(tsri_steps *steps);
 void tsri_steps_end(void);
 
-// Called where steps are queued. They do nothing unless the calling thread notes its steps.
+// Called where steps are queued. They do nothing unless the calling thread notes its steps. `is_generated`: a kernel that was generated for element-wise
+// operators and reductions; false: an operator's own kernel, or a strided copy.
 void tsri_steps_add_op(const tsri_native_op *op);
 void tsri_steps_add_launch(const tsri_built *built, const uint32_t groups[3], const tsri_argument *arguments,
-                           const void *params, uint32_t whole_count);
+                           const void *params, uint32_t whole_count, bool is_generated);
 void tsri_steps_add_temporary(const tsr_buffer *buffer);
+
+// Called where the backend declines a native operator of a kind that it offers. A library may need a plan that is made only once a shape has come back often
+// enough, so kernels that run in its place are not stored: the backend must be asked again.
+void tsri_steps_decline(void);
 
 #endif
