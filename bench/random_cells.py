@@ -12,12 +12,13 @@ TORCH_DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16", "f64": "
 
 
 class Input:
-    """Elements of a dense tensor of `shape` (floats in [-1, 1), times `scale` plus `shift`; whole numbers from `least` up to `limit`), and the `view` of it that
+    """Elements of a dense tensor of `shape` (floats in [-1, 1), times `scale` plus `shift`; whole numbers from `least` up to `limit`;
+    `ascending`: floats in this order), and the `view` of it that
     operators get: a function of either library's tensor."""
 
-    def __init__(self, shape, dtype="f32", view=None, least=-1000, limit=1000, scale=1.0, shift=0.0):
+    def __init__(self, shape, dtype="f32", view=None, least=-1000, limit=1000, scale=1.0, shift=0.0, ascending=False):
         self.shape, self.dtype, self.view = tuple(shape), dtype, view or (lambda x: x)
-        self.least, self.limit, self.scale, self.shift = least, limit, scale, shift
+        self.least, self.limit, self.scale, self.shift, self.ascending = least, limit, scale, shift, ascending
 
     def make(self, torch, where):
         kind = getattr(torch, TORCH_DTYPES[self.dtype])
@@ -28,7 +29,8 @@ class Input:
             info = torch.iinfo(kind)
             return torch.randint(max(least, info.min), min(self.limit, info.max), self.shape, device=where, dtype=kind)
         wide = torch.rand(self.shape, device=where, dtype=torch.float64 if self.dtype == "f64" else torch.float32)
-        return wide.mul_(2 * self.scale).add_(self.shift - self.scale).to(kind)
+        wide.mul_(2 * self.scale).add_(self.shift - self.scale)
+        return (wide.sort().values if self.ascending else wide).to(kind)
 
 
 class Cell:
@@ -242,8 +244,8 @@ def find(d):
         "masked_select": ([x, Input((n,), "bool")], lambda t, x, m: t.masked_select(x, m), lambda o, x, m: o.masked_select(x, m)),
         "histogram": ([Input((n,), "f32")], lambda t, x: t.histc(x, many, -1, 1), lambda o, x: o.histogram(x, many, -1, 1)),
         "bincount": ([Input((n,), "i32", least=0, limit=many)], lambda t, x: t.bincount(x, minlength=many), lambda o, x: o.bincount(x, length=many)),
-        "searchsorted": ([Input((many,), "f32"), Input((n,), "f32")], lambda t, s, x: t.searchsorted(s, x, out_int32=True), lambda o, s, x: o.searchsorted(s, x)),
-        "bucketize": ([Input((n,), "f32"), Input((many,), "f32")], lambda t, x, s: t.bucketize(x, s, out_int32=True), lambda o, x, s: o.bucketize(x, s)),
+        "searchsorted": ([Input((many,), "f32", ascending=True), Input((n,), "f32")], lambda t, s, x: t.searchsorted(s, x, out_int32=True), lambda o, s, x: o.searchsorted(s, x)),
+        "bucketize": ([Input((n,), "f32"), Input((many,), "f32", ascending=True)], lambda t, x, s: t.bucketize(x, s, out_int32=True), lambda o, x, s: o.bucketize(x, s)),
         "where": ([Input((n,), "bool"), x, x], lambda t, c, a, b: t.where(c, a, b), lambda o, c, a, b: o.where(c, a, b)),
         "masked_fill": ([x, Input((n,), "bool")], lambda t, x, m: x.masked_fill(m, 1), lambda o, x, m: o.masked_fill(x, m, 1)),
         "one_hot": ([Input((max(1, n // min(many, 2000)),), "i64", least=0, limit=min(many, 2000))],

@@ -268,6 +268,30 @@ static void unique_agrees(tsr_device *device) {
   tsr_device_release(cpu);
 }
 
+// The gradient of the sum of all modes or distinct values: 1 at the elements that were taken, 0 elsewhere.
+static void gradients_of_found(tsr_device *device) {
+  static const float list[] = {3, 1, 3, 2, 2, 2}, of_mode[] = {0, 0, 1, 0, 0, 1};
+  if (!test_device_computes(device)) return;
+  for (int i = 0; i < 2; i++) {
+    float got[6], sum = 0;
+    tsr_scope *scope = tsr_scope_begin(device);
+    tsr_tensor *x = tsr_from_data(device, TSR_F32, TSR_SHAPE(2, 3), list, sizeof list), *values = NULL, *dx = NULL;
+    CHECK_OK(tsr_grad_begin());
+    CHECK_OK(tsr_grad_watch(x));
+    if (i == 0) values = tsr_mode(x, 1, false);
+    else CHECK_OK(tsr_unique(x, &values, NULL, NULL));
+    CHECK_OK(tsr_grad(tsr_sum(values, NULL, 0, false), NULL, &x, 1, &dx));
+    CHECK_OK(tsr_grad_end());
+    CHECK_OK(tsr_read(dx, got, sizeof got));
+    for (int k = 0; k < 6; k++) sum += got[k];
+    CHECK_NEAR(sum, i == 0 ? 2 : 3, 0);
+    if (i == 0) CHECK_BYTES(got, of_mode, sizeof got);
+    CHECK_OK(tsr_scope_end(scope));
+  }
+}
+
+TEST(mode_and_unique_have_gradients_on_every_device) { test_on_every_device(gradients_of_found); }
+
 TEST(unique_is_the_same_on_every_device) { test_on_every_device(unique_agrees); }
 
 static void first_elements_in_a_launch(tsr_device *device) {
