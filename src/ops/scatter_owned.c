@@ -40,12 +40,13 @@ static void cut_columns(const tsri_scatter *s, const tsri_scatter_sizes *z, tsri
 // Divides the targets. The device's own copy of a large x is faster than the kernel's. Where the kernel copies, blocks have at least LEAST_BYTES, but not many more, so
 // that targets with neighbouring numbers have different owners.
 static void cut_targets(const tsri_scatter *s, const tsri_scatter_sizes *z, tsri_owned_cut *out) {
-  enum { LEAST_BYTES = 128, MOST_COPIED = 16 << 20, BUSY = 132 };
+  enum { LEAST_BYTES = 128, MOST_COPIED = 16 << 20, MANY_CORES = 128 };  // MANY_CORES: where the driver does not tell
+  const int64_t cores = s->device->info.compute_units > 0 ? s->device->info.compute_units : MANY_CORES;
   const int64_t bytes = (int64_t)tsr_dtype_bytes(s->dtype);
   out->copies = s->x->count * bytes <= MOST_COPIED;
   while (out->copies && out->chunks == 1 && (z->inner << out->block_bits) * bytes < LEAST_BYTES) out->block_bits++;
   int64_t blocks = ((z->size - 1) >> out->block_bits) + 1;
-  while (2 * out->chunks * z->outer << out->owner_bits <= BUSY && blocks >> out->owner_bits > 0) out->owner_bits++;
+  while (2 * out->chunks * z->outer << out->owner_bits <= cores && blocks >> out->owner_bits > 0) out->owner_bits++;
   out->owned = ((blocks - 1) >> out->owner_bits) + 1;
   int64_t apart = z->outer == 1 ? 0 : z->size * z->inner;
   out->quad = is_even(z->inner << out->block_bits, s->x->offset) && is_even(apart, 0) ? 4 : 1;
