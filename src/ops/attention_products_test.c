@@ -31,6 +31,7 @@ static void tune(const char *changes) {
   tsri_graph_state *state = NULL;
   CHECK_OK(tsri_graph_state_for(dev, &state));
   CHECK(tsri_tuning_change(&state->tuning, changes));
+  forget_launches(dev);
 }
 
 // Computes y and, if `results` has room for them, the gradients. Returns how many launches that took.

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <tessera/tessera.h>
 
+#include "graph/node.h"
 #include "support/devices.h"
 #include "support/test.h"
 
@@ -73,6 +74,13 @@ static inline void check_values(const char *file, int line, tsr_tensor *is, tsr_
 #define CHECK_VALUES(tensor, dtype, shape, bound, ...)                                         \
   check_values(__FILE__, __LINE__, tensor, dtype, shape, bound, (const double[]){__VA_ARGS__}, \
                sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+// Empties the launch cache, for tests that change the way in which the device computes equal nodes.
+static inline void forget_launches(tsr_device *device) {
+  tsri_graph_state *state = NULL;
+  CHECK_OK(tsri_graph_state_for(device, &state));
+  state->singles.ways = (tsri_ways){.next = {0}};
+}
 
 // Ends the profile that tsr_profile_begin began. Returns how often the kernel was launched meanwhile.
 static inline int end_counting(const char *kernel) {
