@@ -34,11 +34,11 @@ tsr_status tsri_search_tree(const tsri_kernel_run *run) {
   search_cut cut = cut_of(tuning, list->count, values->count, tsr_dtype_bytes(wide));
   if (cut.depth == 0) return TSR_ERR_UNSUPPORTED;
   tsri_call call;
-  tsri_call_init(&call, run->device, "op_search", "search_tree",
-                 TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_TYPE("A", wide),
-                           TSRI_CONSTANT("RIGHT", TSRI_GIVEN(run->node, search)->right),
-                           TSRI_CONSTANT("NODES", cut.nodes), TSRI_CONSTANT("EACH", tuning->item_rounds),
-                           TSRI_CONSTANT("WG", tuning->item_group)));
+  tsri_call_init(
+      &call, run->device, "op_search", "search_tree",
+      TSRI_WITH(TSRI_TYPE("T", dtype), TSRI_TYPE("A", wide),
+                TSRI_CONSTANT("RIGHT", TSRI_GIVEN(run->node, search)->right), TSRI_CONSTANT("NODES", cut.nodes),
+                TSRI_CONSTANT("EACH", tuning->item_rounds), TSRI_CONSTANT("WG", tuning->item_group)));
   tsri_call_buffer(&call, "list", run->inputs[0], dtype);
   tsri_call_buffer(&call, "values", run->inputs[1], dtype);
   tsri_call_buffer(&call, "y", run->output, TSRI_INDEX_DTYPE);

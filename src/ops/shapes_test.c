@@ -17,7 +17,8 @@ static const char gpu_shapes[] =
     "matmul_m=64,"
     "matmul_n=64,matmul_depth=8,matmul_item_m=8,matmul_item_n=8,matmul_small_m=32,matmul_small_n=32,matmul_small_depth="
     "8,"
-    "matmul_small_item_m=4,matmul_small_item_n=4,matmul_tiles=2,gemv_group=32,gemv_unroll=2,copy_tile=32,copy_rows=4,item_rounds=2";
+    "matmul_small_item_m=4,matmul_small_item_n=4,matmul_tiles=2,gemv_group=32,gemv_unroll=2,copy_tile=32,copy_rows=4,"
+    "item_rounds=2";
 
 enum { PLAIN, SHAPED, DEVICES };
 

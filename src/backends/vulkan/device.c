@@ -260,7 +260,8 @@ static void fill_limits(const vulkan_device *device, tsri_limits *out) {
   out->dtype_arithmetic = (out->dtype_storage & ~(1u << TSR_F16)) | (has_f16 ? 1u << TSR_F16 : 0);
   out->has_subgroups = out->has_subgroup_shuffle = f->subgroups;
   out->groups_progress = device->physical.properties.vendorID == VULKAN_NVIDIA;
-  if (out->groups_progress) out->core_shared_bytes = 48 << 10;  // measured on an H200 (docs/notes/performance/products-portable.md)
+  if (out->groups_progress)
+    out->core_shared_bytes = 48 << 10;  // measured on an H200 (docs/notes/performance/products-portable.md)
   out->has_exact_divide = is_software;  // CPUs divide exactly; Vulkan allows an error of 2.5 ULP
   out->copies_slowly = !is_software;    // 0.84 TB/s on an H200, while kernels copy at 4.2 TB/s
   out->has_exact_fma = !is_software;    // lavapipe multiplies, then adds, with two roundings; hardware fuses
