@@ -25,15 +25,15 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // A matrix for each group: element (i, j) of group n is at offset + n * group + i * step + j.
-typedef struct lines {
+typedef struct head_lines {
   tsr_buffer *buffer;
   int64_t offset, group, step;
-} lines;
+} head_lines;
 
 // BUFFERS of a job: copies of inputs, and memory for one chunk.
 enum { COPY_Q, COPY_K, COPY_V, COPY_G, SCORES, SLOPES_IN, WEIGHTS, SLOPES, RESULT, LSE, BUFFERS };
 
-typedef struct job {
+typedef struct products_job {
   const tsri_kernel_run *run;
   const tsr_device *device;
   const tsri_attention_attributes *given;
@@ -44,19 +44,19 @@ typedef struct job {
   int64_t block, pitch;  // queries of a block; elements from row to row of the stored weights
   int64_t chunk;         // groups of a chunk
   tsr_buffer *stats;     // of the gradient
-  lines q, k, v, g;
+  head_lines q, k, v, g;
   tsr_buffer *buffers[BUFFERS];
-} job;
+} products_job;
 
 // Queries first .. first + count - 1 of each head, and the keys 0 .. keys - 1, which are all that these see.
-typedef struct block {
+typedef struct query_block {
   int64_t first, count, keys;
-} block;
+} query_block;
 
 // Groups first .. first + count - 1.
-typedef struct chunk {
+typedef struct group_chunk {
   int64_t first, count;
-} chunk;
+} group_chunk;
 
 // --- Operands -----------------------------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ static bool is_by(const line_copy *c, int64_t unit) {
 }
 
 // Copies ALIGNMENT bytes at a time where lines allow it: four words of u32.
-static tsr_status run_copy(const job *j, line_copy c) {
+static tsr_status run_copy(const products_job *j, line_copy c) {
   int64_t bytes = (int64_t)tsr_dtype_bytes(j->dtype), unit = ALIGNMENT / bytes, word = 4 / bytes;
   bool is_wide = is_by(&c, unit);
   tsr_dtype carrier = is_wide ? TSR_U32 : tsri_call_carrier(j->run->device, j->dtype);
@@ -117,16 +117,17 @@ static tsr_status run_copy(const job *j, line_copy c) {
 }
 
 // Describes a tensor as a matrix for each group; copies it to buffers[copy] first if it cannot be read in place.
-static tsr_status take(job *j, tsr_buffer *buffer, const tsri_layout *x, int64_t shared_by, int copy, lines *out) {
+static tsr_status take(products_job *j, tsr_buffer *buffer, const tsri_layout *x, int64_t shared_by, int copy,
+                       head_lines *out) {
   const int64_t *dims = x->shape.dims, *strides = x->strides;
   if (is_in_place(x, j->dtype, shared_by)) {
-    *out = (lines){buffer, x->offset, dims[1] > shared_by ? shared_by * strides[1] : strides[0], strides[2]};
+    *out = (head_lines){buffer, x->offset, dims[1] > shared_by ? shared_by * strides[1] : strides[0], strides[2]};
     return TSR_OK;
   }
   int64_t step = round_up(dims[3], ALIGNMENT / (int64_t)tsr_dtype_bytes(j->dtype)), head = dims[2] * step;
   tsr_status status = tsri_call_scratch(j->run->device, dims[0] * dims[1] * head, j->dtype, &j->buffers[copy]);
   if (status != TSR_OK) return status;
-  *out = (lines){j->buffers[copy], 0, shared_by * head, step};
+  *out = (head_lines){j->buffers[copy], 0, shared_by * head, step};
   return run_copy(j, (line_copy){.from = buffer,
                                  .to = j->buffers[copy],
                                  .count = dims[0] * dims[1],
@@ -139,8 +140,8 @@ static tsr_status take(job *j, tsr_buffer *buffer, const tsri_layout *x, int64_t
 }
 
 // Copies what a product stored in buffers[RESULT], `count` lines of each head of the chunk, to lines first .. of `to`. `shared_by` heads are in a group.
-static tsr_status put(const job *j, const chunk *c, int64_t shared_by, int64_t first, int64_t count, int64_t length,
-                      tsr_buffer *to, const tsri_gradient_place *place) {
+static tsr_status put(const products_job *j, const group_chunk *c, int64_t shared_by, int64_t first, int64_t count,
+                      int64_t length, tsr_buffer *to, const tsri_gradient_place *place) {
   int64_t heads = j->kv_heads * shared_by, head = count * length, first_head = c->first * shared_by;
   const int64_t *strides = place->strides;
   return run_copy(j, (line_copy){.from = j->buffers[RESULT],
@@ -160,13 +161,13 @@ static tsr_status put(const job *j, const chunk *c, int64_t shared_by, int64_t f
 
 // A factor: lines of a matrix, or its columns.
 typedef struct factor {
-  const lines *lines;
+  const head_lines *lines;
   int64_t first_group, first_line, first_element;
   bool is_turned;
 } factor;
 
 static tsri_matrix matrix_of(const factor *f, tsr_dtype dtype) {
-  const lines *l = f->lines;
+  const head_lines *l = f->lines;
   int64_t first = l->offset + f->first_group * l->group + f->first_line * l->step + f->first_element;
   return (tsri_matrix){.at.offset = (size_t)first * tsr_dtype_bytes(dtype),
                        .row = f->is_turned ? 1 : l->step,
@@ -175,8 +176,8 @@ static tsri_matrix matrix_of(const factor *f, tsr_dtype dtype) {
 }
 
 // y = alpha a b for `count` groups.
-static tsr_status multiply(const job *j, int64_t count, int64_t m, int64_t n, int64_t k, double alpha, factor a,
-                           factor b, tsr_dtype result, tsr_buffer *y) {
+static tsr_status multiply(const products_job *j, int64_t count, int64_t m, int64_t n, int64_t k, double alpha,
+                           factor a, factor b, tsr_dtype result, tsr_buffer *y) {
   tsri_native_op op = {
       .kind = TSRI_NATIVE_PRODUCT, .dtype = j->dtype, .result = result, .parts = alpha != 1 ? TSRI_PRODUCT_SCALED : 0};
   op.is.product = (tsri_product_op){.m = m,
@@ -193,7 +194,7 @@ static tsr_status multiply(const job *j, int64_t count, int64_t m, int64_t n, in
 // --- Scores -------------------------------------------------------------------------------------------------------------
 
 // Launches attention_softmax or attention_slopes over the scores of a block, with what both take.
-static tsr_status launch_rows(tsri_call *call, const job *j, const chunk *c, const block *b) {
+static tsr_status launch_rows(tsri_call *call, const products_job *j, const group_chunk *c, const query_block *b) {
   int extra = tsri_attention_extra(j->given) ? 3 : 0;
   const tsri_layout *layout = &j->run->layouts[extra];
   int64_t strides[4] = {0}, rows = j->shared_by * b->count;
@@ -228,14 +229,14 @@ static tsr_status launch_rows(tsri_call *call, const job *j, const chunk *c, con
       TSRI_CONSTANT("EXTRA", tsri_attention_extra((j)->given)), TSRI_CONSTANT("CAPPED", (j)->given->softcap > 0), \
       TSRI_CONSTANT("WIDE", (b)->keys % 4 == 0)
 
-static tsr_status compute_weights(const job *j, const chunk *c, const block *b) {
+static tsr_status compute_weights(const products_job *j, const group_chunk *c, const query_block *b) {
   tsri_call call;
   tsri_call_init(&call, j->run->device, "op_attention_products", "attention_softmax", TSRI_WITH(ROW_PARAMETERS(j, b)));
   tsri_call_buffer(&call, "lse", j->run->output_count > 1 ? j->run->outputs[1] : j->buffers[LSE], TSR_F32);
   return launch_rows(&call, j, c, b);
 }
 
-static tsr_status compute_slopes(const job *j, const chunk *c, const block *b) {
+static tsr_status compute_slopes(const products_job *j, const group_chunk *c, const query_block *b) {
   tsri_call call;
   tsri_call_init(&call, j->run->device, "op_attention_products", "attention_slopes", TSRI_WITH(ROW_PARAMETERS(j, b)));
   tsri_call_buffer(&call, "products", j->buffers[SLOPES_IN], TSR_F32);
@@ -246,32 +247,34 @@ static tsr_status compute_slopes(const job *j, const chunk *c, const block *b) {
 }
 
 // The block that begins with query `first`.
-static block block_at(const job *j, int64_t first) {
+static query_block block_at(const products_job *j, int64_t first) {
   enum { UNIT = 64 };  // key counts are rounded up, so that lines of scores are aligned
   int64_t count = smaller(j->block, j->queries - first), keys = j->keys;
   if (j->block < j->queries) keys = larger(round_up(keys - j->queries + first + count, UNIT), UNIT);
-  return (block){first, count, smaller(keys, j->keys)};
+  return (query_block){first, count, smaller(keys, j->keys)};
 }
 
 // A factor with the lines of a block's queries.
-static factor rows_of(const lines *x, const chunk *c, const block *b, bool is_chunk) {
+static factor rows_of(const head_lines *x, const group_chunk *c, const query_block *b, bool is_chunk) {
   return (factor){.lines = x, .first_group = is_chunk ? 0 : c->first, .first_line = b->first};
 }
 
-static factor keys_of(const lines *x, const chunk *c, int64_t first, bool is_turned) {
+static factor keys_of(const head_lines *x, const group_chunk *c, int64_t first, bool is_turned) {
   return (factor){.lines = x, .first_group = c->first, .first_line = first, .is_turned = is_turned};
 }
 
-static lines stored(const job *j, int which) { return (lines){j->buffers[which], 0, j->rows * j->pitch, j->pitch}; }
+static head_lines stored(const products_job *j, int which) {
+  return (head_lines){j->buffers[which], 0, j->rows * j->pitch, j->pitch};
+}
 
 // --- Attention ----------------------------------------------------------------------------------------------------------
 
-static tsr_status attend(const job *j, const chunk *c) {
+static tsr_status attend(const products_job *j, const group_chunk *c) {
   const tsri_gradient_place y = {.strides = {j->queries * j->heads * j->size, j->size, j->heads * j->size}};
-  lines weights = stored(j, WEIGHTS);
+  head_lines weights = stored(j, WEIGHTS);
   tsr_status status = TSR_OK;
   for (int64_t first = 0; first < j->queries && status == TSR_OK; first += j->block) {
-    block b = block_at(j, first);
+    query_block b = block_at(j, first);
     int64_t rows = j->shared_by * b.count;
     status = multiply(j, c->count, rows, b.keys, j->depth, 1, rows_of(&j->q, c, &b, false), keys_of(&j->k, c, 0, true),
                       TSR_F32, j->buffers[SCORES]);
@@ -287,9 +290,9 @@ static tsr_status attend(const job *j, const chunk *c) {
 // --- Gradient -----------------------------------------------------------------------------------------------------------
 
 // The gradient of q for a block of queries; stores weights and gradients of scores.
-static tsr_status go_back_by_queries(const job *j, const chunk *c, const block *b) {
+static tsr_status go_back_by_queries(const products_job *j, const group_chunk *c, const query_block *b) {
   int64_t rows = j->shared_by * b->count;
-  lines slopes = stored(j, SLOPES);
+  head_lines slopes = stored(j, SLOPES);
   tsri_gradient_place place = tsri_attention_gradient_place(j->run, 0);
   tsr_status status = multiply(j, c->count, rows, b->keys, j->depth, 1, rows_of(&j->q, c, b, false),
                                keys_of(&j->k, c, 0, true), TSR_F32, j->buffers[SCORES]);
@@ -305,8 +308,9 @@ static tsr_status go_back_by_queries(const job *j, const chunk *c, const block *
 }
 
 // The gradient of k or v for the keys first .. last - 1, which no query before query `from` sees: the stored matrix x, turned, times the rows of y.
-static tsr_status go_back_by_keys(const job *j, const chunk *c, int64_t first, int64_t last, int64_t from, bool is_k) {
-  lines x = stored(j, is_k ? SLOPES : WEIGHTS);
+static tsr_status go_back_by_keys(const products_job *j, const group_chunk *c, int64_t first, int64_t last,
+                                  int64_t from, bool is_k) {
+  head_lines x = stored(j, is_k ? SLOPES : WEIGHTS);
   tsri_gradient_place place = tsri_attention_gradient_place(j->run, is_k ? 1 : 2);
   int64_t length = is_k ? j->depth : j->size;
   factor left = {.lines = &x, .first_line = from, .first_element = first, .is_turned = true};
@@ -316,15 +320,15 @@ static tsr_status go_back_by_keys(const job *j, const chunk *c, int64_t first, i
   return put(j, c, 1, first, last - first, length, j->run->outputs[place.output], &place);
 }
 
-static tsr_status go_back(const job *j, const chunk *c) {
+static tsr_status go_back(const products_job *j, const group_chunk *c) {
   tsr_status status = TSR_OK;
   for (int64_t first = 0; first < j->queries && status == TSR_OK; first += j->block) {
-    block b = block_at(j, first);
+    query_block b = block_at(j, first);
     status = go_back_by_queries(j, c, &b);
   }
   int64_t key = 0;
   for (int64_t first = 0; first < j->queries && status == TSR_OK; first += j->block) {
-    block b = block_at(j, first);
+    query_block b = block_at(j, first);
     if (b.keys == key) continue;
     status = go_back_by_keys(j, c, key, b.keys, first, true);
     if (status == TSR_OK) status = go_back_by_keys(j, c, key, b.keys, first, false);
@@ -335,14 +339,14 @@ static tsr_status go_back(const job *j, const chunk *c) {
 
 // --- Jobs ---------------------------------------------------------------------------------------------------------------
 
-static void release(job *j) {
+static void release(products_job *j) {
   for (int i = 0; i < BUFFERS; i++) tsr_buffer_release(j->buffers[i]);
 }
 
 // Whether products are faster than tiles. On an H200, gradients in tiles take 1.5 times as long without matrix units, and with them if heads have more than 64 elements, because
 // their sums fill the registers. Attention of f32 is faster by products from heads of 128 elements on, unless it is causal: then tiles leave out more. That of 16 bits is
 // not: its weights would be rounded to 16 bits.
-static bool is_wanted(const job *j, bool has_units) {
+static bool is_wanted(const products_job *j, bool has_units) {
   enum { LEAST_ROWS = 64, LEAST_KEYS = 64, MEDIUM_HEADS = 128, LARGE_HEADS = 256 };
   int least = TSRI_TUNED(tsri_tuning_of(j->device), attention_products);
   double work = (double)j->groups * (double)j->rows * (double)j->keys * (double)j->depth;
@@ -355,18 +359,18 @@ static bool is_wanted(const job *j, bool has_units) {
 
 // Describes the job for heads of the shapes of q and v. False: tiles are faster, or a group's scores need too much memory.
 static bool describe(const tsr_device *device, tsr_dtype dtype, const tsri_attention_attributes *given, tsr_shape q,
-                     tsr_shape v, bool is_gradient, bool has_units, job *j) {
-  *j = (job){.device = device,
-             .given = given,
-             .dtype = dtype,
-             .is_gradient = is_gradient,
-             .batch = q.dims[0],
-             .heads = q.dims[1],
-             .kv_heads = v.dims[1],
-             .queries = q.dims[2],
-             .keys = given->keys,
-             .depth = q.dims[3],
-             .size = v.dims[3]};
+                     tsr_shape v, bool is_gradient, bool has_units, products_job *j) {
+  *j = (products_job){.device = device,
+                      .given = given,
+                      .dtype = dtype,
+                      .is_gradient = is_gradient,
+                      .batch = q.dims[0],
+                      .heads = q.dims[1],
+                      .kv_heads = v.dims[1],
+                      .queries = q.dims[2],
+                      .keys = given->keys,
+                      .depth = q.dims[3],
+                      .size = v.dims[3]};
   if (j->batch == 0 || j->heads == 0 || j->kv_heads == 0) return false;
   j->shared_by = j->heads / j->kv_heads;
   j->groups = j->batch * j->kv_heads;
@@ -380,7 +384,7 @@ static bool describe(const tsr_device *device, tsr_dtype dtype, const tsri_atten
   return of_group <= MOST_BYTES && is_wanted(j, has_units);
 }
 
-static bool init(const tsri_kernel_run *run, bool is_gradient, bool has_units, job *j) {
+static bool init(const tsri_kernel_run *run, bool is_gradient, bool has_units, products_job *j) {
   bool is_good = describe(run->device, run->input_dtypes[0], TSRI_GIVEN(run->node, attention), run->layouts[0].shape,
                           run->layouts[2].shape, is_gradient, has_units, j);
   j->run = run;
@@ -389,11 +393,11 @@ static bool init(const tsri_kernel_run *run, bool is_gradient, bool has_units, j
 
 bool tsri_attention_gradient_by_products(const tsr_device *device, tsr_dtype dtype,
                                          const tsri_attention_attributes *given, tsr_shape q, tsr_shape v) {
-  job j;
+  products_job j;
   return describe(device, dtype, given, q, v, true, false, &j);
 }
 
-static tsr_status allocate(job *j) {
+static tsr_status allocate(products_job *j) {
   int64_t scores = j->chunk * j->shared_by * j->block * j->keys, weights = j->chunk * j->rows * j->pitch;
   int64_t result = j->chunk * larger(j->shared_by * j->block, j->is_gradient ? j->keys : 0) * larger(j->depth, j->size);
   tsr_device *device = j->run->device;
@@ -409,7 +413,7 @@ static tsr_status allocate(job *j) {
   return status == TSR_ERR_OUT_OF_MEMORY ? TSR_ERR_UNSUPPORTED : status;  // tiles need less
 }
 
-static tsr_status compute(job *j, int g) {
+static tsr_status compute(products_job *j, int g) {
   const tsri_kernel_run *run = j->run;
   tsr_status status = allocate(j);
   if (status == TSR_OK) status = take(j, run->inputs[0], &run->layouts[0], j->shared_by, COPY_Q, &j->q);
@@ -421,14 +425,14 @@ static tsr_status compute(job *j, int g) {
     status = take(j, run->inputs[g], &turned, j->shared_by, COPY_G, &j->g);
   }
   for (int64_t first = 0; first < j->groups && status == TSR_OK; first += j->chunk) {
-    chunk c = {first, smaller(j->chunk, j->groups - first)};
+    group_chunk c = {first, smaller(j->chunk, j->groups - first)};
     status = j->is_gradient ? go_back(j, &c) : attend(j, &c);
   }
   return status;
 }
 
 tsr_status tsri_attention_run_products(const tsri_kernel_run *run, bool has_units) {
-  job j;
+  products_job j;
   if (!init(run, false, has_units, &j)) return TSR_ERR_UNSUPPORTED;
   tsr_status status = compute(&j, 0);
   release(&j);
@@ -436,7 +440,7 @@ tsr_status tsri_attention_run_products(const tsri_kernel_run *run, bool has_unit
 }
 
 tsr_status tsri_attention_run_products_gradient(const tsri_kernel_run *run, bool has_units, tsr_buffer *stats, int g) {
-  job j;
+  products_job j;
   if (!init(run, true, has_units, &j)) return TSR_ERR_UNSUPPORTED;
   j.stats = stats;
   tsr_status status = compute(&j, g);

@@ -177,7 +177,7 @@ static void pass_bias(tsri_call *call, const tsri_kernel_run *run, const tsri_co
   tsri_call_word(call, "out_channels", op->groups * op->out_channels);
 }
 
-void tsri_conv_pass(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, tsr_dtype carrier) {
+void tsri_conv_give(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, tsr_dtype carrier) {
   size_t element = tsr_dtype_bytes(run->dtype);
   pass_bias(call, run, op);
   tsri_call_buffer(call, "x", run->inputs[0], carrier);
@@ -233,7 +233,7 @@ static tsr_status run_tiles(const tsri_kernel_run *run, const tsri_conv_op *op, 
   else tsri_call_init_hooked(&call, run, "op_conv_tiles", "conv_tiles", TILE_ARGUMENTS);
   tsri_call_buffer(&call, "y", partial ? partial : run->output, partial ? sums : run->dtype);
   const int64_t tap_steps[] = {tap_step(op, 0), tap_step(op, 1), tap_step(op, 2)};
-  tsri_conv_pass(&call, run, op, run->dtype);
+  tsri_conv_give(&call, run, op, run->dtype);
   tsri_window_pass(&call, "e", tap_steps, TSRI_CONV_AXES, 0);
   tsri_call_word(&call, "n", cut->columns);
   tsri_call_word(&call, "k", cut->k);

@@ -17,6 +17,6 @@ int tsri_conv_axes(const tsri_conv_op *op);
 
 // Passes what the kernels by tiles and by matrix units have in common: x, the weights and the bias with their layouts, and the sizes of windows. The first two
 // are bound as `carrier`.
-void tsri_conv_pass(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, tsr_dtype carrier);
+void tsri_conv_give(tsri_call *call, const tsri_kernel_run *run, const tsri_conv_op *op, tsr_dtype carrier);
 
 #endif

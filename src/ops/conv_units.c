@@ -13,12 +13,12 @@ enum {
 };  // PAD: as in the kernel. FACTS: words of `places` and `table` for a step
 
 // A part (the block of a subgroup) has rows x cols fragments; a tile is 2 x 2 parts. rate: relative speed of a core with such tiles.
-typedef struct cut {
+typedef struct units_cut {
   int rows, cols, steps;  // fragments along k in shared memory at a time
   int rate;
-} cut;
+} units_cut;
 
-static const cut cuts[] = {{4, 4, 1, 200}, {2, 4, 1, 160}, {2, 2, 2, 110}, {1, 2, 2, 60}};
+static const units_cut cuts[] = {{4, 4, 1, 200}, {2, 4, 1, 160}, {2, 2, 2, 110}, {1, 2, 2, 60}};
 
 // A tile; the kernel's parameters have the same names.
 typedef struct unit_tile {
@@ -69,7 +69,7 @@ static bool choose_tile(const tsr_device *device, const tsri_conv_op *op, tsr_dt
   bool has_any = false;
   if (!size || subgroup == 0) return false;
   for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-    const cut *c = &cuts[i];
+    const units_cut *c = &cuts[i];
     unit_tile t = {.fragment = *size,
                    .part_m = c->rows * size->m,
                    .part_n = c->cols * size->n,
@@ -123,7 +123,7 @@ tsr_status tsri_conv_run_units(const tsri_kernel_run *run, const tsri_conv_op *o
                 TSRI_CONSTANT("PART_N", t.part_n), TSRI_CONSTANT("BM", t.tile_m), TSRI_CONSTANT("BN", t.tile_n),
                 TSRI_CONSTANT("DEPTH", t.depth), TSRI_CONSTANT("SG", t.subgroup), TSRI_CONSTANT("WG", t.group)));
   tsri_call_buffer(&call, "y", run->output, run->dtype);
-  tsri_conv_pass(&call, run, op, carrier);
+  tsri_conv_give(&call, run, op, carrier);
   int64_t across = chunks_of(columns_of(op), t.tile_n), x = 0, y = 0;
   tsri_call_word(&call, "n", columns_of(op));
   tsri_call_word(&call, "k", steps_of(op));

@@ -22,12 +22,12 @@ static tsr_status check_count(const char *caller, const tsr_tensor *x) {
 }
 
 int64_t tsri_part_of_list(int64_t n, int64_t tile) {
-  int64_t part = (n + TSRI_MOST_PARTS - 1) / TSRI_MOST_PARTS;
+  int64_t part = (n + TSRI_FOUND_PARTS - 1) / TSRI_FOUND_PARTS;
   return (part + tile - 1) / tile * tile;
 }
 
 tsr_status tsri_add_counts(tsr_tensor *counts, int64_t *out_total) {
-  int32_t found[TSRI_MOST_PARTS];
+  int32_t found[TSRI_FOUND_PARTS];
   int64_t count = tsr_tensor_count(counts);
   tsr_status status = tsr_read(counts, found, (size_t)count * sizeof *found);
   *out_total = 0;

@@ -24,7 +24,8 @@ static bool is_provisional(tsri_native_kind kind, bool is_generated) {
   tsri_steps steps;
   tsri_steps_begin(&steps);
   CHECK(!tsri_device_takes(&device, &op));
-  tsri_steps_add_launch(&built, (const uint32_t[]){1, 1, 1}, NULL, NULL, 0, is_generated);
+  const tsri_argument none = {0};
+  tsri_steps_add_launch(&built, (const uint32_t[]){1, 1, 1}, &none, "", 0, is_generated);
   tsri_steps_end();
   CHECK_EQ_INT(steps.count, 1);
   return steps.is_provisional;
